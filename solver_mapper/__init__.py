@@ -1,0 +1,1 @@
+"""Provably optimal mappings of tensor operations onto accelerators."""

@@ -1,0 +1,1 @@
+"""What the user wrote, as frozen records that remember file and line."""

@@ -1,0 +1,80 @@
+"""The rules of constraint files, as records. Each rule is one thing that a user can lift."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from solver_mapper.errors import NOWHERE, Place
+
+Kind = Literal["temporal", "spatial"]
+Comparison = Literal["==", "<=", "<", ">=", ">", "!="]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`level` is a level's name; `text` is the rule in one line, for messages ("RF spatial: factors R=1")."""
+
+    level: str
+    text: str = field(compare=False)
+    place: Place = field(default=NOWHERE, compare=False, kw_only=True)
+    origin: str = field(default="architecture_constraints", compare=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class FactorRule(Rule):
+    """The loop bound of `dim` among the `kind` loops of the level compares with `value` (`last` for residual equality)."""
+
+    kind: Kind
+    dim: str
+    comparison: Comparison
+    value: int
+    last: int | None = None
+
+
+@dataclass(frozen=True)
+class PermutationRule(Rule):
+    """Order of the `kind` loops of the level: `inner` are the innermost, innermost first; `outer` the outermost, outermost last.
+
+    With `gaps`, `inner` only fixes a relative order (innermost first) and other loops may stand between.
+    """
+
+    kind: Kind
+    inner: tuple[str, ...]
+    outer: tuple[str, ...] = ()
+    gaps: bool = False
+
+
+@dataclass(frozen=True)
+class SplitRule(Rule):
+    """Spatial loops at positions below `split` of the full permutation (innermost first) lie along X, the others along Y."""
+
+    split: int
+
+
+@dataclass(frozen=True)
+class KeepRule(Rule):
+    """`tensor` must be kept at the level (`keep`) or must bypass it."""
+
+    tensor: str
+    keep: bool
+
+
+@dataclass(frozen=True)
+class FlagRule(Rule):
+    """A kind of reuse is switched off for `tensors` ("no_temporal_reuse", "no_multicast", "no_link_transfer")."""
+
+    flag: str
+    tensors: frozenset[str]
+
+
+@dataclass(frozen=True)
+class UtilizationRule(Rule):
+    """The product over all spatial levels of used over available instances is at least `least`."""
+
+    least: float
+
+
+@dataclass(frozen=True)
+class Constraints:
+    rules: tuple[Rule, ...] = ()
