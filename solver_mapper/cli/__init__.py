@@ -1,0 +1,5 @@
+"""The command `solver-mapper`: parse arguments, call the public face, print. One file a command."""
+
+from solver_mapper.cli.app import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,114 @@
+"""The typer application, and the one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, ParamSpec, Protocol
+
+import typer
+from rich.console import Console
+
+from solver_mapper.errors import ExactnessError, InfeasibleError, InputError, LimitReached, Place, SolverMapperError
+
+app = typer.Typer(
+    name="solver-mapper",
+    help="Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved.",
+    no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+)
+
+Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="YAML files, model names, or - for standard input; merged.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
+
+YES, NO, BAD_INPUT, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
+P = ParamSpec("P")
+
+
+class Result(Protocol):
+    """What every public function returns."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
+    """Register a command; its function returns the exit code, and the errors of `SolverMapperError` end in theirs."""
+
+    def register(work: Callable[P, int]) -> Callable[P, None]:
+        @app.command(name)
+        @functools.wraps(work)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+            raise typer.Exit(_exit_code(lambda: work(*args, **kwargs)))
+
+        return guarded
+
+    return register
+
+
+def _exit_code(work: Callable[[], int]) -> int:
+    try:
+        return work()
+    except InputError as error:
+        report(error)
+        return BAD_INPUT
+    except InfeasibleError as error:
+        print(f"solver-mapper: {error}", file=sys.stderr)
+        return NO
+    except LimitReached as error:
+        print(f"solver-mapper: {error}", file=sys.stderr)
+        return LIMIT
+    except KeyboardInterrupt:
+        print("solver-mapper: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return YES
+    except (ExactnessError, SolverMapperError) as error:
+        print(f"solver-mapper: {error}", file=sys.stderr)
+        return INTERNAL
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        print(f"solver-mapper: internal error, please report it with your input: {what}", file=sys.stderr)
+        return INTERNAL
+
+
+def report(error: InputError) -> None:
+    """Print every error of one pass with the offending line below it."""
+    for each in (error, *error.more):
+        print(f"{each.place}: {each.message}" + (f"; {each.hint}" if each.hint else ""), file=sys.stderr)
+        for line in excerpt(each.place):
+            print(line, file=sys.stderr)
+
+
+def excerpt(place: Place) -> list[str]:
+    """The line at `place` with a caret below its column, or nothing if it cannot be read again."""
+    if place.line is None:
+        return []
+    try:
+        with open(place.file, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError, ValueError):
+        return []
+    if not 0 < place.line <= len(lines):
+        return []
+    text = lines[place.line - 1]
+    number = f"{place.line:>6} | "
+    marked = [number + text[:160]]
+    if place.column is not None and place.column <= 160:
+        marked.append(" " * (len(number) + place.column - 1) + "^")
+    return marked
+
+
+def print_result(result: Result, as_json: bool) -> None:
+    """Print a result as JSON or as its own text."""
+    if as_json:
+        json.dump(result.to_dict(), sys.stdout, ensure_ascii=False)
+        sys.stdout.write("\n")
+    else:
+        Console(highlight=False, soft_wrap=True).print(str(result), markup=False)
+
+
+def main() -> None:
+    """Entry point of the command line."""
+    app()
