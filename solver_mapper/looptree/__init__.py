@@ -1,0 +1,1 @@
+"""LoopTree: workloads of several Einsums, architectures and mappings that may fork, as AccelForge writes them."""
