@@ -62,9 +62,15 @@ class LevelMapping:
 
 @dataclass(frozen=True)
 class Mapping:
-    """`levels` outer to inner, one for each storage level of the architecture."""
+    """`levels` outer to inner, one for each storage level of the architecture.
+
+    `dims` and `tensors` are the problem's, in declaration order. They take no part in comparisons; `to_yaml` needs them to
+    spell full permutations and bypass lists.
+    """
 
     levels: tuple[LevelMapping, ...]
+    dims: tuple[str, ...] = field(default=(), compare=False)
+    tensors: tuple[str, ...] = field(default=(), compare=False)
 
     @cached_property
     def perfect(self) -> bool:
@@ -77,7 +83,10 @@ class Mapping:
             yield from level.spatial
 
     def to_yaml(self) -> str:
-        """The mapping as a file that Timeloop reads."""
+        """The mapping as a file that Timeloop reads.
+
+        Raises: InputError for a mapping that Timeloop's notation cannot express.
+        """
         from solver_mapper.spec.mapping_file import write_mapping
 
         return write_mapping(self)

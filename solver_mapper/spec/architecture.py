@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -43,6 +44,9 @@ class Network:
     tile_width: Fraction | None = None
     adder_energy: Fraction = Fraction(0)
     multicast_energies: tuple[tuple[int, Fraction], ...] = ()
+    fill_latency: int = 0
+    drain_latency: int = 0
+    """Cycles added to the total once, for filling and for draining."""
     place: Place = field(default=NOWHERE, compare=False)
 
 
@@ -107,6 +111,8 @@ class Architecture:
     levels: tuple[Buffer, ...]
     arithmetic: Arithmetic
     place: Place = field(default=NOWHERE, compare=False)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    """Names that stand for several levels (subtrees, containers), with those levels outer to inner."""
 
     @property
     def level_names(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Keys match whatever mixture of `-`, `_` and letter case their writer chose (`wor
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 
 from solver_mapper.errors import InputError, Place, did_you_mean
@@ -75,16 +76,18 @@ def sequence_of(node: Node, what: str) -> Sequence:
 class Fields:
     """The fields of one table. Every getter takes one or more accepted spellings; `close` reports what nobody asked for.
 
-    Args: `table`, and `what`, the name of the thing being read, for messages ("buffer 'GLB'").
+    Args: `table`; `what`, the name of the thing being read, for messages ("buffer 'GLB'"); `exact`, for tables whose keys are
+    names of the user's own (dimensions), which must match letter by letter.
     """
 
-    def __init__(self, table: Table, what: str):
+    def __init__(self, table: Table, what: str, exact: bool = False):
+        self._normal: Callable[[str], str] = str if exact else normal
         self.table, self.what, self.place = table, what, table.place
         self._nodes: dict[str, Node] = {}
         self._keys: dict[str, str] = {}
         self._asked: set[str] = set()
         for key, node in table.entries.items():
-            name = normal(key)
+            name = self._normal(key)
             if name in self._nodes:
                 raise InputError(f"'{key}' and '{self._keys[name]}' are the same field", table.key_places[key])
             self._nodes[name], self._keys[name] = node, key
@@ -93,8 +96,8 @@ class Fields:
         """The value under the first of `names` that is there; an empty value counts as absent."""
         found: Node | None = None
         for name in names:
-            self._asked.add(normal(name))
-            node = self._nodes.get(normal(name))
+            self._asked.add(self._normal(name))
+            node = self._nodes.get(self._normal(name))
             if found is None and node is not None and not (isinstance(node, Scalar) and node.is_null):
                 found = node
         return found
@@ -144,14 +147,22 @@ class Fields:
 
     def ignore(self, *names: str) -> None:
         """Accept fields that have no bearing on any figure."""
-        self._asked.update(normal(name) for name in names)
+        self._asked.update(self._normal(name) for name in names)
+
+    @property
+    def known(self) -> list[str]:
+        """Every name asked for so far, in its normal spelling."""
+        return sorted(self._asked)
+
+    def leftovers(self) -> list[tuple[str, Place]]:
+        """The fields that were never asked for, as they were written."""
+        return [(self._keys[name], self.table.key_places[self._keys[name]]) for name in self._nodes if name not in self._asked]
 
     def close(self) -> None:
         """Raise InputError for fields that were never asked for."""
         errors = [
-            InputError(f"{self.what} has no field '{self._keys[name]}'", self.table.key_places[self._keys[name]],
-                       did_you_mean(name, self._asked))
-            for name in self._nodes if name not in self._asked
+            InputError(f"{self.what} has no field '{key}'", place, did_you_mean(self._normal(key), self._asked))
+            for key, place in self.leftovers()
         ]
         if errors:
             raise InputError(errors[0].message, errors[0].place, errors[0].hint, tuple(errors[1:]))

@@ -20,6 +20,8 @@ class Spec:
     mapping: Mapping | None = None
     constraints: Constraints = field(default_factory=Constraints)
     place: Place = NOWHERE
+    warnings: tuple[str, ...] = ()
+    """What was accepted although it may not mean what its writer thinks, one `file:line:column: text` each."""
 
     def need_architecture(self) -> Architecture:
         if self.architecture is None:

@@ -1,0 +1,94 @@
+"""The tree form of Timeloop and Accelergy 0.2 and 0.3: `architecture: {version, subtree: [{name, local, subtree}]}`.
+
+Components are listed outer to inner; ranges in names (`PE[0..15]`) multiply the instances of all that lies below.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+
+from solver_mapper.errors import InputError, Place
+from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
+from solver_mapper.spec.attributes import Component, Notes, read_arithmetic, read_buffer
+from solver_mapper.spec.chain import build, count_of
+from solver_mapper.spec.energy_tables import EnergyTables
+from solver_mapper.spec.fields import Fields, table_of, text_of
+from solver_mapper.spec.source import Node, Table
+
+STORAGE = ("DRAM", "SRAM", "regfile", "smartbuffer", "storage")
+COMPUTE = ("mac", "intmac", "fpmac", "compute")
+
+
+def role_of(class_name: str, place: Place) -> str:
+    """"storage", "compute" or "" for what a class of component is to a mapping: Timeloop looks for words in its name.
+
+    Raises: InputError for a class that only differs in letter case or by a slip from one that matters.
+    """
+    if any(word in class_name for word in STORAGE):
+        return "storage"
+    if any(word in class_name for word in COMPUTE):
+        return "compute"
+    folded = {word.lower(): word for word in (*STORAGE, *COMPUTE)}
+    inside = [word for word in folded if word in class_name.lower()]
+    close = inside or difflib.get_close_matches(class_name.lower(), list(folded), n=1, cutoff=0.75)
+    if close:
+        raise InputError(f"unknown class '{class_name}'", place, f"did you mean '{folded[close[0]]}'?")
+    return ""
+
+
+@dataclass
+class _Walk:
+    tables: EnergyTables
+    notes: Notes
+    levels: list[Buffer] = field(default_factory=list)
+    compute: list[Arithmetic] = field(default_factory=list)
+    starts: list[tuple[str, int]] = field(default_factory=list)
+
+    def subtree(self, node: Node, instances: int) -> None:
+        """Read one subtree with all below it; `instances` copies of it exist."""
+        fields = Fields(table_of(node, "a subtree"), "a subtree")
+        name, count = count_of(text_of(fields.require("name"), "the name of a subtree"), fields.place_of("name"))
+        self.starts.append((name, len(self.levels)))
+        local, below = fields.sequence_at("local"), fields.sequence_at("subtree")
+        fields.ignore("attributes", "class")
+        fields.close()
+        for each in () if local is None else local.items:
+            self.component(each, instances * count)
+        if below is None:
+            return
+        if len(below.items) > 1:
+            raise InputError(f"subtree '{name}' has {len(below.items)} subtrees, not one chain of levels", below.items[1].place)
+        for each in below.items:
+            self.subtree(each, instances * count)
+
+    def component(self, node: Node, instances: int) -> None:
+        fields = Fields(table_of(node, "a component"), "a component")
+        name, count = count_of(text_of(fields.require("name"), "the name of a component"), fields.place_of("name"))
+        fields.what = f"component '{name}'"
+        class_name = text_of(fields.require("class"), f"the class of '{name}'")
+        role = role_of(class_name, fields.place_of("class"))
+        attributes = fields.table_at("attributes") or Table({}, {}, node.place)
+        fields.close()
+        technology = "DRAM" if "DRAM" in class_name else "SRAM"
+        what = f"{'storage level' if role == 'storage' else 'component'} '{name}'"
+        component = Component(name, Fields(attributes, what), node.place, technology, instances * count)
+        if role == "storage":
+            self.levels.append(read_buffer(component, self.tables, self.notes))
+        elif role == "compute":
+            self.compute.append(read_arithmetic(component, self.tables, self.notes))
+
+
+def read_tree(table: Table, tables: EnergyTables, notes: Notes) -> Architecture:
+    """Raises: InputError."""
+    fields = Fields(table, "the architecture")
+    fields.ignore("version")
+    root = fields.sequence_at("subtree")
+    fields.close()
+    if root is None or len(root.items) != 1:
+        raise InputError("the architecture needs exactly one subtree at its root", table.place if root is None else root.place)
+    walk = _Walk(tables, notes)
+    walk.subtree(root.items[0], 1)
+    names = [level.name for level in walk.levels]
+    groups = {name: tuple(names[start:]) for name, start in walk.starts if name not in names}
+    return build(walk.starts[0][0], walk.levels, walk.compute, table.place, groups)

@@ -1,0 +1,51 @@
+"""Problems: shapes given inline or by name, strides and dilations, bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solver_mapper.errors import InputError
+from solver_mapper.spec.load import load
+from solver_mapper.spec.problem import Problem, Term
+
+DATA = Path(__file__).parents[1] / "data" / "timeloop"
+BOUNDS = {"R": 3, "S": 3, "P": 8, "Q": 8, "C": 4, "K": 2, "N": 1}
+
+
+def problem(**parts: Any) -> Problem:
+    return load({"problem": parts}).need_problem()
+
+
+def test_inline_shape_with_coefficients() -> None:
+    conv = load(DATA / "c20_eyeriss_vgg.yaml").need_problem()
+    assert conv.dims == ("R", "S", "P", "Q", "C", "K", "N")
+    assert conv.tensor("Inputs").ranks[2] == (Term("R", 1), Term("P", 1))
+    assert [tensor.read_write for tensor in conv.tensors] == [False, False, True]
+
+
+def test_shape_by_name_with_strides() -> None:
+    conv = problem(shape="cnn-layer", instance={**BOUNDS, "Wstride": 2})
+    assert conv.tensor("Inputs").ranks[2:] == ((Term("R", 1), Term("P", 2)), (Term("S", 1), Term("Q", 1)))
+
+
+def test_bounds_may_stand_beside_the_shape_and_the_shape_may_be_left_out() -> None:
+    spec = load({"problem": BOUNDS})
+    assert spec.need_problem() == problem(shape="cnn-layer", instance=BOUNDS)
+    assert "cnn-layer" in spec.warnings[0]
+
+
+def test_projections_may_be_plain_lists_of_dimensions() -> None:
+    shape = {"name": "copy", "dimensions": ["m", "M"], "data_spaces": [
+        {"name": "A", "projection": ["m", "M"]}, {"name": "Z", "projection": [["m"], ["M", ["m", 2]]], "read_write": True}]}
+    copy = problem(shape=shape, instance={"m": 3, "M": 5})
+    assert copy.bounds == {"m": 3, "M": 5}
+    assert copy.tensor("Z").ranks == ((Term("m"),), (Term("M"), Term("m", 2)))
+
+
+def test_densities_other_than_one_are_refused() -> None:
+    assert problem(shape="cnn-layer", instance={**BOUNDS, "densities": {"Inputs": 1.0}}).macs == 4608
+    with pytest.raises(InputError, match="sparse"):
+        problem(shape="cnn-layer", instance={**BOUNDS, "densities": {"Inputs": 0.5}})
