@@ -1,0 +1,69 @@
+"""Cycles: the steps of the nest, stretched by the level that lacks bandwidth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, prod
+from typing import TypeVar
+
+from solver_mapper.nest.accesses import Accesses
+from solver_mapper.nest.tiles import Nest
+from solver_mapper.spec.architecture import Buffer
+
+Number = TypeVar("Number", int, float)
+
+
+def steps(nest: Nest) -> int:
+    """Temporal steps that happen. Element 0 of every spatial loop is never idle before the others, so its steps are counted."""
+    total = 1
+    for dim in nest.problem.dims:
+        full = final = 1
+        for level in range(nest.depth - 1, -1, -1):
+            for loop in reversed(nest.spatial[level]):
+                if loop.dim == dim and loop.last > 1:
+                    final = full
+            for loop in reversed(nest.temporal[level]):
+                if loop.dim == dim:
+                    full, final = loop.bound * full, (loop.last - 1) * full + final
+        total *= final
+    return total
+
+
+def timeloop_steps(nest: Nest) -> int:
+    """Timeloop's count: the product of all temporal bounds, as if every round were a full one."""
+    return prod(loop.bound for loops in nest.temporal for loop in loops)
+
+
+def level_time(buffer: Buffer, accesses: Sequence[Accesses | None], compute: int) -> Fraction:
+    """Cycles that a level needs, not rounded: at least the `compute` steps, and its words per instance over its bandwidth.
+
+    `accesses` has an entry for each tensor, None where the level does not hold it.
+    """
+    reads, writes = (sum(words) for words in zip(*map(_reads_and_writes, accesses), strict=True))
+    needed = [Fraction(compute)]
+    for words, bandwidth in _demands(buffer, reads, writes):
+        if words:
+            needed.append(words / bandwidth)
+    return max(needed)
+
+
+def timeloop_cycles(buffer: Buffer, accesses: Sequence[Accesses | None], compute: int) -> int:
+    """Timeloop's figure for the same, in its own double precision, whose noise the ceiling turns into a whole cycle at times."""
+    split = [_reads_and_writes(each) for each in accesses]
+    reads = sum((words / compute for words, _ in split), 0.0)
+    writes = sum((words / compute for _, words in split), 0.0)
+    slowdown = 1.0
+    for need, bandwidth in _demands(buffer, reads, writes):
+        if float(bandwidth) < need:
+            slowdown = min(slowdown, float(bandwidth) / need)
+    return ceil(compute / slowdown)
+
+
+def _demands(buffer: Buffer, reads: Number, writes: Number) -> list[tuple[Number, Fraction]]:
+    limits = ((reads, buffer.read_bandwidth), (writes, buffer.write_bandwidth), (writes + reads, buffer.shared_bandwidth))
+    return [(words, bandwidth) for words, bandwidth in limits if bandwidth is not None]
+
+
+def _reads_and_writes(accesses: Accesses | None) -> tuple[int, int]:
+    return (0, 0) if accesses is None else (accesses.reads, accesses.fills + accesses.updates)
