@@ -1,10 +1,88 @@
-"""Where the models that come with the package are: `models/` in a checkout, `solver_mapper/_models` in a wheel."""
+"""The architectures and workloads that come with the package, by name.
+
+They lie in `models/` in a checkout and in `solver_mapper/_models` in a wheel:
+
+    models/architectures/NAME/arch.yaml       hardware: levels, meshes, energies, and rules that hold for every operation
+    models/architectures/NAME/SHAPE.yaml      dataflow: rules in terms of the dimensions of one problem shape
+    models/shapes/SHAPE.yaml                  a problem shape in Timeloop's form
+    models/workloads/NETWORK.yaml             the layers of a network, each an instance of a shape
+
+Names on a command line: `eyeriss` (hardware, with the dataflow that fits the shape of the layer named beside it, cnn-layer if
+none is), `eyeriss/gemm` (the dataflow said outright), `eyeriss/arch` (hardware alone), `resnet50/conv1` (a layer). Case and the
+difference between `-` and `_` do not matter, and a layer's name may stop before any `_` where it is still the only one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from math import prod
 from pathlib import Path
 
+from solver_mapper.errors import InputError, Place, did_you_mean, unknown_name
+from solver_mapper.spec.fields import Fields, integer_of, normal, sequence_of, table_of, text_of
+from solver_mapper.spec.source import Node, Source, Table, read_one
+
+DEFAULT_SHAPE = "cnn-layer"
 _PACKAGE = Path(__file__).resolve().parent
+_PLAIN = "arch"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of a network. `count` is how often the network runs it; `problem` is its definition as Timeloop spells it."""
+
+    network: str
+    name: str
+    shape: str
+    count: int
+    problem: Table
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.network}/{self.name}"
+
+    @cached_property
+    def instance(self) -> dict[str, int]:
+        """Bounds and coefficients that the layer gives, in the order in which it gives them."""
+        table = table_of(self.problem.entries["instance"], "'instance'")
+        return {name: integer_of(node, f"'{name}' of {self.full_name}") for name, node in table.entries.items()}
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulate operations of one run: the product of the bounds of the shape's dimensions."""
+        dims = sequence_of(table_of(self.problem.entries["shape"], "'shape'").entries["dimensions"], "'dimensions'")
+        return prod(self.instance[text_of(dim, "a dimension")] for dim in dims.items)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A workload file: `aliases` are further names under which it is known."""
+
+    name: str
+    title: str
+    aliases: tuple[str, ...]
+    layers: tuple[Layer, ...]
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulate operations of all layers, as often as they run."""
+        return sum(layer.count * layer.macs for layer in self.layers)
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """An architecture. `dataflows` names the shapes for which it has rules; without any, every mapping that fits is allowed."""
+
+    name: str
+    title: str
+    dataflows: tuple[str, ...]
+
+    def files(self, shape: str | None) -> tuple[Path, ...]:
+        """The hardware, and its dataflow rules for `shape` where there are any."""
+        folder = path("architectures", self.name)
+        return (folder / "arch.yaml", *((folder / f"{shape}.yaml",) if shape in self.dataflows else ()))
 
 
 def root() -> Path:
@@ -14,10 +92,145 @@ def root() -> Path:
 
 
 def path(*parts: str) -> Path:
-    """The file or directory `parts` below the shipped models, whether or not it exists: `path("backends", "smv.yaml")`."""
+    """The file or directory `parts` below the shipped models, whether or not it exists: `path("shapes", "gemm.yaml")`."""
     return root().joinpath(*parts)
 
 
 def names(*parts: str, suffix: str = ".yaml") -> tuple[str, ...]:
     """Names, without suffix, of the shipped models in the directory `parts`, sorted; empty if there is no such directory."""
     return tuple(sorted(file.stem for file in path(*parts).glob(f"*{suffix}")))
+
+
+@cache
+def architectures() -> tuple[Accelerator, ...]:
+    """All architectures, by name. An architecture's title is the first line of its file, a comment."""
+    found = []
+    for file in sorted(path("architectures").glob("*/arch.yaml")):
+        first = file.read_text(encoding="utf-8").split("\n", 1)[0]
+        dataflows = sorted(other.stem for other in file.parent.glob("*.yaml") if other != file)
+        found.append(Accelerator(file.parent.name, first.lstrip("# ").rstrip("."), tuple(dataflows)))
+    return tuple(found)
+
+
+@cache
+def networks() -> tuple[Network, ...]:
+    """All networks, by name."""
+    return tuple(_read_network(file) for file in sorted(path("workloads").glob("*.yaml")))
+
+
+@cache
+def shape(name: str) -> Node:
+    """The problem shape called `name`, as a YAML node."""
+    return Fields(read_one(path("shapes", f"{name}.yaml")), f"shape '{name}'").require("shape")
+
+
+def model_names() -> tuple[str, ...]:
+    """Everything that `resolve` knows, spelled as the files spell it: architectures, then layers."""
+    return (*(each.name for each in architectures()), *(layer.full_name for each in networks() for layer in each.layers))
+
+
+def network(name: str) -> Network | None:
+    """The network with that name or alias."""
+    return next((each for each in networks() if _same(name, (each.name, *each.aliases))), None)
+
+
+def architecture(name: str) -> Accelerator | None:
+    """The architecture with that name."""
+    return next((each for each in architectures() if _same(name, (each.name,))), None)
+
+
+def resolve(*sources: Source) -> tuple[Source, ...]:
+    """What to read for each source: names of models become their files or problems, everything else stays as it is.
+
+    Text that names an existing file, `-`, and text that could only be a file (`./x`, `x.yaml`) is left alone.
+    Raises: InputError for text that is neither a file nor a model.
+    """
+    found = [_find(source) for source in sources]
+    shapes = [each.shape for each in found if isinstance(each, Layer)]
+    resolved: list[Source] = []
+    for each in found:
+        if isinstance(each, Layer):
+            resolved.append(_as_source(each))
+        elif isinstance(each, Accelerator):
+            resolved += each.files(shapes[0] if shapes else DEFAULT_SHAPE)
+        elif isinstance(each, tuple):
+            resolved += each
+        else:
+            resolved.append(each)
+    return tuple(resolved)
+
+
+def _find(source: Source) -> Source | Layer | Accelerator | tuple[Path, ...]:
+    if not isinstance(source, str) or source == "-" or _is_file(source):
+        return source
+    head, _, tail = source.partition("/")
+    if (known := architecture(head)) is not None:
+        return known if not tail else known.files(_dataflow(known, tail))
+    if (net := network(head)) is not None:
+        return _layer(net, tail)
+    if source.startswith((".", "/", "~")) or source.lower().endswith((".yaml", ".yml", ".json")):
+        return source
+    hint = did_you_mean(source, (*model_names(), *(each.name for each in networks()))) or "'solver-mapper models' lists them"
+    raise InputError("neither a file nor the name of a model", Place(source), hint)
+
+
+def _dataflow(known: Accelerator, name: str) -> str:
+    choices = (_PLAIN, *known.dataflows)
+    for choice in choices:
+        if _same(name, (choice,)):
+            return choice
+    raise unknown_name(f"dataflow of {known.name}", name, choices, Place(f"{known.name}/{name}"))
+
+
+def _layer(net: Network, name: str) -> Layer:
+    exact = [layer for layer in net.layers if _same(name, (layer.name,))]
+    short = [layer for layer in net.layers if name and normal(layer.name).startswith(f"{normal(name)}_")]
+    if len(exact or short) == 1:
+        return (exact or short)[0]
+    known = [layer.name for layer in short or net.layers]
+    if not name:
+        hint = f"name one, such as {net.name}/{known[0]}"
+        raise InputError(f"{net.name} is a network of {len(known)} layers", Place(net.name), hint)
+    place = Place(f"{net.name}/{name}")
+    if short:
+        raise InputError(f"{len(short)} layers of {net.name} begin so", place, f"which of {', '.join(known)}?")
+    raise unknown_name(f"layer of {net.name}", name, known, place)
+
+
+def _as_source(layer: Layer) -> Source:
+    return Table({"problem": layer.problem}, {"problem": layer.problem.place}, layer.problem.place)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _same(name: str, known: Iterable[str]) -> bool:
+    return any(normal(name) == normal(each) for each in known)
+
+
+def _read_network(file: Path) -> Network:
+    """A workload file: `network: {title, aliases}` and `layers: [{name, count, shape, instance}]`."""
+    top = Fields(read_one(file), f"workload '{file.stem}'")
+    about = Fields(table_of(top.require("network"), "'network'"), f"network '{file.stem}'")
+    title = text_of(about.require("title"), "'title'")
+    listed = about.sequence_at("aliases")
+    aliases = tuple(text_of(item, "an alias") for item in listed.items) if listed else ()
+    items = sequence_of(top.require("layers"), "'layers'").items
+    layers = tuple(_read_layer(file.stem, table_of(item, "a layer")) for item in items)
+    about.close()
+    top.close()
+    return Network(file.stem, title, aliases, layers)
+
+
+def _read_layer(network_name: str, table: Table) -> Layer:
+    fields = Fields(table, f"a layer of '{network_name}'")
+    name, shape_name = text_of(fields.require("name"), "'name'"), text_of(fields.require("shape"), "'shape'")
+    count, instance = integer_of(fields.require("count"), "'count'", least=1), table_of(fields.require("instance"), "'instance'")
+    fields.close()
+    places = {key: table.key_places[key] for key in ("shape", "instance")}
+    problem = Table({"shape": shape(shape_name), "instance": instance}, places, table.place)
+    return Layer(network_name, name, shape_name, count, problem)

@@ -16,8 +16,6 @@ import yaml
 
 from solver_mapper.errors import InputError, Place
 
-Source = str | Path | IO[str] | AbstractMapping[str, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
@@ -51,6 +49,7 @@ class Table:
 
 
 Node = Scalar | Sequence | Table
+Source = str | Path | IO[str] | AbstractMapping[str, Any] | Table
 
 
 def kind_of(node: Node) -> str:
@@ -64,7 +63,7 @@ def read_documents(*sources: Source) -> Table:
     """All sources merged by top-level key, as Timeloop does; where two files define one key, lists are joined and anything
     else is an error.
 
-    Args: paths, open files (text), or mappings of plain Python values.
+    Args: paths, open files (text), mappings of plain Python values, or trees that were read before.
     Raises: InputError with file, line and column for text that is not YAML, an empty file, a binary file, a cyclic anchor,
     a repeated key.
     """
@@ -87,7 +86,10 @@ def read_documents(*sources: Source) -> Table:
 
 def read_one(source: Source) -> Table:
     """The top-level mapping of one source."""
-    if isinstance(source, AbstractMapping):
+    node: Node
+    if isinstance(source, Table):
+        node = source
+    elif isinstance(source, AbstractMapping):
         node = from_python(source, Place("<python>"))
     else:
         name, text = _text_of(source)
