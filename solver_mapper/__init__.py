@@ -1,1 +1,35 @@
-"""Provably optimal mappings of tensor operations onto accelerators."""
+"""Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
+
+from solver_mapper.api import evaluate, load, validate
+from solver_mapper.errors import (
+    ExactnessError,
+    InfeasibleError,
+    InputError,
+    LimitReached,
+    Place,
+    SolverMapperError,
+)
+from solver_mapper.mapping import LevelMapping, Loop, Mapping
+from solver_mapper.nest.figures import Figures
+from solver_mapper.nest.legality import Violation
+from solver_mapper.spec.spec import Spec
+from solver_mapper.verdict import Verdict
+
+__all__ = [
+    "ExactnessError",
+    "Figures",
+    "InfeasibleError",
+    "InputError",
+    "LevelMapping",
+    "LimitReached",
+    "Loop",
+    "Mapping",
+    "Place",
+    "SolverMapperError",
+    "Spec",
+    "Verdict",
+    "Violation",
+    "evaluate",
+    "load",
+    "validate",
+]
