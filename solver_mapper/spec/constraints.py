@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
 from solver_mapper.errors import NOWHERE, Place
@@ -72,7 +73,7 @@ class FlagRule(Rule):
 class UtilizationRule(Rule):
     """The product over all spatial levels of used over available instances is at least `least`."""
 
-    least: float
+    least: Fraction
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,10 @@ from solver_mapper.spec.architecture import Architecture
 from solver_mapper.spec.factors import MARKS, Factor, read_factors, read_order
 from solver_mapper.spec.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.spec.problem import Problem
-from solver_mapper.spec.source import Node, Scalar
+from solver_mapper.spec.source import Node
+from solver_mapper.spec.targets import FLAGS, KEEP_TYPES, read_tensors, refuse_unmodelled, target_level
 
-_KEEP_TYPES = ("datatype", "bypass", "bypassing", "dataspace")
-_KINDS = {"temporal": "temporal", "spatial": "spatial", **dict.fromkeys(_KEEP_TYPES, "bypass")}
-_FLAGS = {
-    "temporal": (("no_temporal_reuse", ("no_temporal_reuse",)),),
-    "spatial": (("no_multicast", ("no_multicast_no_reduction",)), ("no_link_transfer", ("no_link_transfer",))),
-}
+_KINDS = {"temporal": "temporal", "spatial": "spatial", **dict.fromkeys(KEEP_TYPES, "bypass")}
 
 
 @dataclass
@@ -55,32 +51,8 @@ def read_mapping(node: Node, architecture: Architecture, problem: Problem) -> Ma
     return Mapping(done, problem.dims, problem.tensor_names)
 
 
-def target_level(node: Node, architecture: Architecture) -> str:
-    """The level that a `target` names, or counts from the innermost, which is 0."""
-    word = text_of(node, "a target")
-    names = architecture.level_names
-    if word in names:
-        return word
-    if word.isdecimal() and len(word) < 6:
-        if int(word) >= len(names):
-            raise InputError(f"there is no level {word}", node.place, f"levels run from 0 ('{names[-1]}') to {len(names) - 1}")
-        return names[-1 - int(word)]
-    raise unknown_name("level", word, names, node.place)
-
-
-def read_tensors(node: Node, problem: Problem, what: str) -> tuple[tuple[str, Place], ...]:
-    """A list of tensor names with their places (a single name also counts as a list)."""
-    items = (node,) if isinstance(node, Scalar) and not node.is_null else sequence_of(node, what).items
-    found = []
-    for item in items:
-        word = text_of(item, f"a tensor in {what}")
-        if word not in problem.tensor_names:
-            raise unknown_name("tensor", word, problem.tensor_names, item.place)
-        found.append((word, item.place))
-    return tuple(found)
-
-
 def _read_directive(kind: str, fields: Fields, level: _Level, problem: Problem) -> None:
+    refuse_unmodelled(fields)
     if kind == "bypass":
         _read_keep(fields, level, problem)
         level.places.setdefault(kind, fields.place)
@@ -92,7 +64,7 @@ def _read_directive(kind: str, fields: Fields, level: _Level, problem: Problem) 
     split = fields.integer("split") if kind == "spatial" else None
     level.loops[kind] = _loops(_factors(fields, problem), order, kind, len(order) if split is None else split)
     level.places[kind] = fields.place
-    for flag, names in _FLAGS[kind]:
+    for flag, names in FLAGS[kind]:
         node = fields.node(*names)
         if node is not None:
             level.flags[flag] = frozenset(name for name, _ in read_tensors(node, problem, f"'{names[0]}'"))

@@ -12,6 +12,7 @@ from solver_mapper.spec.shapes import SHAPES
 from solver_mapper.spec.source import Node, Scalar, Sequence, Table, from_python
 
 _DEFAULT_SHAPE = "cnn-layer"
+_LARGEST_BOUND = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,8 @@ def _read_bounds(instance: Fields, shape: _Shape) -> tuple[dict[str, int], dict[
         if node is None:
             raise InputError(f"{instance.what} lacks a bound for dimension '{dim}'", instance.place, f"add '{dim}: 1' or larger")
         bounds[dim], places[dim] = integer_of(node, f"the bound of dimension '{dim}'", 1), node.place
+        if bounds[dim] > _LARGEST_BOUND:
+            raise InputError(f"the bound of dimension '{dim}' is larger than {_LARGEST_BOUND}", node.place)
     return bounds, places
 
 

@@ -1,0 +1,57 @@
+"""Rules as they are gathered from all constraint files: equal ones once, contradictions refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from solver_mapper.errors import InputError
+from solver_mapper.spec.constraints import Constraints, FactorRule, KeepRule, PermutationRule, Rule, SplitRule
+
+
+@dataclass
+class Rulebook:
+    """`dims` are the problem's dimensions."""
+
+    dims: Collection[str]
+    rules: list[Rule] = field(default_factory=list)
+
+    def add(self, rule: Rule) -> None:
+        """Take `rule` in, unless it says what another one says already.
+
+        Two values for one factor, split or keep flag, and two permutations that order the same two loops differently, are
+        contradictions; limits that merely leave nothing over (`P=4` and `P<=2`) are not, they have no mapping.
+
+        Raises: InputError that shows both places.
+        """
+        for other in self.rules:
+            if rule == other:
+                return
+            if rule.level == other.level and self._contradicts(rule, other):
+                raise InputError(f"'{rule.text}' contradicts '{other.text}' at {other.place}", rule.place, "keep one of them")
+        self.rules.append(rule)
+
+    def done(self) -> Constraints:
+        return Constraints(tuple(self.rules))
+
+    def _contradicts(self, rule: Rule, other: Rule) -> bool:
+        if isinstance(rule, FactorRule) and isinstance(other, FactorRule):
+            same = (rule.kind, rule.dim) == (other.kind, other.dim)
+            return same and rule.comparison == other.comparison == "=="
+        if isinstance(rule, PermutationRule) and isinstance(other, PermutationRule):
+            reversed_pairs = {(outer, inner) for inner, outer in self._ordered(other)}
+            return rule.kind == other.kind and not reversed_pairs.isdisjoint(self._ordered(rule))
+        if isinstance(rule, KeepRule) and isinstance(other, KeepRule):
+            return rule.tensor == other.tensor
+        return isinstance(rule, SplitRule) and isinstance(other, SplitRule)
+
+    def _ordered(self, rule: PermutationRule) -> set[tuple[str, str]]:
+        """All pairs (inner, outer) of dimensions whose order the rule fixes."""
+        listed = {*rule.inner, *rule.outer}
+        free = [dim for dim in self.dims if dim not in listed]
+        pairs = {(dim, later) for index, dim in enumerate(rule.inner) for later in rule.inner[index + 1:]}
+        pairs |= {(dim, later) for index, dim in enumerate(rule.outer) for later in rule.outer[index + 1:]}
+        pairs |= {(dim, later) for dim in (*rule.inner, *free) for later in rule.outer}
+        if not rule.gaps:
+            pairs |= {(dim, later) for dim in rule.inner for later in free}
+        return pairs
