@@ -1,6 +1,7 @@
 """Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
 
-from solver_mapper.api import evaluate, load, validate
+from solver_mapper.api import bound, evaluate, load, validate
+from solver_mapper.bounds import Curve, Mark, TilePoint
 from solver_mapper.errors import (
     ExactnessError,
     InfeasibleError,
@@ -16,6 +17,7 @@ from solver_mapper.spec.spec import Spec
 from solver_mapper.verdict import Verdict
 
 __all__ = [
+    "Curve",
     "ExactnessError",
     "Figures",
     "InfeasibleError",
@@ -24,11 +26,14 @@ __all__ = [
     "LimitReached",
     "Loop",
     "Mapping",
+    "Mark",
     "Place",
     "SolverMapperError",
     "Spec",
+    "TilePoint",
     "Verdict",
     "Violation",
+    "bound",
     "evaluate",
     "load",
     "validate",

@@ -1,0 +1,130 @@
+"""Curves of buffer size against least accesses, and everything that can be read off one."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Generic, Protocol, TypeVar
+
+
+class Point(Protocol):
+    """One step. With `buffer` units of space or more, `accesses` units of traffic are enough, and fewer are not."""
+
+    @property
+    def buffer(self) -> int: ...
+
+    @property
+    def accesses(self) -> int: ...
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+    def summary(self) -> Mapping[str, str]:
+        """The witness in a few words, by column."""
+        ...
+
+
+P = TypeVar("P", bound=Point)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A buffer that some machine has: `buffer` units, called `name`."""
+
+    name: str
+    buffer: int
+
+
+@dataclass(frozen=True)
+class Curve(Generic[P]):
+    """A strict staircase: `points[i].buffer` rises, `points[i].accesses` falls.
+
+    `units` are "words", "bytes" or "bits" of both figures. `compulsory` is the traffic no buffer avoids: every word of every
+    tensor that must come from or go to the backing store, once. `operations` counts multiplications and additions. `operands` is
+    the size of all tensors together. `assumptions` say what the figures hold for.
+    """
+
+    title: str
+    units: str
+    points: tuple[P, ...]
+    compulsory: int
+    operations: int
+    operands: int
+    assumptions: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def at(self, capacity: int) -> P | None:
+        """The step that a buffer of `capacity` affords; None where nothing fits."""
+        return next((point for point in reversed(self.points) if point.buffer <= capacity), None)
+
+    def accesses(self, capacity: int) -> int | None:
+        """Least accesses with a buffer of `capacity`; None where nothing fits."""
+        point = self.at(capacity)
+        return None if point is None else point.accesses
+
+    @property
+    def least(self) -> int:
+        """Accesses with an unlimited buffer."""
+        return self.points[-1].accesses
+
+    @property
+    def enough(self) -> int:
+        """The smallest buffer that reaches `least`; more is of no use."""
+        return self.points[-1].buffer
+
+    @property
+    def effectual_ratio(self) -> Fraction:
+        """Maximal effectual buffer over the size of all operands (Orojenesis, figure 11)."""
+        return Fraction(self.enough, self.operands)
+
+    def intensity(self, point: P) -> Fraction:
+        """Operational intensity of a step: operations per unit of traffic."""
+        return Fraction(self.operations, point.accesses)
+
+    def marked(self, marks: Sequence[Mark]) -> Curve[P]:
+        return replace(self, marks=(*self.marks, *marks))
+
+    def to_dict(self) -> dict[str, Any]:
+        curve = [point.to_dict() | {"operational_intensity": float(self.intensity(point))} for point in self.points]
+        marks = [{"name": mark.name, "buffer": mark.buffer, "accesses": self.accesses(mark.buffer)} for mark in self.marks]
+        return {"title": self.title, "units": self.units, "curve": curve, "compulsory": self.compulsory, "least": self.least,
+                "enough": self.enough, "effectual_ratio": float(self.effectual_ratio), "operations": self.operations,
+                "marks": marks, "assumptions": list(self.assumptions), **self.extra}
+
+    def to_csv(self) -> str:
+        """One line a step: buffer, accesses, operational intensity, and the witness in columns of its own."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        columns = list(dict.fromkeys(name for point in self.points for name in point.summary()))
+        writer.writerow(["buffer", "accesses", "operational_intensity", *columns])
+        for point in self.points:
+            values = point.summary()
+            figures = [point.buffer, point.accesses, float(self.intensity(point))]
+            writer.writerow(figures + [values.get(name, "") for name in columns])
+        return out.getvalue()
+
+    def to_svg(self) -> str:
+        """A log-log plot, with the machine's buffers marked."""
+        from solver_mapper.bounds.plot import plot
+
+        return plot({self.title: self}, self.units)
+
+    def __str__(self) -> str:
+        head = [f"{self.title}: least accesses for each buffer size, in {self.units}"]
+        rows = [["buffer", "accesses", "ops per access", "witness"]]
+        for point in self.points:
+            words = "  ".join(f"{name} {text}" if name else text for name, text in point.summary().items() if text)
+            rows.append([f"{point.buffer:,}", f"{point.accesses:,}", f"{float(self.intensity(point)):.4g}", words])
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        for row in rows:
+            head.append("  ".join(text.rjust(width) for text, width in zip(row, widths, strict=False)) + "  " + row[3])
+        head.append(f"No buffer goes below {self.least:,}, which {self.enough:,} reach "
+                    f"({float(self.effectual_ratio):.3g} of all operands); compulsory: {self.compulsory:,}.")
+        for mark in self.marks:
+            least = self.accesses(mark.buffer)
+            text = "nothing fits" if least is None else f"at least {least:,} accesses"
+            head.append(f"{mark.name} ({mark.buffer:,}): {text}")
+        return "\n".join(head + [f"Assumed: {text}" for text in self.assumptions])

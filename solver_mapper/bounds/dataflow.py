@@ -1,0 +1,72 @@
+"""Prescribed dataflows: which part of the mapspace a curve is for."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+
+from solver_mapper.bounds.axes import divisors
+from solver_mapper.bounds.search import Restriction
+from solver_mapper.errors import InputError, unknown_name
+from solver_mapper.spec.constraints import Constraints, FactorRule, PermutationRule, Rule
+from solver_mapper.spec.problem import Problem
+
+_HOLDS = {"==": operator.eq, "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "!=": operator.ne}
+
+
+def restriction(problem: Problem, stationary: str | None = None, order: Sequence[str] | None = None,
+                tiles: Mapping[str, int] | None = None) -> Restriction:
+    """The mapspace of a dataflow.
+
+    Args: `stationary`, a tensor: the loops over tiles that do not index it are innermost, so each of its tiles is visited in one
+    run. `order`: all loops over tiles, outermost first. `tiles[dim]`: a tile size.
+    Raises: InputError for unknown names, an incomplete order, a tile that does not divide, or both `stationary` and `order`.
+    """
+    if stationary is not None and order is not None:
+        raise InputError("'stationary' and 'order' both prescribe the order of loops", problem.place, "give one of them")
+    allowed: dict[str, Sequence[int]] = {}
+    for dim, size in (tiles or {}).items():
+        _known_dim(problem, dim)
+        if size < 1 or problem.bounds[dim] % size:
+            raise InputError(f"a tile of {size} does not divide {dim}={problem.bounds[dim]}", problem.place,
+                             f"divisors: {', '.join(map(str, divisors(problem.bounds[dim])[:12]))}")
+        allowed[dim] = (size,)
+    stages: tuple[tuple[str, ...], ...] = ()
+    if stationary is not None:
+        if stationary not in problem.tensor_names:
+            raise unknown_name("tensor", stationary, problem.tensor_names, problem.place)
+        stages = (tuple(dim for dim in problem.dims if dim not in problem.tensor(stationary).dims),)
+    if order is not None:
+        for dim in order:
+            _known_dim(problem, dim)
+        if sorted(order) != sorted(problem.dims):
+            raise InputError(f"the order {' '.join(order)} must name every dimension once", problem.place,
+                             f"the dimensions are {' '.join(problem.dims)}")
+        stages = tuple((dim,) for dim in reversed(order))
+    return Restriction(allowed, tuple(stage for stage in stages if stage))
+
+
+def from_constraints(problem: Problem, constraints: Constraints, backing: str) -> tuple[Restriction, tuple[Rule, ...]]:
+    """What constraint files say of the loops of the level `backing`, the outermost; and the rules that say something else.
+
+    A temporal factor of the backing store is an iteration count over tiles; a permutation orders its loops.
+    """
+    allowed: dict[str, Sequence[int]] = {}
+    stages: tuple[tuple[str, ...], ...] = ()
+    unused: list[Rule] = []
+    for rule in constraints.rules:
+        if isinstance(rule, FactorRule) and rule.level == backing and rule.kind == "temporal" and rule.last in (None, rule.value):
+            bound = problem.bounds[rule.dim]
+            sizes = allowed.get(rule.dim, divisors(bound))
+            allowed[rule.dim] = tuple(size for size in sizes if _HOLDS[rule.comparison](bound // size, rule.value))
+        elif isinstance(rule, PermutationRule) and rule.level == backing and rule.kind == "temporal" and not rule.gaps:
+            middle = tuple(dim for dim in problem.dims if dim not in (*rule.inner, *rule.outer))
+            stages = (*((dim,) for dim in rule.inner), middle, *((dim,) for dim in rule.outer))
+        else:
+            unused.append(rule)
+    return Restriction(allowed, tuple(stage for stage in stages if stage)), tuple(unused)
+
+
+def _known_dim(problem: Problem, dim: str) -> None:
+    if dim not in problem.dims:
+        raise unknown_name("dimension", dim, problem.dims, problem.place)

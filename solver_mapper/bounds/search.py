@@ -1,0 +1,215 @@
+"""Every tile in every reuse class, evaluated in bulk: the exact staircase of one loop nest.
+
+For each reuse class the candidate tiles form a grid, one axis a dimension; footprints and traffic are products of per-axis
+vectors, so numpy evaluates some ten million tiles a second. Nothing is sampled. Three reductions are lossless: alike dimensions
+share an axis (`axes`), covered reuse classes are dropped (`reuse`), and an axis along which the smallest tile is never worse is
+fixed there. A loop of one iteration counts as a loop here, which can only overstate traffic; the class in which it stands
+outermost is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from solver_mapper.bounds.axes import Axis, axes_of, joined_problem, smallest_suffices
+from solver_mapper.bounds.reuse import ReuseClass, reuse_classes
+from solver_mapper.bounds.staircase import EMPTY, LARGEST, Ints, Staircase
+from solver_mapper.spec.problem import Problem, Tensor
+
+BLOCK = 1 << 20
+"""Tiles evaluated at once."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """One step: `tile[dim]`, and the loops over tiles, outermost first, those of one iteration left out."""
+
+    buffer: int
+    accesses: int
+    tile: Mapping[str, int]
+    order: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """What a dataflow prescribes. `tiles[dim]`: the tile sizes allowed. `stages`: sets of loops over tiles, those of `stages[0]`
+    innermost, those of `stages[1]` next around them, ...; loops in no stage are outermost.
+    """
+
+    tiles: Mapping[str, Sequence[int]]
+    stages: tuple[tuple[str, ...], ...] = ()
+
+
+FREE = Restriction({})
+
+
+def least_traffic(problem: Problem, weights: Mapping[str, int] | None = None,
+                  restriction: Restriction = FREE) -> tuple[Found, ...]:
+    """The strict staircase of buffer size against least accesses, both in units of `weights[tensor]` per word (1 by default).
+
+    Mapspace: perfect factors, tiles of all tensors in the buffer, any order of the loops over tiles; or what `restriction` leaves
+    of it.
+    """
+    weights = weights or {}
+    grids: list[_Grid] = []
+    stairs, offset = EMPTY, 0
+    for trivial in _trivial_sets(problem, restriction):
+        axes = axes_of(problem, _allowed(problem, restriction, trivial), merge=not restriction.stages)
+        if any(not axis.sizes for axis in axes):
+            continue
+        seen = joined_problem(problem, axes)
+        dims = [dim for dim in seen.dims if dim not in trivial]
+        for kind in reuse_classes(dims, seen.tensors, restriction.stages):
+            grid = _grid(axes, kind, seen, weights, offset)
+            stairs, offset = grid.improve(stairs), offset + grid.size
+            grids.append(grid)
+    return tuple(_found(stairs, step, grids, problem) for step in range(len(stairs)))
+
+
+def _trivial_sets(problem: Problem, restriction: Restriction) -> list[frozenset[str]]:
+    """Sets of dimensions to take as having no loop over tiles.
+
+    A prescribed order binds real loops only, so with stages every set is tried; without, the empty one suffices.
+    """
+    if not restriction.stages:
+        return [frozenset()]
+    return [frozenset(dim for dim, one in zip(problem.dims, ones, strict=True) if one)
+            for ones in product((False, True), repeat=len(problem.dims))]
+
+
+def _allowed(problem: Problem, restriction: Restriction, trivial: frozenset[str]) -> dict[str, Sequence[int]]:
+    allowed = dict(restriction.tiles)
+    for dim in trivial:
+        whole = problem.bounds[dim]
+        allowed[dim] = [whole] if whole in allowed.get(dim, (whole,)) else []
+    return allowed
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """All tiles of one reuse class. `sizes[i]` are the candidates kept along axis i, `offset` the code of the first tile."""
+
+    axes: tuple[Axis, ...]
+    sizes: tuple[tuple[int, ...], ...]
+    kind: ReuseClass
+    problem: Problem
+    weights: Mapping[str, int]
+    offset: int
+    exact: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(sizes) for sizes in self.sizes)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def improve(self, stairs: Staircase) -> Staircase:
+        """`stairs` with every tile of the grid entered. The first axes are walked one by one so that a block stays small."""
+        cut = 0
+        while cut < len(self.shape) and math.prod(self.shape[cut:]) > BLOCK:
+            cut += 1
+        inner = math.prod(self.shape[cut:])
+        for number, outer in enumerate(product(*self.sizes[:cut])):
+            chosen = [(size,) for size in outer] + list(self.sizes[cut:])
+            buffers, accesses = self._evaluate(chosen)
+            codes = np.arange(inner, dtype=np.int64) + (self.offset + number * inner)
+            stairs = stairs.merged(buffers, accesses, codes)
+        return stairs
+
+    def _evaluate(self, chosen: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+        """Footprint and traffic of the tiles spanned by `chosen`, flattened."""
+        shape = tuple(len(sizes) for sizes in chosen)
+        tile = {axis.name: self._vector(chosen[i], i, len(shape)) for i, axis in enumerate(self.axes)}
+        trips = {axis.name: axis.bound // tile[axis.name] for axis in self.axes}
+        footprint, traffic = self._zero(), self._zero()
+        for index, tensor in enumerate(self.problem.tensors):
+            weight = self.weights.get(tensor.name, 1)
+            words = _words(tensor, tile)
+            footprint = footprint + weight * words
+            traffic = traffic + weight * self._moved(tensor, index, words, tile, trips)
+        return np.broadcast_to(footprint, shape).ravel(), np.broadcast_to(traffic, shape).ravel()
+
+    def _moved(self, tensor: Tensor, index: int, words: Ints, tile: Mapping[str, Ints], trips: Mapping[str, Ints]) -> Ints:
+        """Backing-store accesses; the rules are those of `traffic.movement`."""
+        slide = self.kind.slides[index]
+        visits, distinct = self._zero() + 1, self._zero() + 1
+        for name in (axis.name for axis in self.axes):
+            if name != slide and name not in self.kind.reused[index]:
+                visits = visits * trips[name]
+                distinct = distinct * (trips[name] if name in tensor.dims else 1)
+        if tensor.read_write:
+            return np.asarray(words * (2 * visits - distinct))
+        if slide is None:
+            return np.asarray(words * visits)
+        return np.asarray(visits * (words + (trips[slide] - 1) * (words - _overlap(tensor, tile, slide))))
+
+    def _vector(self, sizes: Sequence[int], position: int, length: int) -> Ints:
+        shape = [1] * length
+        shape[position] = len(sizes)
+        return np.array(sizes, dtype=np.int64 if self.exact else object).reshape(shape)
+
+    def _zero(self) -> Ints:
+        return np.zeros((), dtype=np.int64 if self.exact else object)
+
+
+def _grid(axes: Sequence[Axis], kind: ReuseClass, problem: Problem, weights: Mapping[str, int], offset: int) -> _Grid:
+    sizes = tuple(axis.sizes[:1] if smallest_suffices(axis, kind, problem.tensors) else axis.sizes for axis in axes)
+    return _Grid(tuple(axes), sizes, kind, problem, weights, offset, largest_traffic(problem, weights) < LARGEST)
+
+
+def largest_traffic(problem: Problem, weights: Mapping[str, int]) -> int:
+    """An upper bound of every intermediate value of an evaluation.
+
+    An extent is at most (sum of coefficients) x (product of the rank's tile sizes); tiles times visits is then at most the number
+    of operations times those coefficients, times once more the bound of every dimension that occurs again in a tensor.
+    """
+    total = 0
+    for tensor in problem.tensors:
+        value, seen = 2 * problem.macs * weights.get(tensor.name, 1), set[str]()
+        for rank in tensor.ranks:
+            value *= max(1, sum(abs(term.coefficient) for term in rank))
+            for term in rank:
+                value *= problem.bounds[term.dim] if term.dim in seen else 1
+                seen.add(term.dim)
+        total += value
+    return total
+
+
+def _words(tensor: Tensor, tile: Mapping[str, Ints]) -> Ints:
+    words = np.ones((), dtype=np.int64)
+    for extent in _extents(tensor, tile):
+        words = words * extent
+    return words
+
+
+def _extents(tensor: Tensor, tile: Mapping[str, Ints]) -> list[Ints]:
+    return [1 + sum((abs(term.coefficient) * (tile[term.dim] - 1) for term in rank), np.zeros((), dtype=np.int64))
+            for rank in tensor.ranks]
+
+
+def _overlap(tensor: Tensor, tile: Mapping[str, Ints], dim: str) -> Ints:
+    words = np.ones((), dtype=np.int64)
+    for rank, extent in zip(tensor.ranks, _extents(tensor, tile), strict=True):
+        shift = sum(abs(term.coefficient) for term in rank if term.dim == dim) * tile[dim]
+        words = words * np.maximum(0, extent - shift)
+    return words
+
+
+def _found(stairs: Staircase, step: int, grids: Sequence[_Grid], problem: Problem) -> Found:
+    code = int(stairs.codes[step])
+    grid = next(grid for grid in grids if grid.offset <= code < grid.offset + grid.size)
+    places = np.unravel_index(code - grid.offset, grid.shape)
+    tile: dict[str, int] = {}
+    for axis, sizes, place in zip(grid.axes, grid.sizes, places, strict=True):
+        tile |= dict(zip(axis.dims, axis.parts[axis.sizes.index(sizes[int(place)])], strict=True))
+    by_name = {axis.name: axis.dims for axis in grid.axes}
+    inner_first = [dim for name in grid.kind.order for dim in by_name[name]]
+    order = tuple(dim for dim in reversed(inner_first) if tile[dim] < problem.bounds[dim])
+    return Found(int(stairs.buffers[step]), int(stairs.accesses[step]), {dim: tile[dim] for dim in problem.dims}, order)

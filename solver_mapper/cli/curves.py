@@ -1,0 +1,45 @@
+"""What `bound` and `fuse` share: reading NAME=NUMBER options, and writing a curve in all its forms."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from solver_mapper.bounds import Curve
+from solver_mapper.errors import InputError, Place
+
+COMMAND_LINE = Place("<command line>")
+
+
+def numbers(text: str | None, option: str) -> dict[str, int] | None:
+    """`A=8,B=16` as a table. Raises: InputError for anything else."""
+    if text is None:
+        return None
+    table: dict[str, int] = {}
+    for item in text.replace(",", " ").split():
+        name, _, value = item.partition("=")
+        if not name or not value.isdigit():
+            raise InputError(f"{option}: '{item}' is not of the form NAME=NUMBER", COMMAND_LINE, f"for example {option} M=4,K=16")
+        table[name] = int(value)
+    return table
+
+
+def words(text: str | None) -> list[str] | None:
+    """`M,N K` as a list; a word without separators is taken letter by letter, as Timeloop writes permutations."""
+    if text is None:
+        return None
+    parts = text.replace(",", " ").split()
+    return list(parts[0]) if len(parts) == 1 else parts
+
+
+def write_curve(curve: Curve[Any], folder: Path) -> None:
+    """`curve.json`, `curve.csv`, `curve.svg` and `curve.txt` in `folder`. Raises: InputError if it cannot be written to."""
+    record = json.dumps(curve.to_dict(), indent=1)
+    forms = {"json": f"{record}\n", "csv": curve.to_csv(), "svg": curve.to_svg(), "txt": f"{curve}\n"}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, text in forms.items():
+            (folder / f"curve.{suffix}").write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write to '{folder}': {error.strerror}", COMMAND_LINE) from error

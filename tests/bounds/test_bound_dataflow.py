@@ -1,0 +1,85 @@
+"""Curves of prescribed dataflows, against a filter over all mappings."""
+
+import itertools
+
+import pytest
+from test_bound_single import conv, corners, gemm, steps, walked
+
+from solver_mapper.bounds import Mark, bound
+from solver_mapper.bounds.axes import divisors
+from solver_mapper.bounds.dataflow import from_constraints
+from solver_mapper.bounds.machine import level_bounds
+from solver_mapper.errors import InfeasibleError
+from solver_mapper.spec.constraints import Constraints, FactorRule, KeepRule, PermutationRule
+
+PROBLEMS = [gemm(4, 6, 4), gemm(2, 4, 3, 2), conv(P=4, R=3, C=2, K=2)]
+
+
+def mappings(problem):
+    """Every tile with every order of its real loops, outermost first."""
+    for sizes in itertools.product(*(divisors(problem.bounds[dim]) for dim in problem.dims)):
+        tile = dict(zip(problem.dims, sizes, strict=True))
+        for order in itertools.permutations([dim for dim in problem.dims if tile[dim] < problem.bounds[dim]]):
+            yield tile, order
+
+
+def counted(problem, accept):
+    whole = problem.dims
+    return corners(walked(problem, tile, (*order, *(d for d in whole if d not in order)))
+                   for tile, order in mappings(problem) if accept(tile, order))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+def test_stationary_means_that_all_irrelevant_loops_are_innermost(problem):
+    for tensor in problem.tensors:
+        def stays(tile, order, tensor=tensor):
+            relevant = [dim in tensor.dims for dim in order]
+            return relevant == sorted(relevant, reverse=True)
+        assert steps(bound(problem, stationary=tensor.name)) == counted(problem, stays), tensor.name
+
+
+@pytest.mark.parametrize("problem", PROBLEMS[:2], ids=["gemm", "batched"])
+def test_a_prescribed_order_binds_real_loops_only(problem):
+    for order in itertools.permutations(problem.dims):
+        want = counted(problem, lambda tile, real, order=order: list(real) == [dim for dim in order if dim in real])
+        assert steps(bound(problem, order=order)) == want, order
+
+
+def test_prescribed_tiles():
+    problem = gemm(4, 6, 4)
+    assert steps(bound(problem, tiles={"K": 2, "N": 4})) == counted(problem, lambda tile, _: tile["K"] == 2 and tile["N"] == 4)
+
+
+def test_the_free_curve_is_the_lower_envelope_of_the_dataflows():
+    problem = gemm(12, 8, 6)
+    flows = [steps(bound(problem, order=order)) for order in itertools.permutations("MKN")]
+    assert corners(point for flow in flows for point in flow) == steps(bound(problem))
+
+
+def test_constraint_files_prescribe_the_loops_of_the_backing_store():
+    problem = gemm(4, 6, 4)
+    rules = Constraints((FactorRule("DRAM", "", kind="temporal", dim="K", comparison=">=", value=2),
+                         PermutationRule("DRAM", "", kind="temporal", inner=("N",), outer=("K",)),
+                         KeepRule("RF", "RF: keep A", tensor="A", keep=True)))
+    space, unused = from_constraints(problem, rules, "DRAM")
+    assert [rule.text for rule in unused] == ["RF: keep A"]
+
+    def obeys(tile, order):
+        return tile["K"] <= 3 and list(order) == [dim for dim in "KMN" if dim in order]
+    assert steps(bound(problem, within=space)) == counted(problem, obeys)
+
+
+def test_a_dataflow_without_mappings_is_infeasible():
+    problem = gemm(4, 6, 4)
+    rule = FactorRule("DRAM", "", kind="temporal", dim="K", comparison="==", value=4)
+    space, _ = from_constraints(problem, Constraints((rule,)), "DRAM")
+    with pytest.raises(InfeasibleError, match="gemm"):
+        bound(problem, within=space)
+
+
+def test_every_level_of_a_hierarchy_gets_its_bound():
+    curve = bound(gemm(64, 64, 64))
+    outer, inner = level_bounds(curve, [Mark("GLB", 500), Mark("RF", 100)])
+    assert (outer.inclusive, outer.any_keep) == (curve.accesses(500), curve.accesses(600))
+    assert (inner.inclusive, inner.any_keep) == (curve.accesses(100), curve.accesses(100))
+    assert inner.to_dict()["level"] == "RF"
