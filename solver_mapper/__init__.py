@@ -10,6 +10,9 @@ from solver_mapper.errors import (
     Place,
     SolverMapperError,
 )
+from solver_mapper.looptree.figures import TreeFigures
+from solver_mapper.looptree.spec import TreeSpec
+from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.legality import Violation
@@ -31,6 +34,9 @@ __all__ = [
     "SolverMapperError",
     "Spec",
     "TilePoint",
+    "TreeFigures",
+    "TreeMapping",
+    "TreeSpec",
     "Verdict",
     "Violation",
     "bound",

@@ -4,36 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Table
 from collections.abc import Sequence
+from typing import overload
 
 from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.for_spec import bound_spec
+from solver_mapper.errors import InputError
+from solver_mapper.looptree import evaluate as looptree_evaluate
+from solver_mapper.looptree import validate as looptree_validate
+from solver_mapper.looptree.figures import TreeFigures
+from solver_mapper.looptree.spec import TreeSpec, is_tree_input, read_tree_spec
+from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.mapping import Mapping
 from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.legality import violations
 from solver_mapper.nest.model import evaluate as evaluate_nest
-from solver_mapper.spec.load import load
+from solver_mapper.spec.load import read_spec
+from solver_mapper.spec.source import Source, read_documents
 from solver_mapper.spec.spec import Spec
 from solver_mapper.verdict import Verdict
 
 __all__ = ["bound", "evaluate", "load", "validate"]
 
 
-def evaluate(spec: Spec, mapping: Mapping | None = None) -> Figures:
+def load(*sources: Source) -> Spec | TreeSpec:
+    """Read and check files (paths, open files, or dicts of their contents), merged by top-level key.
+
+    Returns: a `TreeSpec` for LoopTree input (`workload:`, `mapping: {nodes: ...}`, or an `arch:` of tagged nodes), else a `Spec`.
+    Raises: InputError, with file, line and column, for anything that cannot be used.
+    """
+    top = read_documents(*sources)
+    return read_tree_spec(top) if is_tree_input(top) else read_spec(top)
+
+
+@overload
+def evaluate(spec: Spec, mapping: Mapping | None = None) -> Figures: ...
+@overload
+def evaluate(spec: TreeSpec, mapping: TreeMapping | None = None) -> TreeFigures: ...
+@overload
+def evaluate(spec: Spec | TreeSpec, mapping: None = None) -> Figures | TreeFigures: ...
+def evaluate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None) -> Figures | TreeFigures:
     """Exact figures of a mapping.
 
-    Args: `mapping`, or None for the one in `spec`.
-    Raises: InputError if a part is missing.
+    Args: `mapping`, of the same notation as `spec`, or None for the one in `spec`.
+    Raises: InputError if a part is missing or, for a LoopTree, makes no sense.
     """
-    return evaluate_nest(spec.need_architecture(), spec.need_problem(), mapping or spec.need_mapping())
+    if isinstance(spec, TreeSpec):
+        return looptree_evaluate.evaluate(spec.need_architecture(), spec.need_workload(), _tree(spec, mapping))
+    return evaluate_nest(spec.need_architecture(), spec.need_problem(), _levels(spec, mapping))
 
 
-def validate(spec: Spec, mapping: Mapping | None = None) -> Verdict:
+def validate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None) -> Verdict:
     """Whether a mapping is legal: hardware, problem and constraints. All violations are listed.
 
-    Args: `mapping`, or None for the one in `spec`.
+    Args: `mapping`, of the same notation as `spec`, or None for the one in `spec`.
     Raises: InputError if a part is missing.
     """
-    return Verdict(violations(spec.need_architecture(), spec.need_problem(), mapping or spec.need_mapping()))
+    if isinstance(spec, TreeSpec):
+        return Verdict(looptree_validate.violations(spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)))
+    return Verdict(violations(spec.need_architecture(), spec.need_problem(), _levels(spec, mapping)))
 
 
 def bound(spec: Spec, *, word_bits: Table[str, int] | None = None, stationary: str | None = None,
@@ -48,3 +76,15 @@ def bound(spec: Spec, *, word_bits: Table[str, int] | None = None, stationary: s
     """
     return bound_spec(spec, spec.need_problem(), word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
                       constrained=constrained)
+
+
+def _tree(spec: TreeSpec, mapping: Mapping | TreeMapping | None) -> TreeMapping:
+    if isinstance(mapping, Mapping):
+        raise InputError("a LoopTree specification needs a LoopTree mapping, not a level-by-level one")
+    return mapping or spec.need_mapping()
+
+
+def _levels(spec: Spec, mapping: Mapping | TreeMapping | None) -> Mapping:
+    if isinstance(mapping, TreeMapping):
+        raise InputError("a level-by-level specification needs a level-by-level mapping, not a LoopTree")
+    return mapping or spec.need_mapping()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
-from solver_mapper.cli.inputs import read
+from solver_mapper.cli.inputs import read_any
 
 
 @command("evaluate")
 def evaluate(files: Files, as_json: Json = False) -> int:
     """Exact figures of the mapping in FILE..."""
-    print_result(api.evaluate(read(files)), as_json)
+    print_result(api.evaluate(read_any(files)), as_json)
     return YES

@@ -36,7 +36,12 @@ def load(*sources: Source) -> Spec:
 
     Raises: InputError, with file, line and column, for anything that cannot be used.
     """
-    top = Fields(read_documents(*sources), "the input")
+    return read_spec(read_documents(*sources))
+
+
+def read_spec(table: Table) -> Spec:
+    """What files say whose top levels have been merged to `table`. Raises: InputError as `load`."""
+    top = Fields(table, "the input")
     notes = Notes()
     architecture = _architecture(top, notes)
     problem_node = top.node("problem")

@@ -1,0 +1,153 @@
+"""Whether branches make sense: tiles nest, tensors have a home, Einsums agree on what they share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from solver_mapper.looptree.branch import Branch, LoopStep
+from solver_mapper.looptree.tree import Spatial, Temporal, TreeMapping
+from solver_mapper.looptree.workload import Relevance, Workload
+from solver_mapper.nest.legality import Violation
+
+
+def unsound(workload: Workload, mapping: TreeMapping, branches: Sequence[Branch]) -> tuple[Violation, ...]:
+    """What keeps the branches of a mapping, in execution order, from being counted. Later kinds are only judged if the earlier
+    ones are in order."""
+    found = [problem for branch in branches for problem in _branch(branch)]
+    found += _einsums(workload, mapping, branches)
+    if not found:
+        found += _shared(workload, branches)
+    return tuple(found)
+
+
+def _branch(branch: Branch) -> Iterator[Violation]:
+    """Whether the loops of a branch cut its Einsum to single points and its tensors have somewhere to live."""
+    einsum, leaf = branch.einsum, branch.nodes[-1]
+    yield from _foreign(branch)
+    extents = dict(einsum.bounds)
+    for loop in branch.loops:
+        enclosing, shape = extents[loop.variable], loop.node.tile_shape
+        biggest = max(shape, loop.first or 0)
+        if biggest > enclosing:
+            bound = einsum.bounds[loop.variable]
+            of = f"the {bound} of its rank" if biggest > bound else f"the tile of {enclosing} around it"
+            text = f"'{loop.node}': the tile of {biggest} is larger than {of} in Einsum '{einsum.name}'"
+            yield Violation("tile-not-nested", text, dimension=loop.variable, found=biggest, limit=enclosing,
+                            place=loop.node.place)
+        else:
+            extents[loop.variable] = loop.tiles(enclosing)[0][0]
+    for variable, extent in extents.items():
+        if extent > 1:
+            yield Violation("missing-loop", f"Einsum '{einsum.name}' has no loop that cuts '{variable}' from {extent} to 1",
+                            dimension=variable, found=extent, limit=1, place=leaf.place)
+    for tensor in einsum.tensors:
+        yield from _held(branch, tensor)
+    for loop in branch.loops:
+        if loop.spatial:
+            yield from _crossed(branch, loop)
+
+
+def _foreign(branch: Branch) -> Iterator[Violation]:
+    """Nodes above an Einsum that it cannot follow: loops over variables it lacks, components off its path."""
+    for node in branch.nodes:
+        if isinstance(node, (Temporal, Spatial)):
+            own = [variable for variable in node.variables if variable in branch.einsum.bounds]
+            if len(own) != 1:
+                what = f"which has no rank variable '{node.variable}'" if not own else f"which has {' and '.join(own)}"
+                yield Violation("foreign-loop", f"'{node}' stands above Einsum '{branch.einsum.name}', {what}",
+                                dimension=node.variable, place=node.place)
+        name = getattr(node, "component", None)
+        if name is not None and name not in branch.chain.by_name:
+            mine = isinstance(node, Spatial) or any(tensor in branch.einsum.by_tensor for tensor in getattr(node, "tensors", ()))
+            if mine:
+                yield Violation("unknown-name", f"'{name}' is not on the way to '{branch.chain.compute.name}'", level=name,
+                                place=node.place)
+
+
+def _held(branch: Branch, tensor: str) -> Iterator[Violation]:
+    holders = branch.holders(tensor)
+    if not holders:
+        yield Violation("not-stored", f"tensor '{tensor}' of Einsum '{branch.einsum.name}' is stored nowhere above it",
+                        tensor=tensor, place=branch.nodes[-1].place)
+        return
+    if holders[0].toll:
+        yield Violation("not-stored", f"tensor '{tensor}' must be stored above the toll '{holders[0].unit.name}'", tensor=tensor,
+                        level=holders[0].unit.name, place=holders[0].node.place)
+    for outer, inner in itertools.pairwise(holders):
+        if inner.level <= outer.level:
+            what = "twice" if inner.level == outer.level else f"below '{outer.unit.name}', which lies further in"
+            text = f"tensor '{tensor}' of Einsum '{branch.einsum.name}' stands in '{inner.unit.name}' {what}"
+            yield Violation("hierarchy", text, level=inner.unit.name, tensor=tensor, place=inner.node.place)
+
+
+def _crossed(branch: Branch, spatial: LoopStep) -> Iterator[Violation]:
+    """A memory outside a fanout cannot hold the union of its tiles where a temporal loop cuts the same variable in between."""
+    for hold in branch.holds:
+        inside = spatial.level is not None and spatial.level <= hold.level
+        low, high = sorted((spatial.index, hold.index))
+        if inside == (spatial.index < hold.index) or spatial.variable not in hold.access.variables:
+            continue
+        for loop in branch.loops:
+            if not loop.spatial and loop.variable == spatial.variable and low < loop.index < high:
+                yield Violation(
+                    "spatial-order", f"'{spatial.node}' and '{loop.node}' cut the same variable, and '{hold.unit.name}' "
+                    f"{'inside' if inside else 'outside'} the fanout keeps '{hold.access.name}' "
+                    f"{'above' if inside else 'below'} them: its tile would be in pieces",
+                    level=hold.unit.name, tensor=hold.access.name, dimension=loop.variable, place=spatial.node.place)
+
+
+def _einsums(workload: Workload, mapping: TreeMapping, branches: Sequence[Branch]) -> Iterator[Violation]:
+    seen: dict[str, Branch] = {}
+    for branch in branches:
+        name = branch.einsum.name
+        if name in seen:
+            yield Violation("einsum", f"Einsum '{name}' is computed twice", place=branch.nodes[-1].place)
+        seen[name] = branch
+    for name in workload.by_name:
+        if name not in seen:
+            yield Violation("einsum", f"Einsum '{name}' is computed nowhere", place=mapping.place)
+
+
+def _shared(workload: Workload, branches: Sequence[Branch]) -> Iterator[Violation]:
+    """What Einsums must agree on: trip counts of shared loops, and where the tensors live that they hand over."""
+    yield from _trips(branches)
+    order = {branch.einsum.name: position for position, branch in enumerate(branches)}
+    by_name = {branch.einsum.name: branch for branch in branches}
+    for tensor in sorted(workload.intermediates):
+        writers = [workload.einsums[index].name for index in workload.producers(tensor)]
+        readers = [workload.einsums[index].name for index in workload.consumers(tensor)]
+        first = by_name[min(writers, key=order.__getitem__)]
+        for name in readers:
+            yield from _handed_over(tensor, first, by_name[name], order)
+
+
+def _handed_over(tensor: str, writer: Branch, reader: Branch, order: dict[str, int]) -> Iterator[Violation]:
+    mine, theirs = writer.holders(tensor)[0], reader.holders(tensor)[0]
+    if order[reader.einsum.name] < order[writer.einsum.name]:
+        yield Violation("order", f"Einsum '{reader.einsum.name}' reads '{tensor}' before '{writer.einsum.name}' has written it",
+                        tensor=tensor, place=reader.nodes[-1].place)
+    if mine.node is not theirs.node:
+        yield Violation("not-stored", f"'{tensor}' is left by '{writer.einsum.name}' in '{mine.unit.name}' but taken by "
+                        f"'{reader.einsum.name}' from '{theirs.unit.name}'", tensor=tensor, place=theirs.node.place)
+        return
+    for loop in writer.loops_above(mine.index, mine.level):
+        if mine.access.relevance(loop.variable) is Relevance.IRRELEVANT:
+            yield Violation("partial-results", f"'{loop.node}' stands above '{mine.node}': '{reader.einsum.name}' would read "
+                            f"'{tensor}' before all of '{loop.variable}' is summed up", tensor=tensor, dimension=loop.variable,
+                            place=loop.node.place)
+
+
+def _trips(branches: Sequence[Branch]) -> Iterator[Violation]:
+    seen: dict[int, tuple[Branch, int]] = {}
+    for branch in branches:
+        extents = dict(branch.einsum.bounds)
+        for loop in branch.loops:
+            tiles = loop.tiles(extents[loop.variable])
+            extents[loop.variable] = tiles[0][0]
+            trips = sum(count for _, count in tiles)
+            other, before = seen.setdefault(id(loop.node), (branch, trips))
+            if trips != before:
+                text = (f"'{loop.node}' has {before} iterations in Einsum '{other.einsum.name}' but {trips} in "
+                        f"'{branch.einsum.name}'")
+                yield Violation("shared-loop", text, dimension=loop.variable, found=trips, limit=before, place=loop.node.place)

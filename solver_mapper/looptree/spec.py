@@ -1,0 +1,100 @@
+"""Everything that one set of LoopTree files says, together, and how it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from solver_mapper.errors import NOWHERE, InputError, Place
+from solver_mapper.looptree.architecture import Architecture
+from solver_mapper.looptree.architecture_file import read_architecture
+from solver_mapper.looptree.mapping_file import read_tree
+from solver_mapper.looptree.tree import TreeMapping
+from solver_mapper.looptree.workload import Workload
+from solver_mapper.looptree.workload_file import read_workload
+from solver_mapper.spec.expressions import evaluate
+from solver_mapper.spec.fields import Fields, table_of, text_of
+from solver_mapper.spec.source import Node, Scalar, Sequence, Table
+
+_TAGS = frozenset({"!Memory", "!Toll", "!Compute", "!Fork", "!Hierarchical"})
+_WITHOUT_BEARING = ("config", "mapper", "model", "variables", "renames")
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """The parts that were given; a part that was not is None. Use `need_...` to ask for one that must be there."""
+
+    architecture: Architecture | None = None
+    workload: Workload | None = None
+    mapping: TreeMapping | None = None
+    place: Place = NOWHERE
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+    def need_architecture(self) -> Architecture:
+        if self.architecture is None:
+            raise InputError("no architecture was given", self.place, "add a file with 'arch:'")
+        return self.architecture
+
+    def need_workload(self) -> Workload:
+        if self.workload is None:
+            raise InputError("no workload was given", self.place, "add a file with 'workload:'")
+        return self.workload
+
+    def need_mapping(self) -> TreeMapping:
+        if self.mapping is None:
+            raise InputError("no mapping was given", self.place, "add a file with 'mapping:', or let 'solve' find one")
+        return self.mapping
+
+    def with_mapping(self, mapping: TreeMapping) -> TreeSpec:
+        return replace(self, mapping=mapping)
+
+
+def is_tree_input(top: Table) -> bool:
+    """Whether a file's top level is LoopTree notation: a workload, a mapping of nodes, or an architecture of tagged nodes."""
+    if "workload" in top.entries:
+        return True
+    mapping, arch = top.entries.get("mapping"), top.entries.get("arch")
+    if isinstance(mapping, Table) and "nodes" in mapping.entries:
+        return True
+    nodes = arch.entries.get("nodes") if isinstance(arch, Table) else None
+    return isinstance(nodes, Sequence) and any(node.tag in _TAGS for node in nodes.items)
+
+
+def read_tree_spec(top: Table) -> TreeSpec:
+    """The parts of LoopTree input.
+
+    Raises: InputError, with file, line and column, for anything that cannot be used.
+    """
+    fields = Fields(top, "the input")
+    variables = fields.node("variables")
+    numbers = _numbers(variables)
+    workload, arch, mapping = fields.node("workload"), fields.node("arch"), fields.node("mapping")
+    spec = TreeSpec(
+        read_architecture(arch, variables) if arch is not None else None,
+        read_workload(workload, fields.node("renames"), numbers) if workload is not None else None,
+        read_tree(mapping, numbers) if mapping is not None else None, fields.place)
+    fields.ignore(*_WITHOUT_BEARING)
+    fields.close()
+    if spec.architecture is not None and spec.workload is not None:
+        _check_numbers(spec.architecture, spec.workload)
+    return spec
+
+
+def _check_numbers(architecture: Architecture, workload: Workload) -> None:
+    """Evaluate the architecture for every Einsum, so that whatever is wrong with a number shows when it is read."""
+    for einsum in workload.einsums:
+        enabled = architecture.enabled_computes(einsum)
+        if not enabled:
+            raise InputError(f"no compute is enabled for Einsum '{einsum.name}'", architecture.place)
+        for compute in enabled:
+            architecture.chain(einsum, compute)
+
+
+def _numbers(node: Node | None) -> dict[str, Fraction]:
+    values: dict[str, Fraction] = {}
+    if node is None:
+        return values
+    for name, item in table_of(node, "'variables'").entries.items():
+        if isinstance(item, Scalar) and not item.is_null:
+            values[name] = evaluate(text_of(item, f"variable '{name}'"), values, item.place, f"variable '{name}'")
+    return values
