@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import lcm
+from typing import NamedTuple
 
 from solver_mapper.nest.accesses import Accesses
 from solver_mapper.spec.architecture import Buffer
 
 
-def blocks(words: int, block_size: int) -> int:
-    """Vector accesses for so many words of one tensor and kind: rounded up once, not per tile."""
-    return -(-words // block_size)
+class Prices(NamedTuple):
+    """What one level charges. `read`, `fill`, `update` (a block each) and `address` are in units of `1/unit` pJ.
+
+    Whole numbers over one denominator keep sums exact and quick.
+    """
+
+    read: int
+    fill: int
+    update: int
+    address: int
+    unit: int
+    block: int
+    clusters: int
+
+    def energy(self, accesses: Accesses, addresses: int, used: int) -> int:
+        """Energy of one tensor over all `used` instances, in units of `1/unit` pJ.
+
+        Vector accesses are rounded up once for each kind, not per tile. A cluster pays once for what all its instances do.
+        """
+        block = self.block
+        each = (
+            -(-accesses.reads // block) * self.read
+            - (-accesses.fills // block) * self.fill
+            - (-accesses.updates // block) * self.update
+            + addresses * self.address
+        )
+        return each * min(used, self.clusters)
 
 
-def paying_instances(buffer: Buffer, used: int) -> int:
-    """Instances that pay for an access: `used` of them, but at most one per cluster."""
-    return min(used, buffer.instances // buffer.cluster_size)
-
-
-def access_energy(buffer: Buffer, accesses: Accesses, used: int) -> Fraction:
-    """pJ for the accesses of one tensor, over all `used` instances."""
-    price = buffer.energy
-    size = buffer.block_size
-    each = (
-        blocks(accesses.reads, size) * price.read
-        + blocks(accesses.fills, size) * price.fill
-        + blocks(accesses.updates, size) * price.update
-    )
-    return each * paying_instances(buffer, used)
+def prices(buffer: Buffer) -> Prices:
+    amounts = (buffer.energy.read, buffer.energy.fill, buffer.energy.update, buffer.address_energy)
+    unit = lcm(*(Fraction(amount).denominator for amount in amounts))
+    read, fill, update, address = (int(amount * unit) for amount in amounts)
+    return Prices(read, fill, update, address, unit, buffer.block_size, buffer.instances // buffer.cluster_size)
 
 
 def address_generations(accesses: Accesses, read_write: bool) -> int:
     """Addresses per cluster: a partial sum's read comes at the address of its update."""
     return accesses.fills + (accesses.updates if read_write else accesses.reads)
-
-
-def address_energy(buffer: Buffer, accesses: Accesses, read_write: bool, used: int) -> Fraction:
-    """pJ for generating the addresses of one tensor, over all clusters."""
-    return address_generations(accesses, read_write) * buffer.address_energy * paying_instances(buffer, used)

@@ -7,19 +7,24 @@ from fractions import Fraction
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TensorFigures:
-    """Words per instance, as Timeloop reports them; `energy_pj` is the total over all instances."""
+    """Words of one tensor per instance of a level, as Timeloop reports them; `energy_pj` is the total over all `instances`."""
 
     tile: int
     partition: int
-    instances: int
     reads: int
     fills: int
     updates: int
     temporal_reductions: int
     address_generations: int
+    instances: int
     energy_pj: Fraction
+
+    @property
+    def accesses(self) -> int:
+        """Words over all instances."""
+        return (self.reads + self.fills + self.updates) * self.instances
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -61,17 +66,20 @@ class LevelFigures:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NetworkTensorFigures:
-    """Words of one tensor on one network, per instance of the level above; `energy_pj` is the total."""
+    """Words of one tensor on one network, per instance of the level above; `energy_pj` is the total over all `instances`.
+
+    `multicast` is the largest factor, `hops` the average per word.
+    """
 
     multicast: int
-    ingresses: Fraction
+    ingresses: Fraction | int
     link_transfers: int
-    spatial_reductions: Fraction
-    hops: Fraction
-    instances: int
+    spatial_reductions: Fraction | int
+    hops: Fraction | int
     energy_pj: Fraction
+    instances: int
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -109,7 +117,6 @@ class Figures:
     multipliers: int
     last_level_accesses: int
     area_um2: Fraction
-    compute_energy_pj: Fraction
     levels: dict[str, LevelFigures]
     networks: dict[str, NetworkFigures]
 
@@ -130,9 +137,9 @@ class Figures:
             "edp": float(self.edp),
             "utilization": float(self.utilization),
             "macs": self.macs,
+            "computes": self.computes,
             "last_level_accesses": self.last_level_accesses,
             "area_um2": float(self.area_um2),
-            "compute_energy_pj": float(self.compute_energy_pj),
             "levels": {name: level.to_dict() for name, level in self.levels.items()},
             "networks": {
                 name: {tensor: figures.to_dict() for tensor, figures in network.tensors.items()}
@@ -144,5 +151,5 @@ class Figures:
         return result
 
 
-def _number(value: Fraction) -> int | float:
+def _number(value: Fraction | int) -> int | float:
     return int(value) if value.denominator == 1 else float(value)

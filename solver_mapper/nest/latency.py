@@ -9,15 +9,17 @@ from typing import TypeVar
 
 from solver_mapper.nest.accesses import Accesses
 from solver_mapper.nest.tiles import Nest
-from solver_mapper.spec.architecture import Buffer
+from solver_mapper.spec.architecture import Architecture, Buffer
 
 Number = TypeVar("Number", int, float)
 
 
 def steps(nest: Nest) -> int:
     """Temporal steps that happen. Element 0 of every spatial loop is never idle before the others, so its steps are counted."""
+    if nest.perfect:
+        return timeloop_steps(nest)
     total = 1
-    for dim in nest.problem.dims:
+    for dim in range(len(nest.tiles[0])):
         full = final = 1
         for level in range(nest.depth - 1, -1, -1):
             for loop in reversed(nest.spatial[level]):
@@ -32,24 +34,25 @@ def steps(nest: Nest) -> int:
 
 def timeloop_steps(nest: Nest) -> int:
     """Timeloop's count: the product of all temporal bounds, as if every round were a full one."""
-    return prod(loop.bound for loops in nest.temporal for loop in loops)
+    return prod([loop.bound for loops in nest.temporal for loop in loops])
 
 
-def level_time(buffer: Buffer, accesses: Sequence[Accesses | None], compute: int) -> Fraction:
+def level_time(buffer: Buffer, accesses: Sequence[Accesses | None], compute: int) -> Fraction | int:
     """Cycles that a level needs, not rounded: at least the `compute` steps, and its words per instance over its bandwidth.
 
     `accesses` has an entry for each tensor, None where the level does not hold it.
     """
+    if not _limited(buffer):
+        return compute
     reads, writes = (sum(words) for words in zip(*map(_reads_and_writes, accesses), strict=True))
-    needed = [Fraction(compute)]
-    for words, bandwidth in _demands(buffer, reads, writes):
-        if words:
-            needed.append(words / bandwidth)
-    return max(needed)
+    times: list[Fraction | int] = [words / bandwidth for words, bandwidth in _demands(buffer, reads, writes)]
+    return max([compute, *times])
 
 
 def timeloop_cycles(buffer: Buffer, accesses: Sequence[Accesses | None], compute: int) -> int:
     """Timeloop's figure for the same, in its own double precision, whose noise the ceiling turns into a whole cycle at times."""
+    if not _limited(buffer):
+        return compute
     split = [_reads_and_writes(each) for each in accesses]
     reads = sum((words / compute for words, _ in split), 0.0)
     writes = sum((words / compute for _, words in split), 0.0)
@@ -58,6 +61,30 @@ def timeloop_cycles(buffer: Buffer, accesses: Sequence[Accesses | None], compute
         if float(bandwidth) < need:
             slowdown = min(slowdown, float(bandwidth) / need)
     return ceil(compute / slowdown)
+
+
+def latency(architecture: Architecture) -> int:
+    """Cycles to fill and drain all networks, added once to the total."""
+    total = 0
+    for level in architecture.levels:
+        down = level.network
+        up = level.update_network or down
+        total += (down.fill_latency if down else 0) + (up.drain_latency if up else 0)
+    return total
+
+
+def timeloop_latency(architecture: Architecture) -> int:
+    """The same by Timeloop, which takes the fill latency of a declared network for its drain latency too."""
+    total = latency(architecture)
+    for level in architecture.levels:
+        up = level.update_network or level.network
+        if up is not None and up.declared:
+            total += up.fill_latency - up.drain_latency
+    return total
+
+
+def _limited(buffer: Buffer) -> bool:
+    return buffer.read_bandwidth is not None or buffer.write_bandwidth is not None or buffer.shared_bandwidth is not None
 
 
 def _demands(buffer: Buffer, reads: Number, writes: Number) -> list[tuple[Number, Fraction]]:

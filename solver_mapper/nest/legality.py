@@ -8,6 +8,7 @@ from typing import Any
 
 from solver_mapper.errors import NOWHERE, Place
 from solver_mapper.mapping import LevelMapping, Loop, Mapping
+from solver_mapper.nest.projection import project
 from solver_mapper.nest.tiles import Nest, build_nest
 from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.spec.problem import Problem
@@ -41,15 +42,24 @@ class Violation:
 
 
 def violations(architecture: Architecture, problem: Problem, mapping: Mapping) -> tuple[Violation, ...]:
-    """Everything that makes `mapping` illegal. Capacity and fanout are only judged for a mapping whose loops make sense."""
-    found = [*_levels(architecture, mapping), *_names(problem, mapping), *_factor_products(problem, mapping)]
-    sound = not found
-    found += _kept_somewhere(problem, mapping)
-    if sound:
+    """Everything that makes `mapping` illegal. Capacity and fanout are judged once the loops make up the problem."""
+    found = structural_violations(architecture, problem, mapping)
+    if all(each.rule == "bypass" for each in found):
+        nest = build_nest(problem, mapping)
         found += _fanouts(architecture, mapping)
         found += _meshes(architecture, mapping)
-        found += _capacities(architecture, problem, mapping, build_nest(problem, mapping))
+        found += _capacities(architecture, problem, mapping, nest)
     return tuple(found)
+
+
+def structural_violations(architecture: Architecture, problem: Problem, mapping: Mapping) -> list[Violation]:
+    """What leaves `mapping` without a meaning: wrong levels, names or factors, a tensor that no level holds."""
+    return [
+        *_levels(architecture, mapping),
+        *_names(problem, mapping),
+        *_factor_products(problem, mapping),
+        *_kept_somewhere(problem, mapping),
+    ]
 
 
 def _levels(architecture: Architecture, mapping: Mapping) -> Iterator[Violation]:
@@ -140,8 +150,9 @@ def _meshes(architecture: Architecture, mapping: Mapping) -> Iterator[Violation]
 
 
 def _capacities(architecture: Architecture, problem: Problem, mapping: Mapping, nest: Nest) -> Iterator[Violation]:
+    projections = [project(problem, tensor) for tensor in problem.tensors]
     for index, (buffer, level) in enumerate(zip(architecture.levels, mapping.levels, strict=True)):
-        tiles = {t.name: nest.tile_words(t, index) for t in problem.tensors if t.name in level.keep}
+        tiles = {each.name: nest.tile_words(each, index) for each in projections if each.name in level.keep}
         if buffer.capacity is not None:
             yield from _capacity(buffer, buffer.capacity, level, tiles)
 

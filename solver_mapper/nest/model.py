@@ -2,158 +2,166 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
+from math import ceil
 
+from solver_mapper.errors import InputError
 from solver_mapper.mapping import Mapping
 from solver_mapper.nest.accesses import Accesses, TensorMovement, count_accesses
+from solver_mapper.nest.computes import charged_operations
 from solver_mapper.nest.elements import Grid
-from solver_mapper.nest.energy import access_energy, address_energy, address_generations
+from solver_mapper.nest.energy import address_generations, prices
 from solver_mapper.nest.figures import Figures, LevelFigures, NetworkFigures, NetworkTensorFigures, TensorFigures
-from solver_mapper.nest.latency import level_time, steps, timeloop_cycles, timeloop_steps
-from solver_mapper.nest.movement import traffic
-from solver_mapper.nest.network import NetworkUse, legacy_use, tile_widths
+from solver_mapper.nest.latency import latency, level_time, steps, timeloop_cycles, timeloop_latency, timeloop_steps
+from solver_mapper.nest.legality import structural_violations
+from solver_mapper.nest.movement import traffic_below
+from solver_mapper.nest.network import Wires, all_wires, use
+from solver_mapper.nest.projection import Projection, project
 from solver_mapper.nest.tiles import Nest, build_nest
-from solver_mapper.spec.architecture import Architecture, Network
-from solver_mapper.spec.problem import Problem, Tensor
+from solver_mapper.spec.architecture import Architecture
+from solver_mapper.spec.problem import Problem
+
+_NOTHING = Fraction(0)
 
 
 def evaluate(architecture: Architecture, problem: Problem, mapping: Mapping) -> Figures:
-    """Exact figures of `mapping`. Whether it fits is another question: see `violations`."""
-    return Evaluator(architecture, problem).evaluate(mapping)
+    """Exact figures of `mapping`. Whether it fits the hardware is another question: see `violations`.
+
+    Raises: InputError if the loops do not make up the problem, a level is missing, or a tensor is held nowhere.
+    """
+    wrong = structural_violations(architecture, problem, mapping)
+    if wrong:
+        errors = [InputError(each.message, each.place) for each in wrong]
+        raise InputError(errors[0].message, errors[0].place, "only a whole mapping has figures", tuple(errors[1:]))
+    return Evaluator(architecture, problem, every_hop=True).evaluate(mapping)
 
 
 class Evaluator:
-    """The model for one architecture and one problem, ready for many mappings."""
+    """The model for one architecture and one problem, prepared for many mappings.
 
-    def __init__(self, architecture: Architecture, problem: Problem):
+    Hops are counted where a network charges for them; with `every_hop` also where they are free.
+    """
+
+    def __init__(self, architecture: Architecture, problem: Problem, every_hop: bool = False):
         self.architecture = architecture
         self.problem = problem
-        self._widths = tile_widths(architecture)
-        self._networks = tuple(level.network or Network("") for level in architecture.levels)
+        self._projections = [project(problem, tensor) for tensor in problem.tensors]
+        self._prices = [prices(level) for level in architecture.levels]
+        self._wires = all_wires(architecture)
+        self._hops = [every_hop or any(not wires.free for wires in networks) for networks in self._wires]
+        self._fanouts = [architecture.fanout(level) for level in range(len(architecture.levels))]
+        names = [*architecture.level_names, architecture.arithmetic.name]
+        self._links = [f"{outer} <==> {inner}" for outer, inner in pairwise(names)]
+        units = architecture.arithmetic
+        self._area = sum((each.area * each.instances for each in architecture.levels), units.area * units.instances)
+        self._leaks = any(each.energy.leak for each in architecture.levels) or bool(units.leak)
 
     def evaluate(self, mapping: Mapping) -> Figures:
+        """Exact figures of `mapping`, whose loops must make up the problem."""
         nest = build_nest(self.problem, mapping)
-        moved = {tensor.name: self._movement(nest, tensor, mapping) for tensor in self.problem.tensors}
+        moved = self.movements(nest, mapping)
+        held = [[each.accesses[level] for each in moved] for level in range(nest.depth)]
         compute = steps(nest)
-        held = [[moved[name].accesses[index] for name in moved] for index in range(nest.depth)]
-        times = [level_time(buffer, each, compute) for buffer, each in zip(self.architecture.levels, held, strict=True)]
-        cycles = max(_ceil(each) for each in times)
-        levels = {
-            buffer.name: self._level(nest, index, moved, times[index], compute, cycles)
-            for index, buffer in enumerate(self.architecture.levels)
-        }
-        levels[self.architecture.arithmetic.name] = self._arithmetic(compute, cycles)
+        times = [level_time(level, each, compute) for level, each in zip(self.architecture.levels, held, strict=True)]
+        cycles = max(map(ceil, times)) + latency(self.architecture)
+        operations = charged_operations(nest, self.problem.macs)
+        levels = {}
+        for index, level in enumerate(self.architecture.levels):
+            levels[level.name] = self._level(nest, index, held[index], times[index], compute, cycles)
+        levels[self.architecture.arithmetic.name] = self._arithmetic(operations, compute, cycles)
         networks = self._network_figures(nest, moved)
-        energy = sum((level.energy_pj for level in levels.values()), Fraction(0))
-        energy += sum((network.energy_pj for network in networks.values()), Fraction(0))
         return Figures(
             cycles=cycles,
             timeloop_cycles=self._timeloop_cycles(nest, held),
-            energy_pj=energy,
+            energy_pj=_total([*levels.values(), *networks.values()]),
             macs=self.problem.macs,
-            computes=self.problem.macs,
+            computes=operations,
             multipliers=self.architecture.arithmetic.instances,
-            last_level_accesses=_level_accesses(levels[self.architecture.levels[0].name]),
-            area_um2=self._area(),
-            compute_energy_pj=self.problem.macs * self.architecture.arithmetic.energy,
+            last_level_accesses=sum(each.accesses for each in levels[self.architecture.levels[0].name].tensors.values()),
+            area_um2=self._area,
             levels=levels,
             networks=networks,
         )
 
-    def _movement(self, nest: Nest, tensor: Tensor, mapping: Mapping) -> TensorMovement:
-        below = []
-        for index, plan in enumerate(mapping.levels):
-            child = mapping.levels[index + 1] if index + 1 < nest.depth else None
-            below.append(traffic(nest, tensor, index, plan, child, self._grid(nest, index)))
-        keep = tuple(tensor.name in level.keep for level in mapping.levels)
-        return count_accesses(nest, tensor, keep, tuple(below))
+    def movements(self, nest: Nest, mapping: Mapping) -> list[TensorMovement]:
+        """Accesses and traffic of each tensor."""
+        grids = [self._grid(nest, level) for level in range(nest.depth)]
+        moved = []
+        for projection in self._projections:
+            below = traffic_below(nest, projection, mapping.levels, grids)
+            keep = [projection.name in level.keep for level in mapping.levels]
+            moved.append(count_accesses(nest, projection, keep, below))
+        return moved
 
     def _grid(self, nest: Nest, level: int) -> Grid:
-        width, height = self.architecture.fanout(level)
+        """The grid below one instance of a level: its hardware, or what the mapping uses of it if that is more."""
+        width, height = self._fanouts[level]
         used_x = used_y = 1
         for loop in nest.spatial[level]:
             if loop.axis == "Y":
                 used_y *= loop.bound
             else:
                 used_x *= loop.bound
-        return Grid(max(width, used_x), max(height, used_y))
+        return Grid(max(width, used_x), max(height, used_y), self._hops[level])
 
     def _timeloop_cycles(self, nest: Nest, held: list[list[Accesses | None]]) -> int:
         compute = timeloop_steps(nest)
-        return max(timeloop_cycles(buffer, each, compute) for buffer, each in zip(self.architecture.levels, held, strict=True))
+        slowest = max(timeloop_cycles(level, each, compute) for level, each in zip(self.architecture.levels, held, strict=True))
+        return slowest + timeloop_latency(self.architecture)
 
     def _level(
-        self, nest: Nest, level: int, moved: dict[str, TensorMovement], time: Fraction, compute: int, cycles: int
+        self, nest: Nest, index: int, held: list[Accesses | None], time: Fraction | int, compute: int, cycles: int
     ) -> LevelFigures:
-        buffer = self.architecture.levels[level]
-        used = nest.instances[level]
+        level, price, used = self.architecture.levels[index], self._prices[index], nest.instances[index]
         tensors = {}
-        for tensor in self.problem.tensors:
-            accesses = moved[tensor.name].accesses[level]
+        total = 0
+        for projection, accesses in zip(self._projections, held, strict=True):
             if accesses is None:
                 continue
-            addresses = address_energy(buffer, accesses, tensor.read_write, used)
-            tensors[tensor.name] = TensorFigures(
-                accesses.tile,
-                accesses.partition,
-                used,
-                accesses.reads,
-                accesses.fills,
-                accesses.updates,
-                accesses.temporal_reductions,
-                address_generations(accesses, tensor.read_write),
-                access_energy(buffer, accesses, used) + addresses,
-            )
-        leakage = buffer.energy.leak * cycles * buffer.instances
-        energy = sum((each.energy_pj for each in tensors.values()), Fraction(0)) + leakage
-        area = buffer.area * buffer.instances
+            addresses = address_generations(accesses, projection.read_write)
+            energy = price.energy(accesses, addresses, used)
+            total += energy
+            tensors[projection.name] = TensorFigures(*accesses, addresses, used, Fraction(energy, price.unit))
+        leakage = level.energy.leak * cycles * level.instances if self._leaks else _NOTHING
         return LevelFigures(
-            buffer.name, _ceil(time), compute / time, energy, leakage, area, buffer.energy.origin, tensors
-        )
+            level.name, ceil(time), Fraction(compute, time) if time != compute else Fraction(1),
+            Fraction(total, price.unit) + leakage, leakage, level.area * level.instances, level.energy.origin, tensors,
+        )  # fmt: skip
 
-    def _arithmetic(self, compute: int, cycles: int) -> LevelFigures:
+    def _arithmetic(self, operations: int, compute: int, cycles: int) -> LevelFigures:
         units = self.architecture.arithmetic
-        leakage = units.leak * cycles * units.instances
-        energy = self.problem.macs * units.energy + leakage
+        leakage = units.leak * cycles * units.instances if self._leaks else _NOTHING
+        energy = operations * units.energy + leakage
         area = units.area * units.instances
         return LevelFigures(units.name, compute, Fraction(1), energy, leakage, area, units.energy_origin, {})
 
-    def _network_figures(self, nest: Nest, moved: dict[str, TensorMovement]) -> dict[str, NetworkFigures]:
-        names = [*self.architecture.level_names, self.architecture.arithmetic.name]
+    def _network_figures(self, nest: Nest, moved: list[TensorMovement]) -> dict[str, NetworkFigures]:
         figures = {}
-        for level, network in enumerate(self._networks):
-            used = nest.instances[level]
-            tensors = {
-                tensor.name: _network_tensor(self._use(level, network, tensor, moved[tensor.name]), used)
-                for tensor in self.problem.tensors
-            }
-            name = f"{names[level]} <==> {names[level + 1]}"
-            energy = sum((each.energy_pj for each in tensors.values()), Fraction(0))
-            figures[name] = NetworkFigures(name, network.kind, energy, tensors)
+        for level, networks in enumerate(self._wires):
+            for wires in networks:
+                name = wires.network.name if wires.network.declared else self._links[level]
+                figures[name] = self._network(nest, level, name, wires, moved)
         return figures
 
-    def _use(self, level: int, network: Network, tensor: Tensor, movement: TensorMovement) -> NetworkUse:
-        held = movement.accesses[level]
-        unreduced = None
-        if not self.architecture.levels[level].reduction_supported:
-            unreduced = held.partition if held is not None else 0
-        width = self._widths[level] if network.tile_width is None else network.tile_width
-        return legacy_use(network, width, movement.traffic[level], tensor.read_write, unreduced)
-
-    def _area(self) -> Fraction:
-        units = self.architecture.arithmetic
-        return sum((b.area * b.instances for b in self.architecture.levels), units.area * units.instances)
+    def _network(self, nest: Nest, level: int, name: str, wires: Wires, moved: list[TensorMovement]) -> NetworkFigures:
+        used = nest.instances[level]
+        tensors = {}
+        for projection, movement in zip(self._projections, moved, strict=True):
+            tensors[projection.name] = network_tensor(wires, movement, projection, level, used)
+        energy = _NOTHING if wires.free else sum([each.energy_pj for each in tensors.values()], _NOTHING)
+        return NetworkFigures(name, wires.network.kind, energy, tensors)
 
 
-def _network_tensor(use: NetworkUse, used: int) -> NetworkTensorFigures:
-    return NetworkTensorFigures(
-        use.multicast, use.ingresses, use.link_transfers, use.spatial_reductions, use.hops, used, use.energy * used
-    )
+def _total(parts: Sequence[LevelFigures | NetworkFigures]) -> Fraction:
+    return sum([part.energy_pj for part in parts if part.energy_pj], _NOTHING)
 
 
-def _level_accesses(level: LevelFigures) -> int:
-    return sum((t.reads + t.fills + t.updates) * t.instances for t in level.tensors.values())
-
-
-def _ceil(value: Fraction) -> int:
-    return -(-value.numerator // value.denominator)
+def network_tensor(
+    wires: Wires, movement: TensorMovement, projection: Projection, level: int, used: int
+) -> NetworkTensorFigures:
+    """One tensor on the network below `level`, of which `used` instances work."""
+    accesses = movement.accesses[level]
+    partition = 0 if accesses is None else accesses.partition
+    return NetworkTensorFigures(*use(wires, movement.traffic[level], projection.read_write, partition, used), used)

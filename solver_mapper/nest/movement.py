@@ -3,138 +3,178 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property
+from typing import NamedTuple
 
 from solver_mapper.mapping import LevelMapping
-from solver_mapper.nest.deltas import Box, Event, Flags, Stream, TimeLoop
-from solver_mapper.nest.elements import (
-    Elements,
-    Grid,
-    Group,
-    SpatialLoop,
-    Vector,
-    lay_out,
-    linked_elements,
-    multicast_groups,
-)
+from solver_mapper.nest.automaton import Flags, Stream, TimeLoop
+from solver_mapper.nest.elements import Elements, Grid, Group, lay_out, linked_elements, multicast_groups
+from solver_mapper.nest.fetches import fetched_words, fetches
+from solver_mapper.nest.groups import displacements, even_groups
+from solver_mapper.nest.projection import Box, Projection
 from solver_mapper.nest.tiles import Nest, PlacedLoop
-from solver_mapper.spec.problem import Tensor
+
+Rational = Fraction | int
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """`words` sent by one instance of the level, each to `multicast` receivers; `scatter` such groups at a step.
 
-    `hops` is the sum over all those words of the wire hops that each takes.
+    `double_hops` is twice the sum over all those words of the wire hops that each takes.
     """
 
     multicast: int
     scatter: int
-    words: Fraction
-    hops: Fraction
+    words: Rational
+    double_hops: int
 
 
-@dataclass(frozen=True)
-class Traffic:
-    """Words of one tensor between one instance of a level and the instances of the next inner level below it."""
+class Traffic(NamedTuple):
+    """Words of one tensor between one instance of a level and the `fanout` instances of the next inner level below it.
+
+    `words` leave the instance (or, for partial sums, enter it); `delivered` counts every copy that arrives below.
+    """
 
     records: tuple[Record, ...]
     link_transfers: int
     fanout: int
-
-    @cached_property
-    def words(self) -> Fraction:
-        """Words that leave (or, for partial sums, enter) the instance."""
-        return sum((record.words for record in self.records), Fraction(0))
-
-    @cached_property
-    def delivered(self) -> Fraction:
-        """Words that arrive below, every copy counted."""
-        return sum((record.words * record.multicast for record in self.records), Fraction(0))
+    words: Rational
+    delivered: Rational
 
 
-def traffic(nest: Nest, tensor: Tensor, level: int, plan: LevelMapping, child: LevelMapping | None, grid: Grid) -> Traffic:
-    """Traffic of `tensor` between `level` and the next inner level (`child`; None: the multipliers)."""
-    reuse = child is not None and tensor.name not in child.no_temporal_reuse
-    spread = nest.spatial[level]
-    linkable = bool(spread) and tensor.name not in plan.no_link_transfer
-    stream = tile_stream(nest, tensor, level, reuse, linkable)
-    events = stream.count()
-    if not spread:
-        words = sum(event.words * number for event, number in events.items())
-        return Traffic((Record(1, 1, Fraction(words), Fraction(0)),), 0, 1)
-    network = _SpatialNetwork(nest, tensor, level, tensor.name not in plan.no_multicast, grid)
-    return network.deliver(events)
+class Flow(NamedTuple):
+    """`steps` steps at which `words` go to each of `groups`, while `linked` elements get theirs from neighbours."""
+
+    words: int
+    steps: int
+    groups: list[Group]
+    linked: int
 
 
-def tile_stream(nest: Nest, tensor: Tensor, level: int, reuse: bool, follow_links: bool) -> Stream:
-    """The tiles that element 0 below `level` holds of `tensor`, one after the other."""
-    loops = [
-        TimeLoop(loop.dim, loop.bound, loop.last, rank_shift(tensor, loop), bool(loop.axis))
-        for loop in (*nest.outside(level + 1),)
-    ]
-    child = nest.tiles[level + 1]
-    uneven = frozenset(dim for dim in nest.problem.dims if child.full[dim] != child.last[dim])
-    spread = frozenset(loop.dim for loop in nest.spatial[level] if loop.bound != loop.last)
+def traffic_below(nest: Nest, projection: Projection, plans: Sequence[LevelMapping], grids: Sequence[Grid]) -> list[Traffic]:
+    """Traffic of one tensor below each level, as if no level were bypassed.
+
+    `plans` are the levels of the mapping and `grids` the elements' grids below each level, outer to inner.
+    """
+    name = projection.name
+    below = []
+    loops: list[PlacedLoop] = []
+    for level, plan in enumerate(plans):
+        loops += nest.temporal[level]
+        reuse = level + 1 < len(plans) and name not in plans[level + 1].no_temporal_reuse
+        spread = nest.spatial[level]
+        site = _Site(projection, spread, grids[level], name not in plan.no_multicast, name not in plan.no_link_transfer)
+        if not nest.perfect:
+            below.append(_uneven(nest, level, site, reuse))
+        elif not spread:
+            below.append(_single(fetched_words(loops, projection, nest.tiles[level + 1], reuse)))
+        else:
+            below.append(_even(nest, level, site, loops, reuse))
+    return below
+
+
+class _Site(NamedTuple):
+    """Where one tensor crosses to the next inner level: over which spatial loops, onto which grid, and what is allowed."""
+
+    projection: Projection
+    loops: tuple[PlacedLoop, ...]
+    grid: Grid
+    multicast: bool
+    links: bool
+
+
+def _single(words: int) -> Traffic:
+    return Traffic((Record(1, 1, words, 0),), 0, 1, words, words)
+
+
+def _even(nest: Nest, level: int, site: _Site, loops: Sequence[PlacedLoop], reuse: bool) -> Traffic:
+    """Traffic below a level with spatial loops, all factors perfect."""
+    projection = site.projection
+    extents = nest.tiles[level + 1]
+    groups = even_groups(site.loops, projection, site.multicast, site.grid)
+    fanout = nest.fanouts[level]
+    steps = displacements(site.loops, projection, site.grid) if site.links else set()
+    kinds = fetches(loops, projection, extents, reuse) if steps or (projection.sliding and reuse) else None
+    if kinds is None or not any(kind.link in steps for kind in kinds):
+        words = fetched_words(loops, projection, extents, reuse) if kinds is None else sum(k.words * k.steps for k in kinds)
+        return collect([Flow(words, 1, groups, 0)], fanout)
+    elements = lay_out(site.loops, projection.codes)
+    flows = []
+    for kind in kinds:
+        link = None if kind.link not in steps else kind.link
+        served, linked = groups, 0
+        if link is not None and kind.words:
+            served, linked = _with_links(site, elements, elements, link, groups)
+        flows.append(Flow(kind.words, kind.steps, served, linked))
+    return collect(flows, fanout)
+
+
+def _uneven(nest: Nest, level: int, site: _Site, reuse: bool) -> Traffic:
+    """Traffic below a level, any factors."""
+    events = tile_stream(nest, site.projection, level, reuse, bool(site.loops) and site.links).count()
+    if not site.loops:
+        return _single(sum(event.words * number for event, number in events.items()))
+    flows = []
+    layouts: dict[Flags, tuple[Elements, list[Group]]] = {}
+
+    def layout(flags: Flags) -> tuple[Elements, list[Group]]:
+        if flags not in layouts:
+            elements = lay_out(site.loops, site.projection.codes, flags)
+            every = range(len(elements.offsets))
+            layouts[flags] = elements, multicast_groups(elements, every, site.multicast, site.grid)
+        return layouts[flags]
+
+    for event, number in events.items():
+        if not event.words:
+            continue
+        elements, served = layout(event.flags)
+        linked = 0
+        if event.link is not None:
+            shift, earlier = event.link
+            served, linked = _with_links(site, elements, layout(earlier)[0], site.projection.code(shift), served)
+        flows.append(Flow(event.words, number, served, linked))
+    return collect(flows, nest.fanouts[level])
+
+
+def _with_links(site: _Site, now: Elements, before: Elements, step: int, served: list[Group]) -> tuple[list[Group], int]:
+    """The groups still served by the level, and how many elements their neighbours serve, if that helps the level."""
+    linked = set(linked_elements(now, before, step, site.grid))
+    rest = multicast_groups(now, (i for i in range(len(now.offsets)) if i not in linked), site.multicast, site.grid)
+    if sum(group.scatter for group in rest) < sum(group.scatter for group in served):
+        return rest, len(linked)
+    return served, 0
+
+
+def collect(flows: Iterable[Flow], fanout: int) -> Traffic:
+    """Sum up the flows, by multicast and scatter factor."""
+    words: dict[tuple[int, int], int] = defaultdict(int)
+    hops: dict[tuple[int, int], int] = defaultdict(int)
+    transfers = 0
+    for flow in flows:
+        sent = flow.words * flow.steps
+        if sent:
+            transfers += flow.linked * sent
+            for multicast, scatter, double_hops in flow.groups:
+                words[multicast, scatter] += scatter * sent
+                hops[multicast, scatter] += double_hops * sent
+    records = tuple(Record(m, s, words[m, s], hops[m, s]) for m, s in sorted(words))
+    return Traffic(
+        records, transfers, fanout, sum(r.words for r in records), sum(r.words * r.multicast for r in records)
+    )
+
+
+def tile_stream(nest: Nest, projection: Projection, level: int, reuse: bool, follow_links: bool) -> Stream:
+    """The tiles that element 0 below `level` holds, one after the other."""
+    full, last = nest.tiles[level + 1], nest.last_tiles[level + 1]
+    uneven = {dim for dim in range(len(full)) if full[dim] != last[dim]}
+    uneven |= {loop.dim for loop in nest.spatial[level] if loop.bound != loop.last}
+    loops = tuple(
+        TimeLoop(loop.dim, loop.bound, loop.last, projection.shift(loop.dim, loop.stride), bool(loop.axis))
+        for loop in nest.outside(level + 1)
+    )
 
     def box(flags: Flags) -> Box:
-        low, high = [], []
-        for rank in tensor.ranks:
-            ends = [t.coefficient * ((child.last if t.dim in flags else child.full)[t.dim] - 1) for t in rank]
-            low.append(sum(min(end, 0) for end in ends))
-            high.append(sum(max(end, 0) for end in ends) + 1)
-        return tuple(low), tuple(high)
+        return projection.box([last[dim] if dim in flags else full[dim] for dim in range(len(full))])
 
-    return Stream(tuple(loops), box, uneven | spread, reuse, follow_links)
-
-
-def rank_shift(tensor: Tensor, loop: PlacedLoop) -> Vector:
-    """Words along each rank by which one iteration of `loop` moves the data of `tensor`."""
-    return tuple(sum(t.coefficient * loop.stride for t in rank if t.dim == loop.dim) for rank in tensor.ranks)
-
-
-@dataclass(frozen=True)
-class _SpatialNetwork:
-    nest: Nest
-    tensor: Tensor
-    level: int
-    multicast: bool
-    grid: Grid
-
-    def deliver(self, events: dict[Event, int]) -> Traffic:
-        words: dict[tuple[int, int], int] = defaultdict(int)
-        hops: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
-        transfers = 0
-        for event, number in events.items():
-            if not event.words:
-                continue
-            groups, linked = self._groups(event)
-            transfers += linked * event.words * number
-            for group in groups:
-                key = group.multicast, group.scatter
-                words[key] += group.scatter * event.words * number
-                hops[key] += group.hops * event.words * number
-        records = tuple(Record(m, s, Fraction(words[m, s]), hops[m, s]) for m, s in sorted(words))
-        return Traffic(records, transfers, self.nest.fanouts[self.level])
-
-    def _groups(self, event: Event) -> tuple[tuple[Group, ...], int]:
-        """Groups served by the level at such a step, and how many elements are served by a neighbour instead."""
-        elements = self._elements(event.flags)
-        every = range(len(elements.positions))
-        served = multicast_groups(elements, every, self.multicast)
-        if event.link is None:
-            return served, 0
-        step, earlier = event.link
-        linked = set(linked_elements(elements, self._elements(earlier), step))
-        rest = multicast_groups(elements, (i for i in every if i not in linked), self.multicast)
-        if sum(g.scatter for g in rest) < sum(g.scatter for g in served):
-            return rest, len(linked)
-        return served, 0
-
-    def _elements(self, flags: Flags) -> Elements:
-        loops = tuple(
-            SpatialLoop(loop.dim, loop.bound, loop.last, rank_shift(self.tensor, loop)) for loop in self.nest.spatial[self.level]
-        )
-        return lay_out(loops, flags, len(self.tensor.ranks), self.grid)
+    return Stream(loops, box, frozenset(uneven), reuse, follow_links)

@@ -1,64 +1,144 @@
-"""Energy of the networks between levels."""
+"""Energy of the networks between levels, by Timeloop's three models (network-*.cpp)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isqrt
+from typing import NamedTuple
 
-from solver_mapper.nest.movement import Record, Traffic
+from solver_mapper.nest.accesses import ratio
+from solver_mapper.nest.movement import Rational, Record, Traffic
 from solver_mapper.spec.architecture import Architecture, Network
 
 _DIGITS = 10**12
+_FREE = Fraction(0)
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkUse:
-    """One tensor on one network, per instance of the level above. `energy` in pJ per instance."""
+class Wires(NamedTuple):
+    """A network below one level, and what it carries.
+
+    `per_hop` is pJ per word and hop. `carries` says which traffic passes: "down" (reads and fills), "up" (updates and drains) or
+    "both". `reduces` says whether the level above adds up partial sums by itself.
+    """
+
+    network: Network
+    per_hop: Fraction
+    carries: str
+    reduces: bool
+
+    @property
+    def free(self) -> bool:
+        network = self.network
+        return network.kind == "Legacy" and not (self.per_hop or network.router_energy or network.ingress_energy)
+
+
+class NetworkUse(NamedTuple):
+    """One tensor on one network, per instance of the level above; `energy` in pJ over all instances."""
 
     multicast: int
-    ingresses: Fraction
+    ingresses: Rational
     link_transfers: int
-    spatial_reductions: Fraction
-    hops: Fraction
+    spatial_reductions: Rational
+    hops: Rational
     energy: Fraction
 
 
-def legacy_use(network: Network, width: Fraction, traffic: Traffic, read_write: bool, unreduced: int | None) -> NetworkUse:
-    """Timeloop's inferred network: every word enters, travels its hops, and passes a router at each.
+def use(wires: Wires, traffic: Traffic, read_write: bool, partition: int, used: int) -> NetworkUse:
+    """What `used` instances' `traffic` costs. `partition`: distinct words that an instance of the level above holds."""
+    if wires.network.kind == "ReductionTree":
+        return _reduction_tree(wires, traffic, read_write)
+    if wires.network.kind == "SimpleMulticast":
+        return _simple_multicast(wires, traffic, used)
+    return _legacy(wires, traffic, read_write, partition, used)
 
-    `width` (um) is the length of a hop. `unreduced` is None where the sink adds up partial sums by itself; else partial sums
-    also travel back to be added, all but the first of each of the `unreduced` distinct words.
+
+def _legacy(wires: Wires, traffic: Traffic, read_write: bool, partition: int, used: int) -> NetworkUse:
+    """Every word enters, travels its hops along wires, and passes a router at each.
+
+    Where the level above cannot add, partial sums also travel down: all but the first of each distinct word.
     """
     records = traffic.records
-    if read_write and unreduced is not None:
-        records = tuple(replace(record, words=2 * record.words - unreduced) for record in records)
-    per_hop = hop_energy(network, width)
-    words = sum((r.words for r in records), Fraction(0))
-    wire = sum((r.hops for r in records if r.words > 0), Fraction(0))
-    routed = sum((_routers(r) * r.words for r in records if r.words > 0), Fraction(0))
-    energy = wire * per_hop + routed * network.router_energy + words * network.ingress_energy
-    energy += traffic.link_transfers * (per_hop + 2 * network.router_energy)
-    return NetworkUse(
-        max((r.multicast for r in records), default=0),
-        words,
-        traffic.link_transfers,
-        sum(((r.multicast - 1) * r.words for r in records), Fraction(0)) if read_write else Fraction(0),
-        wire / words if words else Fraction(0),
-        energy,
+    upward = read_write and wires.carries != "down"
+    if upward and not wires.reduces:
+        records = tuple(record._replace(words=2 * record.words - partition) for record in records)
+    words: Rational = 0
+    doubled = largest = 0
+    reductions: Rational = 0
+    for record in records:
+        words += record.words
+        largest = max(largest, record.multicast)
+        if record.words > 0:
+            doubled += record.double_hops
+        if upward:
+            reductions += (record.multicast - 1) * record.words
+    hops = ratio(doubled, 2 * words) if words > 0 else 0
+    energy = _FREE if wires.free else _legacy_energy(wires, records, words, doubled, traffic.link_transfers) * used
+    return NetworkUse(largest, words, traffic.link_transfers, reductions, hops, energy)
+
+
+def _legacy_energy(wires: Wires, records: tuple[Record, ...], words: Rational, doubled: int, links: int) -> Fraction:
+    network = wires.network
+    routed: Rational = sum(
+        (1 + floor(Fraction(record.double_hops) / (2 * record.words))) * record.words for record in records if record.words > 0
     )
+    passing = Fraction(doubled, 2) * wires.per_hop + routed * network.router_energy + words * network.ingress_energy
+    return passing + links * (wires.per_hop + 2 * network.router_energy)
 
 
-def _routers(record: Record) -> int:
-    return 1 + floor(record.hops / record.words)
+def _reduction_tree(wires: Wires, traffic: Traffic, read_write: bool) -> NetworkUse:
+    """An adder tree for partial sums. Timeloop charges one tree, however many instances lie above it."""
+    if not read_write:
+        return NetworkUse(0, 0, 0, 0, 0, _FREE)
+    words = traffic.words
+    reductions = sum(((r.multicast - 1) * r.words for r in traffic.records), Fraction(0))
+    hops = sum((Fraction(r.multicast.bit_length() - 1, 2) * r.words for r in traffic.records), Fraction(0))
+    largest = max((record.multicast for record in traffic.records), default=0)
+    energy = hops * wires.per_hop + reductions * wires.network.adder_energy
+    return NetworkUse(largest, words, 0, reductions, ratio(hops, words) if words else 0, energy)
+
+
+def _simple_multicast(wires: Wires, traffic: Traffic, used: int) -> NetworkUse:
+    """A price per multicast factor. Timeloop charges only the last record, the one with the largest factor."""
+    largest = max((record.multicast for record in traffic.records), default=0)
+    energy = _FREE
+    for record in traffic.records:
+        energy = multicast_energy(wires.network, record.multicast) * record.words
+    return NetworkUse(largest, traffic.words, 0, 0, 0, energy * used)
+
+
+def multicast_energy(network: Network, factor: int) -> Fraction:
+    """pJ per word sent to `factor` receivers: a single price holds for all factors, an unlisted factor is free."""
+    if len(network.multicast_energies) == 1:
+        return network.multicast_energies[0][1]
+    return dict(network.multicast_energies).get(factor, _FREE)
+
+
+def all_wires(architecture: Architecture) -> list[list[Wires]]:
+    """The networks below each level, outer to inner.
+
+    A declared network that serves several levels is charged at the innermost of them only, as Timeloop does.
+    """
+    charged: set[str] = set()
+    networks: list[list[Wires]] = []
+    for level, width in reversed(list(zip(architecture.levels, tile_widths(architecture), strict=True))):
+        down, up = level.network or Network(""), level.update_network
+        pairs = [(down, "both")] if up is None else [(down, "down"), (up, "up")]
+        here = []
+        for network, carries in pairs:
+            if not (network.declared and network.name in charged):
+                charged.add(network.name)
+                here.append(Wires(network, hop_energy(network, width), carries, level.reduction_supported))
+        networks.append(here)
+    networks.reverse()
+    return networks
 
 
 def hop_energy(network: Network, width: Fraction) -> Fraction:
-    """pJ per word and hop."""
+    """pJ per word and hop of `width` um. Timeloop's built-in wire model, for wires without a price, gives 0."""
     if network.energy_per_hop is not None:
         return network.energy_per_hop
     bits = 16 if network.word_bits is None else network.word_bits
-    return bits * width / 1000 * (network.wire_energy or 0)
+    return bits * (width if network.tile_width is None else network.tile_width) / 1000 * (network.wire_energy or 0)
 
 
 def tile_widths(architecture: Architecture) -> tuple[Fraction, ...]:

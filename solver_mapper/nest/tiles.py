@@ -2,51 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as MappingType
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 from solver_mapper.mapping import Loop, Mapping
-from solver_mapper.spec.problem import Problem, Tensor
+from solver_mapper.nest.projection import Projection
+from solver_mapper.spec.problem import Problem
+
+Extents = tuple[int, ...]
+"""Points of each dimension, in the problem's order."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedLoop:
-    """A loop with its `stride`: how many points of `dim` one iteration advances (the product of the bounds inside)."""
+class PlacedLoop(NamedTuple):
+    """A loop over the dimension numbered `dim`; one iteration advances `stride` points, the product of the bounds inside.
 
-    dim: str
+    `bound`, `last` and `axis` are those of `Loop`.
+    """
+
+    dim: int
     bound: int
     last: int
     stride: int
-    axis: str = ""
-
-
-@dataclass(frozen=True)
-class Extents:
-    """Points per dimension of a box of iterations.
-
-    `full` is its usual size, `last` its size where every loop outside is in its final round (smaller with residual factors).
-    """
-
-    full: MappingType[str, int]
-    last: MappingType[str, int]
+    axis: str
 
 
 @dataclass(frozen=True)
 class Nest:
     """All loops of a mapping, outer to inner, without loops to 1.
 
-    `temporal[i]` and `spatial[i]` belong to level `i` (0 is the backing store). `tiles[i]` is the box of iterations covered by
-    one tile of level `i`; the entry after the last level is the single point of one multiplier. `unions[i]` is the box
-    covered by all instances of the next inner level below one instance of level `i`.
+    `temporal[i]` and `spatial[i]` belong to level `i` (0 is the backing store). `tiles[i]` is the box of iterations of one tile
+    of level `i`; the entry after the last level is the single point of one multiplier. `unions[i]` is the box of all instances
+    of the next inner level below one instance of level `i`. `last_tiles` and `last_unions` are these boxes in the final
+    round of all loops outside, where they are smaller if factors are residual.
     """
 
-    problem: Problem
     temporal: tuple[tuple[PlacedLoop, ...], ...]
     spatial: tuple[tuple[PlacedLoop, ...], ...]
     tiles: tuple[Extents, ...]
     unions: tuple[Extents, ...]
+    last_tiles: tuple[Extents, ...]
+    last_unions: tuple[Extents, ...]
+    perfect: bool
 
     @property
     def depth(self) -> int:
@@ -56,7 +54,7 @@ class Nest:
     @cached_property
     def fanouts(self) -> tuple[int, ...]:
         """Used instances of the next inner level below one instance of each level."""
-        return tuple(prod(loop.bound for loop in loops) for loops in self.spatial)
+        return tuple([prod([loop.bound for loop in loops]) for loops in self.spatial])
 
     @cached_property
     def instances(self) -> tuple[int, ...]:
@@ -66,56 +64,72 @@ class Nest:
             counts.append(counts[-1] * fanout)
         return tuple(counts)
 
-    @cached_property
-    def perfect(self) -> bool:
-        return all(loop.bound == loop.last for loops in (*self.temporal, *self.spatial) for loop in loops)
-
     def outside(self, level: int) -> tuple[PlacedLoop, ...]:
         """Loops outside the tile of `level`, outer to inner, without the spatial loops that spread `level` itself."""
         loops: list[PlacedLoop] = []
         for index in range(level):
-            loops.extend(self.temporal[index])
+            loops += self.temporal[index]
             if index < level - 1:
-                loops.extend(self.spatial[index])
+                loops += self.spatial[index]
         return tuple(loops)
 
-    def largest(self, level: int, union: bool = False) -> dict[str, int]:
-        """Points per dimension of the largest tile of `level` that is ever held (`union`: of the box below its instances)."""
-        box = self.unions[level] if union else self.tiles[level]
-        loops = [*self.outside(level), *(self.spatial[level - 1] if level else ())]
-        if union:
-            loops += self.temporal[level]
-        varied = {loop.dim for loop in loops if loop.last > 1}
-        return {dim: box.full[dim] if dim in varied else box.last[dim] for dim in self.problem.dims}
+    def tile_words(self, projection: Projection, level: int) -> int:
+        """Words of a tensor in the largest tile of `level`: the bounding box of the data, holes included."""
+        if self.perfect:
+            return projection.words(self.tiles[level])
+        loops = (*self.outside(level), *(self.spatial[level - 1] if level else ()))
+        return projection.words(_largest(self.tiles[level], self.last_tiles[level], loops))
 
-    def tile_words(self, tensor: Tensor, level: int) -> int:
-        """Words of `tensor` in the largest tile of `level`: the bounding box of the data, holes included."""
-        return tensor.footprint(self.largest(level))
+    def union_words(self, projection: Projection, level: int) -> int:
+        """Words of a tensor that all instances below one instance of `level` hold together, at most."""
+        if self.perfect:
+            return projection.words(self.unions[level])
+        loops = (*self.outside(level), *(self.spatial[level - 1] if level else ()), *self.temporal[level])
+        return projection.words(_largest(self.unions[level], self.last_unions[level], loops))
+
+
+def _largest(full: Extents, last: Extents, outside: tuple[PlacedLoop, ...]) -> Extents:
+    """The largest box ever seen: the last round's, for dimensions along which there is no other round."""
+    varied = {loop.dim for loop in outside if loop.last > 1}
+    return tuple(full[dim] if dim in varied else last[dim] for dim in range(len(full)))
 
 
 def build_nest(problem: Problem, mapping: Mapping) -> Nest:
     """Lay the loops of `mapping` out, with strides and tile extents."""
-    scale = dict.fromkeys(problem.dims, 1)
-    final = dict.fromkeys(problem.dims, 1)
-    tiles = [Extents(dict(scale), dict(final))]
-    temporal, spatial, unions = [], [], []
+    index = {dim: number for number, dim in enumerate(problem.dims)}
+    scale = [1] * len(index)
+    final = [1] * len(index)
+    perfect = True
 
     def place(loops: tuple[Loop, ...]) -> tuple[PlacedLoop, ...]:
+        nonlocal perfect
         placed = []
         for loop in reversed(loops):
-            if loop.bound > 1:
-                placed.append(PlacedLoop(loop.dim, loop.bound, loop.last, scale[loop.dim], loop.axis))
-                final[loop.dim] += scale[loop.dim] * (loop.last - 1)
-                scale[loop.dim] *= loop.bound
-        return tuple(reversed(placed))
+            bound, last = loop.bound, loop.last
+            if bound > 1:
+                dim = index[loop.dim]
+                stride = scale[dim]
+                placed.append(PlacedLoop(dim, bound, last, stride, loop.axis))
+                final[dim] += stride * (last - 1)
+                scale[dim] = stride * bound
+                perfect = perfect and bound == last
+        placed.reverse()
+        return tuple(placed)
 
+    temporal: list[tuple[PlacedLoop, ...]] = []
+    spatial: list[tuple[PlacedLoop, ...]] = []
+    tiles, last_tiles = [tuple(scale)], [tuple(final)]
+    unions: list[Extents] = []
+    last_unions: list[Extents] = []
     for level in reversed(mapping.levels):
         spatial.append(place(level.spatial))
-        unions.append(Extents(dict(scale), dict(final)))
+        unions.append(tuple(scale))
+        last_unions.append(tuple(final))
         temporal.append(place(level.temporal))
-        tiles.append(Extents(dict(scale), dict(final)))
+        tiles.append(tuple(scale))
+        last_tiles.append(tuple(final))
+    for part in (temporal, spatial, tiles, unions, last_tiles, last_unions):
+        part.reverse()
     return Nest(
-        problem, tuple(reversed(temporal)), tuple(reversed(spatial)), tuple(reversed(tiles)), tuple(reversed(unions))
+        tuple(temporal), tuple(spatial), tuple(tiles), tuple(unions), tuple(last_tiles), tuple(last_unions), perfect
     )
-
-

@@ -47,6 +47,8 @@ class Network:
     fill_latency: int = 0
     drain_latency: int = 0
     """Cycles added to the total once, for filling and for draining."""
+    declared: bool = False
+    """Whether the architecture names this network; several levels may then share it."""
     place: Place = field(default=NOWHERE, compare=False)
 
 
@@ -78,6 +80,8 @@ class Buffer:
     energy: AccessEnergy = AccessEnergy(Fraction(0), Fraction(0), Fraction(0), origin="none")
     area: Fraction = Fraction(0)
     network: Network | None = None
+    update_network: Network | None = None
+    """The wires on which updates and drains come back; None: `network` carries both directions."""
     place: Place = field(default=NOWHERE, compare=False)
     entries_place: Place = field(default=NOWHERE, compare=False)
 
