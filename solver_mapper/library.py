@@ -139,6 +139,16 @@ def architecture(name: str) -> Accelerator | None:
     return next((each for each in architectures() if _same(name, (each.name,))), None)
 
 
+def layer(name: str) -> Layer | None:
+    """The layer called `NETWORK/LAYER`, or None if there is no such network.
+
+    Raises: InputError if the network has no such layer.
+    """
+    head, _, tail = name.partition("/")
+    net = network(head)
+    return None if net is None else _layer(net, tail)
+
+
 def resolve(*sources: Source) -> tuple[Source, ...]:
     """What to read for each source: names of models become their files or problems, everything else stays as it is.
 
@@ -166,8 +176,8 @@ def _find(source: Source) -> Source | Layer | Accelerator | tuple[Path, ...]:
     head, _, tail = source.partition("/")
     if (known := architecture(head)) is not None:
         return known if not tail else known.files(_dataflow(known, tail))
-    if (net := network(head)) is not None:
-        return _layer(net, tail)
+    if (found := layer(source)) is not None:
+        return found
     if source.startswith((".", "/", "~")) or source.lower().endswith((".yaml", ".yml", ".json")):
         return source
     hint = did_you_mean(source, (*model_names(), *(each.name for each in networks()))) or "'solver-mapper models' lists them"

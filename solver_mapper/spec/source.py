@@ -7,6 +7,7 @@ what a word means (a number, a flag, the dimension called `N`) is decided by who
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping as AbstractMapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -223,3 +224,16 @@ def from_python(value: object, place: Place) -> Node:
     if isinstance(value, bool):
         return Scalar("true" if value else "false", place)
     return Scalar(str(value), place, quoted=isinstance(value, str))
+
+
+def to_python(node: Node) -> Any:
+    """Plain Python values of a tree: dicts, lists, whole numbers, None, and text for everything else."""
+    if isinstance(node, Table):
+        return {key: to_python(item) for key, item in node.entries.items()}
+    if isinstance(node, Sequence):
+        return [to_python(item) for item in node.items]
+    if node.is_null:
+        return None
+    if not node.quoted and node.text in ("true", "false"):
+        return node.text == "true"
+    return int(node.text) if not node.quoted and re.fullmatch(r"[+-]?\d+", node.text) else node.text

@@ -1,0 +1,150 @@
+"""`solver-mapper models`: what comes with the package."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+import yaml
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from solver_mapper import library
+from solver_mapper.cli.app import YES, Json, command
+from solver_mapper.errors import InputError, Place, did_you_mean
+from solver_mapper.library import Accelerator, Layer, Network
+from solver_mapper.spec.architecture import Architecture
+from solver_mapper.spec.load import load
+from solver_mapper.spec.source import to_python
+
+_WIDTH = 118
+
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="An architecture, a network or a layer, to see it in detail.")]
+
+
+@command("models")
+def models(name: Name = None, as_json: Json = False) -> int:
+    """List the architectures and networks that come with the package, or show one of them.
+
+    A layer is printed as a Timeloop problem, ready to be saved as a file.
+    """
+    if name is None:
+        dump(_overview()) if as_json else show(_overview_tables())
+    elif (accelerator := library.architecture(name)) is not None:
+        dump(_architecture(accelerator)) if as_json else show(_architecture_tables(accelerator))
+    elif (network := library.network(name)) is not None:
+        dump(_network(network)) if as_json else show(_network_tables(network))
+    else:
+        _show_layer(_layer(name), as_json)
+    return YES
+
+
+def dump(data: dict[str, Any]) -> None:
+    """Print `data` as one JSON object."""
+    json.dump(data, sys.stdout, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def show(parts: Iterable[Table | str]) -> None:
+    """Print tables and lines, as wide as the terminal; elsewhere at a fixed width and without trailing blanks."""
+    console = Console(highlight=False)
+    if console.is_terminal:
+        for part in parts:
+            console.print(part, markup=False)
+        return
+    plain = Console(highlight=False, width=_WIDTH, file=io.StringIO())
+    with plain.capture() as captured:
+        for part in parts:
+            plain.print(part, markup=False)
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def _show_layer(layer: Layer, as_json: bool) -> None:
+    problem = {"problem": to_python(layer.problem)}
+    if as_json:
+        dump({"name": layer.full_name, "count": layer.count, "macs": layer.macs, **problem})
+    else:
+        sys.stdout.write(f"# {layer.full_name}, run {layer.count} x, {layer.macs:,} multiply-accumulates each\n")
+        sys.stdout.write(yaml.safe_dump(problem, sort_keys=False, default_flow_style=None, width=120))
+
+
+def _layer(name: str) -> Layer:
+    found = library.layer(name)
+    if found is None:
+        known = (*library.model_names(), *(each.name for each in library.networks()))
+        raise InputError("no model has that name", Place(name), did_you_mean(name, known) or "'solver-mapper models' lists them")
+    return found
+
+
+def _overview() -> dict[str, Any]:
+    return {
+        "architectures": [_architecture(each) for each in library.architectures()],
+        "networks": [_network(each) for each in library.networks()],
+    }
+
+
+def _overview_tables() -> list[Table | str]:
+    accelerators = _table("architecture", "what it is")
+    for each in library.architectures():
+        accelerators.add_row(each.name, each.title)
+    networks = _table("network", "what it is", ">layers", ">GMAC")
+    for net in library.networks():
+        networks.add_row(net.name, net.title, str(len(net.layers)), f"{net.macs / 1e9:,.3f}")
+    return [accelerators, networks, "To see one:      solver-mapper models resnet50",
+            "To map a layer:  solver-mapper solve eyeriss resnet50/conv1"]
+
+
+def _architecture(each: Accelerator) -> dict[str, Any]:
+    hardware = _hardware(each)
+    levels = [{"name": level.name, "entries": level.entries, "word_bits": level.word_bits, "mesh": [level.mesh_x, level.mesh_y]}
+              for level in hardware.levels]
+    unit = hardware.arithmetic
+    return {"name": each.name, "title": each.title, "levels": levels,
+            "arithmetic": {"name": unit.name, "word_bits": unit.word_bits, "mesh": [unit.mesh_x, unit.mesh_y]},
+            "dataflows": list(each.dataflows), "folder": str(library.path("architectures", each.name))}
+
+
+def _architecture_tables(each: Accelerator) -> list[Table | str]:
+    hardware = _hardware(each)
+    table = _table("level", ">words", ">bits", ">instances", ">mesh", ">pJ a read", ">a fill", ">an update")
+    for level in hardware.levels:
+        size = "unlimited" if level.entries is None else f"{level.entries:,}"
+        costs = (f"{float(cost):g}" for cost in (level.energy.read, level.energy.fill, level.energy.update))
+        table.add_row(level.name, size, str(level.word_bits), f"{level.instances:,}", f"{level.mesh_x} x {level.mesh_y}", *costs)
+    unit = hardware.arithmetic
+    mesh = f"{unit.mesh_x} x {unit.mesh_y}"
+    table.add_row(unit.name, "", str(unit.word_bits), f"{unit.instances:,}", mesh, f"{float(unit.energy):g}")
+    rules = f"Dataflow rules for {', '.join(each.dataflows)}" if each.dataflows else "Without dataflow rules"
+    return [f"{each.title}.", table, f"{rules}. Files: {library.path('architectures', each.name)}"]
+
+
+def _hardware(each: Accelerator) -> Architecture:
+    # Rules on keeping and bypassing name tensors, so they can only be read beside some problem.
+    return load(*library.resolve(f"{each.name}/arch", "tiny/mm8")).need_architecture()
+
+
+def _network(net: Network) -> dict[str, Any]:
+    layers = [{"name": layer.name, "shape": layer.shape, "count": layer.count, "macs": layer.macs, "instance": layer.instance}
+              for layer in net.layers]
+    return {"name": net.name, "title": net.title, "aliases": list(net.aliases), "macs": net.macs, "layers": layers}
+
+
+def _network_tables(net: Network) -> list[Table | str]:
+    table = _table("layer", "shape", "instance", ">runs", ">MMAC each")
+    for layer in net.layers:
+        bounds = " ".join(f"{name}={value}" for name, value in layer.instance.items())
+        table.add_row(layer.name, layer.shape, bounds, str(layer.count), f"{layer.macs / 1e6:,.3f}")
+    return [f"{net.title}.", table, f"To see one:  solver-mapper models {net.name}/{net.layers[0].name}"]
+
+
+def _table(*columns: str) -> Table:
+    """A table with these columns; those that begin with `>` hold numbers."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+    return table
