@@ -7,9 +7,9 @@ They lie in `models/` in a checkout and in `solver_mapper/_models` in a wheel:
     models/shapes/SHAPE.yaml                  a problem shape in Timeloop's form
     models/workloads/NETWORK.yaml             the layers of a network, each an instance of a shape
 
-Names on a command line: `eyeriss` (hardware, with the dataflow that fits the shape of the layer named beside it, cnn-layer if
-none is), `eyeriss/gemm` (the dataflow said outright), `eyeriss/arch` (hardware alone), `resnet50/conv1` (a layer). Case and the
-difference between `-` and `_` do not matter, and a layer's name may stop before any `_` where it is still the only one.
+Names on a command line: `eyeriss` (hardware, with the dataflow that fits the problem beside it), `eyeriss/gemm` (the dataflow
+said outright), `eyeriss/arch` (hardware alone), `resnet50/conv1` (a layer). Case and the difference between `-` and `_` do not
+matter, and a layer's name may stop before any `_` where it is still the only one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from math import prod
 from pathlib import Path
 
 from solver_mapper.errors import InputError, Place, did_you_mean, unknown_name
+from solver_mapper.spec.attributes import Notes
 from solver_mapper.spec.fields import Fields, integer_of, normal, sequence_of, table_of, text_of
-from solver_mapper.spec.source import Node, Source, Table, read_one
+from solver_mapper.spec.problem import Problem
+from solver_mapper.spec.problem_file import read_problem
+from solver_mapper.spec.source import Node, Source, Table, from_python, read_one
 
 DEFAULT_SHAPE = "cnn-layer"
 _PACKAGE = Path(__file__).resolve().parent
@@ -83,6 +86,9 @@ class Accelerator:
         """The hardware, and its dataflow rules for `shape` where there are any."""
         folder = path("architectures", self.name)
         return (folder / "arch.yaml", *((folder / f"{shape}.yaml",) if shape in self.dataflows else ()))
+
+
+_Found = Source | Layer | Accelerator | tuple[Path, ...]
 
 
 def root() -> Path:
@@ -152,17 +158,17 @@ def layer(name: str) -> Layer | None:
 def resolve(*sources: Source) -> tuple[Source, ...]:
     """What to read for each source: names of models become their files or problems, everything else stays as it is.
 
-    Text that names an existing file, `-`, and text that could only be a file (`./x`, `x.yaml`) is left alone.
-    Raises: InputError for text that is neither a file nor a model.
+    Text that names an existing file, `-`, and text that could only be a file (`./x`, `x.yaml`) is left alone, unless its problem
+    decides over the dataflow: then it is read, and its tree takes its place.
+    Raises: InputError for text that is neither a file nor a model, and for a problem without dataflow rules.
     """
-    found = [_find(source) for source in sources]
-    shapes = [each.shape for each in found if isinstance(each, Layer)]
+    problem, found = _deciding_problem([_find(source) for source in sources])
     resolved: list[Source] = []
     for each in found:
         if isinstance(each, Layer):
             resolved.append(_as_source(each))
         elif isinstance(each, Accelerator):
-            resolved += each.files(shapes[0] if shapes else DEFAULT_SHAPE)
+            resolved += each.files(DEFAULT_SHAPE if problem is None else _fitting(each, problem))
         elif isinstance(each, tuple):
             resolved += each
         else:
@@ -170,7 +176,44 @@ def resolve(*sources: Source) -> tuple[Source, ...]:
     return tuple(resolved)
 
 
-def _find(source: Source) -> Source | Layer | Accelerator | tuple[Path, ...]:
+def _deciding_problem(found: list[_Found]) -> tuple[Problem | None, list[_Found]]:
+    """The problem that decides over dataflows, if any is to be decided, and `found` with its files read where it took that."""
+    if not any(isinstance(each, Accelerator) and each.dataflows for each in found):
+        return None, found
+    nodes: list[Node] = [each.problem for each in found if isinstance(each, Layer)]
+    if not nodes:
+        found = [each if isinstance(each, (Layer, Accelerator, tuple)) or each == "-" else read_one(each) for each in found]
+        nodes = [each.entries["problem"] for each in found if isinstance(each, Table) and "problem" in each.entries]
+    return (read_problem(nodes[0], Notes()) if nodes else None), found
+
+
+def _fitting(known: Accelerator, problem: Problem) -> str | None:
+    """The dataflow of `known` written for problems such as this: the same dimensions, relevant to the same tensors."""
+    for name in known.dataflows:
+        if _relevance(problem) == _relevance(_unit_problem(name)):
+            return name
+    if not known.dataflows:
+        return None
+    hint = f"it has them for {', '.join(known.dataflows)}; '{known.name}/{_PLAIN}' is the hardware without them"
+    tensors = ", ".join(f"{tensor.name}[{' '.join(sorted(tensor.dims))}]" for tensor in problem.tensors)
+    raise InputError(f"{known.name} has no dataflow rules for {tensors}", problem.place, hint)
+
+
+def _relevance(problem: Problem) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
+    return frozenset(problem.dims), {tensor.name: tensor.dims for tensor in problem.tensors}
+
+
+@cache
+def _unit_problem(name: str) -> Problem:
+    """The problem of that shape whose bounds are all 1."""
+    node = table_of(shape(name), f"shape '{name}'")
+    dims = sequence_of(node.entries["dimensions"], "'dimensions'").items
+    instance = from_python({text_of(dim, "a dimension"): 1 for dim in dims}, node.place)
+    places = dict.fromkeys(("shape", "instance"), node.place)
+    return read_problem(Table({"shape": node, "instance": instance}, places, node.place), Notes())
+
+
+def _find(source: Source) -> _Found:
     if not isinstance(source, str) or source == "-" or _is_file(source):
         return source
     head, _, tail = source.partition("/")

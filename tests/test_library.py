@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from solver_mapper import library
 from solver_mapper.errors import InputError
-from solver_mapper.spec.source import Table, read_documents
+from solver_mapper.spec.source import Table, read_documents, to_python
 
 # Multiply-accumulates of whole networks as their papers and model zoos state them, in 10^6.
 PUBLISHED_MACS = {"resnet50": 4089, "mobilenet_v2": 301, "vgg16": 15470, "alexnet": 714}
@@ -68,6 +69,30 @@ def test_the_dataflow_follows_the_shape_of_the_layer_beside_it() -> None:
     assert files("eyeriss/gemm", "resnet50/fc") == ["arch.yaml", "gemm.yaml"]
     assert files("eyeriss/arch", "resnet50/fc") == ["arch.yaml"]
     assert files("three-level", "resnet50/fc") == ["arch.yaml"]
+
+
+@pytest.mark.parametrize(("layer", "dataflow"), [
+    ("resnet50/conv1", "cnn-layer"), ("mobilenet_v2/dw_32_112_s1", "depthwise"), ("gpt2/ffn_up", "gemm"),
+    ("gpt2/attn_scores", "batched-gemm"),
+])
+def test_the_dataflow_follows_the_problem_in_a_file(layer: str, dataflow: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump({"problem": to_python(layer_of(layer))}), encoding="utf-8")
+    with file.open(encoding="utf-8") as stream:
+        for source in (file, str(file), stream):
+            hardware, rules, problem = library.resolve("tpu", source)
+            assert (Path(str(hardware)).name, Path(str(rules)).name) == ("arch.yaml", f"{dataflow}.yaml")
+            assert isinstance(problem, Table)
+            assert "problem" in problem.entries
+
+
+def test_a_problem_that_only_looks_like_a_known_shape_is_not_given_its_dataflow() -> None:
+    transposed = to_python(layer_of("tiny/mm8"))
+    transposed["shape"]["data-spaces"][0]["projection"] = [[["M"]], [["N"]]]
+    with pytest.raises(InputError) as caught:
+        library.resolve({"problem": transposed}, "eyeriss")
+    assert "eyeriss has no dataflow rules for Weights[M N], Inputs[K M], Outputs[M N]; it has them for" in str(caught.value)
+    assert library.resolve({"problem": transposed}, "eyeriss/arch")[1] == library.path("architectures", "eyeriss", "arch.yaml")
 
 
 def test_every_dataflow_is_written_for_a_known_shape_and_every_architecture_has_all_or_none() -> None:
