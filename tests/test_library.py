@@ -9,6 +9,7 @@ import yaml
 
 from solver_mapper import library
 from solver_mapper.errors import InputError
+from solver_mapper.spec.load import load
 from solver_mapper.spec.source import Table, read_documents, to_python
 
 # Multiply-accumulates of whole networks as their papers and model zoos state them, in 10^6.
@@ -40,6 +41,12 @@ def test_a_layer_is_a_timeloop_problem_that_remembers_where_its_bounds_stand() -
     assert place.line is not None
     assert "K: 64" in Path(place.file).read_text(encoding="utf-8").splitlines()[place.line - 1]
     assert set(problem.entries) == {"shape", "instance"}
+
+
+def test_the_shipped_convolution_is_the_one_that_timeloop_knows_by_name() -> None:
+    shipped = layer_of("resnet50/conv1")
+    named = {"problem": {"shape": "cnn-layer", "instance": to_python(shipped.entries["instance"])}}
+    assert load(named).need_problem().tensors == load({"problem": to_python(shipped)}).need_problem().tensors
 
 
 def test_layers_are_unique_and_give_every_dimension_of_their_shape() -> None:
