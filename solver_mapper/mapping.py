@@ -87,6 +87,6 @@ class Mapping:
 
         Raises: InputError for a mapping that Timeloop's notation cannot express.
         """
-        from solver_mapper.spec.mapping_file import write_mapping
+        from solver_mapper.spec.mapping_writer import write_mapping
 
         return write_mapping(self)

@@ -117,6 +117,8 @@ class Architecture:
     place: Place = field(default=NOWHERE, compare=False)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     """Names that stand for several levels (subtrees, containers), with those levels outer to inner."""
+    fanouts: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Names whose spatial directives are about the level given (in v0.4 the node that has the fanout is named)."""
 
     @property
     def level_names(self) -> tuple[str, ...]:

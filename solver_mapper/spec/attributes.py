@@ -15,17 +15,23 @@ from solver_mapper.spec import pat
 from solver_mapper.spec.architecture import AccessEnergy, Arithmetic, Buffer, Network
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields, normal
-from solver_mapper.spec.source import kind_of
+from solver_mapper.spec.source import Table, kind_of
 
 _WORD_BITS = ("word-bits", "word_width", "datawidth")
-_WITHOUT_BEARING = (
+WITHOUT_BEARING = (
     "technology", "n_banks", "num-banks", "n_ports", "num-ports", "n_rdwr_ports", "n_rd_ports", "n_wr_ports", "latency",
     "global_cycle_seconds", "cycle_time", "action_latency_cycles", "type", "metadata_block_size", "metadata_datawidth",
     "metadata_word_bits", "metadata_storage_width", "metadata_storage_depth", "concordant_compressed_tile_traversal",
     "tile_partition_supported", "decompression_supported", "compression_supported", "num_exponent", "num_mantissa", "exponent",
     "mantissa", "multiplier_width", "adder_width", "width_a", "width_b", "datawidth_a", "datawidth_b", "length", "class",
-    "subclass", "required_actions", "area_scale", "energy_scale", "voltage", "node", "network-type",
+    "subclass", "voltage", "node", "network-type", "power_gated_at", "update_fifo_depth", "name",
 )
+WITH_BEARING = (
+    *_WORD_BITS, "block-size", "n_words", "cluster-size", "width", "memory_width", "entries", "depth", "memory_depth", "sizeKB",
+    "multiple-buffering", "min-utilization", "bandwidth", "read_bandwidth", "write_bandwidth", "shared_bandwidth", "instances",
+    "meshX", "meshY", "reduction_supported", "vector-access-energy", "addr-gen-energy", "cluster-area",
+)
+"""The attributes of a buffer that decide figures, under the names that are in use."""
 _TYPO = 0.85
 
 
@@ -43,13 +49,19 @@ class Notes:
 
 @dataclass(frozen=True)
 class Component:
-    """One component as a notation hands it over: `instances` is what names such as `PE[0..15]` say, None if nothing."""
+    """One component as a notation hands it over.
+
+    `instances` is what names such as `PE[0..15]` say, None if nothing; `mesh` is given where not the attributes but the notation
+    says how many there are. `inherited` are attributes that were not written at this component.
+    """
 
     name: str
     fields: Fields
     place: Place
     technology: str = "SRAM"
     instances: int | None = None
+    mesh: tuple[int, int] | None = None
+    inherited: frozenset[str] = frozenset()
 
 
 def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buffer:
@@ -67,7 +79,7 @@ def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buf
     if fields.flag("allow_overbooking"):
         raise InputError("overbooking is not modelled", fields.place_of("allow_overbooking"))
     read, write, shared = _bandwidths(fields)
-    instances, mesh_x, mesh_y = _mesh(fields, component.instances)
+    instances, mesh_x, mesh_y = _mesh(component)
     supported = fields.flag("reduction_supported")
     area = fields.number("cluster-area")
     buffer = Buffer(
@@ -83,7 +95,7 @@ def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buf
                         drain_latency=fields.integer("network_drain_latency") or 0),
         place=component.place, entries_place=entries_place,
     )
-    _finish(fields, notes)
+    _finish(component, notes)
     return buffer
 
 
@@ -91,7 +103,7 @@ def read_arithmetic(component: Component, tables: EnergyTables, notes: Notes) ->
     """Raises: InputError for values that are impossible or contradict each other, and for misspelt attributes."""
     fields = component.fields
     word_bits = fields.integer("word-bits", "datawidth", "word_width", least=1) or 16
-    instances, mesh_x, mesh_y = _mesh(fields, component.instances)
+    instances, mesh_x, mesh_y = _mesh(component)
     own, table = fields.number("energy"), tables.table(component.name)
     if table is not None:
         energy, origin = tables.compute_energy(component.name) or Fraction(0), "ERT"
@@ -101,7 +113,7 @@ def read_arithmetic(component: Component, tables: EnergyTables, notes: Notes) ->
         energy, origin = pat.multiplier_energy(word_bits), "PAT formula (multiplier)"
     area = fields.number("area")
     fields.ignore("width")
-    _finish(fields, notes)
+    _finish(component, notes)
     return Arithmetic(
         name=component.name, instances=instances, mesh_x=mesh_x, mesh_y=mesh_y, word_bits=word_bits, energy=energy,
         energy_origin=origin, leak=Fraction(0) if table is None else table.leak,
@@ -168,9 +180,12 @@ def _bandwidths(fields: Fields) -> tuple[Fraction | None, Fraction | None, Fract
     return (half if read is None else read), (half if write is None else write), _positive(fields, "shared_bandwidth")
 
 
-def _mesh(fields: Fields, counted: int | None) -> tuple[int, int, int]:
+def _mesh(component: Component) -> tuple[int, int, int]:
     """(instances, X, Y): any two imply the third, instances alone lie along X."""
-    instances = fields.integer("instances", least=1) or counted
+    if component.mesh is not None:
+        return component.mesh[0] * component.mesh[1], *component.mesh
+    fields = component.fields
+    instances = fields.integer("instances", least=1) or component.instances
     x, y = fields.integer("meshX", least=1), fields.integer("meshY", least=1)
     if instances is None:
         if x is None or y is None:
@@ -209,12 +224,21 @@ def _access_energy(component: Component, tables: EnergyTables, technology: str, 
     return AccessEnergy(energy, energy, energy, leak, f"PAT formula ({technology})")
 
 
-def _finish(fields: Fields, notes: Notes) -> None:
+def _finish(component: Component, notes: Notes) -> None:
     """Refuse attributes that look misspelt; note the others that were not read, since estimators know many of their own."""
-    fields.ignore(*_WITHOUT_BEARING)
+    fields = component.fields
+    scale = fields.node("per_dataspace_bandwidth_consumption_scale")
+    if scale is not None and not (isinstance(scale, Table) and not scale.entries):
+        raise InputError("bandwidths that differ between tensors are not modelled", scale.place)
+    if fields.flag("has_power_gating"):
+        notes.add(fields.place_of("has_power_gating"), f"power gating of {fields.what} is not modelled: all instances leak")
+    with_bearing = fields.known
+    fields.ignore(*WITHOUT_BEARING)
     for key, place in fields.leftovers():
-        close = difflib.get_close_matches(normal(key), fields.known, n=1, cutoff=_TYPO)
+        close = difflib.get_close_matches(normal(key), with_bearing, n=1, cutoff=_TYPO)
         if close:
             raise InputError(f"{fields.what} has no attribute '{key}'", place, f"did you mean '{close[0]}'?")
         value = fields.table.entries[key]
+        if normal(key) in component.inherited:
+            continue
         notes.add(place, f"attribute '{key}' of {fields.what} ({kind_of(value)}) has no bearing on any figure")

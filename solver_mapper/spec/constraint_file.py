@@ -40,14 +40,14 @@ def read_constraints(node: Node, context: Context) -> None:
     """
     for each in _listed(node, context.origin):
         fields = Fields(table_of(each, "a constraint"), "a constraint")
-        levels = target_levels(fields.require("target", "name"), context.architecture)
+        target = fields.require("target", "name")
         nested = fields.sequence_at("constraints")
         if nested is None:
-            _read_one(fields, levels, context)
+            _read_one(fields, target, context)
             continue
         fields.close()
         for inner in nested.items:
-            _read_one(Fields(table_of(inner, "a constraint"), "a constraint"), levels, context)
+            _read_one(Fields(table_of(inner, "a constraint"), "a constraint"), target, context)
 
 
 def _listed(node: Node, origin: str) -> tuple[Node, ...]:
@@ -66,7 +66,7 @@ def _listed(node: Node, origin: str) -> tuple[Node, ...]:
     return () if listed is None else sequence_of(listed, f"the constraints of '{origin}'").items
 
 
-def _read_one(fields: Fields, levels: tuple[str, ...], context: Context) -> None:
+def _read_one(fields: Fields, target: Node, context: Context) -> None:
     node = fields.require("type")
     word = text_of(node, "the type of a constraint")
     fields.ignore("target", "name")
@@ -78,7 +78,7 @@ def _read_one(fields: Fields, levels: tuple[str, ...], context: Context) -> None
         raise InputError("overbooked buffers are not modelled: a tile fits always or never", node.place, "remove this constraint")
     if word not in _TYPES:
         raise unknown_name("type of constraint", word, _TYPES, node.place)
-    for level in levels:
+    for level in target_levels(target, context.architecture, word):
         fields.what = f"the {word} constraint of '{level}'"
         for rule in read_rules(word, fields, level, context):
             context.book.add(rule)

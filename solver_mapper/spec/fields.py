@@ -10,9 +10,12 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from solver_mapper.errors import InputError, Place, did_you_mean
+from solver_mapper.spec.scope import Scope
 from solver_mapper.spec.source import Node, Scalar, Sequence, Table, kind_of
 
-_NUMBER = re.compile(r"[+-]?(\d[\d_]*)?(\.\d*)?([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d[\d_]*)?(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
+_ARITHMETIC = re.compile(r"\w\s*[-+*/%(]", re.ASCII)
+"""What distinguishes arithmetic from a word or a number with a unit."""
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 _LONGEST = 200
 
@@ -22,8 +25,8 @@ def normal(key: str) -> str:
     return key.replace("-", "_").lower()
 
 
-def number_of(node: Node, what: str) -> Fraction:
-    """The exact value of a decimal number (`0.1` is one tenth).
+def number_of(node: Node, what: str, scope: Scope | None = None) -> Fraction:
+    """The exact value of a decimal number (`0.1` is one tenth) or of arithmetic over the names in `scope`.
 
     Raises: InputError for anything else, infinities included.
     """
@@ -32,12 +35,14 @@ def number_of(node: Node, what: str) -> Fraction:
         match = _NUMBER.fullmatch(text)
         if match and re.search(r"\d", text) and len(text) < _LONGEST and abs(int((match[3] or "e0")[1:])) < _LONGEST:
             return Fraction(text.replace("_", ""))
+        if (scope is not None and text in scope) or _ARITHMETIC.search(text):
+            return (scope or Scope()).evaluate(node, what)
     raise InputError(f"{what} must be a number, not {kind_of(node)}", node.place)
 
 
-def integer_of(node: Node, what: str, least: int = 0) -> int:
+def integer_of(node: Node, what: str, least: int = 0, scope: Scope | None = None) -> int:
     """A whole number of at least `least` (`4.0` counts as 4)."""
-    value = number_of(node, what)
+    value = number_of(node, what, scope)
     if value.denominator != 1 or value < least:
         raise InputError(f"{what} must be a whole number of at least {least}, not {kind_of(node)}", node.place)
     return int(value)
@@ -77,10 +82,11 @@ class Fields:
     """The fields of one table. Every getter takes one or more accepted spellings; `close` reports what nobody asked for.
 
     Args: `table`; `what`, the name of the thing being read, for messages ("buffer 'GLB'"); `exact`, for tables whose keys are
-    names of the user's own (dimensions), which must match letter by letter.
+    names of the user's own (dimensions), which must match letter by letter; `scope`, the names that arithmetic may use.
     """
 
-    def __init__(self, table: Table, what: str, exact: bool = False):
+    def __init__(self, table: Table, what: str, exact: bool = False, scope: Scope | None = None):
+        self.scope = scope
         self._normal: Callable[[str], str] = str if exact else normal
         self.table, self.what, self.place = table, what, table.place
         self._nodes: dict[str, Node] = {}
@@ -118,13 +124,13 @@ class Fields:
 
     def integer(self, *names: str, least: int = 0) -> int | None:
         node = self.node(*names)
-        return None if node is None else integer_of(node, f"'{names[0]}' of {self.what}", least)
+        return None if node is None else integer_of(node, f"'{names[0]}' of {self.what}", least, self.scope)
 
     def number(self, *names: str, least: Fraction | int | None = 0) -> Fraction | None:
         node = self.node(*names)
         if node is None:
             return None
-        value = number_of(node, f"'{names[0]}' of {self.what}")
+        value = number_of(node, f"'{names[0]}' of {self.what}", self.scope)
         if least is not None and value < least:
             raise InputError(f"'{names[0]}' of {self.what} must be at least {least}, not {kind_of(node)}", node.place)
         return value

@@ -7,10 +7,11 @@ from solver_mapper.spec.attributes import Component, Notes, read_arithmetic, rea
 from solver_mapper.spec.chain import build, count_of
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields, table_of, text_of
+from solver_mapper.spec.scope import Scope
 from solver_mapper.spec.source import Node, Table
 
 
-def read_flat(table: Table, tables: EnergyTables, notes: Notes) -> Architecture:
+def read_flat(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> Architecture:
     """Raises: InputError."""
     fields = Fields(table, "the architecture")
     storage = fields.sequence_at("storage")
@@ -18,18 +19,19 @@ def read_flat(table: Table, tables: EnergyTables, notes: Notes) -> Architecture:
     name = fields.text("name") or "architecture"
     fields.ignore("version", "constraints")
     fields.close()
-    levels = [] if storage is None else [read_buffer(_component(node, "storage level"), tables, notes) for node in storage.items]
-    compute = [] if arithmetic is None else [read_arithmetic(_component(arithmetic, "arithmetic"), tables, notes)]
+    levels = [read_buffer(_component(node, "storage level", scope), tables, notes) for node in storage.items] if storage else []
+    compute = [read_arithmetic(_component(arithmetic, "arithmetic", scope), tables, notes)] if arithmetic else []
     return build(name, levels[::-1], compute, table.place)
 
 
-def _component(node: Node, kind: str) -> Component:
+def _component(node: Node, kind: str, scope: Scope) -> Component:
     table = table_of(node, f"a {kind}")
     fields = Fields(table, f"a {kind}")
     written = text_of(fields.require("name"), f"the name of a {kind}") if fields.has("name") or kind != "arithmetic" else "MACs"
     name, count = count_of(written, fields.place_of("name"))
     inner = fields.table_at("attributes")
-    own = Fields(table if inner is None else inner, f"{kind} '{name}'")
+    attributes = table if inner is None else inner
+    own = Fields(attributes, f"{kind} '{name}'", scope=scope.within(attributes))
     own.ignore("name")
     if inner is not None:
         fields.ignore("class")

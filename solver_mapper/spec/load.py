@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from solver_mapper.errors import InputError
 from solver_mapper.mapping import Mapping
 from solver_mapper.spec.architecture import Architecture
 from solver_mapper.spec.attributes import Notes
 from solver_mapper.spec.constraint_file import Context, read_constraints
-from solver_mapper.spec.constraints import Constraints
+from solver_mapper.spec.constraints import Constraints, Rule
 from solver_mapper.spec.energy_tables import read_tables
 from solver_mapper.spec.fields import Fields, table_of
 from solver_mapper.spec.flat import read_flat
-from solver_mapper.spec.mapping_file import read_mapping
+from solver_mapper.spec.mapping_reader import read_mapping
 from solver_mapper.spec.maximize import Request, resolve
 from solver_mapper.spec.problem import Problem
 from solver_mapper.spec.problem_file import read_problem
 from solver_mapper.spec.rulebook import Rulebook
-from solver_mapper.spec.source import Node, Source, Table, read_documents
+from solver_mapper.spec.scope import Scope
+from solver_mapper.spec.source import Node, Sequence, Source, Table, read_documents
 from solver_mapper.spec.spec import Spec
 from solver_mapper.spec.tree import read_tree
+from solver_mapper.spec.v04 import Design, read_v04
+from solver_mapper.spec.v04_constraints import read_embedded, settle_parallels
 
 _WITHOUT_BEARING = (
-    "mapper", "model", "diagnostics", "compound_components", "primitive_components", "components", "globals", "variables",
-    "action_counts", "ERT_summary", "ART_summary", "flattened_architecture", "energy_estimation", "layout",
+    "mapper", "model", "diagnostics", "compound_components", "primitive_components", "components", "globals", "action_counts",
+    "ERT_summary", "ART_summary", "flattened_architecture", "energy_estimation", "layout", "dumped_by_timeloop_front_end",
 )
 _CONSTRAINT_KEYS = {
     "architecture_constraints": "architecture_constraints", "arch_constraints": "architecture_constraints",
-    "mapspace_constraints": "mapspace_constraints", "mapspace": "mapspace_constraints",
+    "constraints": "constraints", "mapspace_constraints": "mapspace_constraints", "mapspace": "mapspace_constraints",
 }
 """Top-level keys of constraints, with the name under which they are reported."""
+
+
+@dataclass(frozen=True)
+class _Input:
+    """The top level of all files, and what has been read of it. `design` is None unless the architecture is in the v0.4 form."""
+
+    top: Fields
+    notes: Notes
+    architecture: Architecture | None
+    design: Design | None
+    problem: Problem | None
 
 
 def load(*sources: Source) -> Spec:
@@ -41,13 +57,15 @@ def load(*sources: Source) -> Spec:
 
 def read_spec(table: Table) -> Spec:
     """What files say whose top levels have been merged to `table`. Raises: InputError as `load`."""
-    top = Fields(table, "the input")
-    notes = Notes()
-    architecture = _architecture(top, notes)
+    top, notes = Fields(table, "the input"), Notes()
+    variables = top.table_at("variables")
+    scope = Scope() if variables is None else Scope(variables)
+    architecture, design = _read_architecture(top, notes, scope)
     problem_node = top.node("problem")
-    problem = None if problem_node is None else read_problem(problem_node, notes)
-    constraints = _constraints(top, architecture, problem)
-    mapping = _mapping(top, architecture, problem)
+    problem = None if problem_node is None else read_problem(problem_node, notes, scope)
+    given = _Input(top, notes, architecture, design, problem)
+    implied, constraints = _read_constraints(given)
+    mapping = _read_mapping(given, implied)
     top.ignore(*_WITHOUT_BEARING)
     if top.has("sparse_optimizations"):
         raise InputError("sparse optimizations are not modelled", top.place_of("sparse_optimizations"))
@@ -55,46 +73,60 @@ def read_spec(table: Table) -> Spec:
     return Spec(architecture, problem, mapping, constraints, top.place, tuple(notes.lines))
 
 
-def _architecture(top: Fields, notes: Notes) -> Architecture | None:
+def _read_architecture(top: Fields, notes: Notes, scope: Scope) -> tuple[Architecture | None, Design | None]:
     tables = read_tables(top.node("ERT"), top.node("ART"))
     if top.has("arch") and top.has("architecture"):
         raise InputError("both 'arch' and 'architecture' are given", top.place_of("architecture"), "keep one of them")
     node = top.node("arch", "architecture")
     if node is None:
-        return None
+        return None, None
     table = table_of(node, "the architecture")
-    shape = Fields(table, "the architecture")
-    return read_tree(table, tables, notes) if shape.has("subtree") else read_flat(table, tables, notes)
+    form = Fields(table, "the architecture")
+    if form.has("nodes"):
+        design = read_v04(table, tables, notes, scope)
+        return design.architecture, design
+    return (read_tree if form.has("subtree") else read_flat)(table, tables, notes, scope), None
 
 
-def _constraints(top: Fields, architecture: Architecture | None, problem: Problem | None) -> Constraints:
-    """The union of the architecture's and the mapspace's constraints, wherever they stand."""
-    found: list[tuple[str, Node]] = []
-    arch = top.node("arch", "architecture")
-    inside = Fields(arch, "the architecture").node("constraints") if isinstance(arch, Table) else None
-    for origin, node in (("architecture_constraints", inside), *((key, top.node(key)) for key in _CONSTRAINT_KEYS)):
-        if node is not None:
-            found.append((_CONSTRAINT_KEYS.get(origin, origin), node))
-    if not found:
-        return Constraints()
-    if architecture is None or problem is None:
-        lacking = "architecture whose levels" if architecture is None else "problem whose dimensions"
-        raise InputError(f"constraints cannot be read without the {lacking} they name", found[0][1].place)
-    book, requests = Rulebook(problem.dims), list[Request]()
+def _read_constraints(given: _Input) -> tuple[tuple[Rule, ...], Constraints]:
+    """The rules that are part of every mapping (v0.4), and the union of all constraints, wherever they stand."""
+    found = _constraint_nodes(given.top)
+    if not found and given.design is None:
+        return (), Constraints()
+    if given.architecture is None:
+        raise InputError("constraints cannot be read without the architecture whose levels they name", found[0][1].place)
+    if given.problem is None:
+        if not found:
+            return (), Constraints()
+        raise InputError("constraints cannot be read without the problem whose dimensions they name", found[0][1].place)
+    book, requests = Rulebook(given.problem.dims), list[Request]()
+    context = Context(given.architecture, given.problem, book, "architecture", requests)
+    if given.design is not None:
+        read_embedded(given.design, context, given.notes)
     for origin, node in found:
-        read_constraints(node, Context(architecture, problem, book, origin, requests))
-    resolve(requests, architecture, problem, book)
-    return book.done()
+        read_constraints(node, Context(given.architecture, given.problem, book, origin, requests))
+    resolve(requests, given.architecture, given.problem, book)
+    if given.design is None:
+        return (), book.done()
+    settle_parallels(given.design.parallels, context)
+    return tuple(rule for rule in book.rules if rule.origin in ("architecture", "constraints")), book.done()
 
 
-def _mapping(top: Fields, architecture: Architecture | None, problem: Problem | None) -> Mapping | None:
-    node = top.node("mapping")
-    if node is None:
+def _constraint_nodes(top: Fields) -> list[tuple[str, Node]]:
+    architecture = top.node("arch", "architecture")
+    inside = Fields(architecture, "the architecture").node("constraints") if isinstance(architecture, Table) else None
+    nodes = [("architecture_constraints", inside), *((origin, top.node(key)) for key, origin in _CONSTRAINT_KEYS.items())]
+    return [(origin, node) for origin, node in nodes if node is not None]
+
+
+def _read_mapping(given: _Input, implied: tuple[Rule, ...]) -> Mapping | None:
+    node = given.top.node("mapping")
+    if node is None or (isinstance(node, Sequence) and not node.items):
         return None
-    if architecture is None:
+    if given.architecture is None:
         raise InputError("a mapping cannot be read without the architecture whose levels it names", node.place,
                          "add a file with 'architecture:' or 'arch:'")
-    if problem is None:
+    if given.problem is None:
         raise InputError("a mapping cannot be read without the problem whose dimensions it names", node.place,
                          "add a file with 'problem:'")
-    return read_mapping(node, architecture, problem)
+    return read_mapping(node, given.architecture, given.problem, implied)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 
 from solver_mapper.errors import InputError, Place, did_you_mean, unknown_name
 from solver_mapper.spec.attributes import Notes
 from solver_mapper.spec.fields import Fields, integer_of, number_of, sequence_of, table_of, text_of
 from solver_mapper.spec.problem import Problem, Tensor, Term
+from solver_mapper.spec.scope import Scope
 from solver_mapper.spec.shapes import SHAPES
 from solver_mapper.spec.source import Node, Scalar, Sequence, Table, from_python
 
 _DEFAULT_SHAPE = "cnn-layer"
 _LARGEST_BOUND = 2**31 - 1
+_TYPO = 0.75
 
 
 @dataclass(frozen=True)
@@ -23,19 +26,20 @@ class _Shape:
     tensors: tuple[Node, ...]
 
 
-def read_problem(node: Node, notes: Notes) -> Problem:
+def read_problem(node: Node, notes: Notes, scope: Scope) -> Problem:
     """Raises: InputError for unknown dimensions and coefficients, missing bounds, and what is not modelled (sparsity)."""
     table = table_of(node, "the problem")
-    fields = Fields(table, "the problem", exact=True)
+    fields = Fields(table, "the problem", exact=True, scope=scope)
     shape = _read_shape(fields, notes)
     inner = fields.table_at("instance")
-    instance = fields if inner is None else Fields(inner, "the instance of the problem", exact=True)
+    instance = fields if inner is None else Fields(inner, "the instance of the problem", exact=True, scope=scope)
     bounds, places = _read_bounds(instance, shape)
     coefficients = {name: _coefficient(instance, name, default) for name, default in shape.defaults.items()}
     for each in {id(fields): fields, id(instance): instance}.values():
         _refuse_sparsity(each)
     fields.ignore("name", "version")
-    instance.close()
+    if inner is not None:
+        _finish_instance(instance, notes)
     fields.close()
     tensors = tuple(_read_tensor(each, shape.dims, coefficients) for each in shape.tensors)
     _check_tensors(tensors, table.place)
@@ -93,7 +97,7 @@ def _read_bounds(instance: Fields, shape: _Shape) -> tuple[dict[str, int], dict[
         node = instance.node(dim)
         if node is None:
             raise InputError(f"{instance.what} lacks a bound for dimension '{dim}'", instance.place, f"add '{dim}: 1' or larger")
-        bounds[dim], places[dim] = integer_of(node, f"the bound of dimension '{dim}'", 1), node.place
+        bounds[dim], places[dim] = integer_of(node, f"the bound of dimension '{dim}'", 1, instance.scope), node.place
         if bounds[dim] > _LARGEST_BOUND:
             raise InputError(f"the bound of dimension '{dim}' is larger than {_LARGEST_BOUND}", node.place)
     return bounds, places
@@ -113,6 +117,17 @@ def _coefficient(instance: Fields, name: str, default: int | None) -> int:
     if default is None:
         raise InputError(f"{instance.what} lacks a value for coefficient '{name}', which has no default", instance.place)
     return default
+
+
+def _finish_instance(instance: Fields, notes: Notes) -> None:
+    """Instances may carry facts about a layer that its shape does not use (`H`, `W`); misspelt coefficients are refused."""
+    folded = {name.lower(): name for name in instance.known}
+    for key, place in instance.leftovers():
+        close = difflib.get_close_matches(key.lower(), [name for name in folded if len(name) > 1], n=1, cutoff=_TYPO)
+        if close or key.lower() in folded:
+            raise InputError(f"'{key}' is neither a dimension nor a coefficient of the problem", place,
+                             f"did you mean '{folded[close[0] if close else key.lower()]}'?")
+        notes.add(place, f"'{key}' is neither a dimension nor a coefficient of the problem")
 
 
 def _refuse_sparsity(fields: Fields) -> None:

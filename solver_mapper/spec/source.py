@@ -140,7 +140,8 @@ def parse(text: str, name: str) -> Node:
         mark = error.problem_mark or error.context_mark
         place = Place(name, mark.line + 1, mark.column + 1) if mark else Place(name, 1, 1)
         context = f" ({error.context})" if error.context else ""
-        raise InputError(f"not valid YAML: {error.problem or error}{context}", place) from None
+        template = "this looks like a Jinja2 template: render it first" if "{{" in text or "{%" in text else None
+        raise InputError(f"not valid YAML: {error.problem or error}{context}", place, template) from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
         place = Place(name, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
@@ -236,4 +237,4 @@ def to_python(node: Node) -> Any:
         return None
     if not node.quoted and node.text in ("true", "false"):
         return node.text == "true"
-    return int(node.text) if not node.quoted and re.fullmatch(r"[+-]?\d+", node.text) else node.text
+    return int(node.text) if not node.quoted and re.fullmatch(r"[+-]?[0-9]{1,300}", node.text) else node.text

@@ -18,25 +18,28 @@ FLAGS = {
 _NOT_MODELLED = ("rmw_first_update", "no_coalesce")
 
 
-def target_level(node: Node, architecture: Architecture) -> str:
-    """The level that a `target` names, or counts from the innermost, which is 0."""
+def target_level(node: Node, architecture: Architecture, kind: str) -> str:
+    """The level that the `target` of a directive of type `kind` names, or counts from the innermost, which is 0."""
     word = text_of(node, "a target")
     names = architecture.level_names
+    if kind == "spatial" and word in architecture.fanouts:
+        return architecture.fanouts[word]
     if word in names:
         return word
     if word.isdecimal() and len(word) < 6:
         if int(word) >= len(names):
             raise InputError(f"there is no level {word}", node.place, f"levels run from 0 ('{names[-1]}') to {len(names) - 1}")
         return names[-1 - int(word)]
-    raise unknown_name("level", word, [*names, *architecture.groups], node.place)
+    raise unknown_name("level", word, [*names, *architecture.groups, *architecture.fanouts], node.place)
 
 
-def target_levels(node: Node, architecture: Architecture) -> tuple[str, ...]:
+def target_levels(node: Node, architecture: Architecture, kind: str) -> tuple[str, ...]:
     """Like `target_level`, but the name of a subtree stands for all levels in it."""
     word = text_of(node, "a target")
-    if word in architecture.groups and word not in architecture.level_names:
+    own = word in architecture.level_names or (kind == "spatial" and word in architecture.fanouts)
+    if word in architecture.groups and not own:
         return architecture.groups[word]
-    return (target_level(node, architecture),)
+    return (target_level(node, architecture, kind),)
 
 
 def read_tensors(node: Node, problem: Problem, what: str) -> tuple[tuple[str, Place], ...]:

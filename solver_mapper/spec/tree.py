@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 from solver_mapper.errors import InputError, Place
 from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
-from solver_mapper.spec.attributes import Component, Notes, read_arithmetic, read_buffer
+from solver_mapper.spec.attributes import WITH_BEARING, Component, Notes, read_arithmetic, read_buffer
 from solver_mapper.spec.chain import build, count_of
 from solver_mapper.spec.energy_tables import EnergyTables
-from solver_mapper.spec.fields import Fields, table_of, text_of
+from solver_mapper.spec.fields import Fields, normal, table_of, text_of
+from solver_mapper.spec.scope import Scope
 from solver_mapper.spec.source import Node, Table
 
 STORAGE = ("DRAM", "SRAM", "regfile", "smartbuffer", "storage")
@@ -39,8 +40,12 @@ def role_of(class_name: str, place: Place) -> str:
 
 @dataclass
 class _Walk:
+    """`flattened`: the front end has copied the attributes of subtrees into their components already."""
+
     tables: EnergyTables
     notes: Notes
+    scope: Scope
+    flattened: bool
     levels: list[Buffer] = field(default_factory=list)
     compute: list[Arithmetic] = field(default_factory=list)
     starts: list[tuple[str, int]] = field(default_factory=list)
@@ -51,7 +56,8 @@ class _Walk:
         name, count = count_of(text_of(fields.require("name"), "the name of a subtree"), fields.place_of("name"))
         self.starts.append((name, len(self.levels)))
         local, below = fields.sequence_at("local"), fields.sequence_at("subtree")
-        fields.ignore("attributes", "class")
+        fields.ignore("class")
+        self._check_attributes(fields)
         fields.close()
         for each in () if local is None else local.items:
             self.component(each, instances * count)
@@ -62,6 +68,14 @@ class _Walk:
         for each in below.items:
             self.subtree(each, instances * count)
 
+    def _check_attributes(self, fields: Fields) -> None:
+        """Before v0.4 the attributes of a subtree do not reach the components in it."""
+        attributes = fields.table_at("attributes")
+        known = {normal(name) for name in WITH_BEARING}
+        for key, place in () if attributes is None else attributes.key_places.items():
+            if normal(key) in known and not self.flattened:
+                self.notes.add(place, f"attribute '{key}' of a subtree does not reach its components before v0.4")
+
     def component(self, node: Node, instances: int) -> None:
         fields = Fields(table_of(node, "a component"), "a component")
         name, count = count_of(text_of(fields.require("name"), "the name of a component"), fields.place_of("name"))
@@ -69,25 +83,32 @@ class _Walk:
         class_name = text_of(fields.require("class"), f"the class of '{name}'")
         role = role_of(class_name, fields.place_of("class"))
         attributes = fields.table_at("attributes") or Table({}, {}, node.place)
+        if fields.has("sparse_optimizations"):
+            raise InputError("sparse optimizations are not modelled", fields.place_of("sparse_optimizations"))
+        if fields.flag("enabled") is False:
+            return
+        fields.ignore("subclass", "required_actions", "area_scale", "energy_scale")
         fields.close()
         technology = "DRAM" if "DRAM" in class_name else "SRAM"
         what = f"{'storage level' if role == 'storage' else 'component'} '{name}'"
-        component = Component(name, Fields(attributes, what), node.place, technology, instances * count)
+        own = Fields(attributes, what, scope=self.scope.within(attributes))
+        component = Component(name, own, node.place, technology, instances * count)
         if role == "storage":
             self.levels.append(read_buffer(component, self.tables, self.notes))
         elif role == "compute":
             self.compute.append(read_arithmetic(component, self.tables, self.notes))
 
 
-def read_tree(table: Table, tables: EnergyTables, notes: Notes) -> Architecture:
+def read_tree(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> Architecture:
     """Raises: InputError."""
     fields = Fields(table, "the architecture")
-    fields.ignore("version")
+    flattened = fields.text("version") == "0.4"
+    fields.ignore("constraints")
     root = fields.sequence_at("subtree")
     fields.close()
     if root is None or len(root.items) != 1:
         raise InputError("the architecture needs exactly one subtree at its root", table.place if root is None else root.place)
-    walk = _Walk(tables, notes)
+    walk = _Walk(tables, notes, scope, flattened)
     walk.subtree(root.items[0], 1)
     names = [level.name for level in walk.levels]
     groups = {name: tuple(names[start:]) for name, start in walk.starts if name not in names}

@@ -1,0 +1,162 @@
+"""Reading Timeloop's notation of a mapping: a list of directives, each for one level and one kind of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from solver_mapper.errors import InputError, Place, unknown_name
+from solver_mapper.mapping import LevelMapping, Loop, Mapping
+from solver_mapper.spec.architecture import Architecture
+from solver_mapper.spec.constraints import FactorRule, FlagRule, KeepRule, PermutationRule, Rule, SplitRule
+from solver_mapper.spec.factors import MARKS, Factor, read_factors, read_order
+from solver_mapper.spec.fields import Fields, sequence_of, table_of, text_of
+from solver_mapper.spec.problem import Problem
+from solver_mapper.spec.source import Node
+from solver_mapper.spec.targets import FLAGS, KEEP_TYPES, read_tensors, refuse_unmodelled, target_level
+
+_KINDS = {"temporal": "temporal", "spatial": "spatial", **dict.fromkeys(KEEP_TYPES, "bypass")}
+
+
+@dataclass
+class _Nest:
+    """The temporal or spatial loops of a level; `order` (innermost first) and `split` are None until somebody gives them."""
+
+    factors: dict[str, Factor] = field(default_factory=dict)
+    order: tuple[str, ...] | None = None
+    split: int | None = None
+
+
+@dataclass
+class _Level:
+    """What is known of one level so far."""
+
+    nests: dict[str, _Nest] = field(default_factory=lambda: {"temporal": _Nest(), "spatial": _Nest()})
+    keep: dict[str, tuple[bool, Place]] = field(default_factory=dict)
+    flags: dict[str, frozenset[str]] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+
+
+def read_mapping(node: Node, architecture: Architecture, problem: Problem, implied: Iterable[Rule] = ()) -> Mapping:
+    """The mapping under the top-level key `mapping`.
+
+    Levels without directives get no loops; tensors not mentioned at a level are kept there; dimensions missing in a permutation
+    lie outside those listed, in declaration order. What directives leave open is taken from the rules `implied` (in v0.4,
+    constraints inside the architecture are part of each mapping). Whether the mapping is legal is for `validate` to say.
+
+    Raises: InputError for unknown levels, dimensions and tensors, and directives that contradict each other.
+    """
+    levels = {name: _Level() for name in architecture.level_names}
+    for each in sequence_of(node, "the mapping").items:
+        fields = Fields(table_of(each, "a mapping directive"), "a mapping directive")
+        kind_node = fields.require("type")
+        word = text_of(kind_node, "the type of a mapping directive")
+        if word not in _KINDS:
+            raise unknown_name("type of mapping directive", word, _KINDS, kind_node.place)
+        name = target_level(fields.require("target", "name"), architecture, word)
+        fields.what = f"the {word} directive of '{name}'"
+        _read_directive(_KINDS[word], fields, levels[name], problem)
+    for rule in implied:
+        _complete(levels[rule.level], rule, problem)
+    done = tuple(_level_mapping(name, level, problem) for name, level in levels.items())
+    return Mapping(done, problem.dims, problem.tensor_names)
+
+
+def _read_directive(kind: str, fields: Fields, level: _Level, problem: Problem) -> None:
+    refuse_unmodelled(fields)
+    if kind == "bypass":
+        _read_keep(fields, level, problem)
+        level.places.setdefault(kind, fields.place)
+        fields.close()
+        return
+    if kind in level.places:
+        raise InputError(f"{fields.what} is given twice, first at {level.places[kind]}", fields.place, "keep one of them")
+    level.places[kind] = fields.place
+    split = fields.integer("split") if kind == "spatial" else None
+    level.nests[kind] = _Nest(_factors(fields, problem), _order(fields, problem), split)
+    for flag, names in FLAGS[kind]:
+        for name in names:
+            node = fields.node(name)
+            if node is not None:
+                tensors = frozenset(tensor for tensor, _ in read_tensors(node, problem, f"'{name}'"))
+                level.flags[flag] = level.flags.get(flag, frozenset()) | tensors
+    fields.close()
+
+
+def _read_keep(fields: Fields, level: _Level, problem: Problem) -> None:
+    for key, keep in (("keep", True), ("bypass", False)):
+        node = fields.node(key)
+        for tensor, place in () if node is None else read_tensors(node, problem, f"'{key}' of {fields.what}"):
+            before, first = level.keep.get(tensor, (keep, place))
+            if before != keep:
+                raise InputError(f"'{tensor}' is both kept and bypassed, the other one at {first}", place)
+            level.keep[tensor] = keep, place
+
+
+def _order(fields: Fields, problem: Problem) -> tuple[str, ...] | None:
+    """Every dimension of the problem, innermost first; None without a permutation."""
+    node = fields.node("permutation")
+    if node is None:
+        return None
+    words = read_order(node, problem.dims)
+    for word in words:
+        if word.text in MARKS:
+            raise InputError(f"'{word.text}' has no meaning in the permutation of a mapping", word.place, "list the dimensions")
+    return _full([word.text for word in words], problem)
+
+
+def _full(inner: Iterable[str], problem: Problem, outer: tuple[str, ...] = ()) -> tuple[str, ...]:
+    listed = (*inner, *outer)
+    free = tuple(dim for dim in problem.dims if dim not in listed)
+    return (*listed[: len(listed) - len(outer)], *free, *outer)
+
+
+def _factors(fields: Fields, problem: Problem) -> dict[str, Factor]:
+    node = fields.node("factors")
+    found: dict[str, Factor] = {}
+    for factor in () if node is None else read_factors(node, problem.bounds):
+        if factor.comparison != "==":
+            raise InputError(f"'{factor}' is no factor: a mapping needs a number", factor.place, f"write '{factor.dim}=...'")
+        other = found.get(factor.dim, factor)
+        if (other.value, other.last) != (factor.value, factor.last):
+            raise InputError(f"'{factor.dim}' has two factors, {other} and {factor}", factor.place)
+        found[factor.dim] = factor
+    return found
+
+
+def _complete(level: _Level, rule: Rule, problem: Problem) -> None:
+    """Let `rule` decide what the directives of its level have left open."""
+    if isinstance(rule, KeepRule):
+        level.keep.setdefault(rule.tensor, (rule.keep, rule.place))
+    elif isinstance(rule, FactorRule) and rule.comparison == "==" and (rule.value, rule.last or 1) != (1, 1):
+        factor = Factor(rule.dim, "==", rule.value, rule.last, rule.place)
+        level.nests[rule.kind].factors.setdefault(rule.dim, factor)
+    elif isinstance(rule, PermutationRule) and level.nests[rule.kind].order is None:
+        level.nests[rule.kind].order = _full(rule.inner, problem, rule.outer)
+    elif isinstance(rule, SplitRule) and level.nests["spatial"].split is None:
+        level.nests["spatial"].split = rule.split
+    elif isinstance(rule, FlagRule):
+        level.flags[rule.flag] = level.flags.get(rule.flag, frozenset()) | rule.tensors
+
+
+def _loops(nest: _Nest, kind: str, problem: Problem) -> tuple[Loop, ...]:
+    """The loops, outer to inner. Of the spatial ones those at positions below `split` lie along X."""
+    order = nest.order or problem.dims
+    split = len(order) if nest.split is None else nest.split
+    loops = []
+    for position, dim in enumerate(order):
+        if dim in nest.factors:
+            factor = nest.factors[dim]
+            axis = "" if kind == "temporal" else "X" if position < split else "Y"
+            loops.append(Loop(dim, factor.value, factor.value if factor.last is None else factor.last, axis))
+    return tuple(loops[::-1])
+
+
+def _level_mapping(name: str, level: _Level, problem: Problem) -> LevelMapping:
+    keep = frozenset(tensor for tensor in problem.tensor_names if level.keep.get(tensor, (True, None))[0])
+    none: frozenset[str] = frozenset()
+    return LevelMapping(
+        name, _loops(level.nests["temporal"], "temporal", problem), _loops(level.nests["spatial"], "spatial", problem), keep,
+        no_temporal_reuse=level.flags.get("no_temporal_reuse", none), no_multicast=level.flags.get("no_multicast", none),
+        no_link_transfer=level.flags.get("no_link_transfer", none), places=level.places,
+    )
