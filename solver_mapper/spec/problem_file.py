@@ -26,8 +26,11 @@ class _Shape:
     tensors: tuple[Node, ...]
 
 
-def read_problem(node: Node, notes: Notes, scope: Scope) -> Problem:
-    """Raises: InputError for unknown dimensions and coefficients, missing bounds, and what is not modelled (sparsity)."""
+def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Problem:
+    """The problem under the top-level key `problem`; `scope` holds the names that its numbers may use.
+
+    Raises: InputError for unknown dimensions and coefficients, missing bounds, and what is not modelled (sparsity).
+    """
     table = table_of(node, "the problem")
     fields = Fields(table, "the problem", exact=True, scope=scope)
     shape = _read_shape(fields, notes)
