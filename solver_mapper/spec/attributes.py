@@ -95,7 +95,7 @@ def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buf
                         drain_latency=fields.integer("network_drain_latency") or 0),
         place=component.place, entries_place=entries_place,
     )
-    _finish(component, notes)
+    finish(component, notes)
     return buffer
 
 
@@ -113,7 +113,7 @@ def read_arithmetic(component: Component, tables: EnergyTables, notes: Notes) ->
         energy, origin = pat.multiplier_energy(word_bits), "PAT formula (multiplier)"
     area = fields.number("area")
     fields.ignore("width")
-    _finish(component, notes)
+    finish(component, notes)
     return Arithmetic(
         name=component.name, instances=instances, mesh_x=mesh_x, mesh_y=mesh_y, word_bits=word_bits, energy=energy,
         energy_origin=origin, leak=Fraction(0) if table is None else table.leak,
@@ -224,7 +224,7 @@ def _access_energy(component: Component, tables: EnergyTables, technology: str, 
     return AccessEnergy(energy, energy, energy, leak, f"PAT formula ({technology})")
 
 
-def _finish(component: Component, notes: Notes) -> None:
+def finish(component: Component, notes: Notes) -> None:
     """Refuse attributes that look misspelt; note the others that were not read, since estimators know many of their own."""
     fields = component.fields
     scale = fields.node("per_dataspace_bandwidth_consumption_scale")

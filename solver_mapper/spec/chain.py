@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field
 
 from solver_mapper.errors import InputError, Place
-from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
+from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer, Network
+from solver_mapper.spec.attributes import Component, Notes, read_arithmetic, read_buffer
+from solver_mapper.spec.energy_tables import EnergyTables
+from solver_mapper.spec.networks import Ports, buffer_ports, compute_ports, plug, read_network
 
 _RANGED = re.compile(r"([^\[\]]*)\[\s*(\d{1,18})\s*\.\.\s*(\d{1,18})\s*\]")
 
@@ -28,12 +31,34 @@ def count_of(name: str, place: Place) -> tuple[str, int]:
     return match[1].strip(), last - first + 1
 
 
-def build(name: str, levels: list[Buffer], compute: list[Arithmetic], place: Place,
-          groups: Mapping[str, tuple[str, ...]] | None = None) -> Architecture:
-    """Check the chain `levels` (outer to inner) above exactly one array of multipliers, and name the wires between them.
+@dataclass
+class Parts:
+    """What a notation has found: levels outer to inner, arrays of multipliers, networks, and which level names which network."""
 
-    Raises: InputError for a missing or second array, no storage, equal names, and meshes that do not divide.
+    levels: list[Buffer] = field(default_factory=list)
+    compute: list[Arithmetic] = field(default_factory=list)
+    networks: dict[str, Network] = field(default_factory=dict)
+    ports: dict[str, Ports] = field(default_factory=dict)
+
+    def take(self, component: Component, role: str, class_name: str, tables: EnergyTables, notes: Notes) -> None:
+        """Read `component`, which is "storage", "compute" or a "network"."""
+        if role == "storage":
+            self.ports[component.name] = buffer_ports(component.fields)
+            self.levels.append(read_buffer(component, tables, notes))
+        elif role == "compute":
+            self.ports[component.name] = compute_ports(component.fields)
+            self.compute.append(read_arithmetic(component, tables, notes))
+        else:
+            self.networks[component.name] = read_network(component, class_name, tables, notes)
+
+
+def build(name: str, parts: Parts, place: Place, groups: Mapping[str, tuple[str, ...]] | None = None) -> Architecture:
+    """Check the chain of levels above exactly one array of multipliers, and lay the wires between them.
+
+    Raises: InputError for a missing or second array, no storage, equal names, meshes that do not divide, and networks that
+    do not fit.
     """
+    levels, compute = parts.levels, parts.compute
     if not compute:
         raise InputError("no compute level: the architecture has no multiply-accumulate units", place,
                          "add 'arithmetic', or a component of class 'mac', 'intmac', 'fpmac' or 'compute'")
@@ -47,17 +72,18 @@ def build(name: str, levels: list[Buffer], compute: list[Arithmetic], place: Pla
         if level.name in seen:
             raise InputError(f"two levels are called '{level.name}', the other one at {seen[level.name]}", level.place)
         seen[level.name] = level.place
-    wired = [_wired(outer, inner) for outer, inner in zip(levels, chain[1:], strict=True)]
+    wired = []
+    for outer, inner in zip(levels, chain[1:], strict=True):
+        _check_meshes(outer, inner)
+        above, below = (parts.ports.get(each.name, Ports(place=each.place)) for each in (outer, inner))
+        wired.append(plug(outer, above, below, inner.name, parts.networks))
     return Architecture(name, tuple(wired), compute[0], place, groups or {})
 
 
-def _wired(outer: Buffer, inner: Buffer | Arithmetic) -> Buffer:
+def _check_meshes(outer: Buffer, inner: Buffer | Arithmetic) -> None:
     meshes = f"'{outer.name}' ({outer.mesh_x} x {outer.mesh_y}) and '{inner.name}' ({inner.mesh_x} x {inner.mesh_y})"
     for axis, above, below in (("X", outer.mesh_x, inner.mesh_x), ("Y", outer.mesh_y, inner.mesh_y)):
         if below % above:
             raise InputError(
                 f"the meshes of {meshes} do not divide: {below} is not a multiple of {above} along {axis}", inner.place,
                 f"give 'mesh{axis}' of '{inner.name}' as a multiple of {above}")
-    if outer.network is None or outer.network.name:
-        return outer
-    return replace(outer, network=replace(outer.network, name=f"{outer.name} <==> {inner.name}"))

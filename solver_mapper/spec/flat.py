@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.attributes import Component, Notes, read_arithmetic, read_buffer
-from solver_mapper.spec.chain import build, count_of
+from solver_mapper.spec.attributes import Component, Notes
+from solver_mapper.spec.chain import Parts, build, count_of
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields, table_of, text_of
 from solver_mapper.spec.scope import Scope
@@ -19,9 +19,12 @@ def read_flat(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) ->
     name = fields.text("name") or "architecture"
     fields.ignore("version", "constraints")
     fields.close()
-    levels = [read_buffer(_component(node, "storage level", scope), tables, notes) for node in storage.items] if storage else []
-    compute = [read_arithmetic(_component(arithmetic, "arithmetic", scope), tables, notes)] if arithmetic else []
-    return build(name, levels[::-1], compute, table.place)
+    parts = Parts()
+    for node in reversed(storage.items if storage else ()):
+        parts.take(_component(node, "storage level", scope), "storage", "", tables, notes)
+    if arithmetic:
+        parts.take(_component(arithmetic, "arithmetic", scope), "compute", "", tables, notes)
+    return build(name, parts, table.place)
 
 
 def _component(node: Node, kind: str, scope: Scope) -> Component:

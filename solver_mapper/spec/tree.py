@@ -9,11 +9,12 @@ import difflib
 from dataclasses import dataclass, field
 
 from solver_mapper.errors import InputError, Place
-from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
-from solver_mapper.spec.attributes import WITH_BEARING, Component, Notes, read_arithmetic, read_buffer
-from solver_mapper.spec.chain import build, count_of
+from solver_mapper.spec.architecture import Architecture
+from solver_mapper.spec.attributes import WITH_BEARING, Component, Notes
+from solver_mapper.spec.chain import Parts, build, count_of
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields, normal, table_of, text_of
+from solver_mapper.spec.networks import CLASSES as NETWORKS
 from solver_mapper.spec.scope import Scope
 from solver_mapper.spec.source import Node, Table
 
@@ -22,7 +23,7 @@ COMPUTE = ("mac", "intmac", "fpmac", "compute")
 
 
 def role_of(class_name: str, place: Place) -> str:
-    """"storage", "compute" or "" for what a class of component is to a mapping: Timeloop looks for words in its name.
+    """"storage", "compute", "network" or "": what a class of component is to a mapping. Timeloop looks for words in its name.
 
     Raises: InputError for a class that only differs in letter case or by a slip from one that matters.
     """
@@ -30,7 +31,9 @@ def role_of(class_name: str, place: Place) -> str:
         return "storage"
     if any(word in class_name for word in COMPUTE):
         return "compute"
-    folded = {word.lower(): word for word in (*STORAGE, *COMPUTE)}
+    if any(word in class_name for word in NETWORKS):
+        return "network"
+    folded = {word.lower(): word for word in (*STORAGE, *COMPUTE, *NETWORKS)}
     inside = [word for word in folded if word in class_name.lower()]
     close = inside or difflib.get_close_matches(class_name.lower(), list(folded), n=1, cutoff=0.75)
     if close:
@@ -46,15 +49,14 @@ class _Walk:
     notes: Notes
     scope: Scope
     flattened: bool
-    levels: list[Buffer] = field(default_factory=list)
-    compute: list[Arithmetic] = field(default_factory=list)
+    parts: Parts = field(default_factory=Parts)
     starts: list[tuple[str, int]] = field(default_factory=list)
 
     def subtree(self, node: Node, instances: int) -> None:
         """Read one subtree with all below it; `instances` copies of it exist."""
         fields = Fields(table_of(node, "a subtree"), "a subtree")
         name, count = count_of(text_of(fields.require("name"), "the name of a subtree"), fields.place_of("name"))
-        self.starts.append((name, len(self.levels)))
+        self.starts.append((name, len(self.parts.levels)))
         local, below = fields.sequence_at("local"), fields.sequence_at("subtree")
         fields.ignore("class")
         self._check_attributes(fields)
@@ -92,11 +94,9 @@ class _Walk:
         technology = "DRAM" if "DRAM" in class_name else "SRAM"
         what = f"{'storage level' if role == 'storage' else 'component'} '{name}'"
         own = Fields(attributes, what, scope=self.scope.within(attributes))
-        component = Component(name, own, node.place, technology, instances * count)
-        if role == "storage":
-            self.levels.append(read_buffer(component, self.tables, self.notes))
-        elif role == "compute":
-            self.compute.append(read_arithmetic(component, self.tables, self.notes))
+        if role:
+            component = Component(name, own, node.place, technology, instances * count)
+            self.parts.take(component, role, class_name, self.tables, self.notes)
 
 
 def read_tree(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> Architecture:
@@ -110,6 +110,6 @@ def read_tree(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) ->
         raise InputError("the architecture needs exactly one subtree at its root", table.place if root is None else root.place)
     walk = _Walk(tables, notes, scope, flattened)
     walk.subtree(root.items[0], 1)
-    names = [level.name for level in walk.levels]
+    names = [level.name for level in walk.parts.levels]
     groups = {name: tuple(names[start:]) for name, start in walk.starts if name not in names}
-    return build(walk.starts[0][0], walk.levels, walk.compute, table.place, groups)
+    return build(walk.starts[0][0], walk.parts, table.place, groups)

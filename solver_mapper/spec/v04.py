@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from solver_mapper.errors import InputError, Place, unknown_name
-from solver_mapper.spec.architecture import AccessEnergy, Architecture, Arithmetic, Buffer, Network
-from solver_mapper.spec.attributes import Component, Notes, read_arithmetic, read_buffer
-from solver_mapper.spec.chain import build
+from solver_mapper.spec.architecture import AccessEnergy, Architecture, Buffer, Network
+from solver_mapper.spec.attributes import Component, Notes
+from solver_mapper.spec.chain import Parts, build
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields, normal, sequence_of, table_of, text_of
 from solver_mapper.spec.scope import Scope
@@ -69,8 +69,7 @@ class _Walk:
     scope: Scope
     mesh: tuple[int, int] = (1, 1)
     inherited: tuple[Table, ...] = ()
-    levels: list[Buffer] = field(default_factory=list)
-    compute: list[Arithmetic] = field(default_factory=list)
+    parts: Parts = field(default_factory=Parts)
     containers: dict[str, int] = field(default_factory=dict)
     fanouts: dict[str, str] = field(default_factory=dict)
     constraints: list[tuple[str, Table]] = field(default_factory=list)
@@ -78,7 +77,7 @@ class _Walk:
 
     def nodes(self, nodes: tuple[Node, ...], parallel: bool) -> Branch:
         """Read `nodes` one after the other; `parallel` tells that they stand in a branch of a `!Parallel`."""
-        start, nothing, parallels = len(self.levels), list[Table](), list[Parallel]()
+        start, nothing, parallels = len(self.parts.levels), list[Table](), list[Parallel]()
         for node in nodes:
             if isinstance(node, Scalar) and node.tag == "!Nothing":
                 continue
@@ -95,7 +94,7 @@ class _Walk:
                 parallels += inside.parallels
             else:
                 self.leaf(table, tag == "!Container", parallel)
-        return Branch(tuple(level.name for level in self.levels[start:]), tuple(nothing), tuple(parallels))
+        return Branch(tuple(level.name for level in self.parts.levels[start:]), tuple(nothing), tuple(parallels))
 
     def leaf(self, table: Table, container: bool, parallel: bool) -> None:
         fields = Fields(table, "a container" if container else "a component")
@@ -112,7 +111,7 @@ class _Walk:
                 raise InputError(f"{fields.what} stands in a !Parallel and cannot have a fanout", fields.place_of("spatial"))
             self._dummy(name, fan, table.place)
         if container:
-            self.containers[name] = len(self.levels)
+            self.containers[name] = len(self.parts.levels)
             self.inherited = (*self.inherited, attributes)
         else:
             self._component(name, fields, attributes, scope)
@@ -127,8 +126,8 @@ class _Walk:
             raise InputError(f"'{name}' has a range, which v0.4 writes as 'spatial: {{meshX: ...}}'", fields.place_of("name"))
         if name in self.seen:
             raise InputError(f"two nodes are called '{name}', the other one at {self.seen[name]}", fields.place)
-        if self.compute:
-            raise InputError(f"{fields.what} follows the compute units '{self.compute[0].name}'", fields.place,
+        if self.parts.compute:
+            raise InputError(f"{fields.what} follows the compute units '{self.parts.compute[0].name}'", fields.place,
                              "the compute units must come last")
         if container and parallel:
             raise InputError(f"{fields.what} cannot stand in a !Parallel", fields.place, "use '!Nothing' for an empty branch")
@@ -150,7 +149,7 @@ class _Walk:
         (x, y), zero, dummy = self.mesh, Fraction(0), f"inter_{name}_spatial"
         network = Network("", word_bits=1, wire_energy=self.tables.wire_energy(), place=place)
         energy = AccessEnergy(zero, zero, zero, origin="none (no storage)")
-        self.levels.append(Buffer(dummy, entries=0, instances=x * y, mesh_x=x, mesh_y=y, word_bits=1, energy=energy,
+        self.parts.levels.append(Buffer(dummy, entries=0, instances=x * y, mesh_x=x, mesh_y=y, word_bits=1, energy=energy,
                                   network=network, place=place, entries_place=place))
         self.fanouts[name] = dummy
         self.mesh = x * fan[0], y * fan[1]
@@ -168,10 +167,7 @@ class _Walk:
         what = f"{'storage level' if role == 'storage' else 'component'} '{name}'"
         component = Component(name, Fields(merged, what, scope=scope), fields.place, "DRAM" if "DRAM" in class_name else "SRAM",
                               mesh=self.mesh, inherited=quiet)
-        if role == "storage":
-            self.levels.append(read_buffer(component, self.tables, self.notes))
-        else:
-            self.compute.append(read_arithmetic(component, self.tables, self.notes))
+        self.parts.take(component, role, class_name, self.tables, self.notes)
 
 
 def read_v04(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> Design:
@@ -182,10 +178,10 @@ def read_v04(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> 
     fields.close()
     walk = _Walk(tables, notes, scope)
     branch = walk.nodes(nodes.items, parallel=False)
-    names = [level.name for level in walk.levels]
+    names = [level.name for level in walk.parts.levels]
     groups = {name: tuple(each for each in names[start:] if each not in walk.fanouts.values())
               for name, start in walk.containers.items()}
-    architecture = build(next(iter(groups), "architecture"), walk.levels, walk.compute, nodes.place, groups)
+    architecture = build(next(iter(groups), "architecture"), walk.parts, nodes.place, groups)
     embedded = tuple(Embedded(name, (name,) if name in names else groups.get(name, ()), inside)
                      for name, inside in walk.constraints)
     dummies = tuple((dummy, walk.seen[name]) for name, dummy in walk.fanouts.items())
