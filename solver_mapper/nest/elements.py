@@ -65,11 +65,13 @@ def _lay_out_evenly(loops: Sequence[PlacedLoop], codes: Sequence[int]) -> Elemen
 
 def _equal_ends(loops: Sequence[PlacedLoop], final: frozenset[int]) -> bool:
     """Whether all elements see the same loop ends; positions then count only the elements that are there."""
-    seen: set[int] = set()
+    spread: set[int] = set()
     for loop in loops:
-        if loop.dim in seen and loop.bound != loop.last and loop.dim in final:
-            return False
-        seen.add(loop.dim)
+        if loop.dim in final:
+            if loop.dim in spread and loop.bound != loop.last:
+                return False
+            if loop.last > 1:
+                spread.add(loop.dim)
     return True
 
 

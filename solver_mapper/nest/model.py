@@ -16,7 +16,7 @@ from solver_mapper.nest.energy import address_generations, prices
 from solver_mapper.nest.figures import Figures, LevelFigures, NetworkFigures, NetworkTensorFigures, TensorFigures
 from solver_mapper.nest.latency import latency, level_time, steps, timeloop_cycles, timeloop_latency, timeloop_steps
 from solver_mapper.nest.legality import structural_violations
-from solver_mapper.nest.movement import traffic_below
+from solver_mapper.nest.movement import Traffic, traffic_below
 from solver_mapper.nest.network import Wires, all_wires, use
 from solver_mapper.nest.projection import Projection, project
 from solver_mapper.nest.tiles import Nest, build_nest
@@ -87,13 +87,16 @@ class Evaluator:
 
     def movements(self, nest: Nest, mapping: Mapping) -> list[TensorMovement]:
         """Accesses and traffic of each tensor."""
-        grids = [self._grid(nest, level) for level in range(nest.depth)]
         moved = []
-        for projection in self._projections:
-            below = traffic_below(nest, projection, mapping.levels, grids)
+        for projection, below in zip(self._projections, self.unbypassed(nest, mapping), strict=True):
             keep = [projection.name in level.keep for level in mapping.levels]
             moved.append(count_accesses(nest, projection, keep, below))
         return moved
+
+    def unbypassed(self, nest: Nest, mapping: Mapping) -> list[list[Traffic]]:
+        """Traffic of each tensor below each level, as if every level held every tensor."""
+        grids = [self._grid(nest, level) for level in range(nest.depth)]
+        return [traffic_below(nest, projection, mapping.levels, grids) for projection in self._projections]
 
     def _grid(self, nest: Nest, level: int) -> Grid:
         """The grid below one instance of a level: its hardware, or what the mapping uses of it if that is more."""

@@ -165,7 +165,12 @@ def collect(flows: Iterable[Flow], fanout: int) -> Traffic:
 
 
 def tile_stream(nest: Nest, projection: Projection, level: int, reuse: bool, follow_links: bool) -> Stream:
-    """The tiles that element 0 below `level` holds, one after the other."""
+    """The tiles that element 0 below `level` holds, one after the other.
+
+    The flags of its events are those before the spatial loops of `level`. Element 0 itself is in the last round of such a loop
+    only if that loop then has no other.
+    """
+    early = {loop.dim for loop in nest.spatial[level] if loop.last > 1}
     full, last = nest.tiles[level + 1], nest.last_tiles[level + 1]
     uneven = {dim for dim in range(len(full)) if full[dim] != last[dim]}
     uneven |= {loop.dim for loop in nest.spatial[level] if loop.bound != loop.last}
@@ -175,6 +180,6 @@ def tile_stream(nest: Nest, projection: Projection, level: int, reuse: bool, fol
     )
 
     def box(flags: Flags) -> Box:
-        return projection.box([last[dim] if dim in flags else full[dim] for dim in range(len(full))])
+        return projection.box([last[dim] if dim in flags and dim not in early else full[dim] for dim in range(len(full))])
 
     return Stream(loops, box, frozenset(uneven), reuse, follow_links)
