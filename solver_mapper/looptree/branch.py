@@ -116,6 +116,7 @@ class Branch:
 
         A backing holder reserves at its place. Any other is lowered through the temporal loops that directly follow it as long
         as they are relevant to its tensor, since only the part in use is kept; a partly relevant loop is passed and ends that.
+        So does a loop that would leave the tile in pieces, because copies further in have divided the same variable above it.
         """
         if hold.backing:
             return hold.index
@@ -129,7 +130,9 @@ class Branch:
                     return index
                 continue
             relevance = hold.access.relevance(loop.variable)
-            if relevance is Relevance.IRRELEVANT:
+            divided = any(other.variable == loop.variable and other.index < index and other.level is not None
+                          and other.level > hold.level for other in self.loops)
+            if relevance is Relevance.IRRELEVANT or divided:
                 return index
             if relevance is Relevance.PARTIAL:
                 return index + 1

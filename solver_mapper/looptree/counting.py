@@ -108,9 +108,8 @@ class TensorCount:
 
         Spatial loops between the two are seen once where the wires reuse the tensor, else once per copy.
         """
-        index, level = self.position(holder)
         seen_from = self.position(viewer)[1]
-        loops = self.branch.loops_above(index, level)
+        loops = self.branch.loops_above(*self.position(holder))
         spatial = [(loop, loop.level) for loop in loops if loop.level is not None]
         merged = frozenset(loop.index for loop, where in spatial if where > seen_from and self.reused(loop))
         copies = frozenset(loop.index for loop, where in spatial if where <= seen_from)
@@ -127,9 +126,19 @@ class TensorCount:
             unit_writes=unit if output else 0, unit_skipped=count(merged | copies | repeats) if skips else 0)
 
     def count(self, loops: tuple[LoopStep, ...], once: frozenset[int]) -> int:
-        bounds = self.branch.einsum.bounds
-        below = {variable: profile(bound, (loop for loop in loops if loop.variable == variable), once)
-                 for variable, bound in bounds.items()}
+        """The sum of the tensor's tiles below `loops`.
+
+        Where a variable is irrelevant to the tensor only trips count, and those of a loop depend on all loops above it, also on
+        those that do not divide the holder.
+        """
+        mine = frozenset(loop.index for loop in loops)
+        below: dict[str, Profile] = {}
+        for variable, bound in self.branch.einsum.bounds.items():
+            all_loops = [loop for loop in self.branch.loops if loop.variable == variable]
+            if self.access.relevance(variable) is Relevance.IRRELEVANT:
+                below[variable] = profile(bound, all_loops, once | {loop.index for loop in all_loops if loop.index not in mine})
+            else:
+                below[variable] = profile(bound, [loop for loop in all_loops if loop.index in mine], once)
         return values(self.access, below)
 
     def reused(self, loop: LoopStep) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from solver_mapper.looptree.branch import Branch, LoopStep
+from solver_mapper.looptree.branch import Branch, HoldStep
 from solver_mapper.looptree.tree import Spatial, Temporal, TreeMapping
 from solver_mapper.looptree.workload import Relevance, Workload
 from solver_mapper.nest.legality import Violation
@@ -43,9 +43,8 @@ def _branch(branch: Branch) -> Iterator[Violation]:
                             dimension=variable, found=extent, limit=1, place=leaf.place)
     for tensor in einsum.tensors:
         yield from _held(branch, tensor)
-    for loop in branch.loops:
-        if loop.spatial:
-            yield from _crossed(branch, loop)
+    for hold in branch.holds:
+        yield from _in_pieces(branch, hold)
 
 
 def _foreign(branch: Branch) -> Iterator[Violation]:
@@ -81,20 +80,17 @@ def _held(branch: Branch, tensor: str) -> Iterator[Violation]:
             yield Violation("hierarchy", text, level=inner.unit.name, tensor=tensor, place=inner.node.place)
 
 
-def _crossed(branch: Branch, spatial: LoopStep) -> Iterator[Violation]:
-    """A memory outside a fanout cannot hold the union of its tiles where a temporal loop cuts the same variable in between."""
-    for hold in branch.holds:
-        inside = spatial.level is not None and spatial.level <= hold.level
-        low, high = sorted((spatial.index, hold.index))
-        if inside == (spatial.index < hold.index) or spatial.variable not in hold.access.variables:
-            continue
-        for loop in branch.loops:
-            if not loop.spatial and loop.variable == spatial.variable and low < loop.index < high:
-                yield Violation(
-                    "spatial-order", f"'{spatial.node}' and '{loop.node}' cut the same variable, and '{hold.unit.name}' "
-                    f"{'inside' if inside else 'outside'} the fanout keeps '{hold.access.name}' "
-                    f"{'above' if inside else 'below'} them: its tile would be in pieces",
-                    level=hold.unit.name, tensor=hold.access.name, dimension=loop.variable, place=spatial.node.place)
+def _in_pieces(branch: Branch, hold: HoldStep) -> Iterator[Violation]:
+    """A tile is one piece only if the loops that divide it stand above those over the same variable that do not."""
+    mine = branch.loops_above(hold.index, hold.level)
+    for variable in sorted(hold.access.variables):
+        loops = [loop for loop in branch.loops if loop.variable == variable]
+        for outer, inner in itertools.pairwise(loops):
+            if outer not in mine and inner in mine:
+                text = (f"'{outer.node}' does not divide what '{hold.unit.name}' keeps of '{hold.access.name}', but "
+                        f"'{inner.node}' below it does: the tile would be in pieces")
+                yield Violation("spatial-order", text, level=hold.unit.name, tensor=hold.access.name, dimension=variable,
+                                place=inner.node.place)
 
 
 def _einsums(workload: Workload, mapping: TreeMapping, branches: Sequence[Branch]) -> Iterator[Violation]:
