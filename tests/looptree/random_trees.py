@@ -6,6 +6,7 @@ out.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from random import Random
 
@@ -35,9 +36,8 @@ class Case:
 
         def memory(name: str, size: str, spatial: list[str]) -> None:
             nonlocal level
-            lines.extend([f"  - !Memory\n    name: {name}\n    size: {size}\n    leak_power: {rng.choice([0, 0.5, 3])}\n    area: 0"])
-            if spatial:
-                lines[-1] = lines[-1].replace(lines[-1].split("leak_power: ")[1].split("\n")[0], "0")
+            leak = rng.choice([0, 0.5, 3]) * (not spatial)
+            lines.append(f"  - !Memory\n    name: {name}\n    size: {size}\n    area: 0\n    leak_power: {leak}")
             if rng.random() < 0.3:
                 lines.append("    total_latency: max(a.n_calls / a.throughput for a in actions)")
             lines.extend(["    actions:", action("read"), action("write"), *spatial])
@@ -48,7 +48,7 @@ class Case:
             found = ["    spatial:"]
             for name in rng.choice([["X"], ["X", "Y"]]):
                 size = rng.choice([2, 3, 4, 6])
-                reuse = rng.choice(["", ", may_reuse: All", ", may_reuse: Nothing", ", may_reuse: Inputs", ", may_reuse: Outputs"])
+                reuse = rng.choice(["", *(f", may_reuse: {tensors}" for tensors in ("All", "Nothing", "Inputs", "Outputs"))])
                 found.append(f"    - {{name: {name}, fanout: {size}{reuse}}}")
                 self.fanouts.append((component, name, size, level))
             return found
@@ -84,7 +84,7 @@ class Case:
         free = {(component, name): size for component, name, size, _ in self.fanouts}
         for variable, extent in extents.items():
             chain = self.chain(extent)
-            for outer, inner in zip(chain, chain[1:], strict=False):
+            for outer, inner in itertools.pairwise(chain):
                 trips = -(-outer // inner)
                 spots = [spot for spot, size in free.items() if size >= trips]
                 if spots and rng.random() < 0.5:
@@ -155,7 +155,8 @@ def random_case(seed: int, ragged: bool = False, kinds: list[str] | None = None)
         lines += [f"  - name: {name}", "    tensor_accesses:"]
         for tensor, index in accesses.items():
             projection = f"{{{index}}}" if ":" in index else f"[{index}]"
-            more = (", output: true" if tensor.endswith("!") else "") + (", bits_per_value: 16" if tensor.strip("!") == wide else "")
+            more = ", output: true" if tensor.endswith("!") else ""
+            more += ", bits_per_value: 16" if tensor.strip("!") == wide else ""
             lines.append(f"    - {{name: {tensor.strip('!')}, projection: {projection}{more}}}")
     return "\n".join([arch, *lines, "mapping:", "  nodes:", *mapping(case, einsums, bounds)]) + "\n"
 

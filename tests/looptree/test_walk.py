@@ -21,7 +21,7 @@ def agree(seed: int, ragged: bool = False) -> bool:
     figures, totals = sm.evaluate(spec), walk(spec)
     counted = Counter({(einsum.name, row.component, row.subject, row.action): row.actions
                        for einsum in figures.einsums for row in einsum.actions if row.action != "compute"})
-    assert {key: value for key, value in counted.items() if value} == {key: value for key, value in totals.actions.items() if value}
+    assert +counted == +totals.actions
     assert (figures.energy, figures.latency) == (totals.energy, totals.latency)
     if not ragged:
         peaks = peak_bits(spec)

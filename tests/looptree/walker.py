@@ -44,7 +44,8 @@ class Walk:
             else:
                 nodes.append(node)
         self.path = nodes
-        self.spatial = {index: self.chain.position[node.component] for index, node in enumerate(nodes) if isinstance(node, Spatial)}
+        self.spatial = {index: self.chain.position[node.component] for index, node in enumerate(nodes)
+                        if isinstance(node, Spatial)}
         self.extent: dict[int, int] = {}
         sizes = dict(self.einsum.bounds)
         for index, node in enumerate(nodes):
@@ -202,8 +203,8 @@ def walk(spec) -> Totals:
 def peak_bits(spec) -> dict[str, Fraction]:
     """The most that any instance of each memory holds at any time, by execution of the whole tree.
 
-    A tile is set aside when its Einsum gets to it. It is given back when the innermost loop around it goes on; without such a loop
-    above the fork, when its branch is done; and where it hands a tensor to others, when the last of them is done.
+    A tile is set aside when its Einsum gets to it. It is given back when the innermost loop around it goes on; without such a
+    loop above the fork, when its branch is done; and where it hands a tensor to others, when the last of them is done.
     """
     branches = prepare(spec.architecture, spec.workload, spec.mapping).need_sound()
     walks = {branch.einsum.name: Walk(branch.einsum, branch.chain, list(branch.nodes)) for branch in branches}
