@@ -1,0 +1,1 @@
+"""The mapspace as a CP-SAT model: compiling, solving, proving."""

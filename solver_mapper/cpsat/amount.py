@@ -1,0 +1,69 @@
+"""Exact linear forms over solver variables, with rational weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ortools.sat.python import cp_model
+
+Number = int | Fraction
+
+
+@dataclass(frozen=True)
+class Amount:
+    """`constant + sum(weight * variable)`; variables may repeat."""
+
+    terms: tuple[tuple[cp_model.IntVar, Fraction], ...] = ()
+    constant: Fraction = Fraction(0)
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.terms + other.terms, self.constant + other.constant)
+
+    def __sub__(self, other: Amount) -> Amount:
+        return self + other * -1
+
+    def __mul__(self, factor: Number) -> Amount:
+        if factor == 0:
+            return Amount()
+        return Amount(tuple((v, w * factor) for v, w in self.terms), self.constant * factor)
+
+    def scale(self, room: float = 2.0**52) -> Fraction:
+        """The factor that makes all weights whole, if their sum then stays below `room`; otherwise the largest that does."""
+        high = float(self.constant) + sum(abs(float(w)) * v.proto.domain[-1] for v, w in _gather(self.terms))
+        exact = math.lcm(self.constant.denominator, *(w.denominator for _, w in self.terms))
+        if high * exact <= room:
+            return Fraction(exact)
+        return Fraction(max(1, math.floor(room / max(high, 1.0))))
+
+    def whole(self, scale: Fraction) -> tuple[cp_model.LinearExprT, int]:
+        """`scale` times this form as an integer expression, rounded down weight by weight, and the constant that goes with it.
+
+        Exact if `scale` makes all weights whole; never above the true value, since variables are not negative.
+        """
+        gathered = _gather(self.terms)
+        expr = cp_model.LinearExpr.weighted_sum([v for v, _ in gathered], [math.floor(w * scale) for _, w in gathered])
+        return expr, math.floor(self.constant * scale)
+
+
+def total(amounts: Iterable[Amount]) -> Amount:
+    terms: list[tuple[cp_model.IntVar, Fraction]] = []
+    constant = Fraction(0)
+    for amount in amounts:
+        terms += amount.terms
+        constant += amount.constant
+    return Amount(tuple(terms), constant)
+
+
+def weigh(variables: Iterable[cp_model.IntVar], weights: Iterable[Number]) -> Amount:
+    return Amount(tuple((v, Fraction(w)) for v, w in zip(variables, weights, strict=True) if w))
+
+
+def _gather(terms: tuple[tuple[cp_model.IntVar, Fraction], ...]) -> list[tuple[cp_model.IntVar, Fraction]]:
+    found: dict[int, tuple[cp_model.IntVar, Fraction]] = {}
+    for variable, weight in terms:
+        old = found.get(variable.index)
+        found[variable.index] = (variable, weight + old[1] if old else weight)
+    return [found[index] for index in sorted(found)]

@@ -1,0 +1,267 @@
+"""The whole model: decisions, what fits, and what it costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.cpsat.amount import Amount, total, weigh
+from solver_mapper.cpsat.counts import Counts, Rows, value_of
+from solver_mapper.cpsat.reuse import Reuse
+from solver_mapper.cpsat.variables import Variables, declare, slots_where
+from solver_mapper.cpsat.windows import Windows
+from solver_mapper.space.space import Space
+from solver_mapper.spec.architecture import Buffer
+from solver_mapper.spec.problem import Tensor
+
+Literal = cp_model.IntVar | None
+"""None stands for a literal that always holds."""
+
+
+@dataclass
+class Compiled:
+    """A space as a CP-SAT model. Metrics never exceed the exact figures; `exact` tells whether they equal them everywhere."""
+
+    variables: Variables
+    cycles: cp_model.IntVar
+    energy: Amount = Amount()
+    last_level: Amount = Amount()
+    exact: bool = True
+    pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
+
+    @property
+    def model(self) -> cp_model.CpModel:
+        return self.variables.model
+
+
+def compile_space(space: Space) -> Compiled:
+    """Compile factors, orders, bypass, capacities, meshes and bandwidths, with energy, cycles and outermost accesses."""
+    variables = declare(space)
+    reuse = Reuse(variables)
+    windows = Windows(variables, reuse)
+    _fanouts(variables)
+    compiled = Compiled(variables, _steps(variables))
+    levels: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
+    reads: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
+    writes: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
+    for tensor in space.problem.tensors:
+        counts = Counts(variables, reuse, windows, tensor)
+        compiled.exact &= counts.plain
+        _footprints(compiled, counts, levels)
+        _TensorCost(compiled, counts, reads, writes).compile()
+    for level, buffer in enumerate(space.architecture.levels):
+        _capacity(variables, buffer, total(levels[level]))
+        _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
+    units = space.architecture.arithmetic
+    leak = units.leak * units.instances + sum(b.energy.leak * b.instances for b in space.architecture.levels)
+    fixed = Amount(constant=Fraction(space.problem.macs * units.energy))
+    compiled.energy = total([compiled.energy, fixed, weigh([compiled.cycles], [leak])])
+    return compiled
+
+
+def _fanouts(variables: Variables) -> None:
+    """The loops along each axis of each level fit the units there."""
+    space = variables.space
+    for slot in space.slots:
+        if slot.axis:
+            room = space.architecture.fanout(slot.level)[slot.axis == "Y"]
+            axes = variables.axes(variables.places(space.dims, [slot]))
+            variables.tables.select(axes, None, lambda p, a=axes, r=room: value_of(a, p) <= r, name=("fanout", slot))  # type: ignore[misc]
+
+
+def _steps(variables: Variables) -> cp_model.IntVar:
+    """Cycles: at least the product of all temporal bounds. Enforces the least utilization."""
+    space, model = variables.space, variables.model
+    slots = slots_where(space, temporal=False)
+    axes = variables.axes(variables.places(space.dims, slots))
+    units = math.prod(space.architecture.fanout(slot.level)[slot.axis == "Y"] for slot in slots)
+    macs = space.problem.macs
+
+    def possible(point: tuple[int, ...]) -> bool:
+        used = value_of(axes, point)
+        return used <= units and used >= space.least_utilization * units and macs % used == 0
+
+    selection = variables.tables.select(axes, None, possible, name="steps")
+    values = [macs // value_of(axes, point) for point in selection.points]
+    cycles = model.new_int_var(min(values, default=0), _slowest(space), "cycles")
+    model.add(cycles >= cp_model.LinearExpr.weighted_sum(selection.literals, values))
+    return cycles
+
+
+def _slowest(space: Space) -> int:
+    """More cycles than any mapping can take: every operation moves every tensor in and out of the slowest port."""
+    slowest = max([Fraction(1)] + [
+        3 * len(space.problem.tensors) / bandwidth for b in space.architecture.levels
+        for bandwidth in (b.read_bandwidth, b.write_bandwidth, b.shared_bandwidth) if bandwidth
+    ])
+    return math.ceil(space.problem.macs * slowest)
+
+
+def _footprints(compiled: Compiled, counts: Counts, levels: dict[int, list[Amount]]) -> None:
+    space, variables, name = counts.space, compiled.variables, counts.tensor.name
+    for level, buffer in enumerate(space.architecture.levels):
+        fixed = variables.fixed_keep(name, level)
+        if buffer.capacity is None or fixed is False:
+            continue
+        on = None if fixed else variables.keep[name, level]
+        levels[level].append(counts.footprint(level, on, buffer.capacity))
+
+
+def _capacity(variables: Variables, buffer: Buffer, used: Amount) -> None:
+    if buffer.capacity is None:
+        return
+    expr, constant = used.whole(Fraction(1))
+    variables.model.add(expr + constant <= buffer.capacity)
+    if buffer.min_utilization:
+        variables.model.add(expr + constant >= math.ceil(buffer.capacity * buffer.min_utilization))
+
+
+def _bandwidth(compiled: Compiled, buffer: Buffer, reads: Amount, writes: Amount) -> None:
+    """Cycles of a level: at least its words per instance over its bandwidth (reference 3.6)."""
+    both = reads + writes
+    for words, bandwidth in ((reads, buffer.read_bandwidth), (writes, buffer.write_bandwidth), (both, buffer.shared_bandwidth)):
+        if bandwidth is not None and words.terms:
+            scale = words.scale(2.0**50)
+            expr, constant = words.whole(scale)
+            speed = math.ceil(bandwidth * scale)
+            compiled.model.add(speed * compiled.cycles >= expr + constant)
+
+
+@dataclass
+class _TensorCost:
+    """What one tensor adds to energy, bandwidth needs and outermost accesses."""
+
+    compiled: Compiled
+    counts: Counts
+    reads: dict[int, list[Amount]]
+    writes: dict[int, list[Amount]]
+
+    @property
+    def tensor(self) -> Tensor:
+        return self.counts.tensor
+
+    def compile(self) -> None:
+        depth = self.counts.space.depth
+        self._pairs()
+        for (name, parent, child), on in list(self.compiled.pairs.items()):
+            if name == self.tensor.name:
+                self._parent_side(parent, child, on)
+        for child in range(1, depth):
+            fed = self._fed(child)
+            if fed is not False:
+                self._child_side(child, fed)
+
+    def _pairs(self) -> None:
+        """A literal for each pair of consecutive holders (parent, child); the arithmetic is the last child."""
+        variables, model, depth = self.compiled.variables, self.compiled.model, self.counts.space.depth
+        name = self.tensor.name
+        fixed = [variables.fixed_keep(name, level) for level in range(depth)] + [True]
+        keep: list[cp_model.LinearExprT] = [variables.keep[name, level] for level in range(depth)] + [1]
+        into: dict[int, list[cp_model.LinearExprT]] = {child: [] for child in range(depth + 1)}
+        for parent in range(depth):
+            for child in range(parent + 1, depth + 1):
+                between = range(parent + 1, child)
+                if fixed[parent] is False or fixed[child] is False or any(fixed[k] for k in between):
+                    continue
+                if fixed[parent] and fixed[child] and all(fixed[k] is False for k in between):
+                    self.compiled.pairs[name, parent, child] = None
+                    into[child].append(1)
+                    continue
+                literal = model.new_bool_var(f"pair[{name},{parent},{child}]")
+                model.add(literal <= keep[parent])
+                model.add(literal <= keep[child])
+                for k in between:
+                    model.add(literal <= 1 - keep[k])
+                model.add(literal >= keep[parent] + keep[child] - 1 - sum(keep[k] for k in between))
+                self.compiled.pairs[name, parent, child] = literal
+                into[child].append(literal)
+        model.add(cp_model.LinearExpr.sum(into[depth]) == 1)
+        if fixed[0]:
+            for child in range(1, depth):
+                if fixed[child] is not False:
+                    model.add(cp_model.LinearExpr.sum(into[child]) == keep[child])
+
+    def _fed(self, child: int) -> Literal | bool:
+        """The literal "some level above feeds `child`"; False if that cannot be."""
+        pairs = [on for (name, _, c), on in self.compiled.pairs.items() if name == self.tensor.name and c == child]
+        if not pairs:
+            return False
+        if any(on is None for on in pairs):
+            return None
+        fixed_top = self.compiled.variables.fixed_keep(self.tensor.name, 0)
+        if fixed_top:
+            return self.compiled.variables.keep[self.tensor.name, child]
+        literal = self.compiled.model.new_bool_var(f"fed[{self.tensor.name},{child}]")
+        self.compiled.model.add(cp_model.LinearExpr.sum([on for on in pairs if on is not None]) == literal)
+        return literal
+
+    def _fine(self, level: int) -> bool:
+        """Whether counts per instance matter: blocks or clusters round them, or a bandwidth limits them."""
+        buffer = self.counts.space.architecture.levels[level]
+        limited = any(b is not None for b in (buffer.read_bandwidth, buffer.write_bandwidth, buffer.shared_bandwidth))
+        return buffer.block_size > 1 or buffer.cluster_size > 1 or limited
+
+    def _parent_side(self, parent: int, child: int, on: Literal) -> None:
+        buffer = self.counts.space.architecture.levels[parent]
+        price, address = buffer.energy, buffer.address_energy * buffer.block_size
+        if self.counts.plain and self._fine(parent):
+            rows = self.counts.rows(parent, parent, child, on)
+            reads = [w - p for w, p in zip(rows.words, rows.partition, strict=True)] if self.tensor.read_write else list(rows.words)
+            updates = list(rows.words) if self.tensor.read_write else []
+            self._pay(buffer, rows, [(reads, price.read, Fraction(0) if self.tensor.read_write else address),
+                                     (updates, price.update, address)])
+            self.reads[parent].append(weigh(rows.selection.literals, reads))
+            if updates:
+                self.writes[parent].append(weigh(rows.selection.literals, updates))
+            outermost = [(r + u) * i for r, u, i in zip(reads, updates or [0] * len(reads), rows.instances, strict=True)]
+            if parent == 0:
+                self.compiled.last_level += weigh(rows.selection.literals, outermost)
+            return
+        sent = self.counts.sent(parent, child, on)
+        block = Fraction(1, buffer.block_size * buffer.cluster_size)
+        if self.tensor.read_write:
+            first = self.counts.partition(parent, on)
+            self._spend(sent * (price.update + address) * block + (sent - first) * price.read * block)
+            reads_amount, writes_amount = sent - first, sent
+        else:
+            self._spend(sent * (price.read + address) * block)
+            reads_amount, writes_amount = sent, Amount()
+        if parent == 0:
+            self.compiled.last_level += reads_amount + writes_amount
+        share = Fraction(1, buffer.instances)
+        self.reads[parent].append(reads_amount * share)
+        self.writes[parent].append(writes_amount * share)
+
+    def _child_side(self, child: int, on: Literal | bool) -> None:
+        assert on is not True and on is not False
+        buffer = self.counts.space.architecture.levels[child]
+        price, address = buffer.energy, buffer.address_energy * buffer.block_size
+        if self.counts.plain and self._fine(child):
+            rows = self.counts.rows(child, -1, child, on)
+            fills = [w - p for w, p in zip(rows.words, rows.partition, strict=True)] if self.tensor.read_write else list(rows.words)
+            self._pay(buffer, rows, [(fills, price.fill, address)])
+            self.writes[child].append(weigh(rows.selection.literals, fills))
+            return
+        filled = self.counts.filled(child, on)
+        if self.tensor.read_write:
+            filled = filled - self.counts.partition(child, on)
+        self._spend(filled * (price.fill + address) * Fraction(1, buffer.block_size * buffer.cluster_size))
+        self.writes[child].append(filled * Fraction(1, buffer.instances))
+
+    def _pay(self, buffer: Buffer, rows: Rows, kinds: list[tuple[list[int], Fraction, Fraction]]) -> None:
+        """Energy of whole blocks and shared clusters, point by point."""
+        clusters = buffer.instances // buffer.cluster_size
+        weights = []
+        for i, used in enumerate(rows.instances):
+            each = Fraction(0)
+            for words, price, address in kinds:
+                if words:
+                    each += -(-words[i] // buffer.block_size) * price + words[i] * address / buffer.block_size
+            weights.append(each * min(used, clusters))
+        self._spend(weigh(rows.selection.literals, weights))
+
+    def _spend(self, energy: Amount) -> None:
+        self.compiled.energy += energy

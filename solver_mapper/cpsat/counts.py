@@ -1,0 +1,162 @@
+"""Words moved, as amounts: what each pair of neighbouring holders of a tensor exchanges.
+
+For a plain tensor T with perfect factors, and loops split into those that index it and those that do not (reference 3.2 to 3.4):
+
+    words into one instance of c     = |T| * refetch(c) / relevant spatial loops outside c
+    words that one instance of O sends towards c = |T| * refetch(c) / relevant spatial loops outside O
+    operands per instance of O, if the arithmetic is next = operations / (spatial loops outside O * irrelevant ones below O)
+
+where refetch(c) is the product of the irrelevant temporal loops outside c that cost (see `reuse`). Times the instances, the relevant
+spatial loops cancel. Everything is therefore a function of a few exponents.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.cpsat.amount import Amount, weigh
+from solver_mapper.cpsat.reuse import Reuse
+from solver_mapper.cpsat.selection import Axis, Looked, Selection, Tuple
+from solver_mapper.cpsat.variables import Variables, slots_where
+from solver_mapper.cpsat.windows import Windows
+from solver_mapper.space.shapes import Shape, shape_of
+from solver_mapper.space.space import Slot
+from solver_mapper.spec.problem import Tensor
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A selection with, for each point, words per instance, instances in use, and the distinct words an instance ever sees."""
+
+    selection: Selection
+    words: tuple[int, ...]
+    instances: tuple[int, ...]
+    partition: tuple[int, ...]
+
+
+def value_of(axes: list[Axis], point: Tuple) -> int:
+    """The product of primes that a point of `axes` stands for."""
+    return math.prod(_prime(axis) ** power for axis, power in zip(axes, point, strict=True))
+
+
+def _prime(axis: Axis) -> int:
+    key = axis.key
+    while isinstance(key, tuple) and isinstance(key[0], tuple):
+        key = key[0]
+    assert isinstance(key, tuple)
+    return int(key[0])
+
+
+class Counts:
+    """Counts of one tensor. `parent` and `child` are level indices; a `child` equal to the number of levels is the arithmetic."""
+
+    def __init__(self, variables: Variables, reuse: Reuse, windows: Windows, tensor: Tensor):
+        self.variables, self.reuse, self.windows, self.tensor = variables, reuse, windows, tensor
+        self.space = variables.space
+        self.shape: Shape = shape_of(tensor, self.space.dims)
+        bounds = self.space.problem.bounds
+        self.plain_words = math.prod(bounds[d] for d in self.shape.plain)
+        self.relevant = [d for d in self.space.dims if d in tensor.dims]
+        self.irrelevant = [d for d in self.space.dims if d not in tensor.dims]
+
+    @property
+    def plain(self) -> bool:
+        """Whether all counts are exact products of loop bounds."""
+        return not self.shape.components
+
+    def _spatial(self, *, below: int | None = None, above: int | None = None) -> list[Slot]:
+        return slots_where(self.space, temporal=False, below=below, above=above)
+
+    def _uncast(self, parent: int, child: int) -> list[Slot]:
+        """Spatial slots between parent and child whose multicast is switched off."""
+        return [s for s in self._spatial(below=parent, above=child) if self.space.has_flag("no_multicast", self.tensor.name, s.level)]
+
+    def footprint(self, level: int, on: cp_model.IntVar | None, limit: int | None) -> Amount:
+        """Words of the tile that `level` holds; 0 where `on` does not hold. Tiles above `limit` are ruled out."""
+        axes = self.variables.axes(self.variables.places(self.shape.plain, slots_where(self.space, below=level)))
+        if self.plain:
+            selection = self.variables.tables.select(
+                axes, on, (lambda p: value_of(axes, p) <= limit) if limit is not None else None, name=("at most", limit))
+            return weigh(selection.literals, [value_of(axes, p) for p in selection.points])
+        selection = self.variables.tables.select(axes, on)
+        factors = [Looked(selection, tuple(value_of(axes, p) for p in selection.points))]
+        factors += [self.windows.footprint(component, level) for component in self.shape.components]
+        return weigh([self.variables.tables.product(factors, on)], [1])
+
+    def sent(self, parent: int, child: int, on: cp_model.IntVar | None) -> Amount:
+        """Words that all instances of `parent` together send towards `child`; a lower bound where windows slide."""
+        base, axes, divide = self._monomial(parent, child)
+        selection = self.variables.tables.select(axes, on)
+        values = [base // value_of(axes, p) if divide else base * value_of(axes, p) for p in selection.points]
+        if self.plain:
+            return weigh(selection.literals, values)
+        no_multicast = any(s.level >= parent for s in self._uncast(parent, child))
+        factors = [Looked(selection, tuple(values))]
+        factors += [self.windows.reads(self.tensor, c, parent, child, no_multicast) for c in self.shape.components]
+        return weigh([self.variables.tables.product(factors, on)], [1])
+
+    def _monomial(self, parent: int, child: int) -> tuple[int, list[Axis], bool]:
+        """(constant, axes, whether to divide): the part of `sent` that plain and irrelevant dimensions make up."""
+        uncast = self._uncast(parent, child)
+        if child == self.space.depth:
+            cast = [s for s in self._spatial(below=parent) if s not in uncast]
+            axes = self.variables.axes(self.variables.places(self.irrelevant, cast))
+            base = self.plain_words * math.prod(self.space.problem.bounds[d] for d in self.irrelevant)
+            return base, axes, True
+        also = self.variables.places(self.irrelevant, [*self._spatial(above=parent), *uncast])
+        return self.plain_words, self.reuse.refetch_axes(self.tensor, child, also), False
+
+    def filled(self, child: int, on: cp_model.IntVar | None) -> Amount:
+        """Words that enter all instances of `child`; a lower bound where windows slide."""
+        axes = self.reuse.refetch_axes(self.tensor, child, self.variables.places(self.irrelevant, self._spatial(above=child)))
+        selection = self.variables.tables.select(axes, on)
+        values = tuple(self.plain_words * value_of(axes, p) for p in selection.points)
+        if self.plain:
+            return weigh(selection.literals, values)
+        factors = [Looked(selection, values)] + [self.windows.fills(self.tensor, c, child) for c in self.shape.components]
+        return weigh([self.variables.tables.product(factors, on)], [1])
+
+    def partition(self, level: int, on: cp_model.IntVar | None) -> Amount:
+        """Distinct words that the instances of `level` ever see, summed over instances (plain tensors; reference 3.4)."""
+        axes = self.variables.axes(self.variables.places(self.irrelevant, self._spatial(above=level)))
+        selection = self.variables.tables.select(axes, on)
+        return weigh(selection.literals, [self.plain_words * value_of(axes, p) for p in selection.points])
+
+    def rows(self, at: int, parent: int, child: int, on: cp_model.IntVar | None) -> Rows:
+        """Counts of a plain tensor per instance of level `at`, where `parent` and `child` exchange words.
+
+        `at` is `parent` for what is sent, `child` for what is filled.
+        """
+        outside = self._spatial(above=at)
+        relevant = self.variables.axes(self.variables.places(self.relevant, outside))
+        irrelevant = self.variables.axes(self.variables.places(self.irrelevant, outside))
+        uncast = self._uncast(parent, child) if at == parent else []
+        if child == self.space.depth:
+            cast = [s for s in self._spatial(below=parent) if s not in uncast]
+            moving = self.variables.axes(self.variables.places(self.irrelevant, cast))
+        else:
+            moving = self.reuse.refetch_axes(self.tensor, child, self.variables.places(self.irrelevant, uncast))
+        axes, split = [*moving, *relevant, *irrelevant], (len(moving), len(moving) + len(relevant))
+        operations = math.prod(self.space.problem.bounds[d] for d in self.space.dims)
+
+        def parts(point: Tuple) -> tuple[int, int, int]:
+            return (value_of(moving, point[: split[0]]), value_of(relevant, point[split[0] : split[1]]),
+                    value_of(irrelevant, point[split[1] :]))
+
+        def possible(point: Tuple) -> bool:
+            moved, shared, copies = parts(point)
+            whole = operations % (moved * shared * copies) == 0 if child == self.space.depth else True
+            return whole and self.plain_words % shared == 0
+
+        selection = self.variables.tables.select(axes, on, possible, name=("rows", child == self.space.depth, self.tensor.name))
+        words, instances, partition = [], [], []
+        for point in selection.points:
+            moved, shared, copies = parts(point)
+            words.append(operations // (moved * shared * copies) if child == self.space.depth
+                         else self.plain_words * moved // shared)
+            instances.append(shared * copies)
+            partition.append(self.plain_words // shared)
+        return Rows(selection, tuple(words), tuple(instances), tuple(partition))

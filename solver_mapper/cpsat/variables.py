@@ -1,0 +1,153 @@
+"""The decisions: prime exponents per slot, order patterns, keep flags, spatial axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.cpsat.selection import Axis, Tables
+from solver_mapper.space.primes import exponents_of
+from solver_mapper.space.space import Slot, Space
+
+Place = tuple[str, Slot]
+"""A dimension's loops at one slot."""
+
+
+@dataclass
+class Variables:
+    """The decision variables of a space.
+
+    `power[dim, prime, slot]` is the exponent of `prime` in the bound of `dim` at `slot`; `pattern[level][k]` chooses the level's
+    temporal order; `keep[tensor, level]` says whether the level holds the tensor; `on_x[level, dim]` which axis a spatial loop
+    takes where both are possible.
+    """
+
+    space: Space
+    model: cp_model.CpModel
+    tables: Tables
+    power: dict[tuple[str, int, Slot], cp_model.IntVar] = field(default_factory=dict)
+    pattern: list[list[cp_model.IntVar]] = field(default_factory=list)
+    keep: dict[tuple[str, int], cp_model.IntVar] = field(default_factory=dict)
+    on_x: dict[tuple[int, str], cp_model.IntVar] = field(default_factory=dict)
+
+    def primes(self, dims: Iterable[str]) -> list[int]:
+        return sorted({prime for dim in dims for prime, _ in self.space.primes[dim]})
+
+    def places(self, dims: Iterable[str], slots: Iterable[Slot]) -> frozenset[Place]:
+        slots = tuple(slots)
+        return frozenset((dim, slot) for dim in dims for slot in slots)
+
+    def axes(self, places: frozenset[Place]) -> list[Axis]:
+        """One axis per prime: its total exponent over `places`. The limits allow for each dimension's multiplicity."""
+        axes = []
+        for prime in self.primes({dim for dim, _ in places}):
+            terms = [self.power[dim, prime, slot] for dim, slot in sorted(places) if (dim, prime, slot) in self.power]
+            limit = sum(dict(self.space.primes[dim]).get(prime, 0) for dim in {dim for dim, _ in places})
+            if limit and terms:
+                axes.append(Axis((prime, places), cp_model.LinearExpr.sum(terms), limit))
+        return axes
+
+    def fixed_keep(self, tensor: str, level: int) -> bool | None:
+        """Whether the tensor is kept, where that is decided beforehand."""
+        return self.space.keep.get((tensor, level))
+
+
+def slots_where(space: Space, *, temporal: bool | None = None, below: int | None = None, above: int | None = None) -> list[Slot]:
+    """Slots of one sort: `temporal` or spatial (None: both), at levels of at least `below`, at levels less than `above`."""
+    return [
+        slot for slot in space.slots
+        if (temporal is None or (slot.axis == "") == temporal)
+        and (below is None or slot.level >= below) and (above is None or slot.level < above)
+    ]
+
+
+def declare(space: Space) -> Variables:
+    """Create the decision variables, and everything that constraints say about factors, orders, splits and bypass."""
+    model = cp_model.CpModel()
+    variables = Variables(space, model, Tables(model))
+    _powers(variables)
+    _factors(variables)
+    _patterns(variables)
+    _axes(variables)
+    for tensor in space.problem.tensor_names:
+        for level in range(space.depth):
+            fixed = variables.fixed_keep(tensor, level)
+            low, high = (0, 1) if fixed is None else (int(fixed), int(fixed))
+            variables.keep[tensor, level] = model.new_int_var(low, high, f"keep[{tensor},{level}]")
+    return variables
+
+
+def _powers(variables: Variables) -> None:
+    space, model = variables.space, variables.model
+    for dim in space.dims:
+        for prime, count in space.primes[dim]:
+            for slot in space.slots:
+                name = f"power[{dim},{prime},{slot.level}{slot.axis or 'T'}]"
+                variables.power[dim, prime, slot] = model.new_int_var(0, count, name)
+            model.add(cp_model.LinearExpr.sum([variables.power[dim, prime, slot] for slot in space.slots]) == count)
+
+
+def _factors(variables: Variables) -> None:
+    """Bounds that constraints leave, as the table of their exponents. No bound left means no mapping."""
+    space, model = variables.space, variables.model
+    for (level, kind, dim), allowed in sorted(space.factors.items()):
+        if dim not in space.dims:
+            if 1 not in allowed:
+                model.add_bool_or([])
+            continue
+        primes = tuple(prime for prime, _ in space.primes[dim])
+        slots = [s for s in space.slots if s.level == level and (s.axis == "") == (kind == "temporal")]
+        rows = [powers for value in sorted(allowed) if (powers := exponents_of(value, primes)) is not None]
+        if not slots:
+            if 1 not in allowed:
+                model.add_bool_or([])
+            continue
+        sums = [cp_model.LinearExpr.sum([variables.power[dim, prime, slot] for slot in slots]) for prime in primes]
+        if rows:
+            model.add_allowed_assignments(sums, rows)
+        else:
+            model.add_bool_or([])
+
+
+def _patterns(variables: Variables) -> None:
+    space, model = variables.space, variables.model
+    for level, choices in enumerate(space.patterns):
+        literals = [model.new_bool_var(f"pattern[{level},{k}]") for k in range(len(choices))]
+        model.add_exactly_one(literals)
+        variables.pattern.append(literals)
+        for literal, choice in zip(literals, choices, strict=True):
+            for dim in sorted(choice.unit):
+                for prime, _ in space.primes[dim]:
+                    model.add(variables.power[dim, prime, Slot(level)] == 0).only_enforce_if(literal)
+
+
+def _axes(variables: Variables) -> None:
+    """A dimension's spatial loop at a level lies on one axis; a split says which, or how many may lie on each."""
+    space, model = variables.space, variables.model
+    count = len(space.problem.dims)
+    for level in range(space.depth):
+        rule = space.spatial_rules.get(level)
+        both = {Slot(level, "X"), Slot(level, "Y")} <= set(space.slots)
+        if not both and (rule is None or rule.split is None):
+            continue
+        free = []
+        for dim in space.dims:
+            axis = rule.axis_of(dim, count) if rule else None
+            low, high = {"X": (1, 1), "Y": (0, 0)}.get(axis or "", (0, 1))
+            on_x = model.new_int_var(low, high, f"on_x[{level},{dim}]")
+            variables.on_x[level, dim] = on_x
+            if axis is None:
+                free.append(on_x)
+            for prime, limit in space.primes[dim]:
+                for name, allowed in (("X", on_x), ("Y", 1 - on_x)):
+                    power = variables.power.get((dim, prime, Slot(level, name)))
+                    if power is not None:
+                        model.add(power <= limit * allowed)
+        if rule is not None and rule.split is not None and free:
+            listed = [*rule.order.inner, *rule.order.outer]
+            on_axis = [rule.axis_of(dim, count) for dim in listed]
+            room_x, room_y = rule.split - on_axis.count("X"), count - rule.split - on_axis.count("Y")
+            model.add(cp_model.LinearExpr.sum(free) <= max(room_x, 0))
+            model.add(len(free) - cp_model.LinearExpr.sum(free) <= max(room_y, 0))

@@ -1,0 +1,123 @@
+"""Loop orders, reduced to what they change.
+
+Of a level's temporal order only this matters: which loops irrelevant to a tensor stand innermost (the tensor stays while they
+run), and which loop is innermost of all (a sliding window keeps its halo only across consecutive steps of that loop). Orders that
+agree in both are one *pattern*. Loops to 1 do not exist, so a pattern under a fixed order may demand that some dimensions have
+factor 1: then the loops outside them move inwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class OrderRule:
+    """A constraint on one level's temporal order: `inner` innermost first, `outer` outermost last, `gaps` as in PermutationRule."""
+
+    inner: tuple[str, ...] = ()
+    outer: tuple[str, ...] = ()
+    gaps: bool = False
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A class of orders of one level.
+
+    `order` lists the innermost dimensions, innermost first, as far as they matter. `reuse[tensor]` are the dimensions across which
+    the tensor stays. `unit` are the dimensions whose factor must be 1 for the pattern to exist under the level's order rule.
+    """
+
+    order: tuple[str, ...]
+    reuse: tuple[tuple[str, frozenset[str]], ...]
+    unit: frozenset[str]
+
+    def reused(self, tensor: str) -> frozenset[str]:
+        return dict(self.reuse).get(tensor, frozenset())
+
+
+@dataclass(frozen=True)
+class _State:
+    order: tuple[str, ...]
+    unit: frozenset[str]
+    alive: frozenset[str]
+
+
+def patterns(dims: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]], sliding: frozenset[str],
+             rule: OrderRule = OrderRule()) -> tuple[Pattern, ...]:
+    """All patterns of one level that no other pattern improves upon.
+
+    Args: `dims`, the dimensions with bound above 1; `irrelevant[tensor]`, those that do not index it; `sliding`, dimensions that
+    share a rank with another one, for which being innermost matters by itself; `rule`, the constraint on the order.
+
+    Dominance: a pattern whose reuse sets are subsets of another's, which demands at least as many units and has the same innermost
+    sliding dimension, can never be cheaper, because every count falls as reuse grows.
+    """
+    found: dict[tuple[object, ...], Pattern] = {}
+    seen: set[tuple[frozenset[str], frozenset[str], frozenset[str], str | None]] = set()
+    stack = [_State((), frozenset(), frozenset(t for t, gone in irrelevant.items() if gone))]
+    while stack:
+        state = stack.pop()
+        first = state.order[0] if state.order and state.order[0] in sliding else None
+        key = (frozenset(state.order), state.unit, state.alive, first)
+        if key in seen:
+            continue
+        seen.add(key)
+        pattern = Pattern(state.order, _reuse(state.order, irrelevant), state.unit)
+        found[(pattern.reuse, first, state.unit)] = pattern
+        if state.order and not state.alive:
+            continue
+        stack += _steps(state, dims, irrelevant, rule)
+    return _undominated(list(found.values()), sliding)
+
+
+def _reuse(order: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]]) -> tuple[tuple[str, frozenset[str]], ...]:
+    reuse = []
+    for tensor, dims in irrelevant.items():
+        kept: set[str] = set()
+        for dim in order:
+            if dim not in dims:
+                break
+            kept.add(dim)
+        reuse.append((tensor, frozenset(kept)))
+    return tuple(reuse)
+
+
+def _steps(state: _State, dims: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]], rule: OrderRule) -> list[_State]:
+    gone = state.unit | set(state.order)
+    nexts, skippable = _available(dims, gone, rule)
+    steps = [
+        _State((*state.order, dim), state.unit, frozenset(t for t in state.alive if dim in irrelevant[t])) for dim in nexts
+    ]
+    steps += [_State(state.order, state.unit | {dim}, state.alive) for dim in skippable]
+    return steps
+
+
+def _available(dims: tuple[str, ...], gone: frozenset[str] | set[str], rule: OrderRule) -> tuple[list[str], list[str]]:
+    """Dimensions that may come next, and those that may be declared unit because something waits behind them."""
+    inner = [dim for dim in rule.inner if dim in dims and dim not in gone]
+    outer = [dim for dim in rule.outer if dim in dims and dim not in gone]
+    free = [dim for dim in dims if dim not in gone and dim not in rule.inner and dim not in rule.outer]
+    if rule.gaps:
+        return inner[:1] + free, inner[:1]
+    if inner:
+        return inner[:1], inner[:1]
+    if free:
+        return free, free if outer else []
+    return outer[:1], outer[:1]
+
+
+def _undominated(candidates: list[Pattern], sliding: frozenset[str]) -> tuple[Pattern, ...]:
+    def first(pattern: Pattern) -> str | None:
+        return pattern.order[0] if pattern.order and pattern.order[0] in sliding else None
+
+    def beats(one: Pattern, other: Pattern) -> bool:
+        return (one.unit <= other.unit and first(other) in (None, first(one))
+                and all(mine[1] >= theirs[1] for mine, theirs in zip(one.reuse, other.reuse, strict=True)))
+
+    kept: list[Pattern] = []
+    for candidate in sorted(candidates, key=lambda p: (len(p.unit), -sum(len(r) for _, r in p.reuse), first(p) is None, p.order)):
+        if not any(beats(other, candidate) for other in kept):
+            kept.append(candidate)
+    return tuple(kept)
