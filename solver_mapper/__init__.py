@@ -1,6 +1,6 @@
 """Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
 
-from solver_mapper.api import bound, evaluate, load, validate
+from solver_mapper.api import bound, evaluate, load, solve, validate
 from solver_mapper.bounds import Curve, Mark, TilePoint
 from solver_mapper.errors import (
     ExactnessError,
@@ -16,10 +16,12 @@ from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.legality import Violation
+from solver_mapper.solution import Certificate, Solution
 from solver_mapper.spec.spec import Spec
 from solver_mapper.verdict import Verdict
 
 __all__ = [
+    "Certificate",
     "Curve",
     "ExactnessError",
     "Figures",
@@ -31,6 +33,7 @@ __all__ = [
     "Mapping",
     "Mark",
     "Place",
+    "Solution",
     "SolverMapperError",
     "Spec",
     "TilePoint",
@@ -42,5 +45,6 @@ __all__ = [
     "bound",
     "evaluate",
     "load",
+    "solve",
     "validate",
 ]

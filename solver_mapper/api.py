@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Table
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import overload
 
 from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.for_spec import bound_spec
+from solver_mapper.cpsat.engine import Clock
+from solver_mapper.cpsat.search import Progress
 from solver_mapper.errors import InputError
 from solver_mapper.looptree import evaluate as looptree_evaluate
 from solver_mapper.looptree import validate as looptree_validate
@@ -18,12 +20,14 @@ from solver_mapper.mapping import Mapping
 from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.legality import violations
 from solver_mapper.nest.model import evaluate as evaluate_nest
+from solver_mapper.solution import Solution
+from solver_mapper.solving import solve_spec
 from solver_mapper.spec.load import read_spec
 from solver_mapper.spec.source import Source, read_documents
 from solver_mapper.spec.spec import Spec
 from solver_mapper.verdict import Verdict
 
-__all__ = ["bound", "evaluate", "load", "validate"]
+__all__ = ["bound", "evaluate", "load", "solve", "validate"]
 
 
 def load(*sources: Source) -> Spec | TreeSpec:
@@ -62,6 +66,23 @@ def validate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None
     if isinstance(spec, TreeSpec):
         return Verdict(looptree_validate.violations(spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)))
     return Verdict(violations(spec.need_architecture(), spec.need_problem(), _levels(spec, mapping)))
+
+
+def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
+          seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
+          clock: Clock | None = None) -> Solution:
+    """The best mapping of perfect factors, with a proof.
+
+    Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles), "edp", "last-level-accesses"
+    (words), or a product such as "energy^2*delay"; `time_limit` in seconds; `workers`, CP-SAT's threads (default 1, with which equal
+    input gives equal answers); `seed`, CP-SAT's; `on_progress`, called with a `Progress` as the search advances; `gap`, the share of
+    the value that may stay unproven; `clock`, to stop the search from outside.
+    Raises: InputError if architecture or problem are missing or the objective is unknown; ExactnessError if the solver and the exact
+    nest model disagree, which is a bug.
+    """
+    if isinstance(spec, TreeSpec):
+        raise InputError("solving LoopTree input is not supported", spec.place)
+    return solve_spec(spec, objective, time_limit=time_limit, workers=workers, seed=seed, on_progress=on_progress, gap=gap, clock=clock)
 
 
 def bound(spec: Spec, *, word_bits: Table[str, int] | None = None, stationary: str | None = None,

@@ -11,10 +11,11 @@ from ortools.sat.python import cp_model
 from solver_mapper.cpsat.amount import Amount, total, weigh
 from solver_mapper.cpsat.counts import Counts, Rows, value_of
 from solver_mapper.cpsat.reuse import Reuse
+from solver_mapper.cpsat.selection import Looked
 from solver_mapper.cpsat.variables import Variables, declare, slots_where
 from solver_mapper.cpsat.windows import Windows
 from solver_mapper.space.space import Space
-from solver_mapper.spec.architecture import Buffer
+from solver_mapper.spec.architecture import Buffer, Network
 from solver_mapper.spec.problem import Tensor
 
 Literal = cp_model.IntVar | None
@@ -23,13 +24,18 @@ Literal = cp_model.IntVar | None
 
 @dataclass
 class Compiled:
-    """A space as a CP-SAT model. Metrics never exceed the exact figures; `exact` tells whether they equal them everywhere."""
+    """A space as a CP-SAT model. Metrics never exceed the exact figures; `exact` tells whether they equal them everywhere.
+
+    `steps` are the products of all temporal bounds; `cycles` may exceed them only if `throttled`: some level has a bandwidth.
+    """
 
     variables: Variables
+    steps: Looked
     cycles: cp_model.IntVar
     energy: Amount = Amount()
     last_level: Amount = Amount()
     exact: bool = True
+    throttled: bool = False
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
 
     @property
@@ -43,7 +49,8 @@ def compile_space(space: Space) -> Compiled:
     reuse = Reuse(variables)
     windows = Windows(variables, reuse)
     _fanouts(variables)
-    compiled = Compiled(variables, _steps(variables))
+    compiled = Compiled(variables, *_steps(variables))
+    compiled.exact = not any(_wired(buffer.network) for buffer in space.architecture.levels)
     levels: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
     reads: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
     writes: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
@@ -62,6 +69,14 @@ def compile_space(space: Space) -> Compiled:
     return compiled
 
 
+def _wired(network: Network | None) -> bool:
+    """Whether moving words through a network costs energy, which the model leaves out (a lower bound)."""
+    if network is None:
+        return False
+    prices = (network.wire_energy, network.router_energy, network.energy_per_hop, network.ingress_energy, network.adder_energy)
+    return any(prices) or bool(network.multicast_energies)
+
+
 def _fanouts(variables: Variables) -> None:
     """The loops along each axis of each level fit the units there."""
     space = variables.space
@@ -72,7 +87,7 @@ def _fanouts(variables: Variables) -> None:
             variables.tables.select(axes, None, lambda p, a=axes, r=room: value_of(a, p) <= r, name=("fanout", slot))  # type: ignore[misc]
 
 
-def _steps(variables: Variables) -> cp_model.IntVar:
+def _steps(variables: Variables) -> tuple[Looked, cp_model.IntVar]:
     """Cycles: at least the product of all temporal bounds. Enforces the least utilization."""
     space, model = variables.space, variables.model
     slots = slots_where(space, temporal=False)
@@ -88,7 +103,7 @@ def _steps(variables: Variables) -> cp_model.IntVar:
     values = [macs // value_of(axes, point) for point in selection.points]
     cycles = model.new_int_var(min(values, default=0), _slowest(space), "cycles")
     model.add(cycles >= cp_model.LinearExpr.weighted_sum(selection.literals, values))
-    return cycles
+    return Looked(selection, tuple(values)), cycles
 
 
 def _slowest(space: Space) -> int:
@@ -127,6 +142,7 @@ def _bandwidth(compiled: Compiled, buffer: Buffer, reads: Amount, writes: Amount
             scale = words.scale(2.0**50)
             expr, constant = words.whole(scale)
             speed = math.ceil(bandwidth * scale)
+            compiled.throttled = True
             compiled.model.add(speed * compiled.cycles >= expr + constant)
 
 

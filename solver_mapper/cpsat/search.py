@@ -1,0 +1,307 @@
+"""Branching over whole models: minimize a goal, with the exact model as the judge of every candidate.
+
+CP-SAT minimizes what it can express, which never exceeds the exact figure. Each mapping it meets is evaluated exactly; the best so
+far becomes a strict cut-off. The search ends when CP-SAT proves that nothing is left below the cut-off, or that its own optimum is
+the incumbent's exact value. Where the two differ, the candidate is ruled out (it is known exactly by then) and the search goes on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.cpsat.amount import Amount, weigh
+from solver_mapper.cpsat.compile import Compiled
+from solver_mapper.cpsat.engine import Clock, Read, Settings, run
+from solver_mapper.cpsat.extract import mapping_of
+from solver_mapper.cpsat.variants import variants
+from solver_mapper.errors import ExactnessError
+from solver_mapper.mapping import Mapping
+from solver_mapper.objective import Goal, HasFigures, Objective, figure
+
+IMPROVEMENT = Fraction(1, 10**8)
+"""Improvements below this share of the value are not looked for where weights had to be rounded."""
+
+
+F = TypeVar("F", bound=HasFigures)
+
+
+@dataclass(frozen=True)
+class Candidate(Generic[F]):
+    mapping: Mapping
+    figures: F
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands: the best value so far and its proven lower bound (None before there is one)."""
+
+    value: int | float | None
+    bound: float | None
+    seconds: float
+    where: str
+
+    @property
+    def gap(self) -> float | None:
+        """Share of the value that is not proven."""
+        if self.value is None or self.bound is None:
+            return None
+        return max(0.0, (float(self.value) - self.bound) / float(self.value)) if self.value else 0.0
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One proven step. `bound` is exact for the goal's rank; `tolerance` is relative."""
+
+    goal: str
+    claim: str
+    runs: int
+    excluded: int
+    tolerance: float
+
+    def to_dict(self) -> dict[str, object]:
+        return {"goal": self.goal, "claim": self.claim, "runs": self.runs, "excluded": self.excluded, "tolerance": self.tolerance}
+
+
+@dataclass
+class Search(Generic[F]):
+    """Minimizes an objective over a compiled space."""
+
+    compiled: Compiled
+    assess: Callable[[Mapping], F]
+    settings: Settings
+    clock: Clock
+    on_progress: Callable[[Progress], None] | None = None
+    gap: float = 0.0
+    best: Candidate[F] | None = None
+    proofs: list[Proof] = field(default_factory=list)
+    settled: list[tuple[Goal, Fraction]] = field(default_factory=list)
+    bound: Fraction | None = None
+    last: Candidate[F] | None = None
+    _last_values: dict[int, int] = field(default_factory=dict)
+
+    def minimize(self, objective: Objective) -> bool:
+        """Minimize goal after goal; True if all were proven. `best` and `bound` hold the outcome for the first goal."""
+        first: Fraction | None = None
+        for goal in objective.goals:
+            self.bound = None
+            if not self._minimize_goal(goal):
+                self.bound = first if first is not None else self.bound
+                return False
+            if self.best is None:
+                return True
+            rank = goal.rank(self.best.figures)
+            first = rank if first is None else first
+            self._settle(goal, rank)
+        self.bound = first
+        return True
+
+    def _settle(self, goal: Goal, rank: Fraction) -> None:
+        self.settled.append((goal, rank))
+        self._require(goal, rank, strict=False)
+
+    def _minimize_goal(self, goal: Goal) -> bool:
+        runs = excluded = 0
+        while not self.clock.over:
+            cut = None
+            if self.best is not None:
+                cut = goal.rank(self.best.figures)
+                self._require(goal, cut, strict=True)
+            scale, constant = self._set_objective(goal)
+            self.last = None
+            outcome = run(self.compiled.model, self.settings, self.clock, lambda read, bound, g=goal: self._meet(read, g),
+                          lambda bound, g=goal, s=scale, c=constant: self._bounded(g, bound, s, c))
+            runs += 1
+            if outcome.status == "MODEL_INVALID":
+                raise ExactnessError(f"the compiled model is invalid: {self.compiled.model.validate()}")
+            if outcome.status == "INFEASIBLE":
+                return self._proven(goal, "nothing below the incumbent" if self.best else "no mapping exists", runs, excluded)
+            if goal.single is not None and outcome.status in ("OPTIMAL", "FEASIBLE", "UNKNOWN") and math.isfinite(outcome.bound):
+                self._raise_bound((Fraction(math.ceil(outcome.bound - 1e-6)) + constant) / scale)
+            if outcome.status != "OPTIMAL" or outcome.value is None:
+                return False
+            self._check_claim(goal, (Fraction(round(outcome.value)) + constant) / scale)
+            if self._closed(goal):
+                return self._proven(goal, "the solver's optimum is the incumbent's exact value", runs, excluded)
+            if self._close_enough(goal):
+                return False
+            if self.last is not None and not self.improved(goal, cut):
+                self._exclude()
+                excluded += 1
+        return False
+
+    def improved(self, goal: Goal, cut: Fraction | None) -> bool:
+        return self.best is not None and (cut is None or goal.rank(self.best.figures) < cut)
+
+    def _proven(self, goal: Goal, claim: str, runs: int, excluded: int) -> bool:
+        if self.best is not None:
+            self.bound = goal.rank(self.best.figures)
+        self.proofs.append(Proof(goal.name, claim, runs, excluded, 0.0 if self._whole(goal) else float(IMPROVEMENT)))
+        return True
+
+    def _closed(self, goal: Goal) -> bool:
+        return (goal.single is not None and self.best is not None and self.bound is not None
+                and goal.rank(self.best.figures) <= self.bound * (1 if self._whole(goal) else 1 + IMPROVEMENT))
+
+    def _close_enough(self, goal: Goal) -> bool:
+        if not self.gap or self.best is None or self.bound is None:
+            return False
+        rank = goal.rank(self.best.figures)
+        return rank - self.bound <= Fraction(self.gap) * rank
+
+    def _raise_bound(self, bound: Fraction) -> None:
+        self.bound = bound if self.bound is None else max(self.bound, bound)
+
+    def amount(self, metric: str) -> Amount:
+        """The compiled lower bound of a metric."""
+        if metric == "energy":
+            return self.compiled.energy
+        return weigh([self.compiled.cycles], [1]) if metric == "delay" else self.compiled.last_level
+
+    def _whole(self, goal: Goal) -> bool:
+        """Whether the goal's metrics are whole numbers in the model, so that strict cuts lose nothing."""
+        return all(_is_exact(self.amount(metric)) for metric, _ in goal.powers)
+
+    def _set_objective(self, goal: Goal) -> tuple[Fraction, int]:
+        """Minimize the metric itself, or for a product its linear approximation at the incumbent."""
+        if goal.single is not None:
+            amount = self.amount(goal.single)
+        else:
+            parts = []
+            for metric, power in goal.powers:
+                at = figure(self.best.figures, metric) if self.best else _middle(self.amount(metric))
+                parts.append(self.amount(metric) * (Fraction(power * 10**9) / at))
+            amount = parts[0] + parts[1]
+        scale = amount.scale()
+        expr, constant = amount.whole(scale)
+        self.compiled.model.minimize(expr)
+        return scale, constant
+
+    def _require(self, goal: Goal, rank: Fraction, *, strict: bool) -> None:
+        """Cut off mappings whose goal cannot be below `rank` (or at most `rank`)."""
+        if goal.single is not None:
+            self._limit(goal.single, rank, strict)
+            return
+        (first, a), (second, b) = goal.powers
+        assert (first, second) == ("energy", "delay")
+        energy = self.compiled.energy
+        scale = energy.scale()
+        expr, constant = energy.whole(scale)
+        slack = 1 if strict and _is_exact(energy) else 0
+        share = 1 - IMPROVEMENT if strict and not _is_exact(energy) else 1
+        points = self.compiled.steps
+        caps = []
+        for steps in points.values:
+            most = _root((rank * share * scale**a) / Fraction(steps) ** b, a)
+            exact = (most ** a) == (rank * scale**a) / Fraction(steps) ** b
+            caps.append(most - (slack if exact else 0) - constant)
+        self.compiled.model.add(expr <= cp_model.LinearExpr.weighted_sum(points.selection.literals, caps))
+        self._throttled(goal, rank, scale, constant, expr)
+
+    def _throttled(self, goal: Goal, rank: Fraction, scale: Fraction, constant: int, expr: cp_model.LinearExprT) -> None:
+        """The same cut at a grid of cycle counts, for mappings whose cycles exceed their steps."""
+        if not self.compiled.throttled:
+            return
+        (_, a), (_, b) = goal.powers
+        model, cycles = self.compiled.model, self.compiled.cycles
+        at, high = Fraction(min(self.compiled.steps.values)), cycles.proto.domain[-1]
+        while at <= high:
+            steps = math.ceil(at)
+            later = model.new_bool_var("")
+            model.add(cycles <= steps - 1).only_enforce_if(~later)
+            model.add(expr <= _root((rank * scale**a) / Fraction(steps) ** b, a) - constant).only_enforce_if(later)
+            at *= Fraction(17, 16)
+
+    def _limit(self, metric: str, rank: Fraction, strict: bool) -> None:
+        amount = self.amount(metric)
+        scale = amount.scale()
+        expr, constant = amount.whole(scale)
+        most = math.floor(rank * scale)
+        if strict:
+            most = math.ceil(rank * scale) - 1 if _is_exact(amount) else math.floor(rank * scale * (1 - IMPROVEMENT))
+        self.compiled.model.add(expr <= most - constant)
+
+    def _meet(self, read: Read, goal: Goal) -> None:
+        """Evaluate a candidate exactly, and keep it if it is better."""
+        mapping = mapping_of(self.compiled, read)
+        options = [mapping] if self.compiled.exact else variants(self.compiled.variables.space, mapping)
+        candidates = [Candidate(option, self.assess(option)) for option in options]
+        chosen = min(candidates, key=lambda c: goal.rank(c.figures))
+        self.last, self._last_values = chosen, {v.index: read(v) for v in self._decisions()}
+        if any(held.rank(chosen.figures) > rank for held, rank in self.settled):
+            return
+        if self.best is None or goal.rank(chosen.figures) < goal.rank(self.best.figures):
+            self.best = chosen
+            self._tell(goal)
+
+    def _check_claim(self, goal: Goal, claimed: Fraction) -> None:
+        """What the solver calls optimal may not exceed the exact figure, and must equal it where the model is exact."""
+        if self.last is None or goal.single is None:
+            return
+        exact = goal.rank(self.last.figures)
+        off = claimed > exact if self._whole(goal) else claimed > exact * (1 + IMPROVEMENT)
+        missed = self.compiled.exact and self._whole(goal) and claimed != exact
+        if off or missed:
+            raise ExactnessError(
+                f"the solver claims {goal.name} {float(claimed)} for a mapping that has {float(exact)}: {self.last.mapping}")
+
+    def _decisions(self) -> list[cp_model.IntVar]:
+        variables = self.compiled.variables
+        patterns = [literal for level in variables.pattern for literal in level]
+        return [*variables.power.values(), *variables.keep.values(), *variables.on_x.values(), *patterns]
+
+    def _exclude(self) -> None:
+        """Rule out the last candidate's decisions: at least one must differ."""
+        model = self.compiled.model
+        differs = []
+        for variable in self._decisions():
+            value, (low, high) = self._last_values[variable.index], (variable.proto.domain[0], variable.proto.domain[-1])
+            for possible, bound in ((value > low, variable <= value - 1), (value < high, variable >= value + 1)):
+                if possible:
+                    literal = model.new_bool_var("")
+                    model.add(bound).only_enforce_if(literal)
+                    differs.append(literal)
+        model.add_bool_or(differs)
+
+    def _bounded(self, goal: Goal, bound: float, scale: Fraction, constant: int) -> None:
+        if goal.single is not None and math.isfinite(bound):
+            self._raise_bound((Fraction(math.ceil(bound - 1e-6)) + constant) / scale)
+            self._tell(goal)
+            if self._close_enough(goal):
+                self.clock.stop_run()
+
+    def _tell(self, goal: Goal) -> None:
+        if self.on_progress is not None:
+            value = None if self.best is None else goal.shown(goal.rank(self.best.figures))
+            bound = None if self.bound is None else float(goal.shown(self.bound))
+            self.on_progress(Progress(value, bound, self.clock.seconds, goal.name))
+
+
+def _is_exact(amount: Amount) -> bool:
+    scale = amount.scale()
+    return all((w * scale).denominator == 1 for _, w in amount.terms)
+
+
+def _middle(amount: Amount) -> Fraction:
+    """Some value of the right size, to weigh metrics against each other before there is an incumbent."""
+    high = amount.constant + sum((abs(w) * v.proto.domain[-1] for v, w in amount.terms), Fraction(0))
+    return max(Fraction(1), high / 16)
+
+
+def _root(value: Fraction, power: int) -> int:
+    """The largest whole number whose `power`-th power is at most `value`."""
+    low, high = 0, 1
+    while Fraction(high) ** power <= value:
+        high *= 2
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if Fraction(middle) ** power <= value:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,105 @@
+"""The answer of `solve`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import yaml
+
+from solver_mapper.mapping import Mapping
+from solver_mapper.nest.figures import Figures
+from solver_mapper.objective import Objective
+from solver_mapper.report.nest_text import nest_text
+
+Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was proven, and how: everything needed to repeat it. The same input, seed and version give the same certificate."""
+
+    mapspace: dict[str, Any]
+    solver: str
+    seed: int
+    parameters: dict[str, Any]
+    proofs: tuple[dict[str, Any], ...] = ()
+    checks: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"mapspace": self.mapspace, "solver": self.solver, "seed": self.seed, "parameters": self.parameters,
+                "proofs": list(self.proofs), "checks": list(self.checks)}
+
+
+@dataclass(frozen=True)
+class Solution:
+    """`rank` and `bound` are exact for the first goal of `objective`; seconds are wall-clock per phase."""
+
+    status: Status
+    objective: Objective
+    mapping: Mapping | None
+    evaluation: Figures | None
+    rank: Fraction | None
+    bound_rank: Fraction | None
+    certificate: Certificate
+    seconds: dict[str, float] = field(default_factory=dict)
+    conflict: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def value(self) -> int | float | None:
+        """The first goal's value in the user's units (pJ, cycles, words, or their product)."""
+        return None if self.rank is None else self.objective.goals[0].shown(self.rank)
+
+    @property
+    def bound(self) -> int | float | None:
+        """The proven lower bound of the first goal; None if nothing is known."""
+        return None if self.bound_rank is None else self.objective.goals[0].shown(self.bound_rank)
+
+    @property
+    def gap(self) -> float | None:
+        """Share of the value that is not proven; 0 for a proven optimum."""
+        if self.rank is None or self.bound_rank is None:
+            return None
+        return float((self.rank - self.bound_rank) / self.rank) if self.rank else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "status": self.status,
+            "objective": {"metrics": list(self.objective.names), "value": self.value, "bound": self.bound, "gap": self.gap},
+            "mapping": None if self.mapping is None else _directives(self.mapping),
+            "evaluation": None if self.evaluation is None else self.evaluation.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "seconds": self.seconds,
+        }
+        if self.status == "infeasible":
+            result["conflict"] = list(self.conflict)
+        return result
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        names = ", then ".join(self.objective.names)
+        if self.mapping is None or self.evaluation is None:
+            word = "proven: no mapping exists" if self.status == "infeasible" else "no mapping was found before the limit"
+            return [word]
+        lines = [nest_text(self.mapping, self.evaluation), "", str(self.evaluation), ""]
+        if self.status == "optimal":
+            lines.append(f"proven optimal for {names}: {self.value:,}")
+        else:
+            gap = "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"
+            bound = "none" if self.bound is None else f"{self.bound:,}"
+            lines.append(f"best found for {names}: {self.value:,}; proven bound {bound}; gap {gap}")
+        space = self.certificate.mapspace
+        lines.append(f"  mapspace: {space['factors']} factors, {space['levels']} levels, {space['orders']}, {space['bypass']}")
+        lines += [f"  proof: {proof['goal']}: {proof['claim']} ({proof['runs']} runs)" for proof in self.certificate.proofs]
+        lines += [f"  check: {check}" for check in self.certificate.checks]
+        lines.append(f"  {self.certificate.solver}, seed {self.certificate.seed}")
+        return lines
+
+
+def _directives(mapping: Mapping) -> list[dict[str, Any]]:
+    """The mapping as Timeloop's list of directives, in plain Python values."""
+    listed: list[dict[str, Any]] = yaml.load(mapping.to_yaml(), Loader=yaml.BaseLoader)["mapping"]
+    return [{key: int(value) if key == "split" else value for key, value in each.items()} for each in listed]
