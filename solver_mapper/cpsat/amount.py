@@ -30,13 +30,13 @@ class Amount:
             return Amount()
         return Amount(tuple((v, w * factor) for v, w in self.terms), self.constant * factor)
 
-    def scale(self, room: float = 2.0**52) -> Fraction:
+    def scale(self, room: float = 2.0**48) -> Fraction:
         """The factor that makes all weights whole, if their sum then stays below `room`; otherwise the largest that does."""
         high = float(self.constant) + sum(abs(float(w)) * v.proto.domain[-1] for v, w in _gather(self.terms))
         exact = math.lcm(self.constant.denominator, *(w.denominator for _, w in self.terms))
         if high * exact <= room:
             return Fraction(exact)
-        return Fraction(max(1, math.floor(room / max(high, 1.0))))
+        return Fraction(room) / Fraction(high)
 
     def whole(self, scale: Fraction) -> tuple[cp_model.LinearExprT, int]:
         """`scale` times this form as an integer expression, rounded down weight by weight, and the constant that goes with it.

@@ -10,6 +10,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.amount import Amount, total, weigh
 from solver_mapper.cpsat.counts import Counts, Rows, value_of
+from solver_mapper.cpsat.links import Links
 from solver_mapper.cpsat.reuse import Reuse
 from solver_mapper.cpsat.selection import Looked
 from solver_mapper.cpsat.variables import Variables, declare, slots_where
@@ -47,7 +48,7 @@ def compile_space(space: Space) -> Compiled:
     """Compile factors, orders, bypass, capacities, meshes and bandwidths, with energy, cycles and outermost accesses."""
     variables = declare(space)
     reuse = Reuse(variables)
-    windows = Windows(variables, reuse)
+    windows, links = Windows(variables, reuse), Links(variables)
     _fanouts(variables)
     compiled = Compiled(variables, *_steps(variables))
     compiled.exact = not any(_wired(buffer.network) for buffer in space.architecture.levels)
@@ -55,8 +56,8 @@ def compile_space(space: Space) -> Compiled:
     reads: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
     writes: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
     for tensor in space.problem.tensors:
-        counts = Counts(variables, reuse, windows, tensor)
-        compiled.exact &= counts.plain
+        counts = Counts(variables, reuse, windows, links, tensor)
+        compiled.exact &= counts.plain and links.linked(tensor) is None
         _footprints(compiled, counts, levels)
         _TensorCost(compiled, counts, reads, writes).compile()
     for level, buffer in enumerate(space.architecture.levels):
@@ -139,9 +140,10 @@ def _bandwidth(compiled: Compiled, buffer: Buffer, reads: Amount, writes: Amount
     both = reads + writes
     for words, bandwidth in ((reads, buffer.read_bandwidth), (writes, buffer.write_bandwidth), (both, buffer.shared_bandwidth)):
         if bandwidth is not None and words.terms:
-            scale = words.scale(2.0**50)
-            expr, constant = words.whole(scale)
-            speed = math.ceil(bandwidth * scale)
+            demand = words * (1 / bandwidth)
+            scale = demand.scale()
+            expr, constant = demand.whole(scale)
+            speed = math.ceil(scale)
             compiled.throttled = True
             compiled.model.add(speed * compiled.cycles >= expr + constant)
 
@@ -224,17 +226,8 @@ class _TensorCost:
         buffer = self.counts.space.architecture.levels[parent]
         price, address = buffer.energy, buffer.address_energy * buffer.block_size
         if self.counts.plain and self._fine(parent):
-            rows = self.counts.rows(parent, parent, child, on)
-            reads = [w - p for w, p in zip(rows.words, rows.partition, strict=True)] if self.tensor.read_write else list(rows.words)
-            updates = list(rows.words) if self.tensor.read_write else []
-            self._pay(buffer, rows, [(reads, price.read, Fraction(0) if self.tensor.read_write else address),
-                                     (updates, price.update, address)])
-            self.reads[parent].append(weigh(rows.selection.literals, reads))
-            if updates:
-                self.writes[parent].append(weigh(rows.selection.literals, updates))
-            outermost = [(r + u) * i for r, u, i in zip(reads, updates or [0] * len(reads), rows.instances, strict=True)]
-            if parent == 0:
-                self.compiled.last_level += weigh(rows.selection.literals, outermost)
+            for rows in self.counts.rows(parent, parent, child, on):
+                self._send_rows(parent, rows)
             return
         sent = self.counts.sent(parent, child, on)
         block = Fraction(1, buffer.block_size * buffer.cluster_size)
@@ -251,12 +244,26 @@ class _TensorCost:
         self.reads[parent].append(reads_amount * share)
         self.writes[parent].append(writes_amount * share)
 
+    def _send_rows(self, parent: int, rows: Rows) -> None:
+        buffer = self.counts.space.architecture.levels[parent]
+        price, address = buffer.energy, buffer.address_energy * buffer.block_size
+        updates, reads = [0] * len(rows.words), list(rows.words)
+        if self.tensor.read_write:
+            updates, reads = reads, [w - p for w, p in zip(rows.words, rows.partition, strict=True)]
+        by_read, by_update = (Fraction(0), address) if self.tensor.read_write else (address, Fraction(0))
+        self._pay(buffer, rows, [(reads, price.read, by_read), (updates, price.update, by_update)])
+        self.reads[parent].append(weigh(rows.selection.literals, reads))
+        self.writes[parent].append(weigh(rows.selection.literals, updates))
+        if parent == 0:
+            moved = [(r + u) * i for r, u, i in zip(reads, updates, rows.instances, strict=True)]
+            self.compiled.last_level += weigh(rows.selection.literals, moved)
+
     def _child_side(self, child: int, on: Literal | bool) -> None:
         assert on is not True and on is not False
         buffer = self.counts.space.architecture.levels[child]
         price, address = buffer.energy, buffer.address_energy * buffer.block_size
         if self.counts.plain and self._fine(child):
-            rows = self.counts.rows(child, -1, child, on)
+            rows = self.counts.rows(child, -1, child, on)[0]
             fills = [w - p for w, p in zip(rows.words, rows.partition, strict=True)] if self.tensor.read_write else list(rows.words)
             self._pay(buffer, rows, [(fills, price.fill, address)])
             self.writes[child].append(weigh(rows.selection.literals, fills))
@@ -274,8 +281,7 @@ class _TensorCost:
         for i, used in enumerate(rows.instances):
             each = Fraction(0)
             for words, price, address in kinds:
-                if words:
-                    each += -(-words[i] // buffer.block_size) * price + words[i] * address / buffer.block_size
+                each += -(-words[i] // buffer.block_size) * price + words[i] * address / buffer.block_size
             weights.append(each * min(used, clusters))
         self._spend(weigh(rows.selection.literals, weights))
 

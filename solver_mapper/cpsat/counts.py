@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from solver_mapper.cpsat.amount import Amount, weigh
+from solver_mapper.cpsat.amount import Amount, total, weigh
+from solver_mapper.cpsat.links import Links
 from solver_mapper.cpsat.reuse import Reuse
 from solver_mapper.cpsat.selection import Axis, Looked, Selection, Tuple
 from solver_mapper.cpsat.variables import Variables, slots_where
@@ -53,8 +54,8 @@ def _prime(axis: Axis) -> int:
 class Counts:
     """Counts of one tensor. `parent` and `child` are level indices; a `child` equal to the number of levels is the arithmetic."""
 
-    def __init__(self, variables: Variables, reuse: Reuse, windows: Windows, tensor: Tensor):
-        self.variables, self.reuse, self.windows, self.tensor = variables, reuse, windows, tensor
+    def __init__(self, variables: Variables, reuse: Reuse, windows: Windows, links: Links, tensor: Tensor):
+        self.variables, self.reuse, self.windows, self.links, self.tensor = variables, reuse, windows, links, tensor
         self.space = variables.space
         self.shape: Shape = shape_of(tensor, self.space.dims)
         bounds = self.space.problem.bounds
@@ -88,7 +89,27 @@ class Counts:
 
     def sent(self, parent: int, child: int, on: cp_model.IntVar | None) -> Amount:
         """Words that all instances of `parent` together send towards `child`; a lower bound where windows slide."""
-        base, axes, divide = self._monomial(parent, child)
+        return total(self._sent(parent, child, literal, steady) for literal, steady in self._modes(child, on))
+
+    def _modes(self, child: int, on: cp_model.IntVar | None) -> list[tuple[cp_model.IntVar | None, bool]]:
+        """Literals that share `on`, each with whether operands stay while the tensor is idle.
+
+        Buffers keep their tiles. Multipliers do not, unless neighbours pass operands on: two modes.
+        """
+        if child < self.space.depth:
+            return [(on, True)]
+        linked = self.links.linked(self.tensor)
+        if linked is None:
+            return [(on, False)]
+        model = self.variables.model
+        stays, asks = model.new_bool_var(""), model.new_bool_var("")
+        model.add(stays + asks == (1 if on is None else on))
+        model.add(stays <= linked)
+        model.add(asks <= 1 - linked)
+        return [(stays, True), (asks, False)]
+
+    def _sent(self, parent: int, child: int, on: cp_model.IntVar | None, steady: bool) -> Amount:
+        base, axes, divide = self._monomial(parent, child, steady)
         selection = self.variables.tables.select(axes, on)
         values = [base // value_of(axes, p) if divide else base * value_of(axes, p) for p in selection.points]
         if self.plain:
@@ -98,10 +119,10 @@ class Counts:
         factors += [self.windows.reads(self.tensor, c, parent, child, no_multicast) for c in self.shape.components]
         return weigh([self.variables.tables.product(factors, on)], [1])
 
-    def _monomial(self, parent: int, child: int) -> tuple[int, list[Axis], bool]:
+    def _monomial(self, parent: int, child: int, steady: bool) -> tuple[int, list[Axis], bool]:
         """(constant, axes, whether to divide): the part of `sent` that plain and irrelevant dimensions make up."""
         uncast = self._uncast(parent, child)
-        if child == self.space.depth:
+        if not steady:
             cast = [s for s in self._spatial(below=parent) if s not in uncast]
             axes = self.variables.axes(self.variables.places(self.irrelevant, cast))
             base = self.plain_words * math.prod(self.space.problem.bounds[d] for d in self.irrelevant)
@@ -125,20 +146,23 @@ class Counts:
         selection = self.variables.tables.select(axes, on)
         return weigh(selection.literals, [self.plain_words * value_of(axes, p) for p in selection.points])
 
-    def rows(self, at: int, parent: int, child: int, on: cp_model.IntVar | None) -> Rows:
-        """Counts of a plain tensor per instance of level `at`, where `parent` and `child` exchange words.
+    def rows(self, at: int, parent: int, child: int, on: cp_model.IntVar | None) -> list[Rows]:
+        """Counts of a plain tensor per instance of level `at`, where `parent` and `child` exchange words; one entry per mode.
 
         `at` is `parent` for what is sent, `child` for what is filled.
         """
+        return [self._rows(at, parent, child, literal, steady) for literal, steady in self._modes(child, on)]
+
+    def _rows(self, at: int, parent: int, child: int, on: cp_model.IntVar | None, steady: bool) -> Rows:
         outside = self._spatial(above=at)
         relevant = self.variables.axes(self.variables.places(self.relevant, outside))
         irrelevant = self.variables.axes(self.variables.places(self.irrelevant, outside))
         uncast = self._uncast(parent, child) if at == parent else []
-        if child == self.space.depth:
+        if steady:
+            moving = self.reuse.refetch_axes(self.tensor, child, self.variables.places(self.irrelevant, uncast))
+        else:
             cast = [s for s in self._spatial(below=parent) if s not in uncast]
             moving = self.variables.axes(self.variables.places(self.irrelevant, cast))
-        else:
-            moving = self.reuse.refetch_axes(self.tensor, child, self.variables.places(self.irrelevant, uncast))
         axes, split = [*moving, *relevant, *irrelevant], (len(moving), len(moving) + len(relevant))
         operations = math.prod(self.space.problem.bounds[d] for d in self.space.dims)
 
@@ -148,15 +172,13 @@ class Counts:
 
         def possible(point: Tuple) -> bool:
             moved, shared, copies = parts(point)
-            whole = operations % (moved * shared * copies) == 0 if child == self.space.depth else True
-            return whole and self.plain_words % shared == 0
+            return self.plain_words % shared == 0 and (steady or operations % (moved * shared * copies) == 0)
 
-        selection = self.variables.tables.select(axes, on, possible, name=("rows", child == self.space.depth, self.tensor.name))
+        selection = self.variables.tables.select(axes, on, possible, name=("rows", steady, self.tensor.name))
         words, instances, partition = [], [], []
         for point in selection.points:
             moved, shared, copies = parts(point)
-            words.append(operations // (moved * shared * copies) if child == self.space.depth
-                         else self.plain_words * moved // shared)
+            words.append(self.plain_words * moved // shared if steady else operations // (moved * shared * copies))
             instances.append(shared * copies)
             partition.append(self.plain_words // shared)
         return Rows(selection, tuple(words), tuple(instances), tuple(partition))

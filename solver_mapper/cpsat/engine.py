@@ -24,6 +24,7 @@ class Clock:
     limit: float | None = None
     started: float = field(default_factory=time.monotonic)
     stopped: bool = False
+    interrupted: bool = False
     _running: cp_model.CpSolver | None = None
 
     @property

@@ -84,6 +84,9 @@ class Search(Generic[F]):
     bound: Fraction | None = None
     last: Candidate[F] | None = None
     _last_values: dict[int, int] = field(default_factory=dict)
+    _last_cycles: int = 0
+    _last_energy: Fraction = Fraction(0)
+    _thresholds: dict[int, cp_model.IntVar] = field(default_factory=dict)
 
     def minimize(self, objective: Objective) -> bool:
         """Minimize goal after goal; True if all were proven. `best` and `bound` hold the outcome for the first goal."""
@@ -130,13 +133,24 @@ class Search(Generic[F]):
                 return self._proven(goal, "the solver's optimum is the incumbent's exact value", runs, excluded)
             if self._close_enough(goal):
                 return False
-            if self.last is not None and not self.improved(goal, cut):
+            if not self._improved(goal, cut) and not self._cut_deeper(goal):
                 self._exclude()
                 excluded += 1
         return False
 
-    def improved(self, goal: Goal, cut: Fraction | None) -> bool:
+    def _improved(self, goal: Goal, cut: Fraction | None) -> bool:
         return self.best is not None and (cut is None or goal.rank(self.best.figures) < cut)
+
+    def _cut_deeper(self, goal: Goal) -> bool:
+        """Add the last candidate's cycles to those where a product's cut is exact; False if that does not rule it out."""
+        if goal.single is not None or self.best is None:
+            return False
+        (_, a), (_, b) = goal.powers
+        cycles, energy = self._last_cycles, self._last_energy
+        if cycles in self._thresholds or energy**a * cycles**b < goal.rank(self.best.figures):
+            return False
+        self._later(cycles)
+        return True
 
     def _proven(self, goal: Goal, claim: str, runs: int, excluded: int) -> bool:
         if self.best is not None:
@@ -197,25 +211,19 @@ class Search(Generic[F]):
         points = self.compiled.steps
         caps = []
         for steps in points.values:
-            most = _root((rank * share * scale**a) / Fraction(steps) ** b, a)
-            exact = (most ** a) == (rank * scale**a) / Fraction(steps) ** b
-            caps.append(most - (slack if exact else 0) - constant)
+            caps.append(_below(rank * share, scale, steps, a, b, slack) - constant)
         self.compiled.model.add(expr <= cp_model.LinearExpr.weighted_sum(points.selection.literals, caps))
-        self._throttled(goal, rank, scale, constant, expr)
+        for cycles, later in sorted(self._thresholds.items()):
+            most = _below(rank * share, scale, cycles, a, b, slack) - constant
+            self.compiled.model.add(expr <= most).only_enforce_if(later)
 
-    def _throttled(self, goal: Goal, rank: Fraction, scale: Fraction, constant: int, expr: cp_model.LinearExprT) -> None:
-        """The same cut at a grid of cycle counts, for mappings whose cycles exceed their steps."""
-        if not self.compiled.throttled:
-            return
-        (_, a), (_, b) = goal.powers
-        model, cycles = self.compiled.model, self.compiled.cycles
-        at, high = Fraction(min(self.compiled.steps.values)), cycles.proto.domain[-1]
-        while at <= high:
-            steps = math.ceil(at)
-            later = model.new_bool_var("")
-            model.add(cycles <= steps - 1).only_enforce_if(~later)
-            model.add(expr <= _root((rank * scale**a) / Fraction(steps) ** b, a) - constant).only_enforce_if(later)
-            at *= Fraction(17, 16)
+    def _later(self, cycles: int) -> cp_model.IntVar:
+        """A literal that is implied by taking at least `cycles`."""
+        if cycles not in self._thresholds:
+            literal = self.compiled.model.new_bool_var(f"later[{cycles}]")
+            self.compiled.model.add(self.compiled.cycles <= cycles - 1).only_enforce_if(~literal)
+            self._thresholds[cycles] = literal
+        return self._thresholds[cycles]
 
     def _limit(self, metric: str, rank: Fraction, strict: bool) -> None:
         amount = self.amount(metric)
@@ -232,6 +240,9 @@ class Search(Generic[F]):
         options = [mapping] if self.compiled.exact else variants(self.compiled.variables.space, mapping)
         candidates = [Candidate(option, self.assess(option)) for option in options]
         chosen = min(candidates, key=lambda c: goal.rank(c.figures))
+        energy = self.compiled.energy
+        self._last_energy = energy.constant + sum((w * read(v) for v, w in energy.terms), Fraction(0))
+        self._last_cycles = read(self.compiled.cycles)
         self.last, self._last_values = chosen, {v.index: read(v) for v in self._decisions()}
         if any(held.rank(chosen.figures) > rank for held, rank in self.settled):
             return
@@ -280,6 +291,13 @@ class Search(Generic[F]):
             value = None if self.best is None else goal.shown(goal.rank(self.best.figures))
             bound = None if self.bound is None else float(goal.shown(self.bound))
             self.on_progress(Progress(value, bound, self.clock.seconds, goal.name))
+
+
+def _below(rank: Fraction, scale: Fraction, cycles: int, a: int, b: int, slack: int) -> int:
+    """The most scaled energy whose a-th power times `cycles` to the b-th stays below `rank` (at most `rank` without `slack`)."""
+    value = rank * scale**a / Fraction(cycles) ** b
+    most = _root(value, a)
+    return most - slack if most**a == value else most
 
 
 def _is_exact(amount: Amount) -> bool:

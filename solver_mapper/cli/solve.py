@@ -1,0 +1,80 @@
+"""`solver-mapper solve`: the best mapping, with a proof."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from solver_mapper import api
+from solver_mapper.cli.app import INTERRUPTED, LIMIT, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.inputs import read
+from solver_mapper.cli.progress import ProgressLine
+from solver_mapper.cpsat.engine import Clock
+from solver_mapper.errors import InputError, Place
+from solver_mapper.solution import Solution
+
+
+@command("solve")
+def solve(
+    files: Files,
+    objective: Annotated[str, typer.Option(help="energy, delay, edp, last-level-accesses, a product such as "
+                                                "'energy^2*delay', or a list in order of importance: 'delay,energy'.")] = "edp",
+    time_limit: Annotated[float | None, typer.Option(help="Seconds after which the best mapping so far is the answer.", min=0)] = None,
+    gap: Annotated[float, typer.Option(help="Share of the value that may stay unproven.", min=0, max=1)] = 0.0,
+    workers: Annotated[int, typer.Option(help="CP-SAT's threads; above 1, equal optima may alternate.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Directory for map.yaml, stats.txt and solution.json.")] = None,
+    as_json: Json = False,
+) -> int:
+    """The best mapping of FILE..., with a proof."""
+    started = time.perf_counter()
+    spec = read(files)
+    load_seconds = round(time.perf_counter() - started, 4)
+    clock = Clock(time_limit)
+    with ProgressLine() as line, _interrupts(clock):
+        solution = api.solve(spec, objective, seed=seed, workers=workers, gap=gap, on_progress=line.show, clock=clock)
+    solution.seconds["load"] = load_seconds
+    if output is not None:
+        write(solution, output)
+    print_result(solution, as_json)
+    if clock.interrupted:
+        return INTERRUPTED
+    return {"optimal": YES, "feasible": YES, "infeasible": NO, "unknown": LIMIT}[solution.status]
+
+
+def write(solution: Solution, directory: Path) -> None:
+    """Write `solution.json`, and if there is a mapping `map.yaml` (which Timeloop reads) and `stats.txt`.
+
+    Raises: InputError if the directory cannot be written.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "solution.json").write_text(json.dumps(solution.to_dict(), indent=1) + "\n", encoding="utf-8")
+        if solution.mapping is not None:
+            (directory / "map.yaml").write_text(solution.mapping.to_yaml(), encoding="utf-8")
+            (directory / "stats.txt").write_text(f"{solution.evaluation}\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror})", Place(str(directory))) from None
+
+
+@contextmanager
+def _interrupts(clock: Clock) -> Iterator[None]:
+    """Ctrl-C ends the search, and the best mapping so far is the answer."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        clock.interrupted = True
+        clock.stop()
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
