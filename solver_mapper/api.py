@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Table
 from collections.abc import Callable, Sequence
+from collections.abc import Mapping as Table
 from typing import overload
 
 from solver_mapper.bounds import Curve, TilePoint

@@ -59,7 +59,7 @@ class Goal:
         """The user's value for a rank: a whole number where it is one."""
         if self.root == 1:
             return int(rank) if rank.denominator == 1 else float(rank)
-        return float(rank) ** float(self.root)
+        return math.pow(rank, self.root)
 
 
 @dataclass(frozen=True)

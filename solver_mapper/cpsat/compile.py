@@ -33,8 +33,8 @@ class Compiled:
     variables: Variables
     steps: Looked
     cycles: cp_model.IntVar
-    energy: Amount = Amount()
-    last_level: Amount = Amount()
+    energy: Amount = field(default_factory=Amount)
+    last_level: Amount = field(default_factory=Amount)
     exact: bool = True
     throttled: bool = False
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
@@ -177,8 +177,9 @@ class _TensorCost:
         variables, model, depth = self.compiled.variables, self.compiled.model, self.counts.space.depth
         name = self.tensor.name
         fixed = [variables.fixed_keep(name, level) for level in range(depth)] + [True]
-        keep: list[cp_model.LinearExprT] = [variables.keep[name, level] for level in range(depth)] + [1]
-        into: dict[int, list[cp_model.LinearExprT]] = {child: [] for child in range(depth + 1)}
+        one = model.new_constant(1)
+        keep = [variables.keep[name, level] for level in range(depth)] + [one]
+        into: dict[int, list[cp_model.IntVar]] = {child: [] for child in range(depth + 1)}
         for parent in range(depth):
             for child in range(parent + 1, depth + 1):
                 between = range(parent + 1, child)
@@ -186,14 +187,14 @@ class _TensorCost:
                     continue
                 if fixed[parent] and fixed[child] and all(fixed[k] is False for k in between):
                     self.compiled.pairs[name, parent, child] = None
-                    into[child].append(1)
+                    into[child].append(one)
                     continue
                 literal = model.new_bool_var(f"pair[{name},{parent},{child}]")
                 model.add(literal <= keep[parent])
                 model.add(literal <= keep[child])
                 for k in between:
                     model.add(literal <= 1 - keep[k])
-                model.add(literal >= keep[parent] + keep[child] - 1 - sum(keep[k] for k in between))
+                model.add(literal >= keep[parent] + keep[child] - 1 - cp_model.LinearExpr.sum([keep[k] for k in between]))
                 self.compiled.pairs[name, parent, child] = literal
                 into[child].append(literal)
         model.add(cp_model.LinearExpr.sum(into[depth]) == 1)

@@ -28,10 +28,13 @@ def mapping_of(compiled: Compiled, read: Read) -> Mapping:
         levels.append(LevelMapping(
             buffer.name, tuple(temporal), _spatial_loops(space, level, bounds),
             frozenset(t for t in space.problem.tensor_names if read(variables.keep[t, level])),
-            **{flag: frozenset(t for t, lvl in space.flags.get(flag, ()) if lvl == level)
-               for flag in ("no_temporal_reuse", "no_multicast", "no_link_transfer")},
+            _flagged(space, "no_temporal_reuse", level), _flagged(space, "no_multicast", level), _flagged(space, "no_link_transfer", level),
         ))
     return Mapping(tuple(levels), space.problem.dims, space.problem.tensor_names)
+
+
+def _flagged(space: Space, flag: str, level: int) -> frozenset[str]:
+    return frozenset(tensor for tensor, where in space.flags.get(flag, ()) if where == level)
 
 
 def complete_order(space: Space, pattern: Pattern, rule: OrderRule) -> tuple[str, ...]:

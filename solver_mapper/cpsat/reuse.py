@@ -94,7 +94,7 @@ class Reuse:
         axes = []
         for axis in variables.axes(places):
             prime = _prime_of(axis)
-            expr = axis.expr - cp_model.LinearExpr.sum(spared[prime]) if spared.get(prime) else axis.expr
+            expr = cp_model.LinearExpr.weighted_sum([axis.expr, *spared.get(prime, [])], [1] + [-1] * len(spared.get(prime, [])))
             axes.append(Axis((axis.key, tensor.name, child), expr, axis.limit))
         return axes
 

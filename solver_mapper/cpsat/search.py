@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Generic, TypeVar
 
 from ortools.sat.python import cp_model
@@ -117,8 +118,8 @@ class Search(Generic[F]):
                 self._require(goal, cut, strict=True)
             scale, constant = self._set_objective(goal)
             self.last = None
-            outcome = run(self.compiled.model, self.settings, self.clock, lambda read, bound, g=goal: self._meet(read, g),
-                          lambda bound, g=goal, s=scale, c=constant: self._bounded(g, bound, s, c))
+            outcome = run(self.compiled.model, self.settings, self.clock,
+                          partial(self._meet, goal), partial(self._bounded, goal, scale, constant))
             runs += 1
             if outcome.status == "MODEL_INVALID":
                 raise ExactnessError(f"the compiled model is invalid: {self.compiled.model.validate()}")
@@ -234,7 +235,7 @@ class Search(Generic[F]):
             most = math.ceil(rank * scale) - 1 if _is_exact(amount) else math.floor(rank * scale * (1 - IMPROVEMENT))
         self.compiled.model.add(expr <= most - constant)
 
-    def _meet(self, read: Read, goal: Goal) -> None:
+    def _meet(self, goal: Goal, read: Read, _bound: float) -> None:
         """Evaluate a candidate exactly, and keep it if it is better."""
         mapping = mapping_of(self.compiled, read)
         options = [mapping] if self.compiled.exact else variants(self.compiled.variables.space, mapping)
@@ -279,7 +280,7 @@ class Search(Generic[F]):
                     differs.append(literal)
         model.add_bool_or(differs)
 
-    def _bounded(self, goal: Goal, bound: float, scale: Fraction, constant: int) -> None:
+    def _bounded(self, goal: Goal, scale: Fraction, constant: int, bound: float) -> None:
         if goal.single is not None and math.isfinite(bound):
             self._raise_bound((Fraction(math.ceil(bound - 1e-6)) + constant) / scale)
             self._tell(goal)

@@ -196,10 +196,7 @@ class _Read:
         for name in self.meshes:
             spatial = layout.read(name, component.dims, point)
             units = math.prod(spatial.values())
-            if name == self.nearest:
-                groups = component.groups(tile, spatial)
-            else:
-                groups = component.fewest_groups(spatial)
+            groups = component.groups(tile, spatial) if name == self.nearest else component.fewest_groups(spatial)
             words = words * groups // units
         return words
 

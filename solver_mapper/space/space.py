@@ -39,7 +39,7 @@ class Slot:
 class SpatialRule:
     """Constraints on the spatial loops of a level: their order, and how many positions of it lie along X."""
 
-    order: OrderRule = OrderRule()
+    order: OrderRule = field(default_factory=OrderRule)
     split: int | None = None
 
     def axis_of(self, dim: str, dims: int) -> str | None:
