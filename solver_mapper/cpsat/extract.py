@@ -28,7 +28,8 @@ def mapping_of(compiled: Compiled, read: Read) -> Mapping:
         levels.append(LevelMapping(
             buffer.name, tuple(temporal), _spatial_loops(space, level, bounds),
             frozenset(t for t in space.problem.tensor_names if read(variables.keep[t, level])),
-            _flagged(space, "no_temporal_reuse", level), _flagged(space, "no_multicast", level), _flagged(space, "no_link_transfer", level),
+            _flagged(space, "no_temporal_reuse", level),
+            _flagged(space, "no_multicast", level), _flagged(space, "no_link_transfer", level),
         ))
     return Mapping(tuple(levels), space.problem.dims, space.problem.tensor_names)
 
