@@ -14,12 +14,15 @@ from solver_mapper.cpsat.search import Progress, Search
 from solver_mapper.errors import ExactnessError
 from solver_mapper.mapping import Mapping
 from solver_mapper.nest.figures import Figures
+from solver_mapper.nest.latency import latency
 from solver_mapper.nest.legality import violations
-from solver_mapper.nest.model import Evaluator
+from solver_mapper.nest.model import Evaluator, evaluate
 from solver_mapper.objective import Objective, parse_objective
 from solver_mapper.solution import Certificate, Solution, Status
 from solver_mapper.space.space import Space, build_space
 from solver_mapper.spec.spec import Spec
+
+_CHECKS = ("legal for hardware and problem", "figures equal to the exact nest model's", "no bound exceeds the value")
 
 
 @dataclass
@@ -43,7 +46,7 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     goals = parse_objective(objective)
     settings = Settings(seed=seed, workers=workers or 1)
     clock = clock or Clock(time_limit)
-    space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints, latency(spec.need_architecture()))
     compiled = compile_space(space)
     evaluator = Evaluator(space.architecture, space.problem)
     timer.lap("compile")
@@ -51,31 +54,30 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     proven = search.minimize(goals)
     timer.lap("solve")
     best = search.best
-    checks: tuple[str, ...] = ()
-    if best is not None:
-        checks = _check(space, best.mapping, best.figures, search.bound, goals)
+    figures = _check(space, best.mapping, best.figures, search.bound, goals) if best is not None else None
+    checks = _CHECKS if best is not None else ()
     timer.lap("check")
     status: Status = ("optimal" if proven else "feasible") if best else ("infeasible" if proven else "unknown")
     certificate = Certificate(describe(space), solver_name(), seed, settings.parameters(),
                               tuple(proof.to_dict() for proof in search.proofs), checks)
-    return Solution(status, goals, best.mapping if best else None, best.figures if best else None,
+    return Solution(status, goals, best.mapping if best else None, figures,
                     goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds)
 
 
-def _check(space: Space, mapping: Mapping, figures: Figures, bound: Fraction | None, goals: Objective) -> tuple[str, ...]:
-    """Judge the answer afresh; the certificate lists what was checked.
+def _check(space: Space, mapping: Mapping, figures: Figures, bound: Fraction | None, goals: Objective) -> Figures:
+    """The answer's figures in full, after judging it afresh as `_CHECKS` says.
 
     Raises: ExactnessError if it fails.
     """
     broken = violations(space.architecture, space.problem, mapping)
     if broken:
         raise ExactnessError(f"the solver returned an illegal mapping: {broken[0].message}")
-    again = Evaluator(space.architecture, space.problem).evaluate(mapping)
-    if again != figures:
+    again = evaluate(space.architecture, space.problem, mapping)
+    if any(goal.rank(again) != goal.rank(figures) for goal in goals.goals):
         raise ExactnessError("two evaluations of one mapping differ")
     if bound is not None and bound > goals.goals[0].rank(figures):
         raise ExactnessError(f"the proven bound {float(bound)} exceeds the value {float(goals.goals[0].rank(figures))}")
-    return ("legal for hardware and problem", "figures equal to the exact nest model's", "no bound exceeds the value")
+    return again
 
 
 def describe(space: Space) -> dict[str, Any]:

@@ -27,7 +27,8 @@ Literal = cp_model.IntVar | None
 class Compiled:
     """A space as a CP-SAT model. Metrics never exceed the exact figures; `exact` tells whether they equal them everywhere.
 
-    `steps` are the products of all temporal bounds; `cycles` may exceed them only if `throttled`: some level has a bandwidth.
+    `steps` are the products of all temporal bounds, with the networks' latency;
+    `cycles` may exceed them only if `throttled`: some level has a bandwidth.
     """
 
     variables: Variables
@@ -101,8 +102,8 @@ def _steps(variables: Variables) -> tuple[Looked, cp_model.IntVar]:
         return used <= units and used >= space.least_utilization * units and macs % used == 0
 
     selection = variables.tables.select(axes, None, possible, name="steps")
-    values = [macs // value_of(axes, point) for point in selection.points]
-    cycles = model.new_int_var(min(values, default=0), _slowest(space), "cycles")
+    values = [macs // value_of(axes, point) + space.latency for point in selection.points]
+    cycles = model.new_int_var(min(values, default=0), _slowest(space) + space.latency, "cycles")
     model.add(cycles >= cp_model.LinearExpr.weighted_sum(selection.literals, values))
     return Looked(selection, tuple(values)), cycles
 
@@ -145,7 +146,7 @@ def _bandwidth(compiled: Compiled, buffer: Buffer, reads: Amount, writes: Amount
             expr, constant = demand.whole(scale)
             speed = math.ceil(scale)
             compiled.throttled = True
-            compiled.model.add(speed * compiled.cycles >= expr + constant)
+            compiled.model.add(speed * (compiled.cycles - compiled.variables.space.latency) >= expr + constant)
 
 
 @dataclass

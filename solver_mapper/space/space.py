@@ -61,7 +61,8 @@ class Space:
     """A mapspace of perfect factors. Levels are indices into `architecture.levels`, 0 the outermost.
 
     `factors[level, kind, dim]` holds the bounds that constraints leave, where they restrict them; `keep[tensor, level]` is set
-    where bypass is decided; flags hold (tensor, level).
+    where bypass is decided; flags hold (tensor, level). `latency` is what the networks
+    add to the cycles of any mapping.
     """
 
     architecture: Architecture
@@ -72,6 +73,7 @@ class Space:
     spatial_rules: Mapping[int, SpatialRule] = field(default_factory=dict)
     flags: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
     least_utilization: Fraction = Fraction(0)
+    latency: int = 0
 
     @cached_property
     def dims(self) -> tuple[str, ...]:
@@ -126,7 +128,7 @@ class Space:
         return (tensor, level) in self.flags.get(flag, frozenset())
 
 
-def build_space(architecture: Architecture, problem: Problem, constraints: Constraints) -> Space:
+def build_space(architecture: Architecture, problem: Problem, constraints: Constraints, latency: int = 0) -> Space:
     """The mapspace that `constraints` leave. An empty set of allowed factors is kept: it makes the space provably empty."""
     index = {name: i for i, name in enumerate(architecture.level_names)}
     factors: dict[tuple[int, str, str], frozenset[int]] = {}
@@ -159,4 +161,4 @@ def build_space(architecture: Architecture, problem: Problem, constraints: Const
             spatial[level] = SpatialRule(spatial.get(level, SpatialRule()).order, rule.split)
         elif isinstance(rule, FlagRule):
             flags[rule.flag] = flags.get(rule.flag, frozenset()) | {(tensor, level) for tensor in rule.tensors}
-    return Space(architecture, problem, factors, keep, temporal, spatial, flags, least)
+    return Space(architecture, problem, factors, keep, temporal, spatial, flags, least, latency)
