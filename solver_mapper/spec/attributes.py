@@ -18,7 +18,7 @@ from solver_mapper.spec.fields import Fields, normal
 from solver_mapper.spec.source import Table, kind_of
 
 _WORD_BITS = ("word-bits", "word_width", "datawidth")
-WITHOUT_BEARING = (
+_WITHOUT_BEARING = (
     "technology", "n_banks", "num-banks", "n_ports", "num-ports", "n_rdwr_ports", "n_rd_ports", "n_wr_ports", "latency",
     "global_cycle_seconds", "cycle_time", "action_latency_cycles", "type", "metadata_block_size", "metadata_datawidth",
     "metadata_word_bits", "metadata_storage_width", "metadata_storage_depth", "concordant_compressed_tile_traversal",
@@ -26,12 +26,21 @@ WITHOUT_BEARING = (
     "mantissa", "multiplier_width", "adder_width", "width_a", "width_b", "datawidth_a", "datawidth_b", "length", "class",
     "subclass", "voltage", "node", "network-type", "power_gated_at", "update_fifo_depth", "name",
 )
-WITH_BEARING = (
-    *_WORD_BITS, "block-size", "n_words", "cluster-size", "width", "memory_width", "entries", "depth", "memory_depth", "sizeKB",
-    "multiple-buffering", "min-utilization", "bandwidth", "read_bandwidth", "write_bandwidth", "shared_bandwidth", "instances",
-    "meshX", "meshY", "reduction_supported", "vector-access-energy", "addr-gen-energy", "cluster-area",
+_MESH = ("instances", "meshX", "meshY")
+_WIRES = ("network-word-bits", "wire-energy", "router-energy", "energy-per-hop", "energy-per-ingress", "tile-width")
+BUFFER = (
+    *_WORD_BITS, *_MESH, *_WIRES, "block-size", "n_words", "cluster-size", "width", "memory_width", "data_storage_width",
+    "entries", "depth", "memory_depth", "data_storage_depth", "sizeKB", "multiple-buffering", "min-utilization", "bandwidth",
+    "read_bandwidth", "write_bandwidth", "shared_bandwidth", "per_dataspace_bandwidth_consumption_scale", "reduction_supported",
+    "allow_overbooking", "vector-access-energy", "addr-gen-energy", "cluster-area", "network_fill_latency",
+    "network_drain_latency", "network_read", "network_update", "network_fill", "network_drain",
 )
-"""The attributes of a buffer that decide figures, under the names that are in use."""
+COMPUTE = (*_WORD_BITS, *_MESH, "energy", "area", "network_operand", "network_result")
+NETWORK = (
+    *_WORD_BITS, *_WIRES, "adder-energy", "fill_latency", "drain_latency", "action_name", "multicast_factor_argument",
+    "per_datatype_ERT",
+)
+"""The attributes of buffers, multipliers and declared networks that decide figures, under all names that are in use."""
 _TYPO = 0.85
 
 
@@ -67,6 +76,7 @@ class Component:
 def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buffer:
     """Raises: InputError for values that are impossible or contradict each other, and for misspelt attributes."""
     fields = component.fields
+    refuse_misspelt(fields, BUFFER)
     technology = "DRAM" if fields.text("technology") == "DRAM" else component.technology
     word_bits = fields.integer(*_WORD_BITS, least=1) or 16
     block, cluster = _block_and_cluster(fields, word_bits)
@@ -102,6 +112,7 @@ def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buf
 def read_arithmetic(component: Component, tables: EnergyTables, notes: Notes) -> Arithmetic:
     """Raises: InputError for values that are impossible or contradict each other, and for misspelt attributes."""
     fields = component.fields
+    refuse_misspelt(fields, COMPUTE)
     word_bits = fields.integer("word-bits", "datawidth", "word_width", least=1) or 16
     instances, mesh_x, mesh_y = _mesh(component)
     own, table = fields.number("energy"), tables.table(component.name)
@@ -224,21 +235,25 @@ def _access_energy(component: Component, tables: EnergyTables, technology: str, 
     return AccessEnergy(energy, energy, energy, leak, f"PAT formula ({technology})")
 
 
+def refuse_misspelt(fields: Fields, known: tuple[str, ...]) -> None:
+    """Raise InputError for an attribute that is none of `known` but looks like one of them."""
+    names, others = {normal(name) for name in known}, {normal(name) for name in _WITHOUT_BEARING}
+    for key, place in fields.leftovers():
+        close = difflib.get_close_matches(normal(key), names, n=1, cutoff=_TYPO)
+        if close and normal(key) not in names | others:
+            raise InputError(f"{fields.what} has no attribute '{key}'", place, f"did you mean '{close[0]}'?")
+
+
 def finish(component: Component, notes: Notes) -> None:
-    """Refuse attributes that look misspelt; note the others that were not read, since estimators know many of their own."""
+    """Note the attributes that were not read: estimators of energy and area know many of their own."""
     fields = component.fields
     scale = fields.node("per_dataspace_bandwidth_consumption_scale")
     if scale is not None and not (isinstance(scale, Table) and not scale.entries):
         raise InputError("bandwidths that differ between tensors are not modelled", scale.place)
     if fields.flag("has_power_gating"):
         notes.add(fields.place_of("has_power_gating"), f"power gating of {fields.what} is not modelled: all instances leak")
-    with_bearing = fields.known
-    fields.ignore(*WITHOUT_BEARING)
+    fields.ignore(*_WITHOUT_BEARING)
     for key, place in fields.leftovers():
-        close = difflib.get_close_matches(normal(key), with_bearing, n=1, cutoff=_TYPO)
-        if close:
-            raise InputError(f"{fields.what} has no attribute '{key}'", place, f"did you mean '{close[0]}'?")
-        value = fields.table.entries[key]
-        if normal(key) in component.inherited:
-            continue
-        notes.add(place, f"attribute '{key}' of {fields.what} ({kind_of(value)}) has no bearing on any figure")
+        if normal(key) not in component.inherited:
+            value = kind_of(fields.table.entries[key])
+            notes.add(place, f"attribute '{key}' of {fields.what} ({value}) has no bearing on any figure")

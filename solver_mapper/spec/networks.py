@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from solver_mapper.errors import NOWHERE, InputError, Place, unknown_name
 from solver_mapper.spec.architecture import Buffer, Network
-from solver_mapper.spec.attributes import Component, Notes, finish, read_legacy_network
+from solver_mapper.spec.attributes import NETWORK, Component, Notes, finish, read_legacy_network, refuse_misspelt
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields
 
@@ -47,6 +47,7 @@ def read_network(component: Component, class_name: str, tables: EnergyTables, no
 
     Raises: InputError for a multicast network without prices, and for misspelt attributes.
     """
+    refuse_misspelt(component.fields, NETWORK)
     fields, kind = component.fields, next(word for word in CLASSES if word in class_name)
     network = replace(
         read_legacy_network(fields, component.name, component.place, None), kind="Legacy" if kind == "XY_NoC" else kind,

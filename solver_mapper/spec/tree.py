@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from solver_mapper.errors import InputError, Place
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.attributes import WITH_BEARING, Component, Notes
+from solver_mapper.spec.attributes import BUFFER, Component, Notes
 from solver_mapper.spec.chain import Parts, build, count_of
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields, normal, table_of, text_of
@@ -73,7 +73,7 @@ class _Walk:
     def _check_attributes(self, fields: Fields) -> None:
         """Before v0.4 the attributes of a subtree do not reach the components in it."""
         attributes = fields.table_at("attributes")
-        known = {normal(name) for name in WITH_BEARING}
+        known = {normal(name) for name in BUFFER}
         for key, place in () if attributes is None else attributes.key_places.items():
             if normal(key) in known and not self.flattened:
                 self.notes.add(place, f"attribute '{key}' of a subtree does not reach its components before v0.4")
