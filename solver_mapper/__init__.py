@@ -18,6 +18,7 @@ from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.legality import Violation
 from solver_mapper.solution import Certificate, Solution
 from solver_mapper.spec.spec import Spec
+from solver_mapper.tiling import Tiling, tile
 from solver_mapper.verdict import Verdict
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "SolverMapperError",
     "Spec",
     "TilePoint",
+    "Tiling",
     "TreeFigures",
     "TreeMapping",
     "TreeSpec",
@@ -46,5 +48,6 @@ __all__ = [
     "evaluate",
     "load",
     "solve",
+    "tile",
     "validate",
 ]

@@ -1,0 +1,21 @@
+"""Tilings of real operators for scratchpad accelerators: SMAUG's choice exactly, and better.
+
+`tile` tiles an operator. `Operator` with `operator`, `Strategy`, and `objective` are how one adds operators, strategies and whole
+optimizers of one's own (docs/tiling.md).
+"""
+
+from solver_mapper.tiling.api import Options, objective, tile
+from solver_mapper.tiling.backend import Backend, Scratchpad, load_backend
+from solver_mapper.tiling.candidates import Axis, Candidates, Choice, DoesNotFit, Extent, Form
+from solver_mapper.tiling.nest import Nest, NestLoop, nest_of
+from solver_mapper.tiling.operator import Block, Operator, operator
+from solver_mapper.tiling.result import Certificate, Tiling
+from solver_mapper.tiling.schedule import Invocation
+from solver_mapper.tiling.strategy import Strategy
+from solver_mapper.tiling.tensors import Rank, Span, Tensor, TiledTensor, Window
+
+__all__ = [
+    "Axis", "Backend", "Block", "Candidates", "Certificate", "Choice", "DoesNotFit", "Extent", "Form", "Invocation", "Nest",
+    "NestLoop", "Operator", "Options", "Rank", "Scratchpad", "Span", "Strategy", "Tensor", "TiledTensor", "Tiling", "Window",
+    "load_backend", "nest_of", "objective", "operator", "tile",
+]

@@ -1,0 +1,74 @@
+"""Softmax over rows: a tile is some whole rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from solver_mapper.spec.fields import Fields
+from solver_mapper.tiling.backend import Backend
+from solver_mapper.tiling.candidates import Candidates, DoesNotFit, Form, fixed
+from solver_mapper.tiling.operator import Array, Block, Operator, operator
+from solver_mapper.tiling.operators import reading
+from solver_mapper.tiling.strategy import Dims, Strategy
+from solver_mapper.tiling.tensors import Rank, Tensor
+
+
+@dataclass(frozen=True)
+class SoftmaxStrategy(Strategy):
+    """`smv_softmax_op.cpp`: as many rows as fit."""
+
+    def dims(self, operator: Softmax, backend: Backend) -> dict[str, str]:
+        return {}
+
+    def candidates(self, operator: Softmax, backend: Backend, dims: Dims) -> Candidates:
+        rows, width = operator.input_shape
+        row = backend.storage((1, width))
+        fit = rows
+        for pad, held in backend.groups(("inputs", "outputs")):
+            room = backend.elements(pad) // (row * len(held))
+            if room == 0:
+                raise DoesNotFit(operator.name, dict.fromkeys(held, (1, width)), row * len(held), pad, backend.elements(pad),
+                                 "softmax needs whole rows")
+            fit = min(fit, room)
+        forms = tuple(Form(name, (fixed(fit), fixed(width))) for name in ("inputs", "outputs"))
+        return Candidates(operator.name, (), forms, backend)
+
+
+@operator("softmax")
+@dataclass(frozen=True)
+class Softmax(Operator):
+    """Inputs and outputs [N, C]."""
+
+    input_shape: tuple[int, ...]
+
+    strategy: ClassVar[Strategy | None] = SoftmaxStrategy()
+    records_storage: ClassVar[bool] = False
+
+    @classmethod
+    def read(cls, name: str, fields: Fields, backend: Backend) -> Self:
+        return cls(name, reading.input_shape(fields, (2,)))
+
+    @property
+    def loops(self) -> Mapping[str, int]:
+        return {"N": self.input_shape[0]}
+
+    @property
+    def operands(self) -> tuple[Tensor, ...]:
+        return (self._rows("inputs"),)
+
+    @property
+    def output(self) -> Tensor:
+        return self._rows("outputs")
+
+    def _rows(self, name: str) -> Tensor:
+        return Tensor(name, (Rank("N", self.input_shape[0], "N"), Rank("C", self.input_shape[1])))
+
+    def compute(self, block: Block) -> Array:
+        values = block.operands["inputs"]
+        powers = np.exp(values - values.max(axis=1, keepdims=True))
+        result: Array = powers / powers.sum(axis=1, keepdims=True)
+        return result

@@ -1,0 +1,60 @@
+"""From an operator file to an operator and its backend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from solver_mapper.errors import InputError
+from solver_mapper.spec.fields import Fields, text_of
+from solver_mapper.spec.source import Source, Table, read_documents
+from solver_mapper.tiling import operators as _operators  # noqa: F401  (makes SMAUG's operators known)
+from solver_mapper.tiling.backend import Backend, backend_of, load_backend
+from solver_mapper.tiling.operator import Operator, operator_type
+
+LABELS = ("id", "source", "test", "count")
+"""Fields that say where an operator comes from, or how often it occurs; they have no bearing on its tiling."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """An operator to tile, for a backend. `count` is how often a network runs it."""
+
+    operator: Operator
+    backend: Backend
+    count: int = 1
+
+
+def read_operator(source: Source, backend: Source | Backend | None = None) -> Job:
+    """The one operator in a file or mapping.
+
+    Args: `backend` overrides the file's; sizes that the file gives (`spad_bytes`, ..) override the backend's.
+    Raises: InputError with place.
+    """
+    return job_of(read_documents(source), load_backend(backend) if backend is not None else None)
+
+
+def job_of(table: Table, backend: Backend | None) -> Job:
+    """The operator that a table describes."""
+    fields = Fields(table, "the operator")
+    word = fields.require("operator")
+    cls = operator_type(text_of(word, "'operator'"), word.place)
+    named = fields.node("backend")
+    chosen = backend or (backend_of(named) if named is not None else load_backend())
+    sized = _sized(fields, chosen)
+    fields.ignore(*LABELS)
+    name = fields.text("name") or fields.text("id") or cls.kind
+    operator = cls.read(name, fields, sized)
+    fields.close()
+    return Job(operator, sized, fields.integer("count", least=1) or 1)
+
+
+def _sized(fields: Fields, backend: Backend) -> Backend:
+    """The backend with the sizes that the operator's file gives."""
+    scratchpad_bytes, element_bytes = (fields.integer(word, least=1) for word in ("spad_bytes", "elem_bytes"))
+    sized = backend.resized(scratchpad_bytes, element_bytes, fields.integer("alignment"))
+    most = fields.integer("max_tile_elems", least=1)
+    if most is not None and any(sized.elements(pad) != most for pad in sized.scratchpads):
+        found = ", ".join(f"{pad.name} {sized.elements(pad)}" for pad in sized.scratchpads)
+        raise InputError(f"'max_tile_elems' is {most}, but the scratchpads hold {found} elements",
+                         fields.place_of("max_tile_elems"), "leave it out")
+    return sized

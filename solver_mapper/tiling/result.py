@@ -1,0 +1,182 @@
+"""A tiling: what was chosen, what it moves, and why it is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from solver_mapper.errors import InfeasibleError
+from solver_mapper.tiling import data
+from solver_mapper.tiling.backend import Backend
+from solver_mapper.tiling.movement import compulsory
+from solver_mapper.tiling.nest import BadNest, Moved, Nest
+from solver_mapper.tiling.operator import Array, Operator
+from solver_mapper.tiling.schedule import Invocation, invocations, nest_text
+from solver_mapper.tiling.tensors import TiledTensor
+
+WEIGHTS = "weights"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How the choice was made. `mapspace` names what was chosen from, `value` the figure that was optimised and `bound` its
+    proven limit: equal, unless a limit stopped the proof. `checks` lists what was computed in a second way.
+    """
+
+    objective: str
+    mapspace: str
+    value: int
+    bound: int
+    solver: str
+    seed: int
+    checks: tuple[str, ...] = ()
+
+    @property
+    def optimal(self) -> bool:
+        return self.value == self.bound
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"objective": self.objective, "mapspace": self.mapspace, "value": self.value, "bound": self.bound,
+                "status": "optimal" if self.optimal else "feasible", "solver": self.solver, "seed": self.seed,
+                "checks": list(self.checks)}
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Tiles and a schedule for one operator on one backend.
+
+    `dims[tensor]` are the tiling dims, `basic[tensor]` the size that every tile has except at boundaries, `total` the elements
+    of one basic tile of each tensor, as the mode counts them. `tiled[tensor]` are the tiles, `nest` the schedule.
+    """
+
+    operator: Operator
+    backend: Backend
+    objective: str
+    dims: Mapping[str, str]
+    basic: Mapping[str, tuple[int, ...]]
+    total: int
+    tiled: Mapping[str, TiledTensor]
+    nest: Nest
+    certificate: Certificate
+    notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def moved(self) -> Moved:
+        """Elements that the schedule moves.
+
+        Raises: InfeasibleError if no schedule iterates over these tiles.
+        """
+        try:
+            return self.nest.moved()
+        except BadNest as error:
+            raise self._refused(error) from None
+
+    @cached_property
+    def defect(self) -> str | None:
+        """Why the schedule would not compute the operator, or None. SMAUG's own tilings sometimes have a defect."""
+        try:
+            self.nest.check()
+        except BadNest as error:
+            return str(error)
+        return None
+
+    def sound_nest(self) -> Nest:
+        """The nest, if it computes the operator.
+
+        Raises: InfeasibleError with what is wrong.
+        """
+        if self.defect is not None:
+            raise self._refused(self.defect)
+        return self.nest
+
+    def _refused(self, why: object) -> InfeasibleError:
+        return InfeasibleError(f"{self.operator.name}: these tiles do not compute the operator: {why}; "
+                               "the traffic objective finds tiles that do")
+
+    @property
+    def traffic(self) -> int:
+        """Elements loaded and stored in all, with alignment padding and halo."""
+        return self.moved.total
+
+    @cached_property
+    def compulsory(self) -> int:
+        """Elements that any tiling moves."""
+        return compulsory(self.operator, self.backend.alignment)
+
+    @property
+    def utilization(self) -> Fraction:
+        """Share of the scratchpads' elements that the largest tiles occupy."""
+        pads = {pad.name: self.backend.elements(pad) for pad, _ in self.backend.groups(tuple(self.tiled))}
+        return Fraction(sum(tiled.largest for tiled in self.tiled.values()), sum(pads.values()))
+
+    def schedule(self) -> Iterator[Invocation]:
+        """The kernel invocations in order.
+
+        Raises: InfeasibleError if there is no valid schedule.
+        """
+        return invocations(self.sound_nest())
+
+    def tiles(self, tensor: str, array: Array) -> dict[tuple[int, ...], Array]:
+        """Cut a tensor's array into its tiles, by grid index.
+
+        Raises: InputError if the array does not have the tensor's shape.
+        """
+        return data.cut_array(self.tiled[tensor], self.operator.stored(self.operator.tensor(tensor), array))
+
+    def assemble(self, tiles: data.Tiles) -> Array:
+        """Put output tiles together.
+
+        Raises: InputError if one is missing or of another size.
+        """
+        return self.operator.restored(data.assemble_array(self.tiled[self.operator.output.name], tiles))
+
+    def run(self, **arrays: Array) -> Array:
+        """Compute the operator in numpy tile by tile, as the schedule says.
+
+        Raises: InputError for wrong arrays, InfeasibleError if there is no valid schedule.
+        """
+        known = {tensor.name: tensor for tensor in self.operator.operands}
+        stored = {name: self.operator.stored(known[name], array) if name in known else array for name, array in arrays.items()}
+        return self.operator.restored(data.run(self.sound_nest(), stored))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        result: dict[str, Any] = {
+            "operator": self.operator.kind, "name": self.operator.name, "objective": self.objective,
+            "backend": self.backend.name, "tiling_dims": dict(self.dims),
+            "basic_tile": {name: list(sizes) for name, sizes in self.basic.items()}, "total_tile_elems": self.total,
+            "output_shape": list(self.operator.output_shape),
+            "tiles": {name: _tiles_dict(tiled, self.operator.records_storage) for name, tiled in self.tiled.items()},
+            "schedule": self._schedule_dict(), "compulsory_elems": self.compulsory,
+            "utilization": float(self.utilization), "certificate": self.certificate.to_dict(), "notes": list(self.notes),
+        }
+        return result
+
+    def _schedule_dict(self) -> dict[str, Any]:
+        try:
+            moved = self.moved
+        except InfeasibleError as error:
+            return {"error": str(error)}
+        return {
+            "invocations": moved.invocations,
+            "input_elems_loaded": sum(count for name, count in moved.loaded.items() if name != WEIGHTS),
+            "weight_elems_loaded": moved.loaded.get(WEIGHTS, 0), "output_elems_stored": moved.stored,
+            "elems_moved": moved.total, "defect": self.defect,
+            "loops": [{"loop": loop.name, "trips": loop.trips} for loop in self.nest.loops],
+            "nest": nest_text(self.nest).splitlines(),
+        }
+
+    def __str__(self) -> str:
+        from solver_mapper.tiling.text import tiling_text
+
+        return tiling_text(self)
+
+
+def _tiles_dict(tiled: TiledTensor, with_storage: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {"grid": list(tiled.grid), "count": tiled.count, "per_dim_rle": tiled.runs()}
+    if with_storage:
+        result |= {"storage_elems_sum": tiled.total, "storage_elems_max": tiled.largest}
+    return result

@@ -1,0 +1,121 @@
+"""The choices of the traffic objective as tables: a split for every loop, and a plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from solver_mapper.tiling.backend import Backend, Scratchpad
+from solver_mapper.tiling.candidates import DoesNotFit
+from solver_mapper.tiling.operator import Operator
+from solver_mapper.tiling.plans import Plan, Use, plans_for
+from solver_mapper.tiling.splits import Split, followers, splits
+from solver_mapper.tiling.tensors import Tensor, padded
+
+
+@dataclass(frozen=True)
+class Point:
+    """One choice: a plan, and the position of a split for every loop."""
+
+    plan: Plan
+    chosen: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Space:
+    """All tilings that the traffic objective chooses from."""
+
+    operator: Operator
+    backend: Backend
+
+    @cached_property
+    def ways(self) -> Mapping[str, tuple[Split, ...]]:
+        """The splits of every loop, fewest pieces first."""
+        alignment = self.backend.alignment
+        return {loop: splits(size, followers(self.operator, loop, alignment)) for loop, size in self.operator.loops.items()}
+
+    @cached_property
+    def plans(self) -> tuple[Plan, ...]:
+        return plans_for(self.operator, self.ways, self.backend.alignment)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[Scratchpad, int, tuple[int, ...]], ...]:
+        """Each scratchpad, its elements, and the positions of the tensors that share it."""
+        names = [tensor.name for tensor in self.operator.tensors]
+        return tuple((pad, self.backend.elements(pad), tuple(names.index(name) for name in held))
+                     for pad, held in self.backend.groups(tuple(names)))
+
+    def constant(self, tensor: Tensor) -> int:
+        """Storage along the ranks that follow no loop."""
+        last = len(tensor.ranks) - 1
+        return math.prod(padded(rank.size, self.backend.alignment) if position == last else rank.size
+                         for position, rank in enumerate(tensor.ranks) if rank.loop is None)
+
+    def largest(self, tensor: Tensor, loop: str) -> list[int]:
+        """Per split of the loop, the longest storage of a piece along the tensor's rank."""
+        position = self._follower(tensor, loop)
+        return [split.largest[position] for split in self.ways[loop]]
+
+    def total(self, tensor: Tensor, loop: str) -> list[int]:
+        """Per split of the loop, the summed storage of the pieces along the tensor's rank."""
+        position = self._follower(tensor, loop)
+        return [split.total[position] for split in self.ways[loop]]
+
+    def held(self, tensor: Tensor, loop: str) -> int:
+        """Storage along the tensor's rank if the loop does not cut it."""
+        return self.largest(tensor, loop)[self.whole(loop)]
+
+    def whole(self, loop: str) -> int:
+        """Position of the split into one piece."""
+        return next(position for position, split in enumerate(self.ways[loop]) if split.trips == 1)
+
+    def _follower(self, tensor: Tensor, loop: str) -> int:
+        along = followers(self.operator, loop, self.backend.alignment)
+        return [follower.tensor for follower in along].index(tensor.name)
+
+    def room(self, tensor: Tensor, use: Use, chosen: Mapping[str, int]) -> int:
+        """Elements of the tensor's largest tile."""
+        return self.constant(tensor) * math.prod(
+            self.largest(tensor, loop)[chosen[loop]] if loop in use.cut else self.held(tensor, loop) for loop in tensor.loops)
+
+    def moves(self, tensor: Tensor, use: Use, chosen: Mapping[str, int]) -> int:
+        """Elements that the tensor moves: all its tiles, as often as they are repeated."""
+        once = self.constant(tensor) * math.prod(
+            self.total(tensor, loop)[chosen[loop]] if loop in use.cut else self.held(tensor, loop) for loop in tensor.loops)
+        return once * math.prod(self.ways[loop][chosen[loop]].trips for loop in use.repeated)
+
+    def traffic(self, point: Point) -> int:
+        """Elements that a choice moves."""
+        return sum(self.moves(tensor, use, point.chosen)
+                   for tensor, use in zip(self.operator.tensors, point.plan.uses, strict=True))
+
+    def fits(self, point: Point) -> bool:
+        """Whether the largest tiles of all tensors fit into their scratchpads."""
+        rooms = [self.room(tensor, use, point.chosen)
+                 for tensor, use in zip(self.operator.tensors, point.plan.uses, strict=True)]
+        return all(sum(rooms[position] for position in held) <= elements for _, elements, held in self.groups)
+
+    def finest(self) -> Point:
+        """Every loop cut as finely as can be and every tensor cut by its loops: the choice that takes least room."""
+        plan = max(self.plans, key=lambda plan: sum(len(use.cut) for use in plan.uses))
+        return Point(plan, {loop: min(range(len(ways)), key=lambda position: ways[position].largest)
+                            for loop, ways in self.ways.items()})
+
+    def require_one(self) -> None:
+        """Raise DoesNotFit unless the finest choice fits."""
+        finest = self.finest()
+        for pad, elements, held in self.groups:
+            tensors = [self.operator.tensors[position] for position in held]
+            needed = sum(self.room(tensor, Use(frozenset(tensor.loops), frozenset()), finest.chosen) for tensor in tensors)
+            if needed > elements:
+                tiles = {tensor.name: self._tile(tensor, finest) for tensor in tensors}
+                raise DoesNotFit(self.operator.name, tiles, needed, pad, elements)
+
+    def _tile(self, tensor: Tensor, point: Point) -> tuple[int, ...]:
+        return tuple(
+            rank.size if rank.loop is None
+            else max(rank.span(piece).size for piece in self.ways[rank.loop][point.chosen[rank.loop]].pieces)
+            for rank in tensor.ranks
+        )

@@ -1,0 +1,71 @@
+"""Tilings as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from solver_mapper.errors import InfeasibleError
+from solver_mapper.tiling.result import Tiling
+from solver_mapper.tiling.schedule import nest_text
+from solver_mapper.tiling.tensors import TiledTensor
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table: the first column left-aligned, the others right-aligned."""
+    listed = [tuple(header), *(tuple(row) for row in rows)]
+    widths = [max(len(row[column]) for row in listed) for column in range(len(header))]
+    return ["  ".join(cell.ljust(width) if column == 0 else cell.rjust(width)
+                      for column, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in listed]
+
+
+def sizes_text(sizes: Iterable[int]) -> str:
+    return " x ".join(map(str, sizes))
+
+
+def tiling_text(tiling: Tiling) -> str:
+    """What was chosen, the schedule, and what it moves."""
+    lines = [f"{tiling.operator.name} ({tiling.operator.kind}) on {tiling.backend.name}, {tiling.objective} objective", ""]
+    lines += table(("tensor", "shape", "dims", "tile", "tiles", "largest", "scratchpad"),
+                   (_tensor_row(tiling, tiled) for tiled in tiling.tiled.values()))
+    lines += [f"scratchpads used: {percent(tiling.utilization)}", "", nest_text_of(tiling), ""]
+    lines += moved_lines(tiling)
+    proof = tiling.certificate
+    if proof.optimal:
+        lines.append(f"proven by {proof.solver}: no choice is better than {proof.value:,}")
+    else:
+        lines.append(f"not proven: {proof.value:,} found, the bound is {proof.bound:,}")
+    return "\n".join([*lines, *(f"note: {note}" for note in tiling.notes)])
+
+
+def _tensor_row(tiling: Tiling, tiled: TiledTensor) -> tuple[str, ...]:
+    pad = tiling.backend.scratchpad(tiled.name)
+    return (tiled.name, sizes_text(tiled.tensor.shape), tiling.dims.get(tiled.name, "-"), sizes_text(tiling.basic[tiled.name]),
+            f"{tiled.count:,}", f"{tiled.largest:,}", f"{pad.name} {tiling.backend.elements(pad):,}")
+
+
+def nest_text_of(tiling: Tiling) -> str:
+    """The nest, unless no schedule iterates over the tiles."""
+    try:
+        tiling.moved  # noqa: B018  (asks whether there is a schedule)
+    except InfeasibleError as error:
+        return f"no schedule: {error}"
+    return nest_text(tiling.nest)
+
+
+def moved_lines(tiling: Tiling) -> list[str]:
+    """Elements moved, against what any tiling moves."""
+    try:
+        moved = tiling.moved
+    except InfeasibleError:
+        return []
+    parts = " + ".join([*(f"{count:,} {name}" for name, count in moved.loaded.items()), f"{moved.stored:,} outputs"])
+    lines = [f"moves {moved.total:,} elements ({parts}) in {moved.invocations:,} invocations; "
+             f"any tiling moves {tiling.compulsory:,}"]
+    if tiling.defect is not None:
+        lines.append(f"but this schedule computes something else: {tiling.defect}")
+    return lines
+
+
+def percent(share: Fraction) -> str:
+    return f"{100 * float(share):.1f} %"

@@ -1,0 +1,110 @@
+"""The tiling that moves the fewest elements: loop order, extents, and what stays resident are all free."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from solver_mapper.errors import ExactnessError
+from solver_mapper.tiling.backend import UNTILED, Backend
+from solver_mapper.tiling.compatible import fullest
+from solver_mapper.tiling.dims import POSITIONS
+from solver_mapper.tiling.enumeration import enumerate_least, volume
+from solver_mapper.tiling.movement import compulsory
+from solver_mapper.tiling.nest import Nest, NestLoop
+from solver_mapper.tiling.operator import Operator
+from solver_mapper.tiling.result import Certificate, Tiling
+from solver_mapper.tiling.solver import VERSION, Limits
+from solver_mapper.tiling.space import Point, Space
+from solver_mapper.tiling.tensors import SAME, Span, TiledTensor
+from solver_mapper.tiling.traffic_model import prove
+
+OBJECTIVE = "traffic"
+ENUMERABLE = 20_000_000
+"""Spaces of up to as many choices are enumerated as well."""
+MAPSPACE = ("every loop cut into equal pieces, the last one shorter, or along windows into pieces as long as a limit on their "
+            "reach allows; each tensor's tile cut or held whole along each of its loops; every loop order that completes the "
+            "sums of an output tile before leaving it")
+
+
+def least_traffic(operator: Operator, backend: Backend, limits: Limits) -> Tiling:
+    """The tiling that moves the fewest elements, proven by CP-SAT; among equals one of fewest invocations where the space was
+    enumerated too.
+
+    Raises: DoesNotFit, LimitReached, ExactnessError if two ways of computing a figure disagree.
+    """
+    if streams(operator) and operator.strategy is not None:
+        return _streamed(fullest(operator, backend, limits))
+    space = Space(operator, backend)
+    space.require_one()
+    floor = compulsory(operator, backend.alignment)
+    checks = ["elements moved, counted invocation by invocation", "every tile inside its scratchpad",
+              "every iteration done once, with all that it needs in place"]
+    known = None
+    if volume(space) <= ENUMERABLE:
+        known = enumerate_least(space)
+        if known is None:
+            raise ExactnessError(f"{operator.name}: the least tiles fit, but the enumeration finds no tiling")
+        checks.append(f"the least of all {volume(space)} choices, by enumeration")
+    proof = prove(space, floor, known, limits)
+    certificate = Certificate(OBJECTIVE, MAPSPACE, space.traffic(proof.point), proof.bound, VERSION,
+                              limits.seed, tuple(checks))
+    return _checked(build(space, proof.point, certificate))
+
+
+def _streamed(tiling: Tiling) -> Tiling:
+    certificate = replace(tiling.certificate, objective=OBJECTIVE, mapspace="all tilings: each moves every element once",
+                          value=tiling.traffic, bound=tiling.compulsory, solver="the compulsory traffic")
+    return _checked(replace(tiling, objective=OBJECTIVE, certificate=certificate))
+
+
+def build(space: Space, point: Point, certificate: Certificate) -> Tiling:
+    """Tiles and nest of a choice."""
+    operator, backend = space.operator, space.backend
+    pieces = {loop: ways[point.chosen[loop]].pieces for loop, ways in space.ways.items()}
+    tiled = {}
+    for tensor, use in zip(operator.tensors, point.plan.uses, strict=True):
+        axes: list[tuple[Span, ...]] = []
+        for rank in tensor.ranks:
+            if rank.loop is None:
+                axes.append((Span(0, rank.size),))
+            elif rank.loop in use.cut:
+                axes.append(tuple(rank.span(piece) for piece in pieces[rank.loop]))
+            else:
+                axes.append((rank.span(Span(0, operator.loops[rank.loop])),))
+        tiled[tensor.name] = TiledTensor(tensor, tuple(axes), backend.alignment)
+    order = (*(loop for loop in operator.loops if loop not in point.plan.order), *point.plan.order)
+    nest = Nest(operator, tuple(NestLoop(loop, pieces[loop]) for loop in order), tiled)
+    basic = {name: tuple(max(span.size for span in axis) for axis in each.axes) for name, each in tiled.items()}
+    dims = {name: dims_of(each) for name, each in tiled.items()}
+    total = sum(each.largest for each in tiled.values())
+    return Tiling(operator, backend, OBJECTIVE, dims, basic, total, tiled, nest, certificate)
+
+
+def dims_of(tiled: TiledTensor) -> str:
+    """Tiling dims in the reference's notation: the letters along which there is more than one tile."""
+    letters = POSITIONS.get(len(tiled.axes), {})
+    cut = "".join(letter for letter in "NCHW" if letter in letters and tiled.grid[letters[letter]] > 1)
+    return f"Dim{cut}" if cut else UNTILED
+
+
+def streams(operator: Operator) -> bool:
+    """Whether every tensor follows every loop one to one: then all tilings move the same, and none is better than another."""
+    return all(set(tensor.loops) == set(operator.loops) and all(rank.projection == SAME for rank in tensor.ranks)
+               for tensor in operator.tensors)
+
+
+def _checked(tiling: Tiling) -> Tiling:
+    """The tiling, if plain arithmetic on its tiles and its nest agrees with the model.
+
+    Raises: ExactnessError.
+    """
+    if tiling.defect is not None:
+        raise ExactnessError(f"{tiling.operator.name}: the chosen nest does not compute the operator: {tiling.defect}")
+    if tiling.traffic != tiling.certificate.value:
+        raise ExactnessError(f"{tiling.operator.name}: the model says that {tiling.certificate.value} elements move, "
+                             f"the nest moves {tiling.traffic}")
+    for pad, held in tiling.backend.groups(tuple(tiling.tiled)):
+        needed = sum(tiling.tiled[name].largest for name in held)
+        if needed > tiling.backend.elements(pad):
+            raise ExactnessError(f"{tiling.operator.name}: tiles of {needed} elements were put into '{pad.name}'")
+    return tiling
