@@ -45,16 +45,17 @@ def tensor(name: str, *ranks: Sequence[tuple[str, int] | str], read_write: bool 
 
 
 @st.composite
-def bounds_of(draw: st.DrawFn, dims: str, most: int = MOST_OPERATIONS) -> dict[str, int]:
+def bounds_of(draw: st.DrawFn, dims: str, most: int) -> dict[str, int]:
+    """Bounds of up to 8 (24 for larger problems) with a product of at most `most`."""
     left, bounds = most, {}
     for dim in draw(st.permutations(dims)):
-        bounds[dim] = draw(st.integers(1, max(1, min(8, left))))
+        bounds[dim] = draw(st.integers(1, max(1, min(8 if most <= MOST_OPERATIONS else 24, left))))
         left //= bounds[dim]
     return {dim: bounds[dim] for dim in dims}
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Problem:
+def problems(draw: st.DrawFn, most: int = MOST_OPERATIONS) -> Problem:
     """Matrix products, (depthwise) convolutions with strides and dilations, MTTKRP, and stranger index expressions."""
     kind = draw(st.sampled_from(["matmul", "conv1d", "conv2d", "depthwise", "mttkrp", "diagonal", "mirror", "scatter"]))
     step, gap = draw(st.integers(1, 3)), draw(st.integers(1, 3))
@@ -82,7 +83,7 @@ def problems(draw: st.DrawFn) -> Problem:
         dims, tensors = "PRC", (tensor("I", "C", [("P", 1), ("R", -gap)]), tensor("Z", "P", "C", read_write=True))
     else:
         dims, tensors = "PRK", (tensor("I", "K", "P"), tensor("W", "R"), tensor("O", "K", window, read_write=True))
-    return Problem(kind, tuple(dims), draw(bounds_of(dims)), tensors)
+    return Problem(kind, tuple(dims), draw(bounds_of(dims, most)), tensors)
 
 
 @st.composite
@@ -161,9 +162,9 @@ def buffers(draw: st.DrawFn, name: str, mesh_x: int, mesh_y: int, instances: int
 
 
 @st.composite
-def cases(draw: st.DrawFn, perfect: bool | None = None) -> Case:
-    """A problem, a mapping of it, and an architecture on which the mapping fits."""
-    problem = draw(problems())
+def cases(draw: st.DrawFn, perfect: bool | None = None, most: int = MOST_OPERATIONS) -> Case:
+    """A problem of at most `most` operations, a mapping of it, and an architecture on which the mapping fits."""
+    problem = draw(problems(most))
     even = draw(st.booleans()) if perfect is None else perfect
     mapping = draw(mappings(problem, draw(st.integers(1, 4)), even))
     return Case(draw(architectures(mapping)), problem, mapping)

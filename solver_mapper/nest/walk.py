@@ -40,7 +40,7 @@ class Conventions:
     scaled_bypass: bool = True
     """What a parent serves past bypassed levels is scaled from what each network would carry by itself, not traced through."""
     divided_partitions: bool = True
-    """First reads are elided by the size of an instance's share of the tensor, found by division, not by looking for the first."""
+    """First reads are elided by the size of an instance's share of the tensor, found by division and not by looking."""
 
 
 TIMELOOP = Conventions()
