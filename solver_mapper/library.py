@@ -21,8 +21,8 @@ from math import prod
 from pathlib import Path
 
 from solver_mapper.errors import InputError, Place, did_you_mean, unknown_name
-from solver_mapper.spec.attributes import Notes
 from solver_mapper.spec.fields import Fields, integer_of, normal, sequence_of, table_of, text_of
+from solver_mapper.spec.notes import Notes
 from solver_mapper.spec.problem import Problem
 from solver_mapper.spec.problem_file import read_problem
 from solver_mapper.spec.source import Node, Source, Table, from_python, read_one

@@ -6,71 +6,16 @@ Names, defaults and the derivation of one attribute from others follow Timeloop 
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from solver_mapper.errors import InputError, Place
 from solver_mapper.spec import pat
 from solver_mapper.spec.architecture import AccessEnergy, Arithmetic, Buffer, Network
+from solver_mapper.spec.component import BUFFER, COMPUTE, WORD_BITS, Component, finish, refuse_misspelt
 from solver_mapper.spec.energy_tables import EnergyTables
-from solver_mapper.spec.fields import Fields, normal
-from solver_mapper.spec.source import Table, kind_of
-
-_WORD_BITS = ("word-bits", "word_width", "datawidth")
-_WITHOUT_BEARING = (
-    "technology", "n_banks", "num-banks", "n_ports", "num-ports", "n_rdwr_ports", "n_rd_ports", "n_wr_ports", "latency",
-    "global_cycle_seconds", "cycle_time", "action_latency_cycles", "type", "metadata_block_size", "metadata_datawidth",
-    "metadata_word_bits", "metadata_storage_width", "metadata_storage_depth", "concordant_compressed_tile_traversal",
-    "tile_partition_supported", "decompression_supported", "compression_supported", "num_exponent", "num_mantissa", "exponent",
-    "mantissa", "multiplier_width", "adder_width", "width_a", "width_b", "datawidth_a", "datawidth_b", "length", "class",
-    "subclass", "voltage", "node", "network-type", "power_gated_at", "update_fifo_depth", "name",
-)
-_MESH = ("instances", "meshX", "meshY")
-_WIRES = ("network-word-bits", "wire-energy", "router-energy", "energy-per-hop", "energy-per-ingress", "tile-width")
-BUFFER = (
-    *_WORD_BITS, *_MESH, *_WIRES, "block-size", "n_words", "cluster-size", "width", "memory_width", "data_storage_width",
-    "entries", "depth", "memory_depth", "data_storage_depth", "sizeKB", "multiple-buffering", "min-utilization", "bandwidth",
-    "read_bandwidth", "write_bandwidth", "shared_bandwidth", "per_dataspace_bandwidth_consumption_scale", "reduction_supported",
-    "allow_overbooking", "vector-access-energy", "addr-gen-energy", "cluster-area", "network_fill_latency",
-    "network_drain_latency", "network_read", "network_update", "network_fill", "network_drain",
-)
-COMPUTE = (*_WORD_BITS, *_MESH, "energy", "area", "network_operand", "network_result")
-NETWORK = (
-    *_WORD_BITS, *_WIRES, "adder-energy", "fill_latency", "drain_latency", "action_name", "multicast_factor_argument",
-    "per_datatype_ERT",
-)
-"""The attributes of buffers, multipliers and declared networks that decide figures, under all names that are in use."""
-_TYPO = 0.85
-
-
-@dataclass
-class Notes:
-    """Warnings gathered while reading."""
-
-    lines: list[str] = field(default_factory=list)
-
-    def add(self, place: Place, text: str) -> None:
-        line = f"{place}: {text}"
-        if line not in self.lines:
-            self.lines.append(line)
-
-
-@dataclass(frozen=True)
-class Component:
-    """One component as a notation hands it over.
-
-    `instances` is what names such as `PE[0..15]` say, None if nothing; `mesh` is given where not the attributes but the notation
-    says how many there are. `inherited` are attributes that were not written at this component.
-    """
-
-    name: str
-    fields: Fields
-    place: Place
-    technology: str = "SRAM"
-    instances: int | None = None
-    mesh: tuple[int, int] | None = None
-    inherited: frozenset[str] = frozenset()
+from solver_mapper.spec.fields import Fields
+from solver_mapper.spec.notes import Notes
 
 
 def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buffer:
@@ -78,7 +23,7 @@ def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buf
     fields = component.fields
     refuse_misspelt(fields, BUFFER)
     technology = "DRAM" if fields.text("technology") == "DRAM" else component.technology
-    word_bits = fields.integer(*_WORD_BITS, least=1) or 16
+    word_bits = fields.integer(*WORD_BITS, least=1) or 16
     block, cluster = _block_and_cluster(fields, word_bits)
     if technology == "DRAM" and cluster != 1:
         raise InputError(f"{fields.what} is a DRAM and cannot be clustered", fields.place_of("cluster-size"))
@@ -135,7 +80,7 @@ def read_arithmetic(component: Component, tables: EnergyTables, notes: Notes) ->
 def read_legacy_network(fields: Fields, name: str, place: Place, wire_energy: Fraction | None) -> Network:
     """The wires below a level, which Timeloop infers from the attributes of that level (or of a declared `XY_NoC`)."""
     return Network(
-        name=name, kind="Legacy", word_bits=fields.integer("network-word-bits", *_WORD_BITS, least=1) or 16,
+        name=name, kind="Legacy", word_bits=fields.integer("network-word-bits", *WORD_BITS, least=1) or 16,
         wire_energy=fields.number("wire-energy") if wire_energy is None else wire_energy,
         router_energy=fields.number("router-energy") or Fraction(0), energy_per_hop=fields.number("energy-per-hop"),
         ingress_energy=fields.number("energy-per-ingress") or Fraction(0), tile_width=fields.number("tile-width"), place=place,
@@ -233,27 +178,3 @@ def _access_energy(component: Component, tables: EnergyTables, technology: str, 
     else:
         energy = pat.sram_energy(entries, word_bits, block, cluster)
     return AccessEnergy(energy, energy, energy, leak, f"PAT formula ({technology})")
-
-
-def refuse_misspelt(fields: Fields, known: tuple[str, ...]) -> None:
-    """Raise InputError for an attribute that is none of `known` but looks like one of them."""
-    names, others = {normal(name) for name in known}, {normal(name) for name in _WITHOUT_BEARING}
-    for key, place in fields.leftovers():
-        close = difflib.get_close_matches(normal(key), names, n=1, cutoff=_TYPO)
-        if close and normal(key) not in names | others:
-            raise InputError(f"{fields.what} has no attribute '{key}'", place, f"did you mean '{close[0]}'?")
-
-
-def finish(component: Component, notes: Notes) -> None:
-    """Note the attributes that were not read: estimators of energy and area know many of their own."""
-    fields = component.fields
-    scale = fields.node("per_dataspace_bandwidth_consumption_scale")
-    if scale is not None and not (isinstance(scale, Table) and not scale.entries):
-        raise InputError("bandwidths that differ between tensors are not modelled", scale.place)
-    if fields.flag("has_power_gating"):
-        notes.add(fields.place_of("has_power_gating"), f"power gating of {fields.what} is not modelled: all instances leak")
-    fields.ignore(*_WITHOUT_BEARING)
-    for key, place in fields.leftovers():
-        if normal(key) not in component.inherited:
-            value = kind_of(fields.table.entries[key])
-            notes.add(place, f"attribute '{key}' of {fields.what} ({value}) has no bearing on any figure")

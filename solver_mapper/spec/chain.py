@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from solver_mapper.errors import InputError, Place
 from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer, Network
-from solver_mapper.spec.attributes import Component, Notes, read_arithmetic, read_buffer
+from solver_mapper.spec.attributes import read_arithmetic, read_buffer
+from solver_mapper.spec.component import Component
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.networks import Ports, buffer_ports, compute_ports, plug, read_network
+from solver_mapper.spec.notes import Notes
 
 _RANGED = re.compile(r"([^\[\]]*)\[\s*(\d{1,18})\s*\.\.\s*(\d{1,18})\s*\]")
 

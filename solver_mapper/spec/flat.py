@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.attributes import Component, Notes
 from solver_mapper.spec.chain import Parts, build, count_of
+from solver_mapper.spec.component import Component
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields, table_of, text_of
+from solver_mapper.spec.notes import Notes
 from solver_mapper.spec.scope import Scope
 from solver_mapper.spec.source import Node, Table
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from solver_mapper.errors import InputError
 from solver_mapper.mapping import Mapping
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.attributes import Notes
 from solver_mapper.spec.constraint_file import Context, read_constraints
 from solver_mapper.spec.constraints import Constraints, Rule
 from solver_mapper.spec.energy_tables import read_tables
@@ -15,11 +14,12 @@ from solver_mapper.spec.fields import Fields, table_of
 from solver_mapper.spec.flat import read_flat
 from solver_mapper.spec.mapping_reader import read_mapping
 from solver_mapper.spec.maximize import Request, resolve
+from solver_mapper.spec.notes import Notes
 from solver_mapper.spec.problem import Problem
 from solver_mapper.spec.problem_file import read_problem
 from solver_mapper.spec.rulebook import Rulebook
 from solver_mapper.spec.scope import Scope
-from solver_mapper.spec.source import Node, Sequence, Source, Table, read_documents
+from solver_mapper.spec.source import Node, Scalar, Sequence, Source, Table, read_documents
 from solver_mapper.spec.spec import Spec
 from solver_mapper.spec.tree import read_tree
 from solver_mapper.spec.v04 import Design, read_v04
@@ -65,6 +65,7 @@ def read_spec(table: Table) -> Spec:
     problem = None if problem_node is None else read_problem(problem_node, notes, scope)
     given = _Input(top, notes, architecture, design, problem)
     implied, constraints = _read_constraints(given)
+    _note_template(given)
     mapping = _read_mapping(given, implied)
     top.ignore(*_WITHOUT_BEARING)
     if top.has("sparse_optimizations"):
@@ -110,6 +111,13 @@ def _read_constraints(given: _Input) -> tuple[tuple[Rule, ...], Constraints]:
         return (), book.done()
     settle_parallels(given.design.parallels, context)
     return tuple(rule for rule in book.rules if rule.origin in ("architecture", "constraints")), book.done()
+
+
+def _note_template(given: _Input) -> None:
+    node = given.top.node("mapspace")
+    template = Fields(node, "'mapspace'").node("template") if isinstance(node, Table) else None
+    if isinstance(template, Scalar) and template.text == "ruby":
+        given.notes.add(template.place, "template 'ruby' is about how Timeloop searches; it has no bearing here")
 
 
 def _constraint_nodes(top: Fields) -> list[tuple[str, Node]]:

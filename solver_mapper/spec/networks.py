@@ -7,9 +7,11 @@ from fractions import Fraction
 
 from solver_mapper.errors import NOWHERE, InputError, Place, unknown_name
 from solver_mapper.spec.architecture import Buffer, Network
-from solver_mapper.spec.attributes import NETWORK, Component, Notes, finish, read_legacy_network, refuse_misspelt
+from solver_mapper.spec.attributes import read_legacy_network
+from solver_mapper.spec.component import NETWORK, Component, finish, refuse_misspelt
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields
+from solver_mapper.spec.notes import Notes
 
 CLASSES = ("XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast")
 

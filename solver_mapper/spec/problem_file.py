@@ -6,8 +6,8 @@ import difflib
 from dataclasses import dataclass
 
 from solver_mapper.errors import InputError, Place, did_you_mean, unknown_name
-from solver_mapper.spec.attributes import Notes
 from solver_mapper.spec.fields import Fields, integer_of, number_of, sequence_of, table_of, text_of
+from solver_mapper.spec.notes import Notes
 from solver_mapper.spec.problem import Problem, Tensor, Term
 from solver_mapper.spec.scope import Scope
 from solver_mapper.spec.shapes import SHAPES

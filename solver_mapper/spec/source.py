@@ -50,6 +50,10 @@ class Table:
 
 
 Node = Scalar | Sequence | Table
+_JOINED = (
+    "architecture_constraints", "arch_constraints", "mapspace_constraints", "mapspace", "constraints", "variables",
+    "compound_components", "primitive_components", "components",
+)
 Source = str | Path | IO[str] | AbstractMapping[str, Any] | Table
 
 
@@ -61,8 +65,8 @@ def kind_of(node: Node) -> str:
 
 
 def read_documents(*sources: Source) -> Table:
-    """All sources merged by top-level key, as Timeloop does; where two files define one key, lists are joined and anything
-    else is an error.
+    """All sources merged by top-level key, as Timeloop does. Where two files define one key, lists are joined, and so are the
+    entries of constraints, variables and libraries of components; anything else is an error.
 
     Args: paths, open files (text), mappings of plain Python values, or trees that were read before.
     Raises: InputError with file, line and column for text that is not YAML, an empty file, a binary file, a cyclic anchor,
@@ -78,11 +82,25 @@ def read_documents(*sources: Source) -> Table:
             old = entries.get(key)
             if old is None:
                 entries[key], places[key] = node, top.key_places[key]
-            elif isinstance(old, Sequence) and isinstance(node, Sequence):
-                entries[key] = Sequence(old.items + node.items, old.place, old.tag)
             else:
-                raise InputError(f"'{key}' is given twice, first at {places[key]}", top.key_places[key], "keep one of them")
+                entries[key] = _joined(key, old, node, places[key], top.key_places[key])
     return Table(entries, places, tops[0].place)
+
+
+def _joined(key: str, old: Node, new: Node, first: Place, place: Place) -> Node:
+    if isinstance(old, Sequence) and isinstance(new, Sequence):
+        return Sequence(old.items + new.items, old.place, old.tag)
+    if key not in _JOINED or not isinstance(old, Table) or not isinstance(new, Table):
+        raise InputError(f"'{key}' is given twice, first at {first}", place, "keep one of them")
+    entries, places = dict(old.entries), dict(old.key_places)
+    for name, node in new.entries.items():
+        if name not in entries:
+            entries[name], places[name] = node, new.key_places[name]
+        elif isinstance(entries[name], Sequence) and isinstance(node, Sequence):
+            entries[name] = _joined(name, entries[name], node, places[name], new.key_places[name])
+        elif to_python(entries[name]) != to_python(node):
+            raise InputError(f"'{name}' of '{key}' is given twice, first at {places[name]}", new.key_places[name], "keep one of them")
+    return Table(entries, places, old.place, old.tag)
 
 
 def read_one(source: Source) -> Table:
@@ -91,7 +109,10 @@ def read_one(source: Source) -> Table:
     if isinstance(source, Table):
         node = source
     elif isinstance(source, AbstractMapping):
-        node = from_python(source, Place("<python>"))
+        try:
+            node = from_python(source, Place("<python>"))
+        except RecursionError:
+            raise InputError("nested too deeply", Place("<python>")) from None
     else:
         name, text = _text_of(source)
         node = parse(text, name)
@@ -140,8 +161,7 @@ def parse(text: str, name: str) -> Node:
         mark = error.problem_mark or error.context_mark
         place = Place(name, mark.line + 1, mark.column + 1) if mark else Place(name, 1, 1)
         context = f" ({error.context})" if error.context else ""
-        template = "this looks like a Jinja2 template: render it first" if "{{" in text or "{%" in text else None
-        raise InputError(f"not valid YAML: {error.problem or error}{context}", place, template) from None
+        raise InputError(f"not valid YAML: {error.problem or error}{context}", place, _other_format(text, name)) from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
         place = Place(name, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
@@ -154,6 +174,13 @@ def parse(text: str, name: str) -> Node:
         return _Converter(name).convert(composed)
     except RecursionError:
         raise InputError("nested too deeply", Place(name, 1, 1)) from None
+
+
+def _other_format(text: str, name: str) -> str | None:
+    """A hint for text in a format that is often met beside YAML."""
+    if "{{" in text or "{%" in text:
+        return "this looks like a Jinja2 template: render it first"
+    return "libconfig files are not read: write them as YAML" if name.endswith(".cfg") else None
 
 
 @dataclass

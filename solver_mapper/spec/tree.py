@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 from solver_mapper.errors import InputError, Place
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.attributes import BUFFER, Component, Notes
 from solver_mapper.spec.chain import Parts, build, count_of
+from solver_mapper.spec.component import BUFFER, Component
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields, normal, table_of, text_of
 from solver_mapper.spec.networks import CLASSES as NETWORKS
+from solver_mapper.spec.notes import Notes
 from solver_mapper.spec.scope import Scope
 from solver_mapper.spec.source import Node, Table
 

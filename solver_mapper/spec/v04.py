@@ -12,10 +12,11 @@ from fractions import Fraction
 
 from solver_mapper.errors import InputError, Place, unknown_name
 from solver_mapper.spec.architecture import AccessEnergy, Architecture, Buffer, Network
-from solver_mapper.spec.attributes import Component, Notes
 from solver_mapper.spec.chain import Parts, build
+from solver_mapper.spec.component import Component
 from solver_mapper.spec.energy_tables import EnergyTables
 from solver_mapper.spec.fields import Fields, normal, sequence_of, table_of, text_of
+from solver_mapper.spec.notes import Notes
 from solver_mapper.spec.scope import Scope
 from solver_mapper.spec.source import Node, Scalar, Table
 from solver_mapper.spec.tree import role_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from solver_mapper.errors import InputError
-from solver_mapper.spec.attributes import Notes
 from solver_mapper.spec.constraint_file import Context, read_rules
 from solver_mapper.spec.constraints import FactorRule, KeepRule
 from solver_mapper.spec.fields import Fields
+from solver_mapper.spec.notes import Notes
 from solver_mapper.spec.source import Table
 from solver_mapper.spec.v04 import Branch, Design, Embedded, Parallel
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from broken_files import broken
@@ -118,7 +119,7 @@ FILES = [
     ("mapping:\n", "mapping:\n\t- x\n", "\t- x", "not valid YAML: found character '\\t' that cannot start any token"),
     ("mapping:\n", "mapping: &a [*a]\nx:\n", "&a [*a", "this anchor contains itself; an alias may not stand inside what it names"),
     ("mapping:\n", "mapping: *b\nx:\n", "*b", "not valid YAML: found undefined alias 'b'"),
-    ("arch:\n", "{% if small %}\narch:\n", "% if", "not valid YAML"),
+    ("arch:\n", "{% if small %}\narch:\n", "% if", "this looks like a Jinja2 template: render it first"),
 ]
 
 
@@ -169,6 +170,19 @@ def test_a_mapping_needs_what_it_speaks_of(tmp_path: Path, lacking: str, message
     error = refusal(tmp_path, GOOD.replace(GOOD[GOOD.index(f"{lacking}:"): GOOD.index(ends[lacking])], ""))
     assert message in str(error)
     assert error.line is not None
+
+
+def test_libconfig_files_are_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "old.cfg").write_text("arch = { arithmetic = { instances = 256; }; };\nx = 1;\n")
+    with pytest.raises(InputError, match="libconfig"):
+        load(tmp_path / "old.cfg")
+
+
+def test_python_values_that_contain_themselves() -> None:
+    endless: dict[str, Any] = {}
+    endless["arch"] = endless
+    with pytest.raises(InputError, match="nested too deeply"):
+        load(endless)
 
 
 def test_missing_files_and_no_files() -> None:

@@ -209,6 +209,18 @@ def test_both_sets_together_and_equal_rules_once() -> None:
     assert [rule.origin.split("_")[0] for rule in found] == ["architecture", "architecture", "mapspace", "mapspace"]
 
 
+def test_lists_under_one_key_of_several_files_are_joined() -> None:
+    first, second = ({"mapspace_constraints": {"version": 0.3, "targets": [temporal(factors=text)]}} for text in ("P=4", "K=2"))
+    assert load(DESIGN, first, second).constraints.rules == (factor("P", "==", 4), factor("K", "==", 2))
+    with pytest.raises(InputError, match="'version' of 'mapspace_constraints' is given twice"):
+        load(DESIGN, first, {"mapspace_constraints": {"version": 0.4, "targets": []}})
+
+
+def test_libraries_of_components_may_come_in_several_files() -> None:
+    library = {"compound_components": {"version": 0.3, "classes": [{"name": "smartbuffer"}]}}
+    assert load(DESIGN, library, library).architecture is not None
+
+
 @pytest.mark.parametrize(("one", "other"), [
     (temporal(factors="P=4"), temporal(factors="P=2")),
     (temporal(factors="P=4"), temporal(factors="P=4,2")),

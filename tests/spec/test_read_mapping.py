@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solver_mapper.errors import InputError
+from solver_mapper.errors import InputError, Place
 from solver_mapper.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.spec.factors import read_factors
 from solver_mapper.spec.load import load
+from solver_mapper.spec.source import Scalar
 
 DATA = Path(__file__).parents[1] / "data" / "timeloop"
 DESIGN: dict[str, Any] = {
@@ -127,6 +130,46 @@ def test_any_mapping_survives_writing_and_reading(parts: list[Any]) -> None:
         levels.append(LevelMapping(name, inner, space[::-1], keep, no_temporal_reuse=flags, no_link_transfer=keep))
     mapping = Mapping(tuple(levels), ("M", "N", "K"), ("A", "B", "Z"))
     assert read(*yaml.safe_load(mapping.to_yaml())["mapping"]) == mapping
+
+
+def timeloop_reads(text: str, dims: str) -> list[tuple[Any, ...]]:
+    """Timeloop v3.0.3's own reading of directives (mapping/parser.cpp), restated: factors by a search for its regular expression,
+    permutations letter by letter, `split` over all positions.
+    """
+    found: list[tuple[Any, ...]] = []
+    for directive in yaml.safe_load(text)["mapping"]:
+        if directive["type"] == "bypass":
+            found.append((directive["target"], sorted(directive["keep"]), sorted(directive["bypass"])))
+            continue
+        matches = re.findall(r"([A-Za-z]+)\s*=*\s*([0-9]+)(?:,([0-9]+))?", directive.get("factors", ""))
+        factors = {dim: (int(end), int(last or end)) for dim, end, last in matches}
+        order = [letter for letter in directive["permutation"] if letter != " "]
+        assert sorted(order) == sorted(dims)
+        axes = ["" if directive["type"] == "temporal" else "X" if index < directive["split"] else "Y" for index in range(len(order))]
+        found.append((directive["target"], [(dim, *factors[dim], axis) for dim, axis in zip(order, axes, strict=True)
+                                            if dim in factors]))
+    return found
+
+
+@pytest.mark.parametrize("name", ["c12_matmul_residual_temporal", "c20_eyeriss_vgg", "c30_tree_arch_ert"])
+def test_timeloop_reads_what_is_written(name: str) -> None:
+    mapping = load(DATA / f"{name}.yaml").need_mapping()
+    expected: list[tuple[Any, ...]] = []
+    for level in mapping.levels:
+        expected.append((level.level, sorted(level.keep), sorted(set(mapping.tensors) - level.keep)))
+        for loops in (level.temporal, level.spatial):
+            if loops or loops is level.temporal:
+                expected.append((level.level, [(each.dim, each.bound, each.last, each.axis) for each in reversed(loops)]))
+    assert timeloop_reads(mapping.to_yaml(), "".join(mapping.dims)) == expected
+
+
+@given(st.lists(st.tuples(st.sampled_from(["M", "N", "K"]), st.sampled_from(["=", "==", "<=", "<", ">=", ">", "!="]),
+                          st.integers(1, 99), st.sampled_from(["", " ", "  "]), st.sampled_from([" ", ", ", "; ", " ,"])), max_size=6))
+def test_factors_are_told_apart_whatever_stands_between_them(items: list[tuple[str, str, int, str, str]]) -> None:
+    text = "".join(f"{dim}{blank}{sign}{blank}{value}{between}" for dim, sign, value, blank, between in items).rstrip(" ,;")
+    found = read_factors(Scalar(text, Place("x", 1, 1)), {"M": 16, "N": 8, "K": 4})
+    assert [(each.dim, each.comparison, each.value) for each in found] == [
+        (dim, "==" if sign == "=" else sign, value) for dim, sign, value, _, _ in items]
 
 
 def test_what_timeloop_cannot_say_is_not_written() -> None:
