@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import solver_mapper as sm
 from solver_mapper.errors import InputError
 from solver_mapper.mapping import loop
 from solver_mapper.spec.constraints import FactorRule, KeepRule
@@ -37,6 +38,12 @@ def test_the_same_design_in_v04_and_v03_reads_the_same() -> None:
     assert set(new.constraints.rules) == set(old.constraints.rules)
     assert new.mapping == old.mapping
     assert new.need_architecture().level_names[2:4] == ("inter_column_spatial", "inter_PE_spatial")
+
+
+def test_the_same_design_in_v04_and_v03_has_the_same_figures() -> None:
+    new, old = (sm.load(DATA / f"rowstationary_{version}.yaml") for version in ("v04", "v03"))
+    assert sm.validate(new).to_dict()["legal"]
+    assert sm.evaluate(new).to_dict() == sm.evaluate(old).to_dict()
 
 
 def test_inherited_attributes_variables_and_arithmetic() -> None:
