@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 from solver_mapper.cpsat.search import Progress
@@ -28,11 +29,15 @@ class ProgressLine:
             sys.stderr.flush()
 
     def show(self, progress: Progress) -> None:
+        self.say(lambda: describe(progress))
+
+    def say(self, text_of: Callable[[], str]) -> None:
+        """Show a line, unless another was shown a moment ago."""
         now = time.monotonic()
         if now - self._last < (_TERMINAL_PERIOD if self._live else _PLAIN_PERIOD):
             return
         self._last = now
-        text = describe(progress)
+        text = text_of()
         if self._live:
             sys.stderr.write("\r" + text.ljust(self._width))
             self._width = len(text)

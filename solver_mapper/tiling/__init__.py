@@ -8,6 +8,7 @@ from solver_mapper.tiling.api import Options, objective, tile
 from solver_mapper.tiling.backend import Backend, Scratchpad, load_backend
 from solver_mapper.tiling.candidates import Axis, Candidates, Choice, DoesNotFit, Extent, Form
 from solver_mapper.tiling.nest import Nest, NestLoop, nest_of
+from solver_mapper.tiling.network import Comparison, Network, NetworkTiling, compare, read_network, tile_network
 from solver_mapper.tiling.operator import Block, Operator, operator
 from solver_mapper.tiling.result import Certificate, Tiling
 from solver_mapper.tiling.schedule import Invocation
@@ -15,7 +16,8 @@ from solver_mapper.tiling.strategy import Strategy
 from solver_mapper.tiling.tensors import Rank, Span, Tensor, TiledTensor, Window
 
 __all__ = [
-    "Axis", "Backend", "Block", "Candidates", "Certificate", "Choice", "DoesNotFit", "Extent", "Form", "Invocation", "Nest",
-    "NestLoop", "Operator", "Options", "Rank", "Scratchpad", "Span", "Strategy", "Tensor", "TiledTensor", "Tiling", "Window",
-    "load_backend", "nest_of", "objective", "operator", "tile",
+    "Axis", "Backend", "Block", "Candidates", "Certificate", "Choice", "Comparison", "DoesNotFit", "Extent", "Form", "Invocation",
+    "Nest", "NestLoop", "Network", "NetworkTiling", "Operator", "Options", "Rank", "Scratchpad", "Span", "Strategy", "Tensor",
+    "TiledTensor", "Tiling", "Window", "compare", "load_backend", "nest_of", "objective", "operator", "read_network", "tile",
+    "tile_network",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.cpsat.engine import Read
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.tiling.candidates import Candidates, Choice, Extent, Form
 from solver_mapper.tiling.solver import Expr, Limits, product, solve
@@ -20,12 +21,11 @@ def best_choice(candidates: Candidates, limits: Limits) -> Choice:
     """
     candidates.require_one()
     compiled = _Model(candidates)
-    answer = solve(compiled.model, limits)
+    answer = solve(compiled.model, limits, compiled.read)
     if not answer.optimal:
         raise LimitReached("the time limit was reached before the fullest tiles were proven")
-    values = {axis.name: axis.first + axis.step * answer.value(compiled.steps[axis.name]) for axis in candidates.axes}
+    values, claimed = answer.solution
     choice = candidates.choice(values)
-    claimed = answer.value(compiled.total)
     if not candidates.fits(values) or choice.total != claimed:
         raise ExactnessError(f"the solver claims tiles of {claimed} elements in all, they have {choice.total}: {choice.tiles}")
     return choice
@@ -44,8 +44,15 @@ class _Model:
             shared: Expr = sum((self.storage(form, capacity) for form in forms), start=0)
             self.model.add(shared <= capacity)
             self.total = self.total + shared
+        self.claimed = self.model.new_int_var(0, sum(capacity for capacity, _ in candidates.groups), "total")
+        self.model.add(self.claimed == self.total)
         position, positions = self.position()
-        self.model.maximize(self.total * positions - position)
+        self.model.maximize(self.claimed * positions - position)
+
+    def read(self, value: Read) -> tuple[dict[str, int], int]:
+        """Extents along the axes in a solution, and the total that it claims."""
+        steps = {name: value(variable) for name, variable in self.steps.items()}
+        return {name: axis.values[steps[name]] for name, axis in self.axes.items()}, value(self.claimed)
 
     def position(self) -> tuple[Expr, int]:
         """The candidate's place in the order of enumeration, and how many places there are."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from solver_mapper.cpsat.engine import solver_name
 from solver_mapper.errors import InputError
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.best import best_choice
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.result import Certificate, Tiling
-from solver_mapper.tiling.solver import VERSION, Limits
+from solver_mapper.tiling.solver import Limits
 
 OBJECTIVE = "utilization"
 
@@ -30,7 +31,7 @@ def fullest(operator: Operator, backend: Backend, limits: Limits, stale_padding:
     tiled = strategy.tiled(operator, backend, dims, choice.tiles)
     certificate = Certificate(
         OBJECTIVE, f"the tile shapes of SMAUG's strategy for {operator.kind}", choice.total, choice.total,
-        VERSION, limits.seed, ("tile sizes again by plain arithmetic",),
+        solver_name(), limits.seed, ("tile sizes again by plain arithmetic",),
     )
     nest = strategy.nest(operator, tiled)
     return Tiling(operator, backend, OBJECTIVE, dims, choice.tiles, choice.total, tiled, nest, certificate)

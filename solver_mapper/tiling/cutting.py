@@ -39,11 +39,12 @@ def cut_tensor(tensor: Tensor, tile: tuple[int, ...], alignment: int, windows: d
     return TiledTensor(tensor, axes, alignment)
 
 
-def follow(spans: tuple[Span, ...], window: Window, after: int) -> tuple[Span, ...]:
+def follow(spans: tuple[Span, ...], window: Window, after: int, alone: int = 0) -> tuple[Span, ...]:
     """Output spans that the input spans along a windowed rank produce (`generateRowwiseOutputTiledTensor`).
 
     `after` is the padding behind the rank. A last input span too short for any window produces nothing. The first span has the
-    padding before it, the last the padding behind it; a single span only the padding before it, as in the reference.
+    padding before it, the last the padding behind it. A span that is both has `alone` behind it: the reference forgets the
+    padding below a single row tile, but not the one to the right of a single column tile.
     """
     count = len(spans)
     if spans[-1].size + after < window.field:
@@ -51,6 +52,7 @@ def follow(spans: tuple[Span, ...], window: Window, after: int) -> tuple[Span, .
     outputs, start = [], 0
     for position, span in enumerate(spans[:count]):
         padding = window.before if position == 0 else after if position == count - 1 else 0
+        padding += alone if count == 1 else 0
         extent = Extent("x", padding - window.field, window.stride, 1).at({"x": span.size})
         outputs.append(Span(start, extent))
         start += extent

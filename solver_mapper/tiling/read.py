@@ -11,8 +11,8 @@ from solver_mapper.tiling import operators as _operators  # noqa: F401  (makes S
 from solver_mapper.tiling.backend import Backend, backend_of, load_backend
 from solver_mapper.tiling.operator import Operator, operator_type
 
-LABELS = ("id", "source", "test", "count")
-"""Fields that say where an operator comes from, or how often it occurs; they have no bearing on its tiling."""
+LABELS = ("id", "source", "test")
+"""Fields that say where an operator comes from; they have no bearing on its tiling."""
 
 
 @dataclass(frozen=True)
@@ -40,21 +40,22 @@ def job_of(table: Table, backend: Backend | None) -> Job:
     cls = operator_type(text_of(word, "'operator'"), word.place)
     named = fields.node("backend")
     chosen = backend or (backend_of(named) if named is not None else load_backend())
-    sized = _sized(fields, chosen)
+    target = sized(fields, chosen)
     fields.ignore(*LABELS)
     name = fields.text("name") or fields.text("id") or cls.kind
-    operator = cls.read(name, fields, sized)
+    operator = cls.read(name, fields, target)
+    count = fields.integer("count", least=1)
     fields.close()
-    return Job(operator, sized, fields.integer("count", least=1) or 1)
+    return Job(operator, target, count or 1)
 
 
-def _sized(fields: Fields, backend: Backend) -> Backend:
-    """The backend with the sizes that the operator's file gives."""
+def sized(fields: Fields, backend: Backend) -> Backend:
+    """The backend with the sizes that a file gives."""
     scratchpad_bytes, element_bytes = (fields.integer(word, least=1) for word in ("spad_bytes", "elem_bytes"))
-    sized = backend.resized(scratchpad_bytes, element_bytes, fields.integer("alignment"))
+    result = backend.resized(scratchpad_bytes, element_bytes, fields.integer("alignment"))
     most = fields.integer("max_tile_elems", least=1)
-    if most is not None and any(sized.elements(pad) != most for pad in sized.scratchpads):
-        found = ", ".join(f"{pad.name} {sized.elements(pad)}" for pad in sized.scratchpads)
+    if most is not None and any(result.elements(pad) != most for pad in result.scratchpads):
+        found = ", ".join(f"{pad.name} {result.elements(pad)}" for pad in result.scratchpads)
         raise InputError(f"'max_tile_elems' is {most}, but the scratchpads hold {found} elements",
                          fields.place_of("max_tile_elems"), "leave it out")
-    return sized
+    return result

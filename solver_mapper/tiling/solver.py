@@ -1,65 +1,60 @@
-"""Running CP-SAT: one worker, a fixed seed, and nothing taken for proven that is not."""
+"""Tiling models on CP-SAT: nothing is taken for proven that is not."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from typing import Generic, TypeVar
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.cpsat.engine import Clock, Read, Settings, run
 from solver_mapper.errors import ExactnessError, LimitReached
+
+Expr = cp_model.LinearExpr | int
+"""A linear expression, or a number where nothing varies."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """`seconds` of wall clock (None: no limit) and the random seed."""
+    """`seconds` of wall clock for one operator (None: no limit) and the random seed."""
 
     seconds: float | None = None
     seed: int = 0
 
 
-VERSION = f"CP-SAT {version('ortools')}"
-Expr = cp_model.LinearExpr | int
-"""A linear expression, or a number where nothing varies."""
-
-
 @dataclass(frozen=True)
-class Answer:
-    """`objective` of the best solution and the proven `bound`; they are equal if the solution is optimal."""
+class Answer(Generic[T]):
+    """The best solution, its `objective`, and whether that is proven to be optimal; if not, `bound` limits all objectives."""
 
-    value: Callable[[Expr], int]
+    solution: T
     objective: int
-    bound: int
+    bound: float
+    optimal: bool
 
     @property
-    def optimal(self) -> bool:
-        return self.objective == self.bound
+    def floor(self) -> int:
+        """What no objective falls below, of a model that minimises."""
+        return self.objective if self.optimal else math.floor(self.bound)
 
 
-def solve(model: cp_model.CpModel, limits: Limits) -> Answer:
-    """Optimise a model that is known to have a solution.
+def solve(model: cp_model.CpModel, limits: Limits, capture: Callable[[Read], T]) -> Answer[T]:
+    """Optimise a model that is known to have a solution; `capture` takes from a solution what is needed of it.
 
-    `presolve_inclusion_work_limit=0` avoids a presolve step of OR-Tools 9.15 that has certified wrong optima
-    (google/or-tools #5293).
-
-    Raises: LimitReached, ExactnessError if the solver denies that there is a solution or refuses the model.
+    Raises: LimitReached; KeyboardInterrupt; ExactnessError if the solver denies that there is a solution or refuses the model.
     """
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = limits.seed
-    solver.parameters.presolve_inclusion_work_limit = 0
-    if limits.seconds is not None:
-        solver.parameters.max_time_in_seconds = limits.seconds
-    status = solver.solve(model)
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        objective = round(solver.objective_value)
-        bound = objective if status == cp_model.OPTIMAL else math.floor(solver.best_objective_bound)
-        return Answer(solver.value, objective, bound)
-    if status == cp_model.UNKNOWN:
+    found: list[T] = []
+    clock = Clock(limits.seconds)
+    outcome = run(model, Settings(seed=limits.seed), clock, lambda read, bound: found.append(capture(read)))
+    if clock.stopped:
+        raise KeyboardInterrupt
+    if found and outcome.value is not None:
+        return Answer(found[-1], round(outcome.value), outcome.bound, outcome.status == "OPTIMAL")
+    if outcome.status == "UNKNOWN":
         raise LimitReached("the time limit was reached before the solver found a tiling")
-    raise ExactnessError(f"the solver calls a model {solver.status_name(status)} of which a solution is known: "
+    raise ExactnessError(f"the solver calls a model {outcome.status} of which a solution is known: "
                          f"{model.validate() or 'no reason given'}")
 
 

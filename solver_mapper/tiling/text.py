@@ -6,9 +6,12 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from solver_mapper.errors import InfeasibleError
+from solver_mapper.tiling.network import OBJECTIVES, Comparison, NetworkTiling
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.schedule import nest_text
 from solver_mapper.tiling.tensors import TiledTensor
+
+_BETTER = {OBJECTIVES[0]: "fills more", OBJECTIVES[1]: "moves fewer"}
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -32,9 +35,9 @@ def tiling_text(tiling: Tiling) -> str:
     lines += moved_lines(tiling)
     proof = tiling.certificate
     if proof.optimal:
-        lines.append(f"proven by {proof.solver}: no choice is better than {proof.value:,}")
+        lines.append(f"proven by {proof.solver}: no choice {_BETTER.get(proof.objective, 'is better')} than {proof.value:,} elements")
     else:
-        lines.append(f"not proven: {proof.value:,} found, the bound is {proof.bound:,}")
+        lines.append(f"not proven: {proof.value:,} elements found, the bound is {proof.bound:,}")
     return "\n".join([*lines, *(f"note: {note}" for note in tiling.notes)])
 
 
@@ -65,6 +68,56 @@ def moved_lines(tiling: Tiling) -> list[str]:
     if tiling.defect is not None:
         lines.append(f"but this schedule computes something else: {tiling.defect}")
     return lines
+
+
+def network_text(tilings: NetworkTiling) -> str:
+    """A table over the layers: what each objective moves, how much of the scratchpads its tiles use, and the bound."""
+    header = ("layer", "runs", "SMAUG moves", "uses", "least moved", "uses", "saved", "any tiling moves")
+    rows = [_layer_row(layer) for layer in tilings.layers]
+    rows += [_total_row("all, once each", tilings, False), _total_row("all, as often as they run", tilings, True)]
+    lines = [f"{tilings.name}: elements moved", "", *table(header, rows)]
+    notes = [note for layer in tilings.layers for note in _troubles(layer)]
+    return "\n".join([*lines, *(["", *notes] if notes else [])])
+
+
+def _layer_row(layer: Comparison) -> tuple[str, ...]:
+    cells = []
+    for found in layer.results.values():
+        sound = isinstance(found, Tiling) and found.defect is None
+        cells += [f"{found.traffic:,}" + ("" if found.certificate.optimal else " ?"), percent(found.utilization)] \
+            if isinstance(found, Tiling) and sound else ["-", "-"]
+    fullest, least = (layer.moved(objective) for objective in layer.results)
+    return (layer.job.operator.name, str(layer.job.count), *cells, _saved(fullest, least), f"{layer.compulsory:,}")
+
+
+def _total_row(title: str, tilings: NetworkTiling, runs: bool) -> tuple[str, ...]:
+    fullest, least = (tilings.total(objective, runs) for objective in OBJECTIVES)
+    return (title, "", _count(fullest), "", _count(least), "", _saved(fullest, least), f"{tilings.compulsory(runs):,}")
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """Both objectives for one operator."""
+    rows = []
+    for objective, found in comparison.results.items():
+        if isinstance(found, Tiling) and found.defect is None:
+            rows.append((objective, f"{found.traffic:,}", percent(found.utilization), f"{found.nest.invocations:,}"))
+        else:
+            rows.append((objective, "-", "-", "-"))
+    rows.append(("any tiling", f"{comparison.compulsory:,}", "", ""))
+    return "\n".join([*table(("objective", "elements moved", "scratchpads used", "invocations"), rows), *_troubles(comparison)])
+
+
+def _troubles(comparison: Comparison) -> list[str]:
+    found = {objective: comparison.trouble(objective) for objective in comparison.results}
+    return [f"{objective}: {trouble}" for objective, trouble in found.items() if trouble is not None]
+
+
+def _count(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def _saved(before: int | None, after: int | None) -> str:
+    return "-" if before is None or after is None else percent(1 - Fraction(after, before))
 
 
 def percent(share: Fraction) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from solver_mapper.cpsat.engine import solver_name
 from solver_mapper.errors import ExactnessError
 from solver_mapper.tiling.backend import UNTILED, Backend
 from solver_mapper.tiling.compatible import fullest
@@ -13,7 +14,7 @@ from solver_mapper.tiling.movement import compulsory
 from solver_mapper.tiling.nest import Nest, NestLoop
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.result import Certificate, Tiling
-from solver_mapper.tiling.solver import VERSION, Limits
+from solver_mapper.tiling.solver import Limits
 from solver_mapper.tiling.space import Point, Space
 from solver_mapper.tiling.tensors import SAME, Span, TiledTensor
 from solver_mapper.tiling.traffic_model import prove
@@ -46,7 +47,7 @@ def least_traffic(operator: Operator, backend: Backend, limits: Limits) -> Tilin
             raise ExactnessError(f"{operator.name}: the least tiles fit, but the enumeration finds no tiling")
         checks.append(f"the least of all {volume(space)} choices, by enumeration")
     proof = prove(space, floor, known, limits)
-    certificate = Certificate(OBJECTIVE, MAPSPACE, space.traffic(proof.point), proof.bound, VERSION,
+    certificate = Certificate(OBJECTIVE, MAPSPACE, space.traffic(proof.point), proof.bound, solver_name(),
                               limits.seed, tuple(checks))
     return _checked(build(space, proof.point, certificate))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.cpsat.engine import Read
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.tiling.solver import Expr, Limits, product, solve
 from solver_mapper.tiling.space import Point, Space
@@ -31,17 +32,17 @@ def prove(space: Space, floor: int, known: Point | None, limits: Limits) -> Proo
     model = TrafficModel(space, floor, space.traffic(start))
     model.hint(start)
     try:
-        answer = solve(model.model, limits)
+        answer = solve(model.model, limits, model.point)
     except LimitReached:
         return Proof(start, floor)
-    point = model.point(answer.value)
+    point = answer.solution
     if space.traffic(point) != answer.objective or not space.fits(point):
         raise ExactnessError(f"{space.operator.name}: the solver claims {answer.objective} elements, "
                              f"its choice moves {space.traffic(point)}")
-    if known is not None and (answer.bound > space.traffic(known) or answer.objective < space.traffic(known)):
+    if known is not None and (answer.floor > space.traffic(known) or answer.objective < space.traffic(known)):
         raise ExactnessError(f"{space.operator.name}: by enumeration at least {space.traffic(known)} elements move, "
-                             f"the solver finds {answer.objective} and proves {answer.bound}")
-    return Proof(known or point, answer.bound)
+                             f"the solver finds {answer.objective} and proves {answer.floor}")
+    return Proof(known or point, answer.floor)
 
 
 class TrafficModel:
@@ -79,7 +80,7 @@ class TrafficModel:
         for plan, literal in zip(self.space.plans, self.plans, strict=True):
             self.model.add_hint(literal, plan == point.plan)
 
-    def point(self, value: Callable[[Expr], int]) -> Point:
+    def point(self, value: Read) -> Point:
         """The choice in a solution."""
         plan = next(plan for plan, literal in zip(self.space.plans, self.plans, strict=True) if value(literal))
         return Point(plan, {loop: next(position for position, literal in enumerate(literals) if value(literal))

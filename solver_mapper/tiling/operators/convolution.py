@@ -87,7 +87,7 @@ class ConvolutionStrategy(Strategy):
         if by_rows or by_cols:
             whole_rows, whole_cols = ((Span(0, size),) for size in operator.output_size)
             rows = follow(inputs.axes[1], operator.row_window, operator.after_rows) if by_rows else whole_rows
-            cols = follow(inputs.axes[2], operator.col_window, operator.after_cols) if by_cols else whole_cols
+            cols = follow(inputs.axes[2], operator.col_window, operator.after_cols, operator.after_cols) if by_cols else whole_cols
             outputs = TiledTensor(operator.output, (inputs.axes[0], rows, cols, weights.axes[0]), backend.alignment)
         return {"inputs": inputs, "weights": weights, "outputs": outputs}
 

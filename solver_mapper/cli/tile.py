@@ -1,0 +1,100 @@
+"""`solver-mapper tile`: tiles of an operator, or of all operators of a network, for a scratchpad accelerator."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from solver_mapper import library
+from solver_mapper.cli.app import INTERRUPTED, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.progress import ProgressLine
+from solver_mapper.errors import InfeasibleError, InputError, Place, did_you_mean
+from solver_mapper.spec.source import Source, Table, read_documents
+from solver_mapper.tiling.api import Options, tile_job
+from solver_mapper.tiling.network import OBJECTIVES, compare, is_network, read_network, tile_network
+from solver_mapper.tiling.read import read_operator
+from solver_mapper.tiling.result import Tiling
+from solver_mapper.tiling.solver import Limits
+from solver_mapper.tiling.text import comparison_text
+
+Objective = Annotated[str, typer.Option(metavar="utilization|traffic", help="SMAUG's choice, or provably the fewest elements moved.")]
+Backend = Annotated[str | None, typer.Option(metavar="NAME|FILE", help="The accelerator, instead of the one in FILE.")]
+Plugins = Annotated[list[Path] | None, typer.Option("--with", metavar="FILE.py", help="Python files that add operators or objectives.")]
+Stale = Annotated[bool, typer.Option(help="Count copied tile shapes with the padding of the whole tensor, as SMAUG does.")]
+
+
+@command("tile")
+def tile(files: Files, objective: Objective = OBJECTIVES[0], backend: Backend = None, plugins: Plugins = None,
+         stale_padding: Stale = True,
+         time_limit: Annotated[float | None, typer.Option(metavar="S", min=0, help="Seconds of solving for each operator.")] = None,
+         seed: Annotated[int, typer.Option(help="Random seed of the solver.")] = 0, as_json: Json = False) -> int:
+    """Tiles and a schedule for the operator in FILE..., or a table over the layers of a network.
+
+    Shipped networks go by name: resnet50, vgg16.
+    """
+    for plugin in plugins or []:
+        load_plugin(plugin)
+    options = Options(stale_padding, Limits(time_limit, seed))
+    top = read_documents(*(source_of(word) for word in files))
+    if is_network(top):
+        network = read_network(top, backend)
+        with ProgressLine() as line:
+            result = tile_network(network, options, lambda number, count, name: line.say(
+                lambda: f"layer {number + 1} of {count}: {name}"))
+        print_result(result, as_json)
+        return INTERRUPTED if result.interrupted else YES
+    return _tile_one(top, objective, backend, options, as_json)
+
+
+def _tile_one(top: Table, objective: str, backend: str | None, options: Options, as_json: bool) -> int:
+    job = read_operator(top, backend)
+    if objective not in OBJECTIVES:
+        print_result(tile_job(job, objective, options), as_json)
+        return YES
+    comparison = compare(job, options)
+    found = comparison.results[objective]
+    if isinstance(found, InfeasibleError):
+        print(f"solver-mapper: {found}", file=sys.stderr)
+        for other, tiling in comparison.results.items():
+            if isinstance(tiling, Tiling):
+                print(f"solver-mapper: --objective {other} finds a tiling that moves {tiling.traffic:,} elements", file=sys.stderr)
+        return NO
+    if as_json:
+        json.dump({**found.to_dict(), "modes": comparison.to_dict()["modes"]}, sys.stdout, ensure_ascii=False)
+        sys.stdout.write("\n")
+    else:
+        sys.stdout.write(f"{found}\n\n{comparison_text(comparison)}\n")
+    return YES
+
+
+def source_of(word: str) -> Source:
+    """A file, standard input, or the name of a shipped network of operators."""
+    if word == "-":
+        return sys.stdin
+    if Path(word).exists() or word not in library.names("operators"):
+        if not Path(word).exists() and not Path(word).suffix:
+            hint = did_you_mean(word, library.names("operators"))
+            raise InputError("neither a file nor the name of a network of operators", Place(word), hint)
+        return word
+    return library.path("operators", f"{word}.yaml")
+
+
+def load_plugin(file: Path) -> None:
+    """Run a Python file that registers operators, strategies or objectives.
+
+    Raises: InputError if there is no such file or it cannot be run.
+    """
+    spec = importlib.util.spec_from_file_location(f"solver_mapper_plugin_{file.stem}", file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise InputError("not a Python file", Place(str(file)))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"cannot be run: {type(error).__name__}: {error}", Place(str(file))) from None

@@ -1,0 +1,147 @@
+"""Tiling all operators of a network by both objectives, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from solver_mapper.errors import InfeasibleError, InputError
+from solver_mapper.spec.fields import Fields, sequence_of, table_of
+from solver_mapper.spec.source import Source, Table, read_documents
+from solver_mapper.tiling import compatible, traffic
+from solver_mapper.tiling.api import Options, tile_job
+from solver_mapper.tiling.backend import Backend, backend_of, load_backend
+from solver_mapper.tiling.movement import compulsory
+from solver_mapper.tiling.read import Job, job_of, sized
+from solver_mapper.tiling.result import Tiling
+
+OBJECTIVES = (compatible.OBJECTIVE, traffic.OBJECTIVE)
+OnLayer = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Network:
+    """The operators of a network, in order."""
+
+    name: str
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One operator under both objectives. `results[objective]` is a tiling, or why there is none."""
+
+    job: Job
+    results: dict[str, Tiling | InfeasibleError]
+
+    @property
+    def compulsory(self) -> int:
+        """Elements that any tiling moves."""
+        return compulsory(self.job.operator, self.job.backend.alignment)
+
+    def moved(self, objective: str) -> int | None:
+        """Elements that a schedule computing the operator moves; None if there is none."""
+        found = self.results[objective]
+        return found.traffic if isinstance(found, Tiling) and found.defect is None else None
+
+    def trouble(self, objective: str) -> str | None:
+        """Why there is no such schedule."""
+        found = self.results[objective]
+        if isinstance(found, InfeasibleError):
+            return str(found)
+        return None if found.defect is None else f"{self.job.operator.name}: {found.defect}"
+
+    def to_dict(self) -> dict[str, Any]:
+        modes: dict[str, Any] = {}
+        for objective, found in self.results.items():
+            if isinstance(found, Tiling) and found.defect is None:
+                modes[objective] = {"elems_moved": found.traffic, "utilization": float(found.utilization),
+                                    "invocations": found.nest.invocations, "optimal": found.certificate.optimal}
+            else:
+                modes[objective] = {"error": self.trouble(objective)}
+        return {"name": self.job.operator.name, "operator": self.job.operator.kind, "count": self.job.count,
+                "compulsory_elems": self.compulsory, "modes": modes}
+
+
+@dataclass(frozen=True)
+class NetworkTiling:
+    """All layers of a network under both objectives; those finished before an interrupt, if there was one."""
+
+    name: str
+    layers: tuple[Comparison, ...]
+    interrupted: bool = False
+
+    def total(self, objective: str, runs: bool = False) -> int | None:
+        """Elements that all layers move, each once, or as often as the network runs it; None if one has no schedule."""
+        moved = [layer.moved(objective) for layer in self.layers]
+        known = [each for each in moved if each is not None]
+        if len(known) < len(moved):
+            return None
+        return sum(each * (layer.job.count if runs else 1) for each, layer in zip(known, self.layers, strict=True))
+
+    def compulsory(self, runs: bool = False) -> int:
+        """Elements that all layers move under any tiling."""
+        return sum(layer.compulsory * (layer.job.count if runs else 1) for layer in self.layers)
+
+    def to_dict(self) -> dict[str, Any]:
+        def totals(runs: bool) -> dict[str, Any]:
+            return {**{objective: self.total(objective, runs) for objective in OBJECTIVES}, "compulsory": self.compulsory(runs)}
+
+        return {"network": self.name, "layers": [layer.to_dict() for layer in self.layers],
+                "elems_moved": totals(False), "elems_moved_all_runs": totals(True),
+                "interrupted": self.interrupted}
+
+    def __str__(self) -> str:
+        from solver_mapper.tiling.text import network_text
+
+        return network_text(self)
+
+
+def read_network(source: Source, backend: Source | Backend | None = None) -> Network:
+    """The operators under `layers:`. `backend`, `spad_bytes`, `elem_bytes` and `alignment` beside it hold for all of them.
+
+    Raises: InputError with place.
+    """
+    fields = Fields(read_documents(source), "the network")
+    items = sequence_of(fields.require("layers"), "'layers'").items
+    named = fields.node("backend")
+    chosen = load_backend(backend) if backend is not None else backend_of(named) if named is not None else load_backend()
+    common = sized(fields, chosen)
+    name = fields.text("network") or "network"
+    fields.close()
+    if not items:
+        raise InputError("the network has no layers", fields.place_of("layers"))
+    return Network(name, tuple(job_of(table_of(item, "a layer"), common) for item in items))
+
+
+def is_network(table: Table) -> bool:
+    """Whether a file describes a network rather than one operator."""
+    return "layers" in table.entries
+
+
+def compare(job: Job, options: Options) -> Comparison:
+    """One operator under both objectives."""
+    results: dict[str, Tiling | InfeasibleError] = {}
+    for objective in OBJECTIVES:
+        try:
+            results[objective] = tile_job(job, objective, options)
+        except InfeasibleError as error:
+            results[objective] = error
+    return Comparison(job, results)
+
+
+def tile_network(network: Network, options: Options | None = None, on_layer: OnLayer | None = None) -> NetworkTiling:
+    """Tile every layer by both objectives.
+
+    Args: `on_layer` is called with the layer's number from 0, how many there are, and its name, before each is tiled.
+    """
+    layers: list[Comparison] = []
+    try:
+        for number, job in enumerate(network.jobs):
+            if on_layer is not None:
+                on_layer(number, len(network.jobs), job.operator.name)
+            layers.append(compare(job, options or Options()))
+    except KeyboardInterrupt:
+        return NetworkTiling(network.name, tuple(layers), interrupted=True)
+    return NetworkTiling(network.name, tuple(layers))
