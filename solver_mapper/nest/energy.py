@@ -40,7 +40,8 @@ class Prices(NamedTuple):
 
 
 def prices(buffer: Buffer) -> Prices:
-    amounts = (buffer.energy.read, buffer.energy.fill, buffer.energy.update, buffer.address_energy)
+    """The prices of `buffer`. A negative address energy asks for Timeloop's built-in adder, which is free."""
+    amounts = (buffer.energy.read, buffer.energy.fill, buffer.energy.update, max(buffer.address_energy, Fraction(0)))
     unit = lcm(*(Fraction(amount).denominator for amount in amounts))
     read, fill, update, address = (int(amount * unit) for amount in amounts)
     return Prices(read, fill, update, address, unit, buffer.block_size, buffer.instances // buffer.cluster_size)

@@ -74,13 +74,9 @@ def latency(architecture: Architecture) -> int:
 
 
 def timeloop_latency(architecture: Architecture) -> int:
-    """The same by Timeloop, which takes the fill latency of a declared network for its drain latency too."""
-    total = latency(architecture)
-    for level in architecture.levels:
-        up = level.update_network or level.network
-        if up is not None and up.declared:
-            total += up.fill_latency - up.drain_latency
-    return total
+    """The same by Timeloop, which takes the fill latency of a declared update network for its drain latency too."""
+    declared = [level.update_network for level in architecture.levels if level.update_network is not None]
+    return latency(architecture) + sum(network.fill_latency - network.drain_latency for network in declared)
 
 
 def _limited(buffer: Buffer) -> bool:

@@ -57,8 +57,9 @@ def structural_violations(architecture: Architecture, problem: Problem, mapping:
     return [
         *_levels(architecture, mapping),
         *_names(problem, mapping),
+        *_residues(mapping),
         *_factor_products(problem, mapping),
-        *_kept_somewhere(problem, mapping),
+        *_kept_somewhere(architecture, problem, mapping),
     ]
 
 
@@ -92,6 +93,18 @@ def _names(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
             )  # fmt: skip
 
 
+def _residues(mapping: Mapping) -> Iterator[Violation]:
+    for level in mapping.levels:
+        for loop in (*level.temporal, *level.spatial):
+            if not 1 <= loop.last <= loop.bound:
+                kind = "spatial" if loop.axis else "temporal"
+                yield Violation(
+                    "factor", f"{level.level} {kind}: {loop.dim}={loop.bound},{loop.last}: the last round must have 1 to "
+                    f"{loop.bound} iterations, not {loop.last}", level=level.level, dimension=loop.dim, found=loop.last,
+                    limit=loop.bound, place=level.place(kind),
+                )  # fmt: skip
+
+
 def _factor_products(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
     for dim in problem.dims:
         loops = [(level, loop) for level in mapping.levels for loop in (*level.temporal, *level.spatial) if loop.dim == dim]
@@ -110,11 +123,13 @@ def _factor_products(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
         )  # fmt: skip
 
 
-def _kept_somewhere(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
+def _kept_somewhere(architecture: Architecture, problem: Problem, mapping: Mapping) -> Iterator[Violation]:
+    names = ", ".join(architecture.level_names)
     for tensor in problem.tensor_names:
         if not any(tensor in level.keep for level in mapping.levels):
             place = mapping.levels[0].place("bypass") if mapping.levels else NOWHERE
-            yield Violation("bypass", f"{tensor} is bypassed at every level; some level must hold it", tensor=tensor, place=place)
+            message = f"{tensor} is bypassed at every level ({names}): nothing holds it for {architecture.arithmetic.name}"
+            yield Violation("bypass", message, tensor=tensor, place=place)
 
 
 def _fanouts(architecture: Architecture, mapping: Mapping) -> Iterator[Violation]:

@@ -8,22 +8,23 @@ from typing import NamedTuple
 
 from solver_mapper.nest.accesses import ratio
 from solver_mapper.nest.movement import Rational, Record, Traffic
-from solver_mapper.spec.architecture import Architecture, Network
+from solver_mapper.spec.architecture import Architecture, Buffer, Network
 
 _DIGITS = 10**12
 _FREE = Fraction(0)
+DOWN, UP = "down", "up"
 
 
 class Wires(NamedTuple):
     """A network below one level, and what it carries.
 
-    `per_hop` is pJ per word and hop. `carries` says which traffic passes: "down" (reads and fills), "up" (updates and drains) or
-    "both". `reduces` says whether the level above adds up partial sums by itself.
+    `per_hop` is pJ per word and hop. `ways` are those that traffic takes: DOWN (reads and fills), UP (updates and drains).
+    `reduces` says whether the level above adds up partial sums by itself.
     """
 
     network: Network
     per_hop: Fraction
-    carries: str
+    ways: frozenset[str]
     reduces: bool
 
     @property
@@ -58,7 +59,7 @@ def _legacy(wires: Wires, traffic: Traffic, read_write: bool, partition: int, us
     Where the level above cannot add, partial sums also travel down: all but the first of each distinct word.
     """
     records = traffic.records
-    upward = read_write and wires.carries != "down"
+    upward = read_write and UP in wires.ways
     if upward and not wires.reduces:
         records = tuple(record._replace(words=2 * record.words - partition) for record in records)
     words: Rational = 0
@@ -116,21 +117,30 @@ def multicast_energy(network: Network, factor: int) -> Fraction:
 def all_wires(architecture: Architecture) -> list[list[Wires]]:
     """The networks below each level, outer to inner.
 
-    A declared network that serves several levels is charged at the innermost of them only, as Timeloop does.
+    A declared network that serves several levels is charged at the innermost of them only, but returns partial sums to the
+    outermost, as in Timeloop.
     """
-    charged: set[str] = set()
-    networks: list[list[Wires]] = []
-    for level, width in reversed(list(zip(architecture.levels, tile_widths(architecture), strict=True))):
-        down, up = level.network or Network(""), level.update_network
-        pairs = [(down, "both")] if up is None else [(down, "down"), (up, "up")]
-        here = []
-        for network, carries in pairs:
-            if not (network.declared and network.name in charged):
-                charged.add(network.name)
-                here.append(Wires(network, hop_energy(network, width), carries, level.reduction_supported))
-        networks.append(here)
-    networks.reverse()
-    return networks
+    found: dict[str, tuple[int, Wires]] = {}
+    widths = tile_widths(architecture)
+    for index in reversed(range(len(architecture.levels))):
+        level = architecture.levels[index]
+        for network, ways in _connections(level):
+            name = network.name if network.declared else f"below level {index}"
+            if name not in found:
+                found[name] = index, Wires(network, hop_energy(network, widths[index]), ways, level.reduction_supported)
+            else:
+                place, wires = found[name]
+                reduces = level.reduction_supported if UP in ways else wires.reduces
+                found[name] = place, wires._replace(ways=wires.ways | ways, reduces=reduces)
+    return [[wires for place, wires in found.values() if place == index] for index in range(len(architecture.levels))]
+
+
+def _connections(level: Buffer) -> list[tuple[Network, frozenset[str]]]:
+    """The networks below one level and the ways that each carries."""
+    down, up = level.network or Network(""), level.update_network
+    if up is None:
+        return [(down, frozenset({DOWN, UP}))]
+    return [(down, frozenset({DOWN})), (up, frozenset({UP}))]
 
 
 def hop_energy(network: Network, width: Fraction) -> Fraction:
