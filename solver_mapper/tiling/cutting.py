@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from solver_mapper.tiling.candidates import Extent
 from solver_mapper.tiling.tensors import Span, Tensor, TiledTensor, Window
 
@@ -36,6 +38,19 @@ def cut_tensor(tensor: Tensor, tile: tuple[int, ...], alignment: int, windows: d
     """The tensor in tiles of at most `tile`; `windows` maps a rank's name to the window that slides along it."""
     known = windows or {}
     axes = tuple(cut(rank.size, extent, known.get(rank.name)) for rank, extent in zip(tensor.ranks, tile, strict=True))
+    return TiledTensor(tensor, axes, alignment)
+
+
+def cut_by_loops(tensor: Tensor, pieces: Mapping[str, tuple[Span, ...]], alignment: int) -> TiledTensor:
+    """The tiles that hold what pieces of the loops touch; ranks whose loop has no pieces are whole.
+
+    Args: `pieces[loop]`, spans that follow each other.
+    """
+    axes = tuple(
+        (Span(0, rank.size),) if rank.loop is None or rank.loop not in pieces
+        else tuple(rank.span(piece) for piece in pieces[rank.loop])
+        for rank in tensor.ranks
+    )
     return TiledTensor(tensor, axes, alignment)
 
 

@@ -16,6 +16,13 @@ POSITIONS: Mapping[int, Mapping[str, int]] = {4: {"N": 0, "H": 1, "W": 2, "C": 3
 """Which rank each letter means, for tensors of four, two and one ranks (NHWC, NC, N)."""
 
 
+def dims_of(grid: tuple[int, ...]) -> str:
+    """Tiling dims of a grid of tiles: the letters along which there is more than one. N is named only if it is cut."""
+    letters = POSITIONS.get(len(grid), {})
+    cut = "".join(letter for letter in "NCHW" if letter in letters and grid[letters[letter]] > 1)
+    return f"Dim{cut}" if cut else UNTILED
+
+
 def tiles_along(dims: str, letter: str) -> bool:
     """Whether tiling dims cut along N, C, H or W."""
     return dims != UNTILED and letter in dims[3:]

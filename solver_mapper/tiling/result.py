@@ -11,6 +11,7 @@ from typing import Any
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.tiling import data
 from solver_mapper.tiling.backend import Backend
+from solver_mapper.tiling.dims import dims_of
 from solver_mapper.tiling.movement import compulsory
 from solver_mapper.tiling.nest import BadNest, Moved, Nest
 from solver_mapper.tiling.operator import Array, Operator
@@ -81,6 +82,10 @@ class Tiling:
             self.nest.check()
         except BadNest as error:
             return str(error)
+        for pad, held in self.backend.groups(tuple(self.tiled)):
+            needed, room = sum(self.tiled[name].largest for name in held), self.backend.elements(pad)
+            if needed > room:
+                return f"the tiles of {' and '.join(held)} take {needed} elements, scratchpad '{pad.name}' holds {room}"
         return None
 
     def sound_nest(self) -> Nest:
@@ -173,6 +178,21 @@ class Tiling:
         from solver_mapper.tiling.text import tiling_text
 
         return tiling_text(self)
+
+
+def tiling_of(nest: Nest, backend: Backend, objective: str, certificate: Certificate | None = None) -> Tiling:
+    """A tiling from its nest alone: tile shapes are the largest tiles', and tiling dims name the ranks cut.
+
+    Args: `certificate`; without one, the tiling is reported as found, with the compulsory traffic for a bound.
+    """
+    operator, tiled = nest.operator, nest.tiled
+    if certificate is None:
+        floor = compulsory(operator, backend.alignment)
+        certificate = Certificate(objective, "one tiling", nest.moved().total, floor, "none", 0)
+    basic = {name: tuple(max(span.size for span in axis) for axis in each.axes) for name, each in tiled.items()}
+    dims = {name: dims_of(each.grid) for name, each in tiled.items()}
+    total = sum(each.largest for each in tiled.values())
+    return Tiling(operator, backend, objective, dims, basic, total, tiled, nest, certificate)
 
 
 def _tiles_dict(tiled: TiledTensor, with_storage: bool) -> dict[str, Any]:

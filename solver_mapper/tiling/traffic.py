@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from solver_mapper.cpsat.engine import solver_name
 from solver_mapper.errors import ExactnessError
-from solver_mapper.tiling.backend import UNTILED, Backend
+from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.compatible import fullest
-from solver_mapper.tiling.dims import POSITIONS
+from solver_mapper.tiling.cutting import cut_by_loops
 from solver_mapper.tiling.enumeration import enumerate_least, volume
 from solver_mapper.tiling.movement import compulsory
 from solver_mapper.tiling.nest import Nest, NestLoop
 from solver_mapper.tiling.operator import Operator
-from solver_mapper.tiling.result import Certificate, Tiling
+from solver_mapper.tiling.result import Certificate, Tiling, tiling_of
 from solver_mapper.tiling.solver import Limits
 from solver_mapper.tiling.space import Point, Space
-from solver_mapper.tiling.tensors import SAME, Span, TiledTensor
+from solver_mapper.tiling.tensors import SAME, Span
 from solver_mapper.tiling.traffic_model import prove
 
 OBJECTIVE = "traffic"
@@ -64,28 +64,11 @@ def build(space: Space, point: Point, certificate: Certificate) -> Tiling:
     pieces = {loop: ways[point.chosen[loop]].pieces for loop, ways in space.ways.items()}
     tiled = {}
     for tensor, use in zip(operator.tensors, point.plan.uses, strict=True):
-        axes: list[tuple[Span, ...]] = []
-        for rank in tensor.ranks:
-            if rank.loop is None:
-                axes.append((Span(0, rank.size),))
-            elif rank.loop in use.cut:
-                axes.append(tuple(rank.span(piece) for piece in pieces[rank.loop]))
-            else:
-                axes.append((rank.span(Span(0, operator.loops[rank.loop])),))
-        tiled[tensor.name] = TiledTensor(tensor, tuple(axes), backend.alignment)
+        held = {loop: (Span(0, size),) for loop, size in operator.loops.items() if loop not in use.cut}
+        tiled[tensor.name] = cut_by_loops(tensor, {**pieces, **held}, backend.alignment)
     order = (*(loop for loop in operator.loops if loop not in point.plan.order), *point.plan.order)
     nest = Nest(operator, tuple(NestLoop(loop, pieces[loop]) for loop in order), tiled)
-    basic = {name: tuple(max(span.size for span in axis) for axis in each.axes) for name, each in tiled.items()}
-    dims = {name: dims_of(each) for name, each in tiled.items()}
-    total = sum(each.largest for each in tiled.values())
-    return Tiling(operator, backend, OBJECTIVE, dims, basic, total, tiled, nest, certificate)
-
-
-def dims_of(tiled: TiledTensor) -> str:
-    """Tiling dims in the reference's notation: the letters along which there is more than one tile."""
-    letters = POSITIONS.get(len(tiled.axes), {})
-    cut = "".join(letter for letter in "NCHW" if letter in letters and tiled.grid[letters[letter]] > 1)
-    return f"Dim{cut}" if cut else UNTILED
+    return tiling_of(nest, backend, OBJECTIVE, certificate)
 
 
 def streams(operator: Operator) -> bool:
@@ -104,8 +87,4 @@ def _checked(tiling: Tiling) -> Tiling:
     if tiling.traffic != tiling.certificate.value:
         raise ExactnessError(f"{tiling.operator.name}: the model says that {tiling.certificate.value} elements move, "
                              f"the nest moves {tiling.traffic}")
-    for pad, held in tiling.backend.groups(tuple(tiling.tiled)):
-        needed = sum(tiling.tiled[name].largest for name in held)
-        if needed > tiling.backend.elements(pad):
-            raise ExactnessError(f"{tiling.operator.name}: tiles of {needed} elements were put into '{pad.name}'")
     return tiling
