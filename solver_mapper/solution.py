@@ -11,7 +11,6 @@ import yaml
 from solver_mapper.mapping import Mapping
 from solver_mapper.nest.figures import Figures
 from solver_mapper.objective import Objective
-from solver_mapper.report.nest_text import nest_text
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
@@ -77,26 +76,9 @@ class Solution:
         return result
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        from solver_mapper.report.solution_text import solution_text
 
-    def _lines(self) -> list[str]:
-        names = ", then ".join(self.objective.names)
-        if self.mapping is None or self.evaluation is None:
-            word = "proven: no mapping exists" if self.status == "infeasible" else "no mapping was found before the limit"
-            return [word]
-        lines = [nest_text(self.mapping, self.evaluation), "", str(self.evaluation), ""]
-        if self.status == "optimal":
-            lines.append(f"proven optimal for {names}: {self.value:,}")
-        else:
-            gap = "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"
-            bound = "none" if self.bound is None else f"{self.bound:,}"
-            lines.append(f"best found for {names}: {self.value:,}; proven bound {bound}; gap {gap}")
-        space = self.certificate.mapspace
-        lines.append(f"  mapspace: {space['factors']} factors, {space['levels']} levels, {space['orders']}, {space['bypass']}")
-        lines += [f"  proof: {proof['goal']}: {proof['claim']} ({proof['runs']} runs)" for proof in self.certificate.proofs]
-        lines += [f"  check: {check}" for check in self.certificate.checks]
-        lines.append(f"  {self.certificate.solver}, seed {self.certificate.seed}")
-        return lines
+        return solution_text(self)
 
 
 def _directives(mapping: Mapping) -> list[dict[str, Any]]:

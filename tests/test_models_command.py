@@ -21,7 +21,7 @@ def test_the_list_names_every_architecture_and_every_network() -> None:
     shown = run()
     assert shown.exit_code == 0
     for each in (*library.architectures(), *library.networks()):
-        assert f" {each.name} " in shown.output
+        assert f"\n{each.name} " in shown.output
 
 
 def test_the_json_list_gives_levels_and_layers() -> None:
@@ -38,12 +38,12 @@ def test_a_network_lists_its_layers() -> None:
     shown = run("MobileNet-v2")
     network = library.network("mobilenet_v2")
     assert network is not None
-    assert all(f" {layer.name} " in shown.output for layer in network.layers)
+    assert all(f"\n{layer.name} " in shown.output for layer in network.layers)
 
 
 def test_an_architecture_shows_its_levels_and_where_its_files_are() -> None:
     shown = run("three-level")
-    assert " GLB        65,536     16           1     1 x 1           6        6           6\n" in shown.output
+    assert "\nGLB       65,536    16          1    1 x 1          6       6          6\n" in shown.output
     assert str(library.path("architectures", "three_level")) in shown.output.replace("\n", "")
 
 

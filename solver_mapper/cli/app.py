@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any, ParamSpec, Protocol
 
 import typer
-from rich.console import Console
 
 from solver_mapper.errors import ExactnessError, InfeasibleError, InputError, LimitReached, Place, SolverMapperError
 
@@ -62,7 +63,8 @@ def _exit_code(work: Callable[[], int]) -> int:
         print("solver-mapper: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()
+        # Whoever read the output has seen enough. What is still buffered must not raise again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return YES
     except (ExactnessError, SolverMapperError) as error:
         print(f"solver-mapper: {error}", file=sys.stderr)
@@ -106,9 +108,14 @@ def print_result(result: Result, as_json: bool) -> None:
         json.dump(result.to_dict(), sys.stdout, ensure_ascii=False)
         sys.stdout.write("\n")
     else:
-        Console(highlight=False, soft_wrap=True).print(str(result), markup=False)
+        sys.stdout.write(f"{result}\n")
+    sys.stdout.flush()
 
 
 def main() -> None:
     """Entry point of the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Bars and names of files may hold characters that the terminal's encoding lacks.
+            stream.reconfigure(errors="backslashreplace")
     app()

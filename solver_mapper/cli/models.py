@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from collections.abc import Iterable
@@ -10,19 +9,16 @@ from typing import Annotated, Any
 
 import typer
 import yaml
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from solver_mapper import library
 from solver_mapper.cli.app import YES, Json, command
 from solver_mapper.errors import InputError, Place, did_you_mean
 from solver_mapper.library import Accelerator, Layer, Network
+from solver_mapper.report.plain import render, table
 from solver_mapper.spec.architecture import Architecture
 from solver_mapper.spec.load import load
 from solver_mapper.spec.source import to_python
-
-_WIDTH = 118
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="An architecture, a network or a layer, to see it in detail.")]
 
@@ -51,17 +47,8 @@ def dump(data: dict[str, Any]) -> None:
 
 
 def show(parts: Iterable[Table | str]) -> None:
-    """Print tables and lines, as wide as the terminal; elsewhere at a fixed width and without trailing blanks."""
-    console = Console(highlight=False)
-    if console.is_terminal:
-        for part in parts:
-            console.print(part, markup=False)
-        return
-    plain = Console(highlight=False, width=_WIDTH, file=io.StringIO())
-    with plain.capture() as captured:
-        for part in parts:
-            plain.print(part, markup=False)
-    sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    """Print tables and lines, with an empty line between them."""
+    print("\n\n".join(render(part) for part in parts))
 
 
 def _show_layer(layer: Layer, as_json: bool) -> None:
@@ -89,13 +76,13 @@ def _overview() -> dict[str, Any]:
 
 
 def _overview_tables() -> list[Table | str]:
-    accelerators = _table("architecture", "what it is")
+    accelerators = table("architecture", "what it is")
     for each in library.architectures():
         accelerators.add_row(each.name, each.title)
-    networks = _table("network", "what it is", ">layers", ">GMAC")
+    networks = table("network", "what it is", ">layers", ">GMAC")
     for net in library.networks():
         networks.add_row(net.name, net.title, str(len(net.layers)), f"{net.macs / 1e9:,.3f}")
-    return [accelerators, networks, "To see one:      solver-mapper models resnet50",
+    return [accelerators, networks, "To see one:      solver-mapper models resnet50\n"
             "To map a layer:  solver-mapper solve eyeriss resnet50/conv1"]
 
 
@@ -111,16 +98,16 @@ def _architecture(each: Accelerator) -> dict[str, Any]:
 
 def _architecture_tables(each: Accelerator) -> list[Table | str]:
     hardware = _hardware(each)
-    table = _table("level", ">words", ">bits", ">instances", ">mesh", ">pJ a read", ">a fill", ">an update")
+    levels = table("level", ">words", ">bits", ">instances", ">mesh", ">pJ a read", ">a fill", ">an update")
     for level in hardware.levels:
         size = "unlimited" if level.entries is None else f"{level.entries:,}"
         costs = (f"{float(cost):g}" for cost in (level.energy.read, level.energy.fill, level.energy.update))
-        table.add_row(level.name, size, str(level.word_bits), f"{level.instances:,}", f"{level.mesh_x} x {level.mesh_y}", *costs)
+        levels.add_row(level.name, size, str(level.word_bits), f"{level.instances:,}", f"{level.mesh_x} x {level.mesh_y}", *costs)
     unit = hardware.arithmetic
     mesh = f"{unit.mesh_x} x {unit.mesh_y}"
-    table.add_row(unit.name, "", str(unit.word_bits), f"{unit.instances:,}", mesh, f"{float(unit.energy):g}")
+    levels.add_row(unit.name, "", str(unit.word_bits), f"{unit.instances:,}", mesh, f"{float(unit.energy):g}")
     rules = f"Dataflow rules for {', '.join(each.dataflows)}" if each.dataflows else "Without dataflow rules"
-    return [f"{each.title}.", table, f"{rules}. Files: {library.path('architectures', each.name)}"]
+    return [f"{each.title}.", levels, f"{rules}. Files: {library.path('architectures', each.name)}"]
 
 
 def _hardware(each: Accelerator) -> Architecture:
@@ -135,16 +122,8 @@ def _network(net: Network) -> dict[str, Any]:
 
 
 def _network_tables(net: Network) -> list[Table | str]:
-    table = _table("layer", "shape", "instance", ">runs", ">MMAC each")
+    layers = table("layer", "shape", "instance", ">runs", ">MMAC each")
     for layer in net.layers:
         bounds = " ".join(f"{name}={value}" for name, value in layer.instance.items())
-        table.add_row(layer.name, layer.shape, bounds, str(layer.count), f"{layer.macs / 1e6:,.3f}")
-    return [f"{net.title}.", table, f"To see one:  solver-mapper models {net.name}/{net.layers[0].name}"]
-
-
-def _table(*columns: str) -> Table:
-    """A table with these columns; those that begin with `>` hold numbers."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
-    return table
+        layers.add_row(layer.name, layer.shape, bounds, str(layer.count), f"{layer.macs / 1e6:,.3f}")
+    return [f"{net.title}.", layers, f"To see one:  solver-mapper models {net.name}/{net.layers[0].name}"]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
+
+from solver_mapper.mapping import Mapping
+from solver_mapper.spec.architecture import Architecture
+from solver_mapper.spec.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,15 @@ class Figures:
     area_um2: Fraction
     levels: dict[str, LevelFigures]
     networks: dict[str, NetworkFigures]
+    architecture: Architecture = field(compare=False, repr=False)
+    problem: Problem = field(compare=False, repr=False)
+    mapping: Mapping = field(compare=False, repr=False)
+    """What was evaluated, for reports."""
+
+    def __str__(self) -> str:
+        from solver_mapper.report.figures_text import figures_text
+
+        return figures_text(self)
 
     @property
     def edp(self) -> Fraction:

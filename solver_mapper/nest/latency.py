@@ -45,7 +45,7 @@ def level_time(buffer: Buffer, accesses: Sequence[Accesses | None], compute: int
     if not _limited(buffer):
         return compute
     reads, writes = (sum(words) for words in zip(*map(_reads_and_writes, accesses), strict=True))
-    times: list[Fraction | int] = [words / bandwidth for words, bandwidth in _demands(buffer, reads, writes)]
+    times: list[Fraction | int] = [words / bandwidth for _, words, bandwidth in port_demands(buffer, reads, writes)]
     return max([compute, *times])
 
 
@@ -57,7 +57,7 @@ def timeloop_cycles(buffer: Buffer, accesses: Sequence[Accesses | None], compute
     reads = sum((words / compute for words, _ in split), 0.0)
     writes = sum((words / compute for _, words in split), 0.0)
     slowdown = 1.0
-    for need, bandwidth in _demands(buffer, reads, writes):
+    for _, need, bandwidth in port_demands(buffer, reads, writes):
         if float(bandwidth) < need:
             slowdown = min(slowdown, float(bandwidth) / need)
     return ceil(compute / slowdown)
@@ -83,9 +83,11 @@ def _limited(buffer: Buffer) -> bool:
     return buffer.read_bandwidth is not None or buffer.write_bandwidth is not None or buffer.shared_bandwidth is not None
 
 
-def _demands(buffer: Buffer, reads: Number, writes: Number) -> list[tuple[Number, Fraction]]:
-    limits = ((reads, buffer.read_bandwidth), (writes, buffer.write_bandwidth), (writes + reads, buffer.shared_bandwidth))
-    return [(words, bandwidth) for words, bandwidth in limits if bandwidth is not None]
+def port_demands(buffer: Buffer, reads: Number, writes: Number) -> list[tuple[str, Number, Fraction]]:
+    """For each limited bandwidth of a level: its name, what is asked of it, and its words per cycle and instance."""
+    limits = (("read", reads, buffer.read_bandwidth), ("write", writes, buffer.write_bandwidth),
+              ("shared", writes + reads, buffer.shared_bandwidth))
+    return [(port, words, bandwidth) for port, words, bandwidth in limits if bandwidth is not None]
 
 
 def _reads_and_writes(accesses: Accesses | None) -> tuple[int, int]:

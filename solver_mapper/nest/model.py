@@ -83,6 +83,9 @@ class Evaluator:
             area_um2=self._area,
             levels=levels,
             networks=networks,
+            architecture=self.architecture,
+            problem=self.problem,
+            mapping=mapping,
         )
 
     def movements(self, nest: Nest, mapping: Mapping) -> list[TensorMovement]:

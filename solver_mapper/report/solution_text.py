@@ -1,0 +1,91 @@
+"""The answer of `solve` as an architect reads it: the loop nest, its figures, and what was proven about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Table
+from textwrap import wrap
+from typing import Any
+
+from solver_mapper.report.nest_text import nest_text
+from solver_mapper.report.plain import WIDTH
+from solver_mapper.solution import Solution
+
+_PHASES = ("load", "compile", "solve", "check")
+
+
+def solution_text(solution: Solution) -> str:
+    """Nest, figures and proof; without a mapping, what was proven instead. Only the last line depends on the machine's speed."""
+    rows = _proof(solution)
+    indent = 2 + max(len(title) for title, _ in rows)
+    proof = "\n".join(_line(title, text, indent) for title, text in rows)
+    if solution.mapping is None or solution.evaluation is None:
+        return f"{_verdict(solution)}\n{proof}"
+    return "\n".join([
+        "Loop nest, outer to inner, with the words that one instance holds",
+        nest_text(solution.mapping, solution.evaluation), "",
+        str(solution.evaluation), "",
+        _verdict(solution), proof,
+    ])  # fmt: skip
+
+
+def _verdict(solution: Solution) -> str:
+    goals = ", then ".join(solution.objective.names)
+    return {
+        "optimal": f"Proven optimal for {goals}: no mapping in this mapspace is better",
+        "feasible": f"Not proven optimal for {goals}: the search ended before",
+        "infeasible": "Proven infeasible: no mapping obeys the hardware and the constraints",
+        "unknown": "No mapping was found before the search ended, and it is not proven that none exists",
+    }[solution.status]
+
+
+def _proof(solution: Solution) -> list[tuple[str, str]]:
+    certificate = solution.certificate
+    rows = _values(solution)
+    rows.append(("mapspace", _mapspace(certificate.mapspace)))
+    rows += [("proof", _step(step)) for step in certificate.proofs]
+    rows += [("conflict", f"{entry['file']}:{entry['line']}: {entry['text']}") for entry in solution.conflict]
+    if certificate.checks:
+        rows.append(("checked", "; ".join(certificate.checks)))
+    parameters = ", ".join(f"{name} {value}" for name, value in certificate.parameters.items())
+    rows.append(("solver", f"{certificate.solver}, seed {certificate.seed}; {parameters}"))
+    rows.append(("seconds", ", ".join(f"{phase} {solution.seconds[phase]:.2f}" for phase in _PHASES if phase in solution.seconds)))
+    return rows
+
+
+def _values(solution: Solution) -> list[tuple[str, str]]:
+    """Value, bound and gap of the first goal, and the values of the goals after it."""
+    if solution.evaluation is None or solution.value is None:
+        return []
+    first, *others = solution.objective.goals
+    rows = [
+        (first.name, _number(solution.value) + _unit(first.name)),
+        ("lower bound", "none" if solution.bound is None else _number(solution.bound) + _unit(first.name)),
+        ("gap", "unknown" if solution.gap is None else f"{100 * solution.gap:.4g} %"),
+    ]
+    rows += [(f"then {goal.name}", _number(goal.shown(goal.rank(solution.evaluation))) + _unit(goal.name)) for goal in others]
+    return rows
+
+
+def _unit(goal: str) -> str:
+    units = {"energy": " pJ", "delay": " cycles", "edp": " pJ x cycles", "last-level-accesses": " words"}
+    return units.get(goal, " (of pJ and cycles)")
+
+
+def _number(value: int | float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def _mapspace(space: Table[str, Any]) -> str:
+    sizes = " ".join(f"{dim}={size}" for dim, size in space["dimensions"].items())
+    return f"{space['factors']} factors of {sizes} over {space['levels']} levels; {space['orders']}; {space['bypass']}"
+
+
+def _step(step: Table[str, Any]) -> str:
+    runs = f"{step['runs']} run{'s' if step['runs'] > 1 else ''} of the solver"
+    excluded = f", {step['excluded']} mappings evaluated one by one" if step["excluded"] else ""
+    tolerance = f", within {step['tolerance']:.0e} of the value" if step["tolerance"] else ""
+    return f"{step['goal']}: {step['claim']} ({runs}{excluded}{tolerance})"
+
+
+def _line(title: str, text: str, indent: int) -> str:
+    return "\n".join(wrap(text, WIDTH, initial_indent=title.ljust(indent), subsequent_indent=" " * indent))
