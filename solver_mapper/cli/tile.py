@@ -14,10 +14,10 @@ from solver_mapper import library
 from solver_mapper.cli.app import INTERRUPTED, NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.errors import InfeasibleError, InputError, Place, did_you_mean
-from solver_mapper.spec.source import Source, Table, read_documents
+from solver_mapper.spec.source import Source, read_documents
 from solver_mapper.tiling.api import Options, tile_job
 from solver_mapper.tiling.network import OBJECTIVES, compare, is_network, read_network, tile_network
-from solver_mapper.tiling.read import read_operator
+from solver_mapper.tiling.read import Job, read_operator
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.solver import Limits
 from solver_mapper.tiling.text import comparison_text
@@ -32,7 +32,9 @@ Stale = Annotated[bool, typer.Option(help="Count copied tile shapes with the pad
 def tile(files: Files, objective: Objective = OBJECTIVES[0], backend: Backend = None, plugins: Plugins = None,
          stale_padding: Stale = True,
          time_limit: Annotated[float | None, typer.Option(metavar="S", min=0, help="Seconds of solving for each operator.")] = None,
-         seed: Annotated[int, typer.Option(help="Random seed of the solver.")] = 0, as_json: Json = False) -> int:
+         seed: Annotated[int, typer.Option(help="Random seed of the solver.")] = 0,
+         timeloop: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one operator's nest as Timeloop files.")] = None,
+         as_json: Json = False) -> int:
     """Tiles and a schedule for the operator in FILE..., or a table over the layers of a network.
 
     Shipped networks go by name: resnet50, vgg16.
@@ -48,13 +50,14 @@ def tile(files: Files, objective: Objective = OBJECTIVES[0], backend: Backend = 
                 lambda: f"layer {number + 1} of {count}: {name}"))
         print_result(result, as_json)
         return INTERRUPTED if result.interrupted else YES
-    return _tile_one(top, objective, backend, options, as_json)
+    return _tile_one(read_operator(top, backend), objective, options, timeloop, as_json)
 
 
-def _tile_one(top: Table, objective: str, backend: str | None, options: Options, as_json: bool) -> int:
-    job = read_operator(top, backend)
+def _tile_one(job: Job, objective: str, options: Options, timeloop: Path | None, as_json: bool) -> int:
     if objective not in OBJECTIVES:
-        print_result(tile_job(job, objective, options), as_json)
+        own = tile_job(job, objective, options)
+        _write_timeloop(own, timeloop)
+        print_result(own, as_json)
         return YES
     comparison = compare(job, options)
     found = comparison.results[objective]
@@ -64,12 +67,23 @@ def _tile_one(top: Table, objective: str, backend: str | None, options: Options,
             if isinstance(tiling, Tiling):
                 print(f"solver-mapper: --objective {other} finds a tiling that moves {tiling.traffic:,} elements", file=sys.stderr)
         return NO
+    _write_timeloop(found, timeloop)
     if as_json:
         json.dump({**found.to_dict(), "modes": comparison.to_dict()["modes"]}, sys.stdout, ensure_ascii=False)
         sys.stdout.write("\n")
     else:
         sys.stdout.write(f"{found}\n\n{comparison_text(comparison)}\n")
     return YES
+
+
+def _write_timeloop(tiling: Tiling, file: Path | None) -> None:
+    if file is None:
+        return
+    text = tiling.to_timeloop()
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror})", Place(str(file))) from None
 
 
 def source_of(word: str) -> Source:

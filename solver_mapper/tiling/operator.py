@@ -46,6 +46,18 @@ class Block:
 
 
 @dataclass(frozen=True)
+class TimeloopForm:
+    """An operator as an instance of a shipped problem shape. `dims[loop]` is the dimension of each of its loops,
+    `tensors[name]` the data space of each tensor, and `instance` gives all bounds and coefficients.
+    """
+
+    shape: str
+    dims: Mapping[str, str]
+    tensors: Mapping[str, str]
+    instance: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Operator(ABC):
     """An operation on tensors. Subclasses are frozen dataclasses; `name` is for messages and tables."""
 
@@ -100,6 +112,11 @@ class Operator(ABC):
     def output_shape(self) -> tuple[int, ...]:
         """Shape of the user's output array."""
         return self.output.shape
+
+    @property
+    def timeloop(self) -> TimeloopForm | None:
+        """The operator in Timeloop's terms, if one of the shipped problem shapes expresses it."""
+        return None
 
     @property
     def rules(self) -> str:

@@ -147,6 +147,15 @@ class Tiling:
         stored = {name: self.operator.stored(known[name], array) if name in known else array for name, array in arrays.items()}
         return self.operator.restored(data.run(self.sound_nest(), stored))
 
+    def to_timeloop(self) -> str:
+        """Architecture, problem and mapping as YAML that `evaluate` and Timeloop read.
+
+        Raises: InputError where Timeloop's notation cannot express the operator or the nest; InfeasibleError without a schedule.
+        """
+        from solver_mapper.tiling.timeloop import to_timeloop
+
+        return to_timeloop(self)
+
     def to_dict(self) -> dict[str, Any]:
         """What `--json` prints."""
         result: dict[str, Any] = {

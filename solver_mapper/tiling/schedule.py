@@ -71,7 +71,7 @@ def nest_text(nest: Nest) -> str:
     Loops of one iteration are left out.
     """
     shown = [depth for depth, loop in enumerate(nest.loops) if loop.trips > 1]
-    indents = {name: sum(1 for each in shown if each < _depth(nest, name)) for name in nest.tiled}
+    indents = {name: sum(1 for each in shown if each < depth_of(nest, name)) for name in nest.tiled}
     operands = [tensor.name for tensor in nest.operator.operands]
     output = nest.operator.output.name
     lines = []
@@ -87,7 +87,7 @@ def nest_text(nest: Nest) -> str:
     return "\n".join(lines)
 
 
-def _depth(nest: Nest, tensor: str) -> int:
+def depth_of(nest: Nest, tensor: str) -> int:
     """How many loops stand outside the load or store of a tensor."""
     habit = nest.reloads.get(tensor)
     if habit == EVERY_TIME:

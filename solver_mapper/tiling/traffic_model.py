@@ -9,6 +9,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.engine import Read
 from solver_mapper.errors import ExactnessError, LimitReached
+from solver_mapper.tiling.descent import descend
 from solver_mapper.tiling.solver import Expr, Limits, product, solve
 from solver_mapper.tiling.space import Point, Space
 from solver_mapper.tiling.tensors import Tensor
@@ -28,7 +29,7 @@ def prove(space: Space, floor: int, known: Point | None, limits: Limits) -> Proo
     Args: `floor`, elements that every tiling moves; `known`, what an enumeration calls best: the solver must agree.
     Raises: ExactnessError.
     """
-    start = known or space.finest()
+    start = known or descend(space)
     model = TrafficModel(space, floor, space.traffic(start))
     model.hint(start)
     try:

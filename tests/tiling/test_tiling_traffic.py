@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tiling_cases import KINDS, Case
 
 import solver_mapper as sm
+from solver_mapper.tiling.descent import descend
 from solver_mapper.tiling.enumeration import enumerate_least
 from solver_mapper.tiling.movement import compulsory
 from solver_mapper.tiling.nest import BadNest, Nest, NestLoop
@@ -106,6 +107,9 @@ def test_the_solver_alone_finds_what_enumeration_does(case: Case) -> None:
     proof = prove(space, 0, None, Limits())
     assert space.traffic(proof.point) == proof.bound == space.traffic(known)
     assert proof.bound >= compulsory(job.operator, job.backend.alignment)
+    start = descend(space)
+    assert space.fits(start)
+    assert space.traffic(start) >= proof.bound
 
 
 def test_what_does_not_fit_is_named() -> None:

@@ -13,7 +13,7 @@ from solver_mapper.tiling.backend import UNTILED, Backend
 from solver_mapper.tiling.candidates import Axis, Candidates, DoesNotFit, Extent, Form, fixed
 from solver_mapper.tiling.cutting import cut_tensor, follow
 from solver_mapper.tiling.dims import merged, tiles_along
-from solver_mapper.tiling.operator import Array, Block, Operator, operator
+from solver_mapper.tiling.operator import Array, Block, Operator, TimeloopForm, operator
 from solver_mapper.tiling.operators import reading
 from solver_mapper.tiling.strategy import Dims, Strategy, Tiles, axis_name, own_axis, own_form
 from solver_mapper.tiling.tensors import Rank, Span, Tensor, TiledTensor, Window
@@ -174,6 +174,15 @@ class Convolution(Operator):
     def words(self) -> Mapping[str, int]:
         return {"kernel_rows": self.kernel[0], "kernel_cols": self.kernel[1],
                 "stride_rows": self.stride[0], "stride_cols": self.stride[1]}
+
+    @property
+    def timeloop(self) -> TimeloopForm:
+        """Timeloop's Q and S run down columns of the image, its P and R along rows."""
+        loops = self.loops
+        instance = {"R": self.kernel[1], "S": self.kernel[0], "P": loops["W"], "Q": loops["H"], "C": loops["C"], "K": loops["K"],
+                    "N": loops["N"], "Wstride": self.stride[1], "Hstride": self.stride[0]}
+        return TimeloopForm("cnn-layer", {"N": "N", "H": "Q", "W": "P", "K": "K", "C": "C"},
+                            {tensor.name: tensor.name.capitalize() for tensor in self.tensors}, instance)
 
     def compute(self, block: Block) -> Array:
         image, kernels = block.padded(self.inputs), block.operands["weights"]

@@ -14,7 +14,7 @@ from solver_mapper.tiling.backend import UNTILED, Backend
 from solver_mapper.tiling.candidates import Axis, Candidates, Extent, Form, fixed
 from solver_mapper.tiling.dims import tiles_along
 from solver_mapper.tiling.nest import EVERY_TIME, Nest, nest_of
-from solver_mapper.tiling.operator import Array, Block, Operator, operator
+from solver_mapper.tiling.operator import Array, Block, Operator, TimeloopForm, operator
 from solver_mapper.tiling.operators import reading
 from solver_mapper.tiling.strategy import Dims, Strategy, axis_name, own_axis, own_form
 from solver_mapper.tiling.tensors import Rank, Tensor, TiledTensor
@@ -102,6 +102,13 @@ class InnerProduct(Operator):
     @property
     def output(self) -> Tensor:
         return Tensor("outputs", (Rank("N", self.input_shape[0], "N"), Rank("C", self.num_outputs, "K")))
+
+    @property
+    def timeloop(self) -> TimeloopForm:
+        """Timeloop's M counts rows of the inputs, N neurons, K activations."""
+        dims = {"N": "M", "K": "N", "C": "K"}
+        return TimeloopForm("gemm", dims, {tensor.name: tensor.name.capitalize() for tensor in self.tensors},
+                            {dims[loop]: size for loop, size in self.loops.items()})
 
     def compute(self, block: Block) -> Array:
         result: Array = np.einsum("nc,kc->nk", block.operands["inputs"], block.operands["weights"])
