@@ -11,6 +11,7 @@ from solver_mapper.bounds.for_spec import bound_spec
 from solver_mapper.cpsat.engine import Clock
 from solver_mapper.cpsat.search import Progress
 from solver_mapper.errors import InputError
+from solver_mapper.judge.rules import broken
 from solver_mapper.looptree import evaluate as looptree_evaluate
 from solver_mapper.looptree import validate as looptree_validate
 from solver_mapper.looptree.figures import TreeFigures
@@ -65,7 +66,8 @@ def validate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None
     """
     if isinstance(spec, TreeSpec):
         return Verdict(looptree_validate.violations(spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)))
-    return Verdict(violations(spec.need_architecture(), spec.need_problem(), _levels(spec, mapping)))
+    architecture, problem, levels = spec.need_architecture(), spec.need_problem(), _levels(spec, mapping)
+    return Verdict((*violations(architecture, problem, levels), *broken(spec.constraints.rules, architecture, problem, levels)))
 
 
 def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,

@@ -54,10 +54,12 @@ class LevelMapping:
     no_multicast: frozenset[str] = frozenset()
     no_link_transfer: frozenset[str] = frozenset()
     places: dict[str, Place] = field(default_factory=dict, compare=False, hash=False)
-    """Where each directive was written: keys "temporal", "spatial", "bypass"."""
+    """Where things were written: directives ("temporal", "spatial", "bypass"), their parts ("temporal permutation", "spatial
+    split"), single factors ("temporal P") and tensors ("bypass W")."""
 
-    def place(self, kind: str) -> Place:
-        return self.places.get(kind, NOWHERE)
+    def place(self, *keys: str) -> Place:
+        """Where the first of `keys` that was written stands."""
+        return next((self.places[key] for key in keys if key in self.places), NOWHERE)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from solver_mapper.cpsat.compile import compile_space
 from solver_mapper.cpsat.engine import Clock, Settings, solver_name
 from solver_mapper.cpsat.search import Progress, Search
 from solver_mapper.errors import ExactnessError
+from solver_mapper.judge.rules import broken
 from solver_mapper.mapping import Mapping
 from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.latency import latency
@@ -22,7 +23,7 @@ from solver_mapper.solution import Certificate, Solution, Status
 from solver_mapper.space.space import Space, build_space
 from solver_mapper.spec.spec import Spec
 
-_CHECKS = ("legal for hardware and problem", "figures equal to the exact nest model's", "no bound exceeds the value")
+_CHECKS = ("legal for hardware, problem and constraints", "figures equal to the exact nest model's", "no bound exceeds the value")
 
 
 @dataclass
@@ -54,7 +55,7 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     proven = search.minimize(goals)
     timer.lap("solve")
     best = search.best
-    figures = _check(space, best.mapping, best.figures, search.bound, goals) if best is not None else None
+    figures = _check(spec, best.mapping, best.figures, search.bound, goals) if best is not None else None
     checks = _CHECKS if best is not None else ()
     timer.lap("check")
     status: Status = ("optimal" if proven else "feasible") if best else ("infeasible" if proven else "unknown")
@@ -64,15 +65,16 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
                     goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds)
 
 
-def _check(space: Space, mapping: Mapping, figures: Figures, bound: Fraction | None, goals: Objective) -> Figures:
+def _check(spec: Spec, mapping: Mapping, figures: Figures, bound: Fraction | None, goals: Objective) -> Figures:
     """The answer's figures in full, after judging it afresh as `_CHECKS` says.
 
     Raises: ExactnessError if it fails.
     """
-    broken = violations(space.architecture, space.problem, mapping)
-    if broken:
-        raise ExactnessError(f"the solver returned an illegal mapping: {broken[0].message}")
-    again = evaluate(space.architecture, space.problem, mapping)
+    architecture, problem = spec.need_architecture(), spec.need_problem()
+    wrong = (*violations(architecture, problem, mapping), *broken(spec.constraints.rules, architecture, problem, mapping))
+    if wrong:
+        raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")
+    again = evaluate(architecture, problem, mapping)
     if any(goal.rank(again) != goal.rank(figures) for goal in goals.goals):
         raise ExactnessError("two evaluations of one mapping differ")
     if bound is not None and bound > goals.goals[0].rank(figures):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 
 from solver_mapper.bounds.axes import divisors
 from solver_mapper.bounds.search import Restriction
 from solver_mapper.errors import InputError, unknown_name
-from solver_mapper.spec.constraints import Constraints, FactorRule, PermutationRule, Rule
+from solver_mapper.spec.constraints import HOLDS, Constraints, FactorRule, PermutationRule, Rule
 from solver_mapper.spec.problem import Problem
-
-_HOLDS = {"==": operator.eq, "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "!=": operator.ne}
 
 
 def restriction(problem: Problem, stationary: str | None = None, order: Sequence[str] | None = None,
@@ -58,7 +55,7 @@ def from_constraints(problem: Problem, constraints: Constraints, backing: str) -
         if isinstance(rule, FactorRule) and rule.level == backing and rule.kind == "temporal" and rule.last in (None, rule.value):
             bound = problem.bounds[rule.dim]
             sizes = allowed.get(rule.dim, divisors(bound))
-            allowed[rule.dim] = tuple(size for size in sizes if _HOLDS[rule.comparison](bound // size, rule.value))
+            allowed[rule.dim] = tuple(size for size in sizes if HOLDS[rule.comparison](bound // size, rule.value))
         elif isinstance(rule, PermutationRule) and rule.level == backing and rule.kind == "temporal" and not rule.gaps:
             middle = tuple(dim for dim in problem.dims if dim not in (*rule.inner, *rule.outer))
             stages = (*((dim,) for dim in rule.inner), middle, *((dim,) for dim in rule.outer))

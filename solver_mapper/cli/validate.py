@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from rich.console import Console
+
 from solver_mapper import api
-from solver_mapper.cli.app import NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.verdict import Verdict
 
 
 @command("validate")
 def validate(files: Files, as_json: Json = False) -> int:
     """Is the mapping in FILE... legal: hardware, problem and constraints."""
     verdict = api.validate(read_any(files))
-    print_result(verdict, as_json)
+    if as_json:
+        print_result(verdict, as_json)
+    else:
+        _print(verdict)
     return YES if verdict.legal else NO
+
+
+def _print(verdict: Verdict) -> None:
+    """The verdict, with the offending line below each violation, and the line of the rule where that is another."""
+    console = Console(highlight=False, soft_wrap=True)
+    first, *rest = str(verdict).split("\n")
+    console.print(first, markup=False)
+    for line, violation in zip(rest, verdict.violations, strict=True):
+        console.print(line, markup=False)
+        asked = () if violation.asked is None else (violation.asked.place,)
+        for place in dict.fromkeys((violation.place, *asked)):
+            for shown in excerpt(place):
+                console.print(shown, markup=False)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import product
 
 from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.selection import Axis, Tables
+from solver_mapper.space.orders import circular
 from solver_mapper.space.primes import exponents_of
 from solver_mapper.space.space import Slot, Space
+from solver_mapper.spec.ordering import Pair
 
 Place = tuple[str, Slot]
 """A dimension's loops at one slot."""
@@ -31,6 +34,7 @@ class Variables:
     pattern: list[list[cp_model.IntVar]] = field(default_factory=list)
     keep: dict[tuple[str, int], cp_model.IntVar] = field(default_factory=dict)
     on_x: dict[tuple[int, str], cp_model.IntVar] = field(default_factory=dict)
+    used: dict[Place, cp_model.IntVar] = field(default_factory=dict)
 
     def primes(self, dims: Iterable[str]) -> list[int]:
         return sorted({prime for dim in dims for prime, _ in self.space.primes[dim]})
@@ -71,6 +75,9 @@ def declare(space: Space) -> Variables:
     _factors(variables)
     _patterns(variables)
     _axes(variables)
+    _circles(variables)
+    if space.empty:
+        model.add_bool_or([])
     for tensor in space.problem.tensor_names:
         for level in range(space.depth):
             fixed = variables.fixed_keep(tensor, level)
@@ -124,30 +131,66 @@ def _patterns(variables: Variables) -> None:
 
 
 def _axes(variables: Variables) -> None:
-    """A dimension's spatial loop at a level lies on one axis; a split says which, or how many may lie on each."""
+    """A dimension's spatial loop at a level lies on one axis, as order and split allow."""
     space, model = variables.space, variables.model
-    count = len(space.problem.dims)
     for level in range(space.depth):
-        rule = space.spatial_rules.get(level)
-        both = {Slot(level, "X"), Slot(level, "Y")} <= set(space.slots)
-        if not both and (rule is None or rule.split is None):
+        split, pairs = space.splits.get(level), space.spatial_orders.get(level, frozenset())
+        if split is None and not {Slot(level, "X"), Slot(level, "Y")} <= set(space.slots):
             continue
-        free = []
         for dim in space.dims:
-            axis = rule.axis_of(dim, count) if rule else None
-            low, high = {"X": (1, 1), "Y": (0, 0)}.get(axis or "", (0, 1))
-            on_x = model.new_int_var(low, high, f"on_x[{level},{dim}]")
-            variables.on_x[level, dim] = on_x
-            if axis is None:
-                free.append(on_x)
+            on_x = variables.on_x[level, dim] = model.new_bool_var(f"on_x[{level},{dim}]")
             for prime, limit in space.primes[dim]:
                 for name, allowed in (("X", on_x), ("Y", 1 - on_x)):
                     power = variables.power.get((dim, prime, Slot(level, name)))
                     if power is not None:
                         model.add(power <= limit * allowed)
-        if rule is not None and rule.split is not None and free:
-            listed = [*rule.order.inner, *rule.order.outer]
-            on_axis = [rule.axis_of(dim, count) for dim in listed]
-            room_x, room_y = rule.split - on_axis.count("X"), count - rule.split - on_axis.count("Y")
-            model.add(cp_model.LinearExpr.sum(free) <= max(room_x, 0))
-            model.add(len(free) - cp_model.LinearExpr.sum(free) <= max(room_y, 0))
+        if split is not None:
+            _split(variables, level, split, pairs)
+        else:
+            _across_before_along(variables, level, pairs)
+
+
+def _split(variables: Variables, level: int, split: int, pairs: Collection[Pair]) -> None:
+    """The innermost `split` positions lie along X; dimensions without a loop fill positions too."""
+    model, dims = variables.model, variables.space.problem.dims
+    first = {dim: variables.on_x.get((level, dim)) for dim in dims}
+    literals = {dim: model.new_bool_var(f"first[{level},{dim}]") if on_x is None else on_x for dim, on_x in first.items()}
+    model.add(cp_model.LinearExpr.sum(list(literals.values())) == min(split, len(dims)))
+    for inner, outer in sorted(pairs):
+        model.add_implication(literals[outer], literals[inner])
+
+
+def _across_before_along(variables: Variables, level: int, pairs: Collection[Pair]) -> None:
+    """Loops along X lie inside those along Y, so no loop that must be outside another may be on X while that is on Y."""
+    model = variables.model
+    for inner, outer in sorted(pairs):
+        if inner in variables.space.dims and outer in variables.space.dims:
+            model.add_bool_or([~_used(variables, inner, Slot(level, "Y")), ~_used(variables, outer, Slot(level, "X"))])
+
+
+def _circles(variables: Variables) -> None:
+    """Where rules order loops in a circle, not all of them can be there. Elsewhere an order always exists."""
+    space, model = variables.space, variables.model
+    for kind, orders in (("temporal", space.temporal_orders), ("spatial", space.spatial_orders)):
+        for level, pairs in sorted(orders.items()):
+            if not circular(space.dims, pairs):
+                continue
+            position = {dim: model.new_int_var(0, len(space.dims) - 1, f"position[{level},{kind},{dim}]") for dim in space.dims}
+            slots = [slot for slot in space.slots if slot.level == level and (slot.axis == "") == (kind == "temporal")]
+            for inner, outer in sorted(pairs):
+                if inner in position and outer in position:
+                    both = [_used(variables, dim, slot) for dim in (inner, outer) for slot in slots]
+                    for one, other in product(both[: len(slots)], both[len(slots):]):
+                        model.add(position[inner] < position[outer]).only_enforce_if(one, other)
+
+
+def _used(variables: Variables, dim: str, slot: Slot) -> cp_model.IntVar:
+    """A literal that holds wherever `dim` has a loop at `slot`."""
+    key = (dim, slot)
+    if key not in variables.used:
+        literal = variables.used[key] = variables.model.new_bool_var(f"used[{dim},{slot.level}{slot.axis or 'T'}]")
+        for prime, limit in variables.space.primes[dim]:
+            power = variables.power.get((dim, prime, slot))
+            if power is not None:
+                variables.model.add(power <= limit * literal)
+    return variables.used[key]

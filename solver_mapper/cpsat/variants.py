@@ -27,10 +27,9 @@ def variants(space: Space, mapping: Mapping) -> list[Mapping]:
 
 
 def _orders(space: Space, index: int, level: LevelMapping) -> Iterator[tuple[Loop, ...]]:
-    rule = space.spatial_rules.get(index)
-    if rule is not None and (rule.order.inner or rule.order.outer):
-        yield level.spatial
-        return
+    pairs = space.spatial_orders.get(index, frozenset())
     by_axis = [[each for each in level.spatial if each.axis == axis] for axis in "YX"]
     for outer, inner in product(permutations(by_axis[0]), permutations(by_axis[1])):
-        yield (*outer, *inner)
+        loops = (*outer, *inner)
+        if not any((outside.dim, inside.dim) in pairs for i, outside in enumerate(loops) for inside in loops[i + 1:]):
+            yield loops

@@ -11,12 +11,17 @@ from solver_mapper.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.nest.projection import project
 from solver_mapper.nest.tiles import Nest, build_nest
 from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
+from solver_mapper.spec.constraints import Rule
 from solver_mapper.spec.problem import Problem
 
 
 @dataclass(frozen=True)
 class Violation:
-    """One rule broken: what was `found` against the `limit`, where, and why in words."""
+    """One rule broken: what was `found` against the `limit`, where, and why in words.
+
+    `place` is that of the offending line of the mapping, or of the rule where the mapping has no line to show. `asked` is the
+    constraint that is broken, if it is one from a constraint file.
+    """
 
     rule: str
     message: str
@@ -26,8 +31,10 @@ class Violation:
     found: int | str | None = None
     limit: int | str | None = None
     place: Place = field(default=NOWHERE, compare=False)
+    asked: Rule | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
+        asked = self.asked
         return {
             "rule": self.rule,
             "level": self.level,
@@ -38,6 +45,7 @@ class Violation:
             "file": self.place.file,
             "line": self.place.line,
             "message": self.message,
+            "constraint": None if asked is None else {"text": asked.text, "file": asked.place.file, "line": asked.place.line},
         }
 
 
@@ -84,12 +92,12 @@ def _names(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
                 if loop.dim not in problem.bounds:
                     yield Violation(
                         "unknown-name", f"{level.level} {kind}: the problem has no dimension '{loop.dim}'",
-                        level=level.level, dimension=loop.dim, place=level.place(kind),
+                        level=level.level, dimension=loop.dim, place=level.place(f"{kind} {loop.dim}", kind),
                     )  # fmt: skip
         for tensor in sorted(level.keep - set(problem.tensor_names)):
             yield Violation(
                 "unknown-name", f"{level.level}: the problem has no tensor '{tensor}'",
-                level=level.level, tensor=tensor, place=level.place("bypass"),
+                level=level.level, tensor=tensor, place=level.place(f"bypass {tensor}", "bypass"),
             )  # fmt: skip
 
 
@@ -115,7 +123,7 @@ def _factor_products(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
         if covered == problem.bounds[dim]:
             continue
         factors = " x ".join(str(loop.bound) if loop.perfect else f"{loop.bound},{loop.last}" for _, loop in loops) or "1"
-        places = [level.place("spatial" if loop.axis else "temporal") for level, loop in loops]
+        places = [level.place(f"{kind} {dim}", kind) for level, loop in loops for kind in ("spatial" if loop.axis else "temporal",)]
         yield Violation(
             "factor-product",
             f"the factors of {dim} ({factors}) cover {covered} iterations; the problem has {problem.bounds[dim]}",

@@ -8,17 +8,10 @@ factor 1: then the loops outside them move inwards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class OrderRule:
-    """A constraint on one level's temporal order: `inner` innermost first, `outer` outermost last, `gaps` as in PermutationRule."""
-
-    inner: tuple[str, ...] = ()
-    outer: tuple[str, ...] = ()
-    gaps: bool = False
+from solver_mapper.spec.ordering import Pair
 
 
 @dataclass(frozen=True)
@@ -45,11 +38,11 @@ class _State:
 
 
 def patterns(dims: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]], sliding: frozenset[str],
-             rule: OrderRule = OrderRule()) -> tuple[Pattern, ...]:
+             pairs: Collection[Pair] = ()) -> tuple[Pattern, ...]:
     """All patterns of one level that no other pattern improves upon.
 
     Args: `dims`, the dimensions with bound above 1; `irrelevant[tensor]`, those that do not index it; `sliding`, dimensions that
-    share a rank with another one, for which being innermost matters by itself; `rule`, the constraint on the order.
+    share a rank with another one, for which being innermost matters by itself; `pairs`, the order that constraints ask for.
 
     Dominance: a pattern whose reuse sets are subsets of another's, which demands at least as many units and has the same innermost
     sliding dimension, can never be cheaper, because every count falls as reuse grows.
@@ -68,7 +61,7 @@ def patterns(dims: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]], sl
         found[(pattern.reuse, first, state.unit)] = pattern
         if state.order and not state.alive:
             continue
-        stack += _steps(state, dims, irrelevant, rule)
+        stack += _steps(state, dims, irrelevant, pairs)
     return _undominated(list(found.values()), sliding)
 
 
@@ -84,9 +77,9 @@ def _reuse(order: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]]) -> 
     return tuple(reuse)
 
 
-def _steps(state: _State, dims: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]], rule: OrderRule) -> list[_State]:
-    gone = state.unit | set(state.order)
-    nexts, skippable = _available(dims, gone, rule)
+def _steps(state: _State, dims: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]], pairs: Collection[Pair]) -> list[_State]:
+    left = [dim for dim in dims if dim not in state.unit and dim not in state.order]
+    nexts, skippable = _available(left, pairs)
     steps = [
         _State((*state.order, dim), state.unit, frozenset(t for t in state.alive if dim in irrelevant[t])) for dim in nexts
     ]
@@ -94,18 +87,34 @@ def _steps(state: _State, dims: tuple[str, ...], irrelevant: Mapping[str, frozen
     return steps
 
 
-def _available(dims: tuple[str, ...], gone: frozenset[str] | set[str], rule: OrderRule) -> tuple[list[str], list[str]]:
-    """Dimensions that may come next, and those that may be declared unit because something waits behind them."""
-    inner = [dim for dim in rule.inner if dim in dims and dim not in gone]
-    outer = [dim for dim in rule.outer if dim in dims and dim not in gone]
-    free = [dim for dim in dims if dim not in gone and dim not in rule.inner and dim not in rule.outer]
-    if rule.gaps:
-        return inner[:1] + free, inner[:1]
-    if inner:
-        return inner[:1], inner[:1]
-    if free:
-        return free, free if outer else []
-    return outer[:1], outer[:1]
+def _available(left: list[str], pairs: Collection[Pair]) -> tuple[list[str], list[str]]:
+    """Which of the dimensions `left` may come next, and which may be declared unit because others wait for them."""
+    waiting = [(inner, outer) for inner, outer in pairs if inner in left and outer in left]
+    nexts = [dim for dim in left if all(outer != dim for _, outer in waiting)]
+    return nexts, [dim for dim in nexts or left if any(inner == dim for inner, _ in waiting)]
+
+
+def arrange(dims: Collection[str], pairs: Collection[Pair]) -> tuple[str, ...]:
+    """`dims`, innermost first, in an order that obeys `pairs` and otherwise keeps to the one given; pairs in a circle are not
+    obeyed.
+    """
+    left, placed = list(dims), list[str]()
+    while left:
+        nexts, _ = _available(left, pairs)
+        placed.append((nexts or left)[0])
+        left.remove(placed[-1])
+    return tuple(placed)
+
+
+def circular(dims: Collection[str], pairs: Collection[Pair]) -> bool:
+    """Whether `pairs` contradict each other for loops over all of `dims`."""
+    left = list(dims)
+    while left:
+        nexts, _ = _available(left, pairs)
+        if not nexts:
+            return True
+        left = [dim for dim in left if dim not in nexts]
+    return False
 
 
 def _undominated(candidates: list[Pattern], sliding: frozenset[str]) -> tuple[Pattern, ...]:

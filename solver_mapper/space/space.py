@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from solver_mapper.space.orders import OrderRule, Pattern, patterns
+from solver_mapper.space.orders import Pattern, patterns
 from solver_mapper.space.primes import divisors, factorize
 from solver_mapper.spec.architecture import Architecture
 from solver_mapper.spec.constraints import (
+    HOLDS,
     Constraints,
     FactorRule,
     FlagRule,
@@ -20,11 +20,8 @@ from solver_mapper.spec.constraints import (
     SplitRule,
     UtilizationRule,
 )
+from solver_mapper.spec.ordering import Pair, ordered_pairs
 from solver_mapper.spec.problem import Problem, Tensor
-
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "==": operator.eq, "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "!=": operator.ne,
-}
 
 
 @dataclass(frozen=True, order=True)
@@ -36,44 +33,26 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class SpatialRule:
-    """Constraints on the spatial loops of a level: their order, and how many positions of it lie along X."""
-
-    order: OrderRule = field(default_factory=OrderRule)
-    split: int | None = None
-
-    def axis_of(self, dim: str, dims: int) -> str | None:
-        """The axis on which a split puts `dim` for certain, of `dims` dimensions in all; None if it is free."""
-        if self.split is None or self.order.gaps:
-            return None
-        position = None
-        if dim in self.order.inner:
-            position = self.order.inner.index(dim)
-        elif dim in self.order.outer:
-            position = dims - len(self.order.outer) + self.order.outer.index(dim)
-        if position is None:
-            return "X" if self.split >= dims else ("Y" if self.split <= 0 else None)
-        return "X" if position < self.split else "Y"
-
-
-@dataclass(frozen=True)
 class Space:
     """A mapspace of perfect factors. Levels are indices into `architecture.levels`, 0 the outermost.
 
     `factors[level, kind, dim]` holds the bounds that constraints leave, where they restrict them; `keep[tensor, level]` is set
-    where bypass is decided; flags hold (tensor, level). `latency` is what the networks
-    add to the cycles of any mapping.
+    where bypass is decided; orders hold pairs (inner, outer) of dimensions; `splits[level]` positions of the spatial order, the
+    innermost, lie along X; flags hold (tensor, level). `latency` is what the networks add to the cycles of any mapping. `empty`
+    tells that rules contradict each other outright.
     """
 
     architecture: Architecture
     problem: Problem
     factors: Mapping[tuple[int, str, str], frozenset[int]] = field(default_factory=dict)
     keep: Mapping[tuple[str, int], bool] = field(default_factory=dict)
-    temporal_orders: Mapping[int, OrderRule] = field(default_factory=dict)
-    spatial_rules: Mapping[int, SpatialRule] = field(default_factory=dict)
+    temporal_orders: Mapping[int, frozenset[Pair]] = field(default_factory=dict)
+    spatial_orders: Mapping[int, frozenset[Pair]] = field(default_factory=dict)
+    splits: Mapping[int, int] = field(default_factory=dict)
     flags: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
     least_utilization: Fraction = Fraction(0)
     latency: int = 0
+    empty: bool = False
 
     @cached_property
     def dims(self) -> tuple[str, ...]:
@@ -121,7 +100,7 @@ class Space:
         """The order patterns of each level's temporal loops."""
         gone = {tensor.name: self.irrelevant(tensor) for tensor in self.problem.tensors}
         return tuple(
-            patterns(self.dims, gone, self.sliding, self.temporal_orders.get(level, OrderRule())) for level in range(self.depth)
+            patterns(self.dims, gone, self.sliding, self.temporal_orders.get(level, frozenset())) for level in range(self.depth)
         )
 
     def has_flag(self, flag: str, tensor: str, level: int) -> bool:
@@ -132,33 +111,45 @@ def build_space(architecture: Architecture, problem: Problem, constraints: Const
     """The mapspace that `constraints` leave. An empty set of allowed factors is kept: it makes the space provably empty."""
     index = {name: i for i, name in enumerate(architecture.level_names)}
     factors: dict[tuple[int, str, str], frozenset[int]] = {}
-    keep: dict[tuple[str, int], bool] = {(tensor, 0): True for tensor in problem.tensor_names}
-    keep.update({(t, i): False for t in problem.tensor_names for i, b in enumerate(architecture.levels) if b.entries == 0})
-    temporal: dict[int, OrderRule] = {}
-    spatial: dict[int, SpatialRule] = {}
+    keeps: dict[tuple[str, int], set[bool]] = {}
+    orders: dict[str, dict[int, frozenset[Pair]]] = {"temporal": {}, "spatial": {}}
+    splits: dict[int, set[int]] = {}
     flags: dict[str, frozenset[tuple[str, int]]] = {}
     least = Fraction(0)
     for rule in constraints.rules:
         if isinstance(rule, UtilizationRule):
-            least = max(least, Fraction(rule.least))
+            least = max(least, rule.least)
             continue
         level = index[rule.level]
         if isinstance(rule, FactorRule):
             key = (level, rule.kind, rule.dim)
-            bound = problem.bounds[rule.dim]
-            value = bound if rule.value == 0 and rule.comparison == "==" else rule.value
-            old = factors.get(key, frozenset(divisors(bound)))
-            factors[key] = frozenset(f for f in old if _COMPARE[rule.comparison](f, value))
+            factors[key] = factors.get(key, frozenset(divisors(problem.bounds[rule.dim]))) & allowed_factors(rule, problem)
         elif isinstance(rule, KeepRule):
-            keep[(rule.tensor, level)] = rule.keep
+            keeps.setdefault((rule.tensor, level), set()).add(rule.keep)
         elif isinstance(rule, PermutationRule):
-            order = OrderRule(rule.inner, rule.outer, rule.gaps)
-            if rule.kind == "temporal":
-                temporal[level] = order
-            else:
-                spatial[level] = SpatialRule(order, spatial.get(level, SpatialRule()).split)
+            known = orders[rule.kind]
+            known[level] = known.get(level, frozenset()) | ordered_pairs(rule, problem.dims)
         elif isinstance(rule, SplitRule):
-            spatial[level] = SpatialRule(spatial.get(level, SpatialRule()).order, rule.split)
+            splits.setdefault(level, set()).add(rule.split)
         elif isinstance(rule, FlagRule):
             flags[rule.flag] = flags.get(rule.flag, frozenset()) | {(tensor, level) for tensor in rule.tensors}
-    return Space(architecture, problem, factors, keep, temporal, spatial, flags, least, latency)
+    keep = default_keeps(architecture, problem) | {key: max(values) for key, values in keeps.items()}
+    empty = any(len(kept) > 1 for kept in keeps.values()) or any(len(counts) > 1 for counts in splits.values())
+    return Space(architecture, problem, factors, keep, orders["temporal"], orders["spatial"],
+                 {level: min(values) for level, values in splits.items()}, flags, least, latency, empty)
+
+
+def default_keeps(architecture: Architecture, problem: Problem) -> dict[tuple[str, int], bool]:
+    """Without a rule, the outermost level keeps every tensor, and levels of no entries keep none."""
+    keep = {(tensor, 0): True for tensor in problem.tensor_names}
+    for level, buffer in enumerate(architecture.levels):
+        if buffer.entries == 0:
+            keep.update({(tensor, level): False for tensor in problem.tensor_names})
+    return keep
+
+
+def allowed_factors(rule: FactorRule, problem: Problem) -> frozenset[int]:
+    """The divisors of the bound that obey `rule`; none where it asks for a residual, which no perfect factor has."""
+    if rule.last not in (None, rule.value):
+        return frozenset()
+    return frozenset(f for f in divisors(problem.bounds[rule.dim]) if HOLDS[rule.comparison](f, rule.value))

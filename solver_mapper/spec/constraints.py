@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -10,6 +12,10 @@ from solver_mapper.errors import NOWHERE, Place
 
 Kind = Literal["temporal", "spatial"]
 Comparison = Literal["==", "<=", "<", ">=", ">", "!="]
+HOLDS: Mapping[str, Callable[[int, int], bool]] = {
+    "==": operator.eq, "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "!=": operator.ne,
+}
+"""What each comparison means."""
 
 
 @dataclass(frozen=True)

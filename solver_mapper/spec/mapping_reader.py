@@ -73,7 +73,9 @@ def _read_directive(kind: str, fields: Fields, level: _Level, problem: Problem) 
         raise InputError(f"{fields.what} is given twice, first at {level.places[kind]}", fields.place, "keep one of them")
     level.places[kind] = fields.place
     split = fields.integer("split") if kind == "spatial" else None
-    level.nests[kind] = _Nest(_factors(fields, problem), _order(fields, problem), split)
+    level.nests[kind] = nest = _Nest(_factors(fields, problem), _order(fields, problem), split)
+    level.places.update({f"{kind} {part}": fields.place_of(part) for part in ("permutation", "split") if fields.has(part)})
+    level.places.update({f"{kind} {dim}": factor.place for dim, factor in nest.factors.items()})
     for flag, names in FLAGS[kind]:
         for name in names:
             node = fields.node(name)
@@ -91,6 +93,7 @@ def _read_keep(fields: Fields, level: _Level, problem: Problem) -> None:
             if before != keep:
                 raise InputError(f"'{tensor}' is both kept and bypassed, the other one at {first}", place)
             level.keep[tensor] = keep, place
+            level.places.setdefault(f"bypass {tensor}", place)
 
 
 def _order(fields: Fields, problem: Problem) -> tuple[str, ...] | None:

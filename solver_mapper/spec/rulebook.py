@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from solver_mapper.errors import InputError
 from solver_mapper.spec.constraints import Constraints, FactorRule, KeepRule, PermutationRule, Rule, SplitRule
+from solver_mapper.spec.ordering import ordered_pairs
 
 
 @dataclass
@@ -39,19 +40,8 @@ class Rulebook:
             same = (rule.kind, rule.dim) == (other.kind, other.dim)
             return same and rule.comparison == other.comparison == "=="
         if isinstance(rule, PermutationRule) and isinstance(other, PermutationRule):
-            reversed_pairs = {(outer, inner) for inner, outer in self._ordered(other)}
-            return rule.kind == other.kind and not reversed_pairs.isdisjoint(self._ordered(rule))
+            reversed_pairs = {(outer, inner) for inner, outer in ordered_pairs(other, self.dims)}
+            return rule.kind == other.kind and not reversed_pairs.isdisjoint(ordered_pairs(rule, self.dims))
         if isinstance(rule, KeepRule) and isinstance(other, KeepRule):
             return rule.tensor == other.tensor
         return isinstance(rule, SplitRule) and isinstance(other, SplitRule)
-
-    def _ordered(self, rule: PermutationRule) -> set[tuple[str, str]]:
-        """All pairs (inner, outer) of dimensions whose order the rule fixes."""
-        listed = {*rule.inner, *rule.outer}
-        free = [dim for dim in self.dims if dim not in listed]
-        pairs = {(dim, later) for index, dim in enumerate(rule.inner) for later in rule.inner[index + 1:]}
-        pairs |= {(dim, later) for index, dim in enumerate(rule.outer) for later in rule.outer[index + 1:]}
-        pairs |= {(dim, later) for dim in (*rule.inner, *free) for later in rule.outer}
-        if not rule.gaps:
-            pairs |= {(dim, later) for dim in rule.inner for later in free}
-        return pairs

@@ -1,0 +1,34 @@
+"""The loops of a mapping as constraint rules see them: those to 1 do not exist."""
+
+from __future__ import annotations
+
+from solver_mapper.errors import Place
+from solver_mapper.mapping import LevelMapping, Loop
+from solver_mapper.spec.constraints import Kind, Rule
+
+
+def loops_of(level: LevelMapping, kind: Kind) -> list[Loop]:
+    """The level's loops of one kind with more than one iteration, innermost first."""
+    listed = level.temporal if kind == "temporal" else level.spatial
+    return [each for each in reversed(listed) if each.bound > 1]
+
+
+def bound_of(level: LevelMapping, kind: Kind, dim: str) -> tuple[int, int]:
+    """(bound, last) of the level's loops of one kind over `dim` together; (1, 1) without any."""
+    bound, covered = 1, 0
+    for each in reversed(loops_of(level, kind)):
+        if each.dim == dim:
+            bound, covered = bound * each.bound, covered * each.bound + each.last - 1
+    return bound, covered + 1
+
+
+def place_in(level: LevelMapping, rule: Rule, *keys: str) -> Place:
+    """Where the mapping says what offends, or the rule's place if that was not written anywhere."""
+    found = level.place(*keys)
+    return rule.place if found.line is None else found
+
+
+def cited(rule: Rule) -> str:
+    """The rule as messages quote it, with its place."""
+    where = "" if rule.place.line is None else f" ({rule.place})"
+    return f"'{rule.text}'{where}"

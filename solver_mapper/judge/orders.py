@@ -1,0 +1,55 @@
+"""Rules about the order of loops, judged: permutations, and which positions of the spatial order lie along X.
+
+Loops to 1 have no position in a mapping, so they never offend; in the full order that a split counts, every dimension has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from solver_mapper.judge.loops import cited, loops_of, place_in
+from solver_mapper.mapping import LevelMapping
+from solver_mapper.nest.legality import Violation
+from solver_mapper.spec.constraints import PermutationRule, SplitRule
+from solver_mapper.spec.ordering import Pair, inside, ordered_pairs, outside
+
+
+def permutation(rule: PermutationRule, level: LevelMapping, dims: Collection[str]) -> Iterator[Violation]:
+    """At most one violation: the first pair of loops, from the inside, that stands the wrong way round."""
+    order = [each.dim for each in loops_of(level, rule.kind)]
+    wrong = {(outer, inner) for inner, outer in ordered_pairs(rule, dims)}
+    pair = next(((a, b) for index, a in enumerate(order) for b in order[index + 1:] if (a, b) in wrong), None)
+    if pair is not None:
+        found = " ".join(order)
+        yield Violation(
+            "permutation", f"{level.level} {rule.kind}: innermost first the loops are {found}; {cited(rule)} wants {pair[1]} inside "
+            f"{pair[0]}", level=level.level, dimension=pair[1], found=found, limit=rule.text.rpartition(" ")[2],
+            place=place_in(level, rule, f"{rule.kind} permutation", rule.kind), asked=rule,
+        )  # fmt: skip
+
+
+def split(rule: SplitRule, level: LevelMapping, dims: tuple[str, ...], pairs: Collection[Pair]) -> Iterator[Violation]:
+    """Whether the dimensions can be put in an order that obeys `pairs`, such that exactly those that lie along X (or have no
+    loop) come first, `rule.split` of them. Positions count from 0, the innermost.
+    """
+    count = min(rule.split, len(dims))
+    loops = loops_of(level, "spatial")
+    why: list[tuple[str, str | None]] = []
+    for each in loops:
+        low, high = len(inside([each.dim], pairs)) - 1, len(dims) - len(outside([each.dim], pairs))
+        if (low >= count) if each.axis == "X" else (high < count):
+            position = f"{low}" if low == high else f"{low} or further out" if each.axis == "X" else f"{high} or further in"
+            why.append((f"{each.dim} lies along {each.axis} but has position {position}", each.dim))
+    across = [each.dim for each in loops if each.axis == "X"]
+    along = [each.dim for each in loops if each.axis == "Y"]
+    first, last = inside(across, pairs), outside(along, pairs)
+    if not why and len(first) > count:
+        why = [(f"the loops along X ({' '.join(across)}) take {len(first)} positions", None)]
+    if not why and len(dims) - len(last) < count:
+        why = [(f"the loops along Y ({' '.join(along)}) take {len(last)} positions", None)]
+    for reason, dim in why:
+        yield Violation(
+            "split", f"{level.level} spatial: {reason}; {cited(rule)} puts the innermost {count} of {len(dims)} along X",
+            level=level.level, dimension=dim, found=len(first), limit=rule.split,
+            place=place_in(level, rule, "spatial split", "spatial"), asked=rule,
+        )  # fmt: skip
