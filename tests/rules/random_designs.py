@@ -25,6 +25,7 @@ from solver_mapper.spec.spec import Spec
 from tests.strategies import tensor
 
 KINDS: tuple[Kind, Kind] = ("temporal", "spatial")
+FLAG_NAMES = ("no_temporal_reuse", "no_multicast", "no_link_transfer")
 
 
 def random_problem(rng: Random) -> Problem:
@@ -72,7 +73,7 @@ def random_rule(rng: Random, architecture: Architecture, problem: Problem) -> Ru
     if what == "split":
         return SplitRule(level, f"{level}: split", rng.randint(0, len(dims)))
     if what == "flag":
-        return FlagRule(level, f"{level}: flag", rng.choice(["no_temporal_reuse", "no_multicast", "no_link_transfer"]), frozenset([name]))
+        return FlagRule(level, f"{level}: flag", rng.choice(FLAG_NAMES), frozenset([name]))
     return UtilizationRule(level, "utilization", Fraction(rng.randint(1, 4), 4))
 
 
@@ -101,7 +102,8 @@ def random_mapping(rng: Random, spec: Spec) -> Mapping:
         temporal = tuple(loop(dim, bounds[index, "temporal"][dim]) for dim in order if bounds[index, "temporal"][dim] > 1)
         spread = bounds.get((index, "spatial"), {})
         cut = rng.randint(0, len(order))
-        spatial = tuple(loop(dim, spread[dim], "Y" if place < cut else "X") for place, dim in enumerate(order) if spread.get(dim, 1) > 1)
+        axes = {dim: "Y" if place < cut else "X" for place, dim in enumerate(order)}
+        spatial = tuple(loop(dim, spread[dim], axes[dim]) for dim in order if spread.get(dim, 1) > 1)
         keep = frozenset(name for name in problem.tensor_names if index == 0 or rng.random() < 0.6)
         levels.append(LevelMapping(buffer.name, temporal, spatial, keep))
     return flagged(spec, Mapping(tuple(levels), problem.dims, problem.tensor_names))
@@ -111,7 +113,7 @@ def flagged(spec: Spec, mapping: Mapping) -> Mapping:
     """`mapping` with the reuse switched off that the rules switch off."""
     levels = []
     for level in mapping.levels:
-        flags = {name: frozenset[str]() for name in ("no_temporal_reuse", "no_multicast", "no_link_transfer")}
+        flags = {name: frozenset[str]() for name in FLAG_NAMES}
         for rule in spec.constraints.rules:
             if isinstance(rule, FlagRule) and rule.level == level.level:
                 flags[rule.flag] |= rule.tensors
