@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,11 +13,6 @@ from solver_mapper.tiling.tensors import Tensor
 
 _FAR = np.iinfo(np.int64).max
 Grid = NDArray[np.int64]
-
-
-def volume(space: Space) -> int:
-    """How many choices there are."""
-    return len(space.plans) * math.prod(len(ways) for ways in space.ways.values())
 
 
 def enumerate_least(space: Space) -> Point | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from solver_mapper.tiling.backend import Backend, Scratchpad
@@ -25,20 +25,36 @@ class Point:
 
 @dataclass(frozen=True)
 class Space:
-    """All tilings that the traffic objective chooses from."""
+    """Tilings that the traffic objective chooses from: `ways[loop]`, splits, fewest pieces first, times `plans`."""
 
     operator: Operator
     backend: Backend
+    ways: Mapping[str, tuple[Split, ...]]
+    plans: tuple[Plan, ...]
 
-    @cached_property
-    def ways(self) -> Mapping[str, tuple[Split, ...]]:
-        """The splits of every loop, fewest pieces first."""
-        alignment = self.backend.alignment
-        return {loop: splits(size, followers(self.operator, loop, alignment)) for loop, size in self.operator.loops.items()}
+    @property
+    def volume(self) -> int:
+        """How many choices there are."""
+        return len(self.plans) * math.prod(len(ways) for ways in self.ways.values())
 
-    @cached_property
-    def plans(self) -> tuple[Plan, ...]:
-        return plans_for(self.operator, self.ways, self.backend.alignment)
+    def thinned(self, most: int) -> Space:
+        """A part of the space of about `most` choices at most, with the finest choice in it: every other split is left out, of
+        the loop that has most, again and again.
+        """
+        ways = dict(self.ways)
+        finest = self.finest().chosen
+        kept = {loop: list(range(len(splits))) for loop, splits in ways.items()}
+        while len(self.plans) * math.prod(len(positions) for positions in kept.values()) > most:
+            longest = max(kept, key=lambda loop: len(kept[loop]))
+            halved = sorted({*kept[longest][::2], finest[longest], self.whole(longest)})
+            if len(halved) == len(kept[longest]):
+                break
+            kept[longest] = halved
+        return replace(self, ways={loop: tuple(ways[loop][position] for position in positions) for loop, positions in kept.items()})
+
+    def relocated(self, point: Point, other: Space) -> Point:
+        """A choice of `other`, a part of this space, as a choice of this one."""
+        return Point(point.plan, {loop: self.ways[loop].index(other.ways[loop][position]) for loop, position in point.chosen.items()})
 
     @cached_property
     def groups(self) -> tuple[tuple[Scratchpad, int, tuple[int, ...]], ...]:
@@ -119,3 +135,9 @@ class Space:
             else max(rank.span(piece).size for piece in self.ways[rank.loop][point.chosen[rank.loop]].pieces)
             for rank in tensor.ranks
         )
+
+
+def space_of(operator: Operator, backend: Backend) -> Space:
+    """The whole space of an operator on a backend."""
+    ways = {loop: splits(size, followers(operator, loop, backend.alignment)) for loop, size in operator.loops.items()}
+    return Space(operator, backend, ways, plans_for(operator, ways, backend.alignment))

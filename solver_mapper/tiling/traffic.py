@@ -9,19 +9,19 @@ from solver_mapper.errors import ExactnessError
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.compatible import fullest
 from solver_mapper.tiling.cutting import cut_by_loops
-from solver_mapper.tiling.enumeration import enumerate_least, volume
+from solver_mapper.tiling.enumeration import enumerate_least
 from solver_mapper.tiling.movement import compulsory
 from solver_mapper.tiling.nest import Nest, NestLoop
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.result import Certificate, Tiling, tiling_of
 from solver_mapper.tiling.solver import Limits
-from solver_mapper.tiling.space import Point, Space
+from solver_mapper.tiling.space import Point, Space, space_of
 from solver_mapper.tiling.tensors import SAME, Span
 from solver_mapper.tiling.traffic_model import prove
 
 OBJECTIVE = "traffic"
 ENUMERABLE = 20_000_000
-"""Spaces of up to as many choices are enumerated as well."""
+"""Spaces of up to as many choices are enumerated as well; of larger ones a part, as a start."""
 MAPSPACE = ("every loop cut into equal pieces, the last one shorter, or along windows into pieces as long as a limit on their "
             "reach allows; each tensor's tile cut or held whole along each of its loops; every loop order that completes the "
             "sums of an output tile before leaving it")
@@ -35,21 +35,26 @@ def least_traffic(operator: Operator, backend: Backend, limits: Limits) -> Tilin
     """
     if streams(operator) and operator.strategy is not None:
         return _streamed(fullest(operator, backend, limits))
-    space = Space(operator, backend)
+    space = space_of(operator, backend)
     space.require_one()
     floor = compulsory(operator, backend.alignment)
     checks = ["elements moved, counted invocation by invocation", "every tile inside its scratchpad",
               "every iteration done once, with all that it needs in place"]
-    known = None
-    if volume(space) <= ENUMERABLE:
-        known = enumerate_least(space)
-        if known is None:
-            raise ExactnessError(f"{operator.name}: the least tiles fit, but the enumeration finds no tiling")
-        checks.append(f"the least of all {volume(space)} choices, by enumeration")
-    proof = prove(space, floor, known, limits)
-    certificate = Certificate(OBJECTIVE, MAPSPACE, space.traffic(proof.point), proof.bound, solver_name(),
-                              limits.seed, tuple(checks))
-    return _checked(build(space, proof.point, certificate))
+    part = space.thinned(ENUMERABLE)
+    found = enumerate_least(part)
+    if found is None:
+        raise ExactnessError(f"{operator.name}: the least tiles fit, but the enumeration finds no tiling")
+    start = space.relocated(found, part)
+    proof = prove(space, floor, start, limits)
+    point = proof.point
+    if part.volume == space.volume:
+        checks.append(f"the least of all {space.volume} choices, by enumeration")
+        if space.traffic(point) < space.traffic(start):
+            raise ExactnessError(f"{operator.name}: of all choices none moves fewer than {space.traffic(start)} elements, "
+                                 f"the solver has one that moves {space.traffic(point)}")
+        point = start
+    certificate = Certificate(OBJECTIVE, MAPSPACE, space.traffic(point), proof.bound, solver_name(), limits.seed, tuple(checks))
+    return _checked(build(space, point, certificate))
 
 
 def _streamed(tiling: Tiling) -> Tiling:

@@ -9,7 +9,6 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.engine import Read
 from solver_mapper.errors import ExactnessError, LimitReached
-from solver_mapper.tiling.descent import descend
 from solver_mapper.tiling.solver import Expr, Limits, product, solve
 from solver_mapper.tiling.space import Point, Space
 from solver_mapper.tiling.tensors import Tensor
@@ -23,13 +22,12 @@ class Proof:
     bound: int
 
 
-def prove(space: Space, floor: int, known: Point | None, limits: Limits) -> Proof:
-    """The best choice and the proven bound of its traffic. If a limit stops the solver at once, a choice that fits and `floor`.
+def prove(space: Space, floor: int, start: Point, limits: Limits) -> Proof:
+    """The best choice and the proven bound of its traffic. If a limit stops the solver at once: `start` and `floor`.
 
-    Args: `floor`, elements that every tiling moves; `known`, what an enumeration calls best: the solver must agree.
+    Args: `floor`, elements that every tiling moves; `start`, a choice that fits.
     Raises: ExactnessError.
     """
-    start = known or descend(space)
     model = TrafficModel(space, floor, space.traffic(start))
     model.hint(start)
     try:
@@ -40,10 +38,10 @@ def prove(space: Space, floor: int, known: Point | None, limits: Limits) -> Proo
     if space.traffic(point) != answer.objective or not space.fits(point):
         raise ExactnessError(f"{space.operator.name}: the solver claims {answer.objective} elements, "
                              f"its choice moves {space.traffic(point)}")
-    if known is not None and (answer.floor > space.traffic(known) or answer.objective < space.traffic(known)):
-        raise ExactnessError(f"{space.operator.name}: by enumeration at least {space.traffic(known)} elements move, "
-                             f"the solver finds {answer.objective} and proves {answer.floor}")
-    return Proof(known or point, answer.floor)
+    if answer.floor > space.traffic(start):
+        raise ExactnessError(f"{space.operator.name}: the solver proves that {answer.floor} elements move, "
+                             f"a choice is known that moves {space.traffic(start)}")
+    return Proof(point, answer.floor)
 
 
 class TrafficModel:
