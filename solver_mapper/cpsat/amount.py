@@ -30,9 +30,9 @@ class Amount:
             return Amount()
         return Amount(tuple((v, w * factor) for v, w in self.terms), self.constant * factor)
 
-    def scale(self, room: float = 2.0**48) -> Fraction:
+    def scale(self, room: float = 2.0**60) -> Fraction:
         """The factor that makes all weights whole, if their sum then stays below `room`; otherwise the largest that does."""
-        high = float(self.constant) + sum(abs(float(w)) * v.proto.domain[-1] for v, w in _gather(self.terms))
+        high = float(self.constant) + sum(abs(float(w)) * highest(v) for v, w in _gather(self.terms))
         exact = math.lcm(self.constant.denominator, *(w.denominator for _, w in self.terms))
         if high * exact <= room:
             return Fraction(exact)
@@ -46,6 +46,12 @@ class Amount:
         gathered = _gather(self.terms)
         expr = cp_model.LinearExpr.weighted_sum([v for v, _ in gathered], [math.floor(w * scale) for _, w in gathered])
         return expr, math.floor(self.constant * scale)
+
+
+def highest(variable: cp_model.IntVar) -> int:
+    """The largest value of a variable. (Protobuf's lists answer a negative index with 0, whatever they hold.)"""
+    domain = variable.proto.domain
+    return int(domain[len(domain) - 1])
 
 
 def total(amounts: Iterable[Amount]) -> Amount:

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from ortools.sat.python import cp_model
 
-from solver_mapper.cpsat.amount import Amount, weigh
+from solver_mapper.cpsat.amount import Amount, highest, weigh
 from solver_mapper.cpsat.compile import Compiled
 from solver_mapper.cpsat.engine import Clock, Read, Settings, run
 from solver_mapper.cpsat.extract import mapping_of
@@ -272,7 +272,7 @@ class Search(Generic[F]):
         model = self.compiled.model
         differs = []
         for variable in self._decisions():
-            value, (low, high) = self._last_values[variable.index], (variable.proto.domain[0], variable.proto.domain[-1])
+            value, (low, high) = self._last_values[variable.index], (variable.proto.domain[0], highest(variable))
             for possible, bound in ((value > low, variable <= value - 1), (value < high, variable >= value + 1)):
                 if possible:
                     literal = model.new_bool_var("")
@@ -308,7 +308,7 @@ def _is_exact(amount: Amount) -> bool:
 
 def _middle(amount: Amount) -> Fraction:
     """Some value of the right size, to weigh metrics against each other before there is an incumbent."""
-    high = amount.constant + sum((abs(w) * v.proto.domain[-1] for v, w in amount.terms), Fraction(0))
+    high = amount.constant + sum((abs(w) * highest(v) for v, w in amount.terms), Fraction(0))
     return max(Fraction(1), high / 16)
 
 
