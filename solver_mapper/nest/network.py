@@ -19,18 +19,14 @@ class Wires(NamedTuple):
     """A network below one level, and what it carries.
 
     `per_hop` is pJ per word and hop. `ways` are those that traffic takes: DOWN (reads and fills), UP (updates and drains).
-    `reduces` says whether the level above adds up partial sums by itself.
+    `reduces` says whether the level above adds up partial sums by itself, `free` that nothing here costs anything.
     """
 
     network: Network
     per_hop: Fraction
     ways: frozenset[str]
     reduces: bool
-
-    @property
-    def free(self) -> bool:
-        network = self.network
-        return network.kind == "Legacy" and not (self.per_hop or network.router_energy or network.ingress_energy)
+    free: bool
 
 
 class NetworkUse(NamedTuple):
@@ -127,7 +123,9 @@ def all_wires(architecture: Architecture) -> list[list[Wires]]:
         for network, ways in _connections(level):
             name = network.name if network.declared else f"below level {index}"
             if name not in found:
-                found[name] = index, Wires(network, hop_energy(network, widths[index]), ways, level.reduction_supported)
+                per_hop = hop_energy(network, widths[index])
+                free = network.kind == "Legacy" and not (per_hop or network.router_energy or network.ingress_energy)
+                found[name] = index, Wires(network, per_hop, ways, level.reduction_supported, free)
             else:
                 place, wires = found[name]
                 reduces = level.reduction_supported if UP in ways else wires.reduces
