@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from solver_mapper.bounds import Curve
+from solver_mapper.cli.output import write_files
 from solver_mapper.errors import InputError, Place
 
 COMMAND_LINE = Place("<command line>")
@@ -37,9 +38,4 @@ def write_curve(curve: Curve[Any], folder: Path) -> None:
     """`curve.json`, `curve.csv`, `curve.svg` and `curve.txt` in `folder`. Raises: InputError if it cannot be written to."""
     record = json.dumps(curve.to_dict(), indent=1)
     forms = {"json": f"{record}\n", "csv": curve.to_csv(), "svg": curve.to_svg(), "txt": f"{curve}\n"}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for suffix, text in forms.items():
-            (folder / f"curve.{suffix}").write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write to '{folder}': {error.strerror}", COMMAND_LINE) from error
+    write_files(folder, {f"curve.{suffix}": text for suffix, text in forms.items()})

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.output import write_files
+from solver_mapper.nest.figures import Figures
+from solver_mapper.report.timeloop_stats import timeloop_stats
 
 
 @command("evaluate")
-def evaluate(files: Files, as_json: Json = False) -> int:
+def evaluate(
+    files: Files,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Directory for stats.txt and evaluation.json.")] = None,
+    as_json: Json = False,
+) -> int:
     """Exact figures of the mapping in FILE..."""
-    print_result(api.evaluate(read_any(files)), as_json)
+    figures = api.evaluate(read_any(files))
+    if output is not None:
+        texts = {"evaluation.json": json.dumps(figures.to_dict(), indent=1) + "\n"}
+        if isinstance(figures, Figures):
+            texts["stats.txt"] = timeloop_stats(figures)
+        write_files(output, texts)
+    print_result(figures, as_json)
     return YES

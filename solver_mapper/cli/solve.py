@@ -16,9 +16,10 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import INTERRUPTED, LIMIT, NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read
+from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cpsat.engine import Clock
-from solver_mapper.errors import InputError, Place
+from solver_mapper.report.timeloop_stats import timeloop_stats
 from solver_mapper.solution import Solution
 
 
@@ -51,18 +52,14 @@ def solve(
 
 
 def write(solution: Solution, directory: Path) -> None:
-    """Write `solution.json`, and if there is a mapping `map.yaml` (which Timeloop reads) and `stats.txt`.
+    """Write `solution.json`, and if there is a mapping `map.yaml` (which Timeloop reads) and `stats.txt` (in Timeloop's layout).
 
     Raises: InputError if the directory cannot be written.
     """
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "solution.json").write_text(json.dumps(solution.to_dict(), indent=1) + "\n", encoding="utf-8")
-        if solution.mapping is not None:
-            (directory / "map.yaml").write_text(solution.mapping.to_yaml(), encoding="utf-8")
-            (directory / "stats.txt").write_text(f"{solution.evaluation}\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot be written ({error.strerror})", Place(str(directory))) from None
+    files = {"solution.json": json.dumps(solution.to_dict(), indent=1) + "\n"}
+    if solution.mapping is not None and solution.evaluation is not None:
+        files |= {"map.yaml": solution.mapping.to_yaml(), "stats.txt": timeloop_stats(solution.evaluation)}
+    write_files(directory, files)
 
 
 @contextmanager

@@ -50,14 +50,9 @@ def use(wires: Wires, traffic: Traffic, read_write: bool, partition: int, used: 
 
 
 def _legacy(wires: Wires, traffic: Traffic, read_write: bool, partition: int, used: int) -> NetworkUse:
-    """Every word enters, travels its hops along wires, and passes a router at each.
-
-    Where the level above cannot add, partial sums also travel down: all but the first of each distinct word.
-    """
-    records = traffic.records
+    """Every word enters, travels its hops along wires, and passes a router at each."""
+    records = arriving(wires, traffic, read_write, partition)
     upward = read_write and UP in wires.ways
-    if upward and not wires.reduces:
-        records = tuple(record._replace(words=2 * record.words - partition) for record in records)
     words: Rational = 0
     doubled = largest = 0
     reductions: Rational = 0
@@ -71,6 +66,16 @@ def _legacy(wires: Wires, traffic: Traffic, read_write: bool, partition: int, us
     hops = ratio(doubled, 2 * words) if words > 0 else 0
     energy = _FREE if wires.free else _legacy_energy(wires, records, words, doubled, traffic.link_transfers) * used
     return NetworkUse(largest, words, traffic.link_transfers, reductions, hops, energy)
+
+
+def arriving(wires: Wires, traffic: Traffic, read_write: bool, partition: int) -> tuple[Record, ...]:
+    """Words that enter a network, per number of receivers.
+
+    Where the level above a Legacy network cannot add, partial sums also travel down: all but the first of each distinct word.
+    """
+    if wires.network.kind != "Legacy" or not read_write or UP not in wires.ways or wires.reduces:
+        return traffic.records
+    return tuple(record._replace(words=2 * record.words - partition) for record in traffic.records)
 
 
 def _legacy_energy(wires: Wires, records: tuple[Record, ...], words: Rational, doubled: int, links: int) -> Fraction:
