@@ -274,6 +274,9 @@ class _TensorCost:
         if self.tensor.read_write:
             filled = filled - self.counts.partition(child, on)
         self._spend(filled * (price.fill + address) * Fraction(1, buffer.block_size * buffer.cluster_size))
+        linked = Amount() if self.counts.plain else self.counts.linked(child, on)
+        self._spend(linked * price.read * Fraction(1, buffer.block_size * buffer.cluster_size))
+        self.reads[child].append(linked * Fraction(1, buffer.instances))
         self.writes[child].append(filled * Fraction(1, buffer.instances))
 
     def _pay(self, buffer: Buffer, rows: Rows, kinds: list[tuple[list[int], Fraction, Fraction]]) -> None:

@@ -83,7 +83,7 @@ class Counts:
                 axes, on, (lambda p: value_of(axes, p) <= limit) if limit is not None else None, name=("at most", limit))
             return weigh(selection.literals, [value_of(axes, p) for p in selection.points])
         selection = self.variables.tables.select(axes, on)
-        factors = [Looked(selection, tuple(value_of(axes, p) for p in selection.points))]
+        factors = [self.variables.tables.factor(Looked(selection, tuple(value_of(axes, p) for p in selection.points)))]
         factors += [self.windows.footprint(component, level) for component in self.shape.components]
         return weigh([self.variables.tables.product(factors, on)], [1])
 
@@ -114,9 +114,8 @@ class Counts:
         values = [base // value_of(axes, p) if divide else base * value_of(axes, p) for p in selection.points]
         if self.plain:
             return weigh(selection.literals, values)
-        no_multicast = any(s.level >= parent for s in self._uncast(parent, child))
-        factors = [Looked(selection, tuple(values))]
-        factors += [self.windows.reads(self.tensor, c, parent, child, no_multicast) for c in self.shape.components]
+        factors = [self.variables.tables.factor(Looked(selection, tuple(values)))]
+        factors += [self.windows.reads(self.tensor, c, parent, child) for c in self.shape.components]
         return weigh([self.variables.tables.product(factors, on)], [1])
 
     def _monomial(self, parent: int, child: int, steady: bool) -> tuple[int, list[Axis], bool]:
@@ -137,8 +136,24 @@ class Counts:
         values = tuple(self.plain_words * value_of(axes, p) for p in selection.points)
         if self.plain:
             return weigh(selection.literals, values)
-        factors = [Looked(selection, values)] + [self.windows.fills(self.tensor, c, child) for c in self.shape.components]
+        factors = [self.variables.tables.factor(Looked(selection, values))]
+        factors += [self.windows.fills(self.tensor, c, child) for c in self.shape.components]
         return weigh([self.variables.tables.product(factors, on)], [1])
+
+    def linked(self, child: int, on: cp_model.IntVar | None) -> Amount:
+        """Words that instances of `child` take from each other where windows slide, read from one and filled into the next."""
+        amounts = []
+        for component in self.shape.components:
+            factor = self.windows.links(self.tensor, component, child)
+            if factor is None:
+                continue
+            axes = self.reuse.refetch_axes(self.tensor, child, self.variables.places(self.irrelevant, self._spatial(above=child)))
+            selection = self.variables.tables.select(axes, on)
+            values = tuple(self.plain_words * value_of(axes, p) for p in selection.points)
+            others = [self.windows.fills(self.tensor, c, child) for c in self.shape.components if c is not component]
+            factors = [self.variables.tables.factor(Looked(selection, values)), factor, *others]
+            amounts.append(weigh([self.variables.tables.product(factors, positive=False)], [1]))
+        return total(amounts)
 
     def partition(self, level: int, on: cp_model.IntVar | None) -> Amount:
         """Distinct words that the instances of `level` ever see, summed over instances (plain tensors; reference 3.4)."""

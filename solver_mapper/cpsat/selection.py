@@ -47,6 +47,25 @@ class Looked:
         return cp_model.LinearExpr.weighted_sum(self.selection.literals, self.values)
 
 
+@dataclass(frozen=True)
+class Factor:
+    """One factor of a product: its value, its scaled natural logarithm (rounded down), its least positive and greatest value."""
+
+    value: cp_model.IntVar
+    log: cp_model.IntVar
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One of several tables of which exactly one applies: the one whose `on` holds (None if there is only one)."""
+
+    axes: tuple[Axis, ...]
+    on: cp_model.IntVar | None
+    possible: Callable[[Tuple], bool]
+
+
 class Tables:
     """Adds selections to a model, sharing those over the same axes."""
 
@@ -67,9 +86,7 @@ class Tables:
 
     def _build(self, axes: Sequence[Axis], on: cp_model.IntVar | None,
                possible: Callable[[Tuple], bool] | None) -> Selection:
-        points: list[Tuple] = [()]
-        for axis in axes:
-            points = [(*point, power) for point in points for power in range(axis.limit + 1)]
+        points = _grid(axes)
         if possible is not None:
             points = [point for point in points if possible(point)]
         model = self.model
@@ -87,47 +104,76 @@ class Tables:
                 model.add(axis.expr <= chosen + axis.limit * (1 - on))
         return Selection(tuple(points), tuple(literals))
 
-    def product(self, factors: Sequence[Looked], on: cp_model.IntVar | None = None) -> cp_model.IntVar:
-        """An integer variable equal to the product of looked-up values (0 where `on` does not hold).
+    def select_modes(self, modes: Sequence[Mode], name: Hashable) -> list[Selection]:
+        """A selection for each mode. Axes that all modes share are tied to their sum, which keeps the relaxation tight."""
+        if len(modes) == 1 and modes[0].on is None:
+            return [self.select(modes[0].axes, None, modes[0].possible, name)]
+        model = self.model
+        selections = []
+        for mode in modes:
+            points = [point for point in _grid(mode.axes) if mode.possible(point)]
+            literals = [model.new_bool_var("") for _ in points]
+            model.add(cp_model.LinearExpr.sum(literals) == (1 if mode.on is None else mode.on))
+            selections.append(Selection(tuple(points), tuple(literals)))
+        common = set.intersection(*({axis.key for axis in mode.axes} for mode in modes))
+        shared: dict[Hashable, tuple[Axis, list[cp_model.LinearExpr]]] = {}
+        for mode, selection in zip(modes, selections, strict=True):
+            for i, axis in enumerate(mode.axes):
+                chosen = cp_model.LinearExpr.weighted_sum(selection.literals, [point[i] for point in selection.points])
+                if axis.key in common:
+                    shared.setdefault(axis.key, (axis, []))[1].append(chosen)
+                else:
+                    model.add(chosen <= axis.expr)
+                    model.add(axis.expr <= chosen + axis.limit * (1 - (1 if mode.on is None else mode.on)))
+        for axis, parts in shared.values():
+            model.add(cp_model.LinearExpr.sum(parts) == axis.expr)
+        return selections
 
+    def factor(self, looked: Looked) -> Factor:
+        """The looked-up value and its logarithm as variables."""
+        model, literals = self.model, looked.selection.literals
+        logs = [math.floor(math.log(max(v, 1)) * LOG_SCALE) for v in looked.values]
+        value = model.new_int_var(0, max(looked.values, default=0), "")
+        model.add(value == looked.expr)
+        log = model.new_int_var(0, max(logs, default=0), "")
+        model.add(log == cp_model.LinearExpr.weighted_sum(literals, logs))
+        return Factor(value, log, min((v for v in looked.values if v > 0), default=1), max(looked.values, default=0))
+
+    def product(self, factors: Sequence[Factor], on: cp_model.IntVar | None = None, *, positive: bool = True) -> cp_model.IntVar:
+        """An integer variable equal to the product of factors; one of them must be 0 where `on` does not hold.
+
+        `positive` says that no factor is 0 while `on` holds: only then is the logarithm of the product the sum of theirs.
         The multiplication makes it exact; tangents of the exponential over the sum of logarithms make its relaxation tight.
         """
-        high = math.prod(max(f.values, default=0) for f in factors)
-        low = 0 if on is not None else math.prod(min(f.values, default=0) for f in factors)
-        value = self.model.new_int_var(low, high, "")
-        self._multiply(value, factors)
-        self._tangents(value, factors, on, high)
-        return value
+        high = math.prod(factor.high for factor in factors)
+        result, rest = factors[0].value, factors[1:]
+        reached = factors[0].high
+        for factor in rest:
+            reached *= factor.high
+            target = self.model.new_int_var(0, reached, "")
+            self.model.add_multiplication_equality(target, [result, factor.value])
+            result = target
+        if rest and positive:
+            self._tangents(result, factors, on, high)
+        return result
 
-    def _multiply(self, value: cp_model.IntVar, factors: Sequence[Looked]) -> None:
-        rest = value
-        for i, factor in enumerate(factors[:-1]):
-            tail_high = math.prod(max(f.values, default=0) for f in factors[i + 1:])
-            if i == len(factors) - 2:
-                self.model.add_multiplication_equality(rest, [factor.expr, factors[-1].expr])
-                return
-            tail = self.model.new_int_var(0, tail_high, "")
-            self.model.add_multiplication_equality(rest, [factor.expr, tail])
-            rest = tail
-        self.model.add(rest == factors[-1].expr)
-
-    def _tangents(self, value: cp_model.IntVar, factors: Sequence[Looked], on: cp_model.IntVar | None, high: int) -> None:
+    def _tangents(self, value: cp_model.IntVar, factors: Sequence[Factor], on: cp_model.IntVar | None, high: int) -> None:
         """`exp(t) >= exp(a) (1 + t - a)` at points a; logarithms are rounded down, so the cuts stay valid."""
-        logs = []
-        for factor in factors:
-            weights = [math.floor(math.log(max(v, 1)) * LOG_SCALE) for v in factor.values]
-            logs.append(cp_model.LinearExpr.weighted_sum(factor.selection.literals, weights))
-        total = cp_model.LinearExpr.sum(logs)
-        positive = [min((v for v in f.values if v > 0), default=1) for f in factors]
-        at = math.log(math.prod(positive))
+        total = cp_model.LinearExpr.sum([factor.log for factor in factors])
+        at = math.log(math.prod(factor.low for factor in factors))
         while at <= math.log(max(high, 1)):
             height = math.exp(at)
             slope = math.floor(height)
             if slope < 1 << 40:
                 flat = math.floor(height * (1 - at)) - 1
-                cut = LOG_SCALE * value >= slope * total + LOG_SCALE * flat
-                if on is None:
-                    self.model.add(cut)
-                else:
-                    self.model.add(cut).only_enforce_if(on)
+                cut = self.model.add(LOG_SCALE * value >= slope * total + LOG_SCALE * flat)
+                if on is not None:
+                    cut.only_enforce_if(on)
             at += math.log(TANGENT_RATIO)
+
+
+def _grid(axes: Sequence[Axis]) -> list[Tuple]:
+    points: list[Tuple] = [()]
+    for axis in axes:
+        points = [(*point, power) for point in points for power in range(axis.limit + 1)]
+    return points

@@ -44,12 +44,18 @@ class Variables:
         return frozenset((dim, slot) for dim in dims for slot in slots)
 
     def axes(self, places: frozenset[Place]) -> list[Axis]:
-        """One axis per prime: its total exponent over `places`. The limits allow for each dimension's multiplicity."""
+        """One axis per prime: its total exponent over `places`. The limits allow for what each slot can hold at most."""
         axes = []
         for prime in self.primes({dim for dim, _ in places}):
-            terms = [self.power[dim, prime, slot] for dim, slot in sorted(places) if (dim, prime, slot) in self.power]
-            limit = sum(dict(self.space.primes[dim]).get(prime, 0) for dim in {dim for dim, _ in places})
-            if limit and terms:
+            rooms: dict[str, int] = {}
+            terms = []
+            for dim, slot in sorted(places):
+                room = highest(self.space, dim, prime, slot)
+                if room:
+                    terms.append(self.power[dim, prime, slot])
+                    rooms[dim] = min(rooms.get(dim, 0) + room, dict(self.space.primes[dim])[prime])
+            limit = sum(rooms.values())
+            if limit:
                 axes.append(Axis((prime, places), cp_model.LinearExpr.sum(terms), limit))
         return axes
 
@@ -65,6 +71,20 @@ def slots_where(space: Space, *, temporal: bool | None = None, below: int | None
         if (temporal is None or (slot.axis == "") == temporal)
         and (below is None or slot.level >= below) and (above is None or slot.level < above)
     ]
+
+
+def highest(space: Space, dim: str, prime: int, slot: Slot) -> int:
+    """The largest exponent that multiplicity, fanout and constraints leave to `prime` in the bound of `dim` at `slot`."""
+    room = dict(space.primes[dim]).get(prime, 0)
+    if slot.axis:
+        units = space.architecture.fanout(slot.level)[slot.axis == "Y"]
+        while prime**room > units:
+            room -= 1
+    allowed = space.factors.get((slot.level, "spatial" if slot.axis else "temporal", dim))
+    if allowed is not None:
+        while room and not any(value % prime**room == 0 for value in allowed):
+            room -= 1
+    return room
 
 
 def declare(space: Space) -> Variables:
@@ -92,7 +112,7 @@ def _powers(variables: Variables) -> None:
         for prime, count in space.primes[dim]:
             for slot in space.slots:
                 name = f"power[{dim},{prime},{slot.level}{slot.axis or 'T'}]"
-                variables.power[dim, prime, slot] = model.new_int_var(0, count, name)
+                variables.power[dim, prime, slot] = model.new_int_var(0, highest(space, dim, prime, slot), name)
             model.add(cp_model.LinearExpr.sum([variables.power[dim, prime, slot] for slot in space.slots]) == count)
 
 

@@ -1,212 +1,280 @@
 """Factors of a count that come from sliding windows: components whose dimensions do not simply multiply.
 
-Without overlap a component's part of a count is its footprint times the number of tiles. Three things lower it: units whose windows
-coincide share a multicast; a window that slides by the same step keeps its halo; a neighbour may pass on what it just had. The first
-is exact here for the network next to the child. The other two are bounded from below, under a `slide` literal that says when they
-can happen at all; the search re-prices what it finds there against the exact model.
+At rest, a component's part of a count is its footprint times the number of tiles, less what coinciding windows share in a multicast.
+If a dimension that slides the window has the innermost loop outside the buffer, runs of steps keep halos and feed neighbours
+(`space.windows`). Each such way is a mode with a literal and a table of its own; exactly one mode holds.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.reuse import Reuse
-from solver_mapper.cpsat.selection import Axis, Looked, Tuple
-from solver_mapper.cpsat.variables import Variables, slots_where
+from solver_mapper.cpsat.selection import Axis, Factor, Looked, Mode, Selection, Tuple
+from solver_mapper.cpsat.variables import Variables, highest, slots_where
 from solver_mapper.space.shapes import Component
 from solver_mapper.space.space import Slot
+from solver_mapper.space.windows import RunCost, fill_run, send_run
 from solver_mapper.spec.problem import Tensor
+
+Factors = dict[str, int]
+@dataclass(frozen=True)
+class Slide:
+    """A run along `dim` whose outermost loop stands at level `outer`; it may continue through the levels in between."""
+
+    dim: str
+    outer: int
+    literal: cp_model.IntVar
 
 
 @dataclass
-class _Layout:
-    """Which axes of a selection hold what: named groups of (dimension, prime, position of the axis)."""
+class Layout:
+    """Which axes of a table hold what: groups of (dimension, prime, position of the axis)."""
 
     variables: Variables
+    component: Component
     axes: list[Axis] = field(default_factory=list)
     groups: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
 
-    def add(self, group: str, dim: str, slots: list[Slot]) -> None:
-        for axis in self.variables.axes(self.variables.places([dim], slots)):
-            assert isinstance(axis.key, tuple)
-            self.groups.setdefault(group, []).append((dim, int(axis.key[0]), len(self.axes)))
-            self.axes.append(axis)
+    def add(self, group: str, dims: tuple[str, ...], slots: list[Slot]) -> None:
+        for dim in dims:
+            for axis in self.variables.axes(self.variables.places([dim], slots)):
+                assert isinstance(axis.key, tuple)
+                self.groups.setdefault(group, []).append((dim, int(axis.key[0]), len(self.axes)))
+                self.axes.append(axis)
 
-    def read(self, group: str, dims: tuple[str, ...], point: Tuple) -> dict[str, int]:
-        """The product of bounds of each dimension that a point gives the group."""
-        values = dict.fromkeys(dims, 1)
+    def read(self, group: str, point: Tuple) -> Factors:
+        """The product of bounds that a point gives each dimension in the group."""
+        values = dict.fromkeys(self.component.dims, 1)
         for dim, prime, position in self.groups.get(group, []):
             values[dim] *= prime ** point[position]
         return values
 
+    def possible(self, point: Tuple) -> bool:
+        """Whether the groups together divide the problem's bounds."""
+        used = dict.fromkeys(self.component.dims, 1)
+        for group in self.groups:
+            used = {dim: used[dim] * factor for dim, factor in self.read(group, point).items()}
+        bounds = self.variables.space.problem.bounds
+        return all(bounds[dim] % used[dim] == 0 for dim in self.component.dims)
+
+    def tiles(self, *groups: Factors) -> int:
+        """Iterations of the component's dimensions outside the given groups of loops."""
+        bounds = self.variables.space.problem.bounds
+        return math.prod(bounds[d] // math.prod(group[d] for group in groups) for d in self.component.dims)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One mode of a window table: a run, or none (`slide` None), with its axes and the literal under which it holds.
+
+    `linked` says whether neighbours stand so that they can pass words on, which costs the child reads: the order of spatial loops
+    decides, and the model may choose either.
+    """
+
+    layout: Layout
+    slide: Slide | None
+    on: cp_model.IntVar | None
+    linked: bool = False
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    """All that a component's windows at one child can do, as one table: its points belong to the ways in order."""
+
+    component: Component
+    child: int
+    ways: tuple[Way, ...]
+    selections: tuple[Selection, ...]
+    meshes: tuple[int, ...]
+
+    def looked(self, cost: Callable[[Way, Tuple], int]) -> Looked:
+        points = tuple(point for each in self.selections for point in each.points)
+        literals = tuple(literal for each in self.selections for literal in each.literals)
+        values = tuple(cost(way, point) for way, each in zip(self.ways, self.selections, strict=True) for point in each.points)
+        return Looked(Selection(points, literals), values)
+
+    def filled(self, way: Way, point: Tuple) -> int:
+        """Words that enter all instances of the child."""
+        layout = way.layout
+        tile = layout.read("tile", point)
+        if way.slide is None:
+            return self.component.footprint(tile) * layout.tiles(tile)
+        steps, dim = layout.read("steps", point), way.slide.dim
+        step = tile[dim] * layout.read(f"mesh{self.child - 1}", point)[dim]
+        return fill_run(self.component, tile, dim, steps[dim], step) * layout.tiles(tile, steps)
+
+    def sent(self, levels: range, way: Way, point: Tuple) -> int:
+        """Words that a parent sends through the networks below `levels`."""
+        layout = way.layout
+        tile = layout.read("tile", point)
+        if way.slide is None:
+            words = self.component.footprint(tile) * layout.tiles(tile)
+        else:
+            run, around = self._run(way.slide, way, point)
+            words = run.sent * around
+        for level in self.meshes:
+            if level not in levels or (way.slide is not None and level == self.child - 1):
+                continue
+            units = layout.read(f"mesh{level}", point)
+            known = level == self.child - 1
+            groups = self.component.groups(tile, units) if known else self.component.fewest_groups(units)
+            words = words * groups // math.prod(units.values())
+        return words
+
+    def linked(self, way: Way, point: Tuple) -> int:
+        """Words that instances of the child take from each other."""
+        if way.slide is None:
+            return 0
+        run, around = self._run(way.slide, way, point)
+        return run.linked * around
+
+    def _run(self, slide: Slide, way: Way, point: Tuple) -> tuple[RunCost, int]:
+        """The cost of one run for the units side by side, and how many such runs there are."""
+        layout = way.layout
+        tile, steps = layout.read("tile", point), layout.read("steps", point)
+        units = layout.read(f"mesh{self.child - 1}", point)
+        run = send_run(self.component, tile, units, slide.dim, steps[slide.dim], way.linked)
+        return run, layout.tiles(tile, steps, units)
+
 
 @dataclass
 class Windows:
-    """Builds the looked-up factors of components."""
+    """Builds window tables and what is read off them."""
 
     variables: Variables
     reuse: Reuse
-    _slides: dict[tuple[str, int], dict[str, cp_model.IntVar]] = field(default_factory=dict)
+    _slides: dict[tuple[str, int], list[Slide]] = field(default_factory=dict)
+    _tables: dict[tuple[str, int, Component], WindowTable] = field(default_factory=dict)
+    _factors: dict[tuple[object, ...], Factor] = field(default_factory=dict)
 
-    def slides(self, tensor: Tensor, component: Component, child: int) -> dict[str, cp_model.IntVar]:
-        """Per dimension of the component, a literal that its loop is the innermost one outside `child`.
-
-        Only then can consecutive steps move the window: the loop's level starts its order with it, and no temporal loop at all
-        stands between that level and the child.
-        """
-        key = (tensor.name, child)
-        if key in self._slides:
-            return {dim: literal for dim, literal in self._slides[key].items() if dim in component.dims}
-        variables, space = self.variables, self.variables.space
-        model = variables.model
-        literals: dict[str, cp_model.IntVar] = {}
-        for dim in [d for d in space.dims if d in space.sliding and d in tensor.dims]:
-            options = []
-            for outer in range(child):
-                starts = [variables.pattern[outer][k] for k, p in enumerate(space.patterns[outer]) if p.order[:1] == (dim,)]
-                if not starts:
-                    continue
-                option = model.new_bool_var(f"slide[{tensor.name},{child},{outer},{dim}]")
-                model.add(option <= cp_model.LinearExpr.sum(starts))
-                powers = [variables.power[dim, prime, Slot(outer)] for prime, _ in space.primes[dim]]
-                model.add(option <= cp_model.LinearExpr.sum(powers))
-                through = self.reuse.through(frozenset(space.dims), outer, child)
-                if through is not None:
-                    model.add_implication(option, through)
-                options.append(option)
-            if options:
-                literal = model.new_bool_var(f"slide[{tensor.name},{child},{dim}]")
-                model.add(literal == cp_model.LinearExpr.sum(options))
-                literals[dim] = literal
-        if literals:
-            model.add_at_most_one(literals.values())
-        self._slides[key] = literals
-        return {dim: literal for dim, literal in literals.items() if dim in component.dims}
-
-    def fills(self, tensor: Tensor, component: Component, child: int) -> Looked:
-        """The component's factor of the words that enter all instances of `child`."""
-        layout = _Layout(self.variables)
-        for dim in component.dims:
-            layout.add("tile", dim, slots_where(self.variables.space, below=child))
-        return self._looked(tensor, component, child, layout, _Fill(component, self._bounds(component)))
-
-    def reads(self, tensor: Tensor, component: Component, parent: int, child: int, no_multicast: bool) -> Looked:
-        """The component's factor of the words that all instances of `parent` send towards `child` (which may be the arithmetic)."""
-        variables, space = self.variables, self.variables.space
-        layout = _Layout(variables)
-        bounds = self._bounds(component)
-        arithmetic = child == space.depth
-        for dim in component.dims:
-            if not arithmetic:
-                layout.add("tile", dim, slots_where(space, below=child))
-            if component.sliding and not arithmetic:
-                layout.add("below", dim, [s for s in space.slots if parent <= s.level < child and s.axis])
-        meshes = [] if no_multicast or not component.sliding else [
-            level for level in range(parent, child) if any(s.level == level and s.axis for s in space.slots)
-        ]
-        for level in meshes:
-            if len(meshes) > 1 or arithmetic:
-                for dim in component.dims:
-                    layout.add(f"mesh{level}", dim, [s for s in space.slots if s.level == level and s.axis])
-        nearest = "below" if len(meshes) == 1 and not arithmetic else f"mesh{child - 1}"
-        names = ["below"] if nearest == "below" and meshes else [f"mesh{level}" for level in meshes]
-        return self._looked(tensor, component, child if not arithmetic else -1, layout,
-                            _Read(component, bounds, arithmetic, tuple(names),
-                                  nearest if meshes and meshes[-1] == child - 1 else ""))
-
-    def footprint(self, component: Component, level: int) -> Looked:
+    def footprint(self, component: Component, level: int) -> Factor:
         """The component's factor of the tile that `level` holds."""
-        layout = _Layout(self.variables)
-        for dim in component.dims:
-            layout.add("tile", dim, slots_where(self.variables.space, below=level))
-        selection = self.variables.tables.select(layout.axes, None, lambda p: _divides(layout, component, p, self._bounds(component)),
-                                                 name=("component", component))
-        return Looked(selection, tuple(component.footprint(layout.read("tile", component.dims, p)) for p in selection.points))
+        key = ("footprint", component, level)
+        if key not in self._factors:
+            layout = self._tile(component, level)
+            selection = self.variables.tables.select(layout.axes, None, layout.possible, ("component", component))
+            values = tuple(component.footprint(layout.read("tile", point)) for point in selection.points)
+            self._factors[key] = self.variables.tables.factor(Looked(selection, values))
+        return self._factors[key]
 
-    def _bounds(self, component: Component) -> dict[str, int]:
-        return {dim: self.variables.space.problem.bounds[dim] for dim in component.dims}
+    def fills(self, tensor: Tensor, component: Component, child: int) -> Factor:
+        """The component's factor of the words that enter all instances of `child`."""
+        table = self.table(tensor, component, child)
+        return self._factor(("fills", tensor.name, component, child), table, table.filled)
 
-    def _looked(self, tensor: Tensor, component: Component, child: int, layout: _Layout, value: _Fill | _Read) -> Looked:
-        bounds = self._bounds(component)
-        slides: dict[str, cp_model.IntVar] = {}
-        if component.sliding and child > 0 and not self.variables.space.has_flag("no_temporal_reuse", tensor.name, child):
+    def reads(self, tensor: Tensor, component: Component, parent: int, child: int) -> Factor:
+        """The component's factor of the words that all instances of `parent` send towards `child` (which may be the arithmetic)."""
+        table = self.table(tensor, component, child)
+        levels = range(parent, child)
+        crossed = tuple(level for level in table.meshes if level in levels)
+        return self._factor(("reads", tensor.name, component, child, crossed), table, partial(table.sent, levels))
+
+    def links(self, tensor: Tensor, component: Component, child: int) -> Factor | None:
+        """The component's factor of the words that instances of `child` take from each other; None if they never do."""
+        table = self.table(tensor, component, child)
+        if not any(way.linked for way in table.ways):
+            return None
+        factor = self._factor(("links", tensor.name, component, child), table, table.linked)
+        return factor if factor.high else None
+
+    def _factor(self, key: tuple[object, ...], table: WindowTable, cost: Callable[[Way, Tuple], int]) -> Factor:
+        if key not in self._factors:
+            self._factors[key] = self.variables.tables.factor(table.looked(cost))
+        return self._factors[key]
+
+    def table(self, tensor: Tensor, component: Component, child: int) -> WindowTable:
+        key = (tensor.name, child, component)
+        if key not in self._tables:
+            space = self.variables.space
             slides = self.slides(tensor, component, child)
-        first = len(layout.axes)
-        modes = list(slides)
-        axes = layout.axes + [Axis(("slide", tensor.name, child, dim), slides[dim], 1) for dim in modes]
+            meshes = tuple(level for level in range(child) if self._overlaps(tensor, component, level))
+            ways = [Way(self._layout(component, child, meshes, None), None, self._still(slides))]
+            linkable = (child > 0 and not space.has_flag("no_link_transfer", tensor.name, child - 1)
+                        and any(self._spreads(dim, child - 1) for dim in component.dims))
+            for slide in slides:
+                layout = self._layout(component, child, meshes, slide)
+                ways += [Way(layout, slide, on, linked) for on, linked in self._link_choice(slide, linkable)]
+            modes = [Mode(tuple(way.layout.axes), way.on, way.layout.possible) for way in ways]
+            selections = self.variables.tables.select_modes(modes, ("component", component))
+            self._tables[key] = WindowTable(component, child, tuple(ways), tuple(selections), meshes)
+        return self._tables[key]
 
-        def possible(point: Tuple) -> bool:
-            return sum(point[first:]) <= 1 and _divides(layout, component, point, bounds)
+    def _link_choice(self, slide: Slide, linkable: bool) -> list[tuple[cp_model.IntVar, bool]]:
+        if not linkable:
+            return [(slide.literal, False)]
+        model = self.variables.model
+        apart, side_by_side = model.new_bool_var("apart"), model.new_bool_var("linked")
+        model.add(apart + side_by_side == slide.literal)
+        return [(apart, False), (side_by_side, True)]
 
-        selection = self.variables.tables.select(axes, None, possible, name=("component", component))
-        values = []
-        for point in selection.points:
-            sliding = next((dim for i, dim in enumerate(modes) if point[first + i]), None)
-            values.append(value(layout, point, sliding))
-        return Looked(selection, tuple(values))
+    def slides(self, tensor: Tensor, component: Component, child: int) -> list[Slide]:
+        """The ways in which runs along dimensions of the component can happen at `child`."""
+        space = self.variables.space
+        if not component.sliding or space.has_flag("no_temporal_reuse", tensor.name, child):
+            return []
+        if child == space.depth and not any(self._spreads(dim, child - 1) for dim in component.dims):
+            return []
+        key = (tensor.name, child)
+        if key not in self._slides:
+            dims = [d for d in space.dims if d in space.sliding and d in tensor.dims]
+            ways = [self._slide(tensor, child, outer, dim) for dim in dims for outer in range(child)]
+            self._slides[key] = [way for way in ways if way is not None]
+            if self._slides[key]:
+                self.variables.model.add_at_most_one([way.literal for way in self._slides[key]])
+        return [way for way in self._slides[key] if way.dim in component.dims]
 
+    def _slide(self, tensor: Tensor, child: int, outer: int, dim: str) -> Slide | None:
+        """The literal implies: the level's order starts with `dim`, its loop exists, and loops over nothing else are nearer."""
+        variables, space = self.variables, self.variables.space
+        starts = [variables.pattern[outer][k] for k, p in enumerate(space.patterns[outer]) if p.order[:1] == (dim,)]
+        rooms = [highest(space, dim, prime, Slot(outer)) for prime, _ in space.primes[dim]]
+        if not starts or not any(rooms):
+            return None
+        literal = variables.model.new_bool_var(f"slide[{tensor.name},{child},{outer},{dim}]")
+        variables.model.add(literal <= cp_model.LinearExpr.sum(starts))
+        variables.model.add(literal <= cp_model.LinearExpr.sum([variables.power[dim, p, Slot(outer)] for p, _ in space.primes[dim]]))
+        through = self.reuse.through(frozenset(space.dims) - {dim}, outer, child)
+        if through is not None:
+            variables.model.add_implication(literal, through)
+        return Slide(dim, outer, literal)
 
-def _divides(layout: _Layout, component: Component, point: Tuple, bounds: dict[str, int]) -> bool:
-    used = dict.fromkeys(component.dims, 1)
-    for group in layout.groups:
-        if group not in ("tile", "below") and "below" in layout.groups:
-            continue
-        part = layout.read(group, component.dims, point)
-        used = {dim: used[dim] * part[dim] for dim in component.dims}
-    return all(bounds[dim] % used[dim] == 0 for dim in component.dims)
+    def _still(self, slides: list[Slide]) -> cp_model.IntVar | None:
+        """The literal that no run along these dimensions happens; None if none can."""
+        if not slides:
+            return None
+        literal = self.variables.model.new_bool_var("still")
+        self.variables.model.add(literal + cp_model.LinearExpr.sum([slide.literal for slide in slides]) == 1)
+        return literal
 
+    def _overlaps(self, tensor: Tensor, component: Component, level: int) -> bool:
+        """Whether two dimensions of the component can be spatial there, so that windows may coincide in a multicast."""
+        if not component.sliding or self.variables.space.has_flag("no_multicast", tensor.name, level):
+            return False
+        return sum(self._spreads(d, level) for d in component.dims) > 1
 
-@dataclass(frozen=True)
-class _Fill:
-    component: Component
-    bounds: dict[str, int]
+    def _spreads(self, dim: str, level: int) -> bool:
+        space = self.variables.space
+        return any(highest(space, dim, prime, s) for s in self._mesh(level) for prime, _ in space.primes[dim])
 
-    def __call__(self, layout: _Layout, point: Tuple, sliding: str | None) -> int:
-        component, bounds = self.component, self.bounds
-        tile = layout.read("tile", component.dims, point)
-        tiles = math.prod(bounds[d] // tile[d] for d in component.dims)
-        full = component.footprint(tile)
-        if sliding is None:
-            return full * tiles
-        run = bounds[sliding] // tile[sliding]
-        stepped = full + (run - 1) * _new_words(component, tile, sliding)
-        return stepped * (tiles // run)
+    def _mesh(self, level: int) -> list[Slot]:
+        return [s for s in self.variables.space.slots if s.level == level and s.axis]
 
+    def _tile(self, component: Component, child: int) -> Layout:
+        layout = Layout(self.variables, component)
+        layout.add("tile", component.dims, slots_where(self.variables.space, below=child))
+        return layout
 
-@dataclass(frozen=True)
-class _Read:
-    component: Component
-    bounds: dict[str, int]
-    arithmetic: bool
-    meshes: tuple[str, ...]
-    nearest: str
-
-    def __call__(self, layout: _Layout, point: Tuple, sliding: str | None) -> int:
-        component, bounds = self.component, self.bounds
-        tile = layout.read("tile", component.dims, point)
-        if sliding is not None:
-            below = layout.read("below", component.dims, point)
-            union = {d: tile[d] * below[d] for d in component.dims}
-            passes = math.prod(bounds[d] // union[d] for d in component.dims if d != sliding)
-            return component.footprint({**union, sliding: bounds[sliding]}) * passes
-        words = component.footprint(tile) * math.prod(bounds[d] // tile[d] for d in component.dims)
-        for name in self.meshes:
-            spatial = layout.read(name, component.dims, point)
-            units = math.prod(spatial.values())
-            groups = component.groups(tile, spatial) if name == self.nearest else component.fewest_groups(spatial)
-            words = words * groups // units
-        return words
-
-
-def _new_words(component: Component, tile: dict[str, int], dim: str) -> int:
-    """Words of a tile that its predecessor lacks when the window moves by one tile along `dim`, at the least step."""
-    full = overlap = 1
-    for rank in component.ranks:
-        extent = 1 + sum(abs(t.coefficient) * (tile[t.dim] - 1) for t in rank)
-        step = sum(abs(t.coefficient) for t in rank if t.dim == dim) * tile[dim]
-        full *= extent
-        overlap *= max(0, extent - step)
-    return full - overlap
+    def _layout(self, component: Component, child: int, meshes: tuple[int, ...], slide: Slide | None) -> Layout:
+        layout = self._tile(component, child)
+        levels = set(meshes) | ({child - 1} if slide is not None else set())
+        for level in sorted(levels):
+            layout.add(f"mesh{level}", component.dims, self._mesh(level))
+        if slide is not None:
+            layout.add("steps", (slide.dim,), slots_where(self.variables.space, temporal=True, below=slide.outer, above=child))
+        return layout
