@@ -31,7 +31,7 @@ def fullest(operator: Operator, backend: Backend, limits: Limits, stale_padding:
     tiled = strategy.tiled(operator, backend, dims, choice.tiles)
     certificate = Certificate(
         OBJECTIVE, f"the tile shapes of SMAUG's strategy for {operator.kind}", choice.total, choice.total,
-        solver_name(), limits.seed, ("tile sizes again by plain arithmetic",),
+        solver_name(), limits.seed, ("tile sizes again by plain arithmetic",), limits.parameters,
     )
     nest = strategy.nest(operator, tiled)
     return Tiling(operator, backend, OBJECTIVE, dims, choice.tiles, choice.total, tiled, nest, certificate)

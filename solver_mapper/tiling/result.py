@@ -34,6 +34,7 @@ class Certificate:
     solver: str
     seed: int
     checks: tuple[str, ...] = ()
+    parameters: Mapping[str, int | bool] = field(default_factory=dict)
 
     @property
     def optimal(self) -> bool:
@@ -42,7 +43,7 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         return {"objective": self.objective, "mapspace": self.mapspace, "value": self.value, "bound": self.bound,
                 "status": "optimal" if self.optimal else "feasible", "solver": self.solver, "seed": self.seed,
-                "checks": list(self.checks)}
+                "parameters": dict(self.parameters), "checks": list(self.checks)}
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,15 @@ class Limits:
     seconds: float | None = None
     seed: int = 0
 
+    @property
+    def settings(self) -> Settings:
+        return Settings(seed=self.seed)
+
+    @property
+    def parameters(self) -> dict[str, int | bool]:
+        """What CP-SAT is told, for the certificate."""
+        return self.settings.parameters()
+
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
@@ -47,7 +56,7 @@ def solve(model: cp_model.CpModel, limits: Limits, capture: Callable[[Read], T])
     """
     found: list[T] = []
     clock = Clock(limits.seconds)
-    outcome = run(model, Settings(seed=limits.seed), clock, lambda read, bound: found.append(capture(read)))
+    outcome = run(model, limits.settings, clock, lambda read, bound: found.append(capture(read)))
     if clock.stopped:
         raise KeyboardInterrupt
     if found and outcome.value is not None:

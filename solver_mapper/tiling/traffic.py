@@ -53,13 +53,14 @@ def least_traffic(operator: Operator, backend: Backend, limits: Limits) -> Tilin
             raise ExactnessError(f"{operator.name}: of all choices none moves fewer than {space.traffic(start)} elements, "
                                  f"the solver has one that moves {space.traffic(point)}")
         point = start
-    certificate = Certificate(OBJECTIVE, MAPSPACE, space.traffic(point), proof.bound, solver_name(), limits.seed, tuple(checks))
+    certificate = Certificate(OBJECTIVE, MAPSPACE, space.traffic(point), proof.bound, solver_name(), limits.seed, tuple(checks),
+                              limits.parameters)
     return _checked(build(space, point, certificate))
 
 
 def _streamed(tiling: Tiling) -> Tiling:
     certificate = replace(tiling.certificate, objective=OBJECTIVE, mapspace="all tilings: each moves every element once",
-                          value=tiling.traffic, bound=tiling.compulsory, solver="the compulsory traffic")
+                          value=tiling.traffic, bound=tiling.compulsory, solver="the compulsory traffic", parameters={})
     return _checked(replace(tiling, objective=OBJECTIVE, certificate=certificate))
 
 
