@@ -57,21 +57,28 @@ def traffic_below(nest: Nest, projection: Projection, plans: Sequence[LevelMappi
 
     `plans` are the levels of the mapping and `grids` the elements' grids below each level, outer to inner.
     """
-    name = projection.name
     below = []
     loops: list[PlacedLoop] = []
-    for level, plan in enumerate(plans):
+    for level in range(len(plans)):
         loops += nest.temporal[level]
-        reuse = level + 1 < len(plans) and name not in plans[level + 1].no_temporal_reuse
-        spread = nest.spatial[level]
-        site = _Site(projection, spread, grids[level], name not in plan.no_multicast, name not in plan.no_link_transfer)
-        if not nest.perfect:
-            below.append(_uneven(nest, level, site, reuse))
-        elif not spread:
-            below.append(_single(fetched_words(loops, projection, nest.tiles[level + 1], reuse)))
-        else:
-            below.append(_even(nest, level, site, loops, reuse))
+        below.append(traffic_at(nest, projection, plans, grids, level, loops))
     return below
+
+
+def traffic_at(
+    nest: Nest, projection: Projection, plans: Sequence[LevelMapping], grids: Sequence[Grid], level: int,
+    loops: Sequence[PlacedLoop],
+) -> Traffic:
+    """Traffic of one tensor below one level; `loops` are the temporal loops of all levels down to it."""
+    plan, spread = plans[level], nest.spatial[level]
+    reuse = level + 1 < len(plans) and projection.name not in plans[level + 1].no_temporal_reuse
+    may_share, may_link = projection.name not in plan.no_multicast, projection.name not in plan.no_link_transfer
+    site = _Site(projection, spread, grids[level], may_share, may_link)
+    if not nest.perfect:
+        return _uneven(nest, level, site, reuse)
+    if not spread:
+        return _single(fetched_words(loops, projection, nest.tiles[level + 1], reuse))
+    return _even(nest, level, site, loops, reuse)
 
 
 class _Site(NamedTuple):

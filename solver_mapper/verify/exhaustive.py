@@ -1,0 +1,150 @@
+"""The best of all mappings, found by looking at every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import ceil, lcm, prod
+from typing import NamedTuple
+
+from solver_mapper.errors import ExactnessError
+from solver_mapper.mapping import Mapping
+from solver_mapper.nest.energy import prices
+from solver_mapper.nest.figures import Figures
+from solver_mapper.nest.latency import latency, level_time
+from solver_mapper.nest.model import Evaluator
+from solver_mapper.nest.tiles import Nest, build_nest
+from solver_mapper.objective import Objective
+from solver_mapper.verify.mapspace import Mapspace, Skeleton
+from solver_mapper.verify.tally import Laid, Option, Tally
+
+Number = Fraction | int
+Ranks = tuple[Number, ...]
+
+
+class Outcome(NamedTuple):
+    """The figures of one mapping that a goal can ask for; energy in pJ over the enumeration's unit."""
+
+    energy: Number
+    cycles: int
+    last_level: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mapping with its figures; `options` are the tensors' bypass choices."""
+
+    outcome: Outcome
+    skeleton: Skeleton
+    options: tuple[Option, ...]
+
+
+class Exhaustive:
+    """All legal mappings of a mapspace with their figures. `looked` counts the loop nests seen so far."""
+
+    def __init__(self, mapspace: Mapspace):
+        self.mapspace = mapspace
+        self.looked = 0
+        architecture, problem = mapspace.architecture, mapspace.problem
+        units = architecture.arithmetic
+        leak = units.leak * units.instances + sum((each.energy.leak * each.instances for each in architecture.levels), Fraction(0))
+        fixed = Fraction(problem.macs * units.energy)
+        self.unit = lcm(leak.denominator, fixed.denominator, *(prices(buffer).unit for buffer in architecture.levels))
+        self._leak, self._fixed = int(leak * self.unit), int(fixed * self.unit)
+        self._tallies = [Tally(mapspace, number, self.unit) for number in range(len(problem.tensors))]
+        self._latency = latency(architecture)
+        self._sized = [(level, buffer.capacity, ceil(buffer.capacity * buffer.min_utilization))
+                       for level, buffer in enumerate(architecture.levels) if buffer.capacity is not None]
+        self._limited = [(level, buffer) for level, buffer in enumerate(architecture.levels)
+                         if buffer.read_bandwidth or buffer.write_bandwidth or buffer.shared_bandwidth]
+
+    def best(self, objectives: Sequence[Objective]) -> list[tuple[Mapping, Figures] | None]:
+        """For each objective the first of the best legal mappings; None if there is no legal mapping.
+
+        Raises: ExactnessError if a mapping's full evaluation differs from the figures it was chosen by.
+        """
+        held: list[tuple[Ranks, Found] | None] = [None] * len(objectives)
+
+        def promising(least: Outcome) -> bool:
+            return any(best is None or _ranks(objective, least) < best[0] for objective, best in zip(objectives, held, strict=True))
+
+        for found in self.outcomes(promising):
+            for number, objective in enumerate(objectives):
+                ranks, best = _ranks(objective, found.outcome), held[number]
+                if best is None or ranks < best[0]:
+                    held[number] = (ranks, found)
+        return [None if best is None else self.judge(best[1]) for best in held]
+
+    def front(self, first: str, second: str) -> list[tuple[Mapping, Figures]]:
+        """The mappings of which no other is as good in both metrics and better in one, by rising `first`; one for each pair."""
+        points: dict[tuple[Number, Number], Found] = {}
+
+        def undominated(outcome: Outcome) -> bool:
+            one, two = _metric(outcome, first), _metric(outcome, second)
+            return not any(a <= one and b <= two for a, b in points)
+
+        for found in self.outcomes(undominated):
+            if undominated(found.outcome):
+                one, two = _metric(found.outcome, first), _metric(found.outcome, second)
+                for a, b in [point for point in points if one <= point[0] and two <= point[1]]:
+                    del points[a, b]
+                points[one, two] = found
+        return [self.judge(points[point]) for point in sorted(points)]
+
+    def outcomes(self, promising: Callable[[Outcome], bool]) -> Iterator[Found]:
+        """All legal mappings, but none of a loop nest whose mappings cannot have figures that are `promising`.
+
+        `promising` is asked about figures that no bypass choice of a nest can fall below.
+        """
+        if not all(tally.keeps for tally in self._tallies):
+            return
+        for bounds in self.mapspace.factorizations():
+            sized: Nest | None = None
+            for skeleton in self.mapspace.arrangements(bounds):
+                if sized is None:
+                    sized = build_nest(self.mapspace.problem, Mapping(self.mapspace.levels(skeleton)))
+                    steps = prod(bound for temporal, _ in skeleton for _, bound, _ in temporal)
+                self.looked += 1
+                laid = Laid(self.mapspace, skeleton, sized)
+                options = [tally.options(laid) for tally in self._tallies]
+                if promising(self._least(steps, options)):
+                    for chosen in product(*options):
+                        if self._fits(chosen):
+                            yield Found(self._outcome(steps, chosen), skeleton, chosen)
+
+    def _least(self, steps: int, options: list[list[Option]]) -> Outcome:
+        cycles = steps + self._latency
+        energy = sum([min([option.energy for option in each]) for each in options])
+        return Outcome(energy + self._fixed + self._leak * cycles, cycles, sum([min([o.last_level for o in each]) for each in options]))
+
+    def _fits(self, chosen: tuple[Option, ...]) -> bool:
+        for level, capacity, least in self._sized:
+            used = sum([held.tile for option in chosen if (held := option.accesses[level]) is not None])
+            if not least <= used <= capacity:
+                return False
+        return True
+
+    def _outcome(self, steps: int, chosen: tuple[Option, ...]) -> Outcome:
+        times = [level_time(buffer, [option.accesses[level] for option in chosen], steps) for level, buffer in self._limited]
+        cycles = max([steps, *map(ceil, times)]) + self._latency
+        energy = sum([option.energy for option in chosen]) + self._fixed + self._leak * cycles
+        return Outcome(energy, cycles, sum([option.last_level for option in chosen]))
+
+    def judge(self, found: Found) -> tuple[Mapping, Figures]:
+        """The mapping that was found, with its full evaluation."""
+        mapping = self.mapspace.mapping(found.skeleton, tuple(option.keep for option in found.options))
+        figures = Evaluator(self.mapspace.architecture, self.mapspace.problem).evaluate(mapping)
+        outcome = Outcome(figures.energy_pj * self.unit, figures.cycles, figures.last_level_accesses)
+        if outcome != found.outcome:
+            raise ExactnessError(f"enumeration counted {found.outcome} for a mapping that has {outcome}: {mapping}")
+        return mapping, figures
+
+
+def _metric(outcome: Outcome, metric: str) -> Number:
+    return {"energy": outcome.energy, "delay": outcome.cycles}.get(metric, outcome.last_level)
+
+
+def _ranks(objective: Objective, outcome: Outcome) -> Ranks:
+    return tuple([prod([_metric(outcome, metric) ** power for metric, power in goal.powers]) for goal in objective.goals])
