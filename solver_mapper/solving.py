@@ -11,6 +11,7 @@ from typing import Any
 from solver_mapper.cpsat.compile import compile_space
 from solver_mapper.cpsat.engine import Clock, Settings, solver_name
 from solver_mapper.cpsat.search import Progress, Search
+from solver_mapper.cpsat.variables import break_symmetries
 from solver_mapper.errors import ExactnessError
 from solver_mapper.judge.rules import broken
 from solver_mapper.mapping import Mapping
@@ -21,6 +22,7 @@ from solver_mapper.nest.model import Evaluator, evaluate
 from solver_mapper.objective import Objective, parse_objective
 from solver_mapper.solution import Certificate, Solution, Status
 from solver_mapper.space.space import Space, build_space
+from solver_mapper.space.symmetry import symmetries
 from solver_mapper.spec.spec import Spec
 
 _CHECKS = ("legal for hardware, problem and constraints", "figures equal to the exact nest model's", "no bound exceeds the value")
@@ -49,6 +51,7 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     clock = clock or Clock(time_limit)
     space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints, latency(spec.need_architecture()))
     compiled = compile_space(space)
+    break_symmetries(compiled.variables, symmetries(space))
     evaluator = Evaluator(space.architecture, space.problem)
     timer.lap("compile")
     search: Search[Figures] = Search(compiled, evaluator.evaluate, settings, clock, on_progress, gap)

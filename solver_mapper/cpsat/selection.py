@@ -178,7 +178,7 @@ class Tables:
         Under `on`, the cuts are scaled by it (a perspective): each logarithm counts as far as `on` does.
         """
         total = cp_model.LinearExpr.sum([factor.log if on is None else self._log_on(factor, on) for factor in factors])
-        flag: cp_model.LinearExprT = 1 if on is None else on
+        flag = self.model.new_constant(1) if on is None else on
         at = math.log(math.prod(factor.low for factor in factors))
         while at <= math.log(max(high, 1)):
             height = math.exp(at)

@@ -29,8 +29,8 @@ def symmetries(space: Space) -> list[Swaps]:
 
 def _holds(space: Space, swaps: Swaps) -> bool:
     other = {a: b for pair in swaps for a, b in (pair, pair[::-1])}
-    ordered = [rule for rule in (*space.temporal_orders.values(), *(each.order for each in space.spatial_rules.values()))]
-    if any(set(other) & {*rule.inner, *rule.outer} for rule in ordered):
+    ordered = {dim for pairs in (*space.temporal_orders.values(), *space.spatial_orders.values()) for pair in pairs for dim in pair}
+    if ordered & set(other):
         return False
     for (level, kind, dim), allowed in space.factors.items():
         if dim in other and space.allowed(level, kind, other[dim]) != allowed:
