@@ -59,6 +59,7 @@ def compile_space(space: Space) -> Compiled:
     for tensor in space.problem.tensors:
         counts = Counts(variables, reuse, windows, links, tensor)
         compiled.exact &= counts.plain and links.linked(tensor) is None
+        compiled.exact &= not any(reuse.relayed(tensor, child) for child in range(1, space.depth))
         _footprints(compiled, counts, levels)
         _TensorCost(compiled, counts, reads, writes).compile()
     for level, buffer in enumerate(space.architecture.levels):
