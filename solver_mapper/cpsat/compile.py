@@ -9,10 +9,10 @@ from fractions import Fraction
 from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.amount import Amount, total, weigh
-from solver_mapper.cpsat.counts import Counts, Rows, value_of
+from solver_mapper.cpsat.counts import Counts, Rows
 from solver_mapper.cpsat.links import Links
 from solver_mapper.cpsat.reuse import Reuse
-from solver_mapper.cpsat.selection import Looked
+from solver_mapper.cpsat.selection import Looked, value_of
 from solver_mapper.cpsat.variables import Variables, declare, slots_where
 from solver_mapper.cpsat.windows import Windows
 from solver_mapper.space.space import Space

@@ -194,3 +194,16 @@ def _grid(axes: Sequence[Axis]) -> list[Tuple]:
     for axis in axes:
         points = [(*point, power) for point in points for power in range(axis.limit + 1)]
     return points
+
+
+def value_of(axes: list[Axis], point: Tuple) -> int:
+    """The product of primes that a point of `axes` stands for."""
+    return math.prod(_prime(axis) ** power for axis, power in zip(axes, point, strict=True))
+
+
+def _prime(axis: Axis) -> int:
+    key = axis.key
+    while isinstance(key, tuple) and isinstance(key[0], tuple):
+        key = key[0]
+    assert isinstance(key, tuple)
+    return int(key[0])

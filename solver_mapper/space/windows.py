@@ -66,20 +66,25 @@ class Run:
         return tuple(sum(t.coefficient * points.get(t.dim, 0) for t in rank) for rank in self.component.ranks)
 
 
-def send_run(run: Run, linkable: bool, jumps: bool) -> RunCost:
-    """Words of one run, if neighbours line up (`linkable`) or do not; `jumps` if even its first tile may come from neighbours."""
+def send_run(run: Run, linkable: bool, jumps: bool = False, scrambled: bool = False) -> RunCost:
+    """Words of one run, if neighbours line up (`linkable`) or do not; `jumps` if even its first tile may come from neighbours.
+
+    Neighbours are units next to each other along a spatial loop, unless rows are not full (`scrambled`): the grid is filled row by row
+    (reference 3.3), and then any two units may come to stand side by side.
+    """
     held = offsets(run.component, run.tile, run.units)
     full = run.component.footprint(run.tile)
     fresh = new_words(run.component, run.tile, run.dim, run.step)
     groups, steps = len(held), run.steps
     if not linkable or groups == 1 or steps == 1:
         return RunCost(groups * (full + (steps - 1) * fresh), 0)
-    alone = _unlinked(held, run.shift({run.dim: run.step}))
+    near = None if scrambled or len(run.component.dims) > 2 else _near(run)
+    alone = _unlinked(held, run.shift({run.dim: run.step}), near)
     passing = sum(held.values()) - sum(held[o] for o in alone)
     if fresh < full:
         # the first step's neighbours hold whole tiles, not steps: nothing to pass on yet
         return RunCost(groups * (full + fresh) + len(alone) * (steps - 2) * fresh, passing * (steps - 2) * fresh)
-    first = min([groups, *(len(_unlinked(held, shift)) for shift in _jumps(run, held))]) if jumps else groups
+    first = min([groups, *(len(_unlinked(held, shift, near)) for shift in _jumps(run, held))]) if jumps else groups
     return RunCost((first + len(alone) * (steps - 1)) * full, passing * (steps - 1) * full)
 
 
@@ -116,6 +121,17 @@ def offsets(component: Component, tile: Mapping[str, int], units: Mapping[str, i
     return found
 
 
-def _unlinked(held: Mapping[Offset, int], shift: Offset) -> list[Offset]:
-    """The offsets whose shifted place no other unit held."""
+def _unlinked(held: Mapping[Offset, int], shift: Offset, near: set[Offset] | None) -> list[Offset]:
+    """The offsets whose shifted place no neighbour held; `near` are the differences between neighbours (None: any)."""
+    if near is not None and shift not in near:
+        return list(held)
     return [o for o in held if tuple(a + b for a, b in zip(o, shift, strict=True)) not in held]
+
+
+def _near(run: Run) -> set[Offset]:
+    """Differences between the windows of units that are next to each other along a spatial loop, or where the next loop carries."""
+    spread = [dim for dim in run.component.dims if run.units[dim] > 1]
+    moves = [{dim: run.tile[dim]} for dim in spread]
+    moves += [{outer: run.tile[outer], inner: -run.tile[inner] * (run.units[inner] - 1)}
+              for outer in spread for inner in spread if outer != inner]
+    return {run.shift({dim: sign * points for dim, points in move.items()}) for move in moves for sign in (1, -1)}
