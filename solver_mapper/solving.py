@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from solver_mapper.cpsat.compile import compile_space
 from solver_mapper.cpsat.engine import Clock, Settings, solver_name
 from solver_mapper.cpsat.search import Progress, Search
 from solver_mapper.cpsat.variables import break_symmetries
+from solver_mapper.cpsat.windows import Scramble
 from solver_mapper.errors import ExactnessError
 from solver_mapper.judge.rules import broken
 from solver_mapper.mapping import Mapping
@@ -54,7 +56,7 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     break_symmetries(compiled.variables, symmetries(space))
     evaluator = Evaluator(space.architecture, space.problem)
     timer.lap("compile")
-    search: Search[Figures] = Search(compiled, evaluator.evaluate, settings, clock, on_progress, gap)
+    search: Search[Figures] = Search(compiled, evaluator.evaluate, settings, clock, partial(_helped, space), on_progress, gap)
     proven = search.minimize(goals)
     timer.lap("solve")
     best = search.best
@@ -66,6 +68,13 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
                               tuple(proof.to_dict() for proof in search.proofs), checks)
     return Solution(status, goals, best.mapping if best else None, figures,
                     goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds)
+
+
+def _helped(space: Space, figures: Figures, claim: Scramble) -> bool:
+    """Whether neighbours pass any words of the claim's tensor on, in the network above its child."""
+    names = [*space.architecture.level_names, space.architecture.arithmetic.name]
+    network = figures.networks[f"{names[claim.child - 1]} <==> {names[claim.child]}"]
+    return network.tensors[claim.tensor.name].link_transfers > 0
 
 
 def _check(spec: Spec, mapping: Mapping, figures: Figures, bound: Fraction | None, goals: Objective) -> Figures:
