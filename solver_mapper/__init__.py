@@ -11,6 +11,7 @@ from solver_mapper.errors import (
     SolverMapperError,
 )
 from solver_mapper.looptree.figures import TreeFigures
+from solver_mapper.looptree.solution import TreeSolution
 from solver_mapper.looptree.spec import TreeSpec
 from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.mapping import LevelMapping, Loop, Mapping
@@ -41,6 +42,7 @@ __all__ = [
     "Tiling",
     "TreeFigures",
     "TreeMapping",
+    "TreeSolution",
     "TreeSpec",
     "Verdict",
     "Violation",

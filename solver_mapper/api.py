@@ -15,6 +15,8 @@ from solver_mapper.judge.rules import broken
 from solver_mapper.looptree import evaluate as looptree_evaluate
 from solver_mapper.looptree import validate as looptree_validate
 from solver_mapper.looptree.figures import TreeFigures
+from solver_mapper.looptree.solution import TreeSolution
+from solver_mapper.looptree.solve import solve_tree
 from solver_mapper.looptree.spec import TreeSpec, is_tree_input, read_tree_spec
 from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.mapping import Mapping
@@ -70,20 +72,33 @@ def validate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None
     return Verdict((*violations(architecture, problem, levels), *broken(spec.constraints.rules, architecture, problem, levels)))
 
 
+@overload
+def solve(spec: Spec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
+          seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
+          clock: Clock | None = None) -> Solution: ...
+@overload
+def solve(spec: TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
+          seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
+          clock: Clock | None = None) -> TreeSolution: ...
+@overload
 def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          clock: Clock | None = None) -> Solution:
+          clock: Clock | None = None) -> Solution | TreeSolution: ...
+def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
+          seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
+          clock: Clock | None = None) -> Solution | TreeSolution:
     """The best mapping of perfect factors, with a proof.
 
     Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles), "edp", "last-level-accesses"
     (words), or a product such as "energy^2*delay"; `time_limit` in seconds; `workers`, CP-SAT's threads (default 1, with which equal
     input gives equal answers); `seed`, CP-SAT's; `on_progress`, called with a `Progress` as the search advances; `gap`, the share of
     the value that may stay unproven; `clock`, to stop the search from outside.
+    LoopTree input takes one goal of energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
     Raises: InputError if architecture or problem are missing or the objective is unknown; ExactnessError if the solver and the exact
     nest model disagree, which is a bug.
     """
     if isinstance(spec, TreeSpec):
-        raise InputError("solving LoopTree input is not supported", spec.place)
+        return solve_tree(spec, objective, seed=seed, on_progress=on_progress, clock=clock or Clock(time_limit))
     return solve_spec(spec, objective, time_limit=time_limit, workers=workers, seed=seed, on_progress=on_progress, gap=gap, clock=clock)
 
 

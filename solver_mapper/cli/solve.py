@@ -15,10 +15,11 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import INTERRUPTED, LIMIT, NO, YES, Files, Json, command, print_result
-from solver_mapper.cli.inputs import read
+from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cpsat.engine import Clock
+from solver_mapper.looptree.solution import TreeSolution
 from solver_mapper.report.timeloop_stats import timeloop_stats
 from solver_mapper.solution import Solution
 
@@ -37,7 +38,7 @@ def solve(
 ) -> int:
     """The best mapping of FILE..., with a proof."""
     started = time.perf_counter()
-    spec = read(files)
+    spec = read_any(files)
     load_seconds = round(time.perf_counter() - started, 4)
     clock = Clock(time_limit)
     with ProgressLine() as line, _interrupts(clock):
@@ -51,14 +52,16 @@ def solve(
     return {"optimal": YES, "feasible": YES, "infeasible": NO, "unknown": LIMIT}[solution.status]
 
 
-def write(solution: Solution, directory: Path) -> None:
-    """Write `solution.json`, and if there is a mapping `map.yaml` (which Timeloop reads) and `stats.txt` (in Timeloop's layout).
+def write(solution: Solution | TreeSolution, directory: Path) -> None:
+    """Write `solution.json`, and if there is a mapping `map.yaml` (which Timeloop or AccelForge read) and `stats.txt` (in Timeloop's
+    layout, or for a LoopTree its figures).
 
     Raises: InputError if the directory cannot be written.
     """
     files = {"solution.json": json.dumps(solution.to_dict(), indent=1) + "\n"}
     if solution.mapping is not None and solution.evaluation is not None:
-        files |= {"map.yaml": solution.mapping.to_yaml(), "stats.txt": timeloop_stats(solution.evaluation)}
+        stats = f"{solution.evaluation}\n" if isinstance(solution, TreeSolution) else timeloop_stats(solution.evaluation)
+        files |= {"map.yaml": solution.mapping.to_yaml(), "stats.txt": stats}
     write_files(directory, files)
 
 
