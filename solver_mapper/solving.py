@@ -6,11 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from solver_mapper.cpsat.compile import compile_space
 from solver_mapper.cpsat.engine import Clock, Settings, solver_name
 from solver_mapper.cpsat.search import Progress, Search
+from solver_mapper.cpsat.variables import break_symmetries
+from solver_mapper.cpsat.windows import Scramble
 from solver_mapper.errors import ExactnessError
 from solver_mapper.judge.rules import broken
 from solver_mapper.mapping import Mapping
@@ -21,6 +24,7 @@ from solver_mapper.nest.model import Evaluator, evaluate
 from solver_mapper.objective import Objective, parse_objective
 from solver_mapper.solution import Certificate, Solution, Status
 from solver_mapper.space.space import Space, build_space
+from solver_mapper.space.symmetry import symmetries
 from solver_mapper.spec.spec import Spec
 
 _CHECKS = ("legal for hardware, problem and constraints", "figures equal to the exact nest model's", "no bound exceeds the value")
@@ -49,9 +53,10 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     clock = clock or Clock(time_limit)
     space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints, latency(spec.need_architecture()))
     compiled = compile_space(space)
+    break_symmetries(compiled.variables, symmetries(space))
     evaluator = Evaluator(space.architecture, space.problem)
     timer.lap("compile")
-    search: Search[Figures] = Search(compiled, evaluator.evaluate, settings, clock, on_progress, gap)
+    search: Search[Figures] = Search(compiled, evaluator.evaluate, settings, clock, partial(_helped, space), on_progress, gap)
     proven = search.minimize(goals)
     timer.lap("solve")
     best = search.best
@@ -63,6 +68,13 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
                               tuple(proof.to_dict() for proof in search.proofs), checks)
     return Solution(status, goals, best.mapping if best else None, figures,
                     goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds)
+
+
+def _helped(space: Space, figures: Figures, claim: Scramble) -> bool:
+    """Whether neighbours pass any words of the claim's tensor on, in the network above its child."""
+    names = [*space.architecture.level_names, space.architecture.arithmetic.name]
+    network = figures.networks[f"{names[claim.child - 1]} <==> {names[claim.child]}"]
+    return network.tensors[claim.tensor.name].link_transfers > 0
 
 
 def _check(spec: Spec, mapping: Mapping, figures: Figures, bound: Fraction | None, goals: Objective) -> Figures:

@@ -50,21 +50,24 @@ class Instance:
         return "\n".join(lines)
 
 
-def instance(seed: int, most: int = 500) -> Instance:
-    """A random mapspace of at most `most` loop nests, and rarely of very few; the same for the same seed."""
+def instance(seed: int, most: int = 500, shapes: Sequence[str] = (), wired: bool = True) -> Instance:
+    """A random mapspace of at most `most` loop nests, and rarely of very few; the same for the same arguments.
+
+    `shapes` are names of `SHAPES` (none: all); `wired` says whether networks may charge for what passes.
+    """
     random = Random(seed)
     while True:
-        made = Instance(seed, architecture := _architecture(random), problem := _problem(random),
-                        _constraints(random, architecture, problem))
+        architecture, problem = _architecture(random, wired), _problem(random, shapes or list(SHAPES))
+        made = Instance(seed, architecture, problem, _constraints(random, architecture, problem))
         nests = made.mapspace.count(most)
         if nests is not None and (nests >= 20 or random.random() < 0.1):
             return made
 
 
-def _problem(random: Random) -> Problem:
+def _problem(random: Random, shapes: Sequence[str]) -> Problem:
     step, gap = random.choice([(1, 1), (1, 1), (2, 1), (1, 2), (3, 1), (2, 2), (1, 3), (3, 2)])
     window = [("P", step), ("R", gap)]
-    kind = random.choice(list(SHAPES))
+    kind = random.choice(shapes)
     dims, tensors = SHAPES[kind](window, random)
     left = random.choice([8, 16, 24, 36, 48])
     bounds = dict.fromkeys(dims, 1)
@@ -79,7 +82,8 @@ SHAPES = {
     "matmul": lambda w, r: ("MNK", (tensor("A", "M", "K"), tensor("B", "K", "N"), _out("Z", "M", "N"))),
     "batched": lambda w, r: ("BMNK", (tensor("A", "B", "M", "K"), tensor("V", "B", "K", "N"), _out("Z", "B", "M", "N"))),
     "conv1d": lambda w, r: ("CKRP", (tensor("W", "C", "K", "R"), tensor("I", "C", w), _out("O", "K", "P"))),
-    "conv2d": lambda w, r: ("CPQRS", (tensor("W", "C", "R", "S"), tensor("I", "C", w, [("Q", r.choice([1, 2])), "S"]), _out("O", "P", "Q"))),
+    "conv2d": lambda w, r: (
+        "CPQRS", (tensor("W", "C", "R", "S"), tensor("I", "C", w, [("Q", r.choice([1, 2])), "S"]), _out("O", "P", "Q"))),
     "depthwise": lambda w, r: ("GRPN", (tensor("W", "G", "R"), tensor("I", "N", "G", w), _out("O", "N", "G", "P"))),
     "mttkrp": lambda w, r: ("IJKL", (tensor("A", "I", "K", "L"), tensor("B", "K", "J"), tensor("C", "L", "J"), _out("Z", "I", "J"))),
     "diagonal": lambda w, r: ("MNK", (tensor("A", "M", "M", "K"), _out("Z", "M", ["N", "M"]))),
@@ -94,14 +98,14 @@ def _out(name: str, *ranks: Sequence[tuple[str, int] | str]) -> Tensor:
     return tensor(name, *ranks, read_write=True)
 
 
-def _architecture(random: Random) -> Architecture:
+def _architecture(random: Random, wired: bool) -> Architecture:
     depth = random.choice([1, 2, 2, 2, 3, 3])
     mesh_x = mesh_y = 1
     levels = []
     plain = random.random() < 0.4
     leak = Fraction(random.randint(1, 50), 10) if random.random() < 0.2 else Fraction(0)
     for index in range(depth):
-        levels.append(_buffer(random, index, mesh_x, mesh_y, plain, leak))
+        levels.append(_buffer(random, index, mesh_x, mesh_y, plain, leak, wired))
         if random.random() < 0.6:
             mesh_x *= random.choice([2, 2, 3, 4])
             if random.random() < 0.4:
@@ -118,14 +122,14 @@ def _bandwidth(random: Random) -> Fraction | None:
     return None if random.random() < 0.6 else Fraction(random.randint(1, 12), random.randint(1, 3))
 
 
-def _buffer(random: Random, index: int, mesh_x: int, mesh_y: int, plain: bool, leak: Fraction) -> Buffer:
+def _buffer(random: Random, index: int, mesh_x: int, mesh_y: int, plain: bool, leak: Fraction, wires: bool) -> Buffer:
     instances = mesh_x * mesh_y
     scale = 20 if index == 0 else 1
     energy = AccessEnergy(_price(random) * scale, _price(random) * scale, _price(random) * scale, leak)
     entries = None if index == 0 or random.random() < 0.2 else random.choice([2, 4, 6, 8, 10, 12, 16, 24, 32, 64])
     if plain:
         return Buffer(f"L{index}", entries, instances, mesh_x, mesh_y, energy=energy)
-    wired = random.random() < 0.3
+    wired = wires and random.random() < 0.3
     network = Network(f"below L{index}", router_energy=_price(random), energy_per_hop=_price(random), ingress_energy=_price(random),
                       fill_latency=random.choice([0, 2]))
     limited = random.random() < 0.4

@@ -9,12 +9,12 @@ from fractions import Fraction
 from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.amount import Amount, total, weigh
-from solver_mapper.cpsat.counts import Counts, Rows, value_of
+from solver_mapper.cpsat.counts import Counts, Rows
 from solver_mapper.cpsat.links import Links
 from solver_mapper.cpsat.reuse import Reuse
-from solver_mapper.cpsat.selection import Looked
+from solver_mapper.cpsat.selection import Looked, value_of
 from solver_mapper.cpsat.variables import Variables, declare, slots_where
-from solver_mapper.cpsat.windows import Windows
+from solver_mapper.cpsat.windows import Scramble, Windows
 from solver_mapper.space.space import Space
 from solver_mapper.spec.architecture import Buffer, Network
 from solver_mapper.spec.problem import Tensor
@@ -38,6 +38,7 @@ class Compiled:
     last_level: Amount = field(default_factory=Amount)
     exact: bool = True
     throttled: bool = False
+    scrambled: list[Scramble] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
 
     @property
@@ -59,11 +60,13 @@ def compile_space(space: Space) -> Compiled:
     for tensor in space.problem.tensors:
         counts = Counts(variables, reuse, windows, links, tensor)
         compiled.exact &= counts.plain and links.linked(tensor) is None
+        compiled.exact &= not any(reuse.relayed(tensor, child) for child in range(1, space.depth))
         _footprints(compiled, counts, levels)
         _TensorCost(compiled, counts, reads, writes).compile()
     for level, buffer in enumerate(space.architecture.levels):
         _capacity(variables, buffer, total(levels[level]))
         _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
+    compiled.scrambled = windows.scrambled
     units = space.architecture.arithmetic
     leak = units.leak * units.instances + sum(b.energy.leak * b.instances for b in space.architecture.levels)
     fixed = Amount(constant=Fraction(space.problem.macs * units.energy))

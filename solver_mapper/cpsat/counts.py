@@ -20,7 +20,7 @@ from ortools.sat.python import cp_model
 from solver_mapper.cpsat.amount import Amount, total, weigh
 from solver_mapper.cpsat.links import Links
 from solver_mapper.cpsat.reuse import Reuse
-from solver_mapper.cpsat.selection import Axis, Looked, Selection, Tuple
+from solver_mapper.cpsat.selection import Axis, Looked, Selection, Tuple, value_of
 from solver_mapper.cpsat.variables import Variables, slots_where
 from solver_mapper.cpsat.windows import Windows
 from solver_mapper.space.shapes import Shape, shape_of
@@ -36,19 +36,6 @@ class Rows:
     words: tuple[int, ...]
     instances: tuple[int, ...]
     partition: tuple[int, ...]
-
-
-def value_of(axes: list[Axis], point: Tuple) -> int:
-    """The product of primes that a point of `axes` stands for."""
-    return math.prod(_prime(axis) ** power for axis, power in zip(axes, point, strict=True))
-
-
-def _prime(axis: Axis) -> int:
-    key = axis.key
-    while isinstance(key, tuple) and isinstance(key[0], tuple):
-        key = key[0]
-    assert isinstance(key, tuple)
-    return int(key[0])
 
 
 class Counts:

@@ -61,7 +61,8 @@ class Settings:
         """What is set, beyond defaults. `presolve_inclusion_work_limit=0` keeps clear of or-tools issue 5293."""
         return {
             "num_workers": self.workers, "random_seed": self.seed, "presolve_inclusion_work_limit": 0,
-            "linearization_level": 2, "cp_model_presolve": self.presolve,
+            "linearization_level": 2, "cut_level": 0, "cp_model_probing_level": 1, "symmetry_level": 0,
+            "cp_model_presolve": self.presolve,
         }
 
 

@@ -54,15 +54,25 @@ class Reuse:
         return self._through[key]
 
     def spared(self, tensor: Tensor, child: int) -> dict[int, list[cp_model.IntVar]]:
-        """Per prime, the exponents of irrelevant loops outside `child` that cost nothing."""
+        """Per prime, the exponents of irrelevant loops outside `child` that may cost nothing."""
         key = (tensor.name, child)
         if key not in self._spared:
             spared: dict[int, list[cp_model.IntVar]] = {}
-            if not self.variables.space.has_flag("no_temporal_reuse", tensor.name, child):
+            if not self.variables.space.has_flag("no_temporal_reuse", tensor.name, child) or self.relayed(tensor, child):
                 for outer in range(child):
                     self._spare_level(tensor, outer, child, spared)
             self._spared[key] = spared
         return self._spared[key]
+
+    def relayed(self, tensor: Tensor, child: int) -> bool:
+        """Whether reuse into `child` is switched off, but neighbours there may feed each other in idle steps (reference 3.3).
+
+        How many of them do depends on the placement; sparing all that they ask for gives a lower bound.
+        """
+        space = self.variables.space
+        spread = any(slot.level == child - 1 and slot.axis for slot in space.slots)
+        return (space.has_flag("no_temporal_reuse", tensor.name, child) and spread and bool(space.irrelevant(tensor))
+                and not space.has_flag("no_link_transfer", tensor.name, child - 1))
 
     def _spare_level(self, tensor: Tensor, outer: int, child: int, spared: dict[int, list[cp_model.IntVar]]) -> None:
         variables, space = self.variables, self.variables.space

@@ -8,7 +8,7 @@ the incumbent's exact value. Where the two differ, the candidate is ruled out (i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -21,6 +21,7 @@ from solver_mapper.cpsat.compile import Compiled
 from solver_mapper.cpsat.engine import Clock, Read, Settings, run
 from solver_mapper.cpsat.extract import mapping_of
 from solver_mapper.cpsat.variants import variants
+from solver_mapper.cpsat.windows import Scramble
 from solver_mapper.errors import ExactnessError
 from solver_mapper.mapping import Mapping
 from solver_mapper.objective import Goal, HasFigures, Objective, figure
@@ -77,6 +78,7 @@ class Search(Generic[F]):
     assess: Callable[[Mapping], F]
     settings: Settings
     clock: Clock
+    helped: Callable[[F, Scramble], bool]
     on_progress: Callable[[Progress], None] | None = None
     gap: float = 0.0
     best: Candidate[F] | None = None
@@ -85,6 +87,7 @@ class Search(Generic[F]):
     bound: Fraction | None = None
     last: Candidate[F] | None = None
     _last_values: dict[int, int] = field(default_factory=dict)
+    _last_variants: list[Candidate[F]] = field(default_factory=list)
     _last_cycles: int = 0
     _last_energy: Fraction = Fraction(0)
     _thresholds: dict[int, cp_model.IntVar] = field(default_factory=dict)
@@ -134,6 +137,8 @@ class Search(Generic[F]):
                 return self._proven(goal, "the solver's optimum is the incumbent's exact value", runs, excluded)
             if self._close_enough(goal):
                 return False
+            if self._refute():
+                continue
             if not self._improved(goal, cut) and not self._cut_deeper(goal):
                 self._exclude()
                 excluded += 1
@@ -244,7 +249,9 @@ class Search(Generic[F]):
         energy = self.compiled.energy
         self._last_energy = energy.constant + sum((w * read(v) for v, w in energy.terms), Fraction(0))
         self._last_cycles = read(self.compiled.cycles)
-        self.last, self._last_values = chosen, {v.index: read(v) for v in self._decisions()}
+        claims = [claim.literal for claim in self.compiled.scrambled]
+        self.last, self._last_values = chosen, {v.index: read(v) for v in [*self._decisions(), *claims]}
+        self._last_variants = candidates
         if any(held.rank(chosen.figures) > rank for held, rank in self.settled):
             return
         if self.best is None or goal.rank(chosen.figures) < goal.rank(self.best.figures):
@@ -269,9 +276,30 @@ class Search(Generic[F]):
 
     def _exclude(self) -> None:
         """Rule out the last candidate's decisions: at least one must differ."""
+        self._forbid(self._decisions())
+
+    def _refute(self) -> bool:
+        """Take back claims of help from neighbours on partly filled rows that no variant of the last candidate bears out.
+
+        Who stands beside whom depends on the spatial loops there and on the tiles below alone, so the claim is forbidden for all
+        mappings that share them. False if there was no such claim.
+        """
+        refuted = False
+        variables = self.compiled.variables
+        for claim in self.compiled.scrambled:
+            if not self._last_values[claim.literal.index] or any(self.helped(each.figures, claim) for each in self._last_variants):
+                continue
+            shared = [v for (dim, _, slot), v in variables.power.items()
+                      if (slot.level == claim.child - 1 and slot.axis) or (slot.level >= claim.child and dim in claim.tensor.dims)]
+            self._forbid([claim.literal, *shared])
+            refuted = True
+        return refuted
+
+    def _forbid(self, variables: Sequence[cp_model.IntVar]) -> None:
+        """At least one of `variables` must differ from its value in the last candidate."""
         model = self.compiled.model
         differs = []
-        for variable in self._decisions():
+        for variable in variables:
             value, (low, high) = self._last_values[variable.index], (variable.proto.domain[0], highest(variable))
             for possible, bound in ((value > low, variable <= value - 1), (value < high, variable >= value + 1)):
                 if possible:

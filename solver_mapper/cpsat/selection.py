@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.cpsat.amount import highest
+
 Tuple = tuple[int, ...]
 LOG_SCALE = 1 << 12
 TANGENT_RATIO = 1.6
@@ -72,6 +74,7 @@ class Tables:
     def __init__(self, model: cp_model.CpModel):
         self.model = model
         self._cache: dict[Hashable, Selection] = {}
+        self._logs: dict[Hashable, cp_model.IntVar] = {}
 
     def select(self, axes: Sequence[Axis], on: cp_model.IntVar | None = None,
                possible: Callable[[Tuple], bool] | None = None, name: Hashable = None) -> Selection:
@@ -157,18 +160,32 @@ class Tables:
             self._tangents(result, factors, on, high)
         return result
 
+    def _log_on(self, factor: Factor, on: cp_model.IntVar) -> cp_model.IntVar:
+        """The factor's logarithm where `on` holds; at least 0 elsewhere."""
+        key = ("log", factor.log.index, on.index)
+        if key not in self._logs:
+            high = highest(factor.log)
+            low = math.floor(math.log(factor.low) * LOG_SCALE)
+            log = self.model.new_int_var(0, high, "")
+            self.model.add(log >= factor.log - high * (1 - on))
+            self.model.add(log >= low * on)
+            self._logs[key] = log
+        return self._logs[key]
+
     def _tangents(self, value: cp_model.IntVar, factors: Sequence[Factor], on: cp_model.IntVar | None, high: int) -> None:
-        """`exp(t) >= exp(a) (1 + t - a)` at points a; logarithms are rounded down, so the cuts stay valid."""
-        total = cp_model.LinearExpr.sum([factor.log for factor in factors])
+        """`exp(t) >= exp(a) (1 + t - a)` at points a; logarithms are rounded down, so the cuts stay valid.
+
+        Under `on`, the cuts are scaled by it (a perspective): each logarithm counts as far as `on` does.
+        """
+        total = cp_model.LinearExpr.sum([factor.log if on is None else self._log_on(factor, on) for factor in factors])
+        flag = self.model.new_constant(1) if on is None else on
         at = math.log(math.prod(factor.low for factor in factors))
         while at <= math.log(max(high, 1)):
             height = math.exp(at)
             slope = math.floor(height)
             if slope < 1 << 40:
                 flat = math.floor(height * (1 - at)) - 1
-                cut = self.model.add(LOG_SCALE * value >= slope * total + LOG_SCALE * flat)
-                if on is not None:
-                    cut.only_enforce_if(on)
+                self.model.add(LOG_SCALE * value >= slope * total + LOG_SCALE * flat * flag)
             at += math.log(TANGENT_RATIO)
 
 
@@ -177,3 +194,16 @@ def _grid(axes: Sequence[Axis]) -> list[Tuple]:
     for axis in axes:
         points = [(*point, power) for point in points for power in range(axis.limit + 1)]
     return points
+
+
+def value_of(axes: list[Axis], point: Tuple) -> int:
+    """The product of primes that a point of `axes` stands for."""
+    return math.prod(_prime(axis) ** power for axis, power in zip(axes, point, strict=True))
+
+
+def _prime(axis: Axis) -> int:
+    key = axis.key
+    while isinstance(key, tuple) and isinstance(key[0], tuple):
+        key = key[0]
+    assert isinstance(key, tuple)
+    return int(key[0])

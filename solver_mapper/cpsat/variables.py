@@ -214,3 +214,20 @@ def _used(variables: Variables, dim: str, slot: Slot) -> cp_model.IntVar:
             if power is not None:
                 variables.model.add(power <= limit * literal)
     return variables.used[key]
+
+
+def break_symmetries(variables: Variables, symmetries: list[tuple[tuple[str, str], ...]]) -> None:
+    """Keep one of each pair of twin mappings: the one whose first swapped dimension has the larger code over its slots."""
+    space = variables.space
+    for (first, second), *_ in symmetries:
+        codes = []
+        for dim in (first, second):
+            terms, weights, weight = [], [], 1
+            for prime, count in space.primes[dim]:
+                for slot in space.slots:
+                    terms.append(variables.power[dim, prime, slot])
+                    weights.append(weight)
+                    weight *= count + 1
+            codes.append(cp_model.LinearExpr.weighted_sum(terms, weights))
+        if weight < 1 << 40:
+            variables.model.add(codes[0] >= codes[1])

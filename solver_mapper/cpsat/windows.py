@@ -15,11 +15,11 @@ from functools import partial
 from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.reuse import Reuse
-from solver_mapper.cpsat.selection import Axis, Factor, Looked, Mode, Selection, Tuple
+from solver_mapper.cpsat.selection import Axis, Factor, Looked, Mode, Selection, Tuple, value_of
 from solver_mapper.cpsat.variables import Variables, highest, slots_where
 from solver_mapper.space.shapes import Component
 from solver_mapper.space.space import Slot
-from solver_mapper.space.windows import RunCost, fill_run, send_run
+from solver_mapper.space.windows import Run, RunCost, fill_run, send_run
 from solver_mapper.spec.problem import Tensor
 
 Factors = dict[str, int]
@@ -65,8 +65,12 @@ class Layout:
 
     def tiles(self, *groups: Factors) -> int:
         """Iterations of the component's dimensions outside the given groups of loops."""
+        return math.prod(self.rest(*groups).values())
+
+    def rest(self, *groups: Factors) -> Factors:
+        """The same for each dimension."""
         bounds = self.variables.space.problem.bounds
-        return math.prod(bounds[d] // math.prod(group[d] for group in groups) for d in self.component.dims)
+        return {d: bounds[d] // math.prod(group[d] for group in groups) for d in self.component.dims}
 
 
 @dataclass(frozen=True)
@@ -74,13 +78,16 @@ class Way:
     """One mode of a window table: a run, or none (`slide` None), with its axes and the literal under which it holds.
 
     `linked` says whether neighbours stand so that they can pass words on, which costs the child reads: the order of spatial loops
-    decides, and the model may choose either.
+    decides, and the model may choose either. `jumps` says whether they can even as one run follows another, `scrambled` whether rows
+    are not full, so that anyone may be a neighbour.
     """
 
     layout: Layout
     slide: Slide | None
     on: cp_model.IntVar | None
     linked: bool = False
+    jumps: bool = False
+    scrambled: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,8 +146,18 @@ class WindowTable:
         layout = way.layout
         tile, steps = layout.read("tile", point), layout.read("steps", point)
         units = layout.read(f"mesh{self.child - 1}", point)
-        run = send_run(self.component, tile, units, slide.dim, steps[slide.dim], way.linked)
-        return run, layout.tiles(tile, steps, units)
+        run = Run(self.component, tile, units, slide.dim, steps[slide.dim], layout.rest(tile, steps, units))
+        return send_run(run, way.linked, way.jumps, way.scrambled), layout.tiles(tile, steps, units)
+
+
+@dataclass(frozen=True)
+class Scramble:
+    """A literal that claims help from neighbours on partly filled rows, for a run along `dim` into `child`: to be checked."""
+
+    tensor: Tensor
+    child: int
+    dim: str
+    literal: cp_model.IntVar
 
 
 @dataclass
@@ -152,6 +169,8 @@ class Windows:
     _slides: dict[tuple[str, int], list[Slide]] = field(default_factory=dict)
     _tables: dict[tuple[str, int, Component], WindowTable] = field(default_factory=dict)
     _factors: dict[tuple[object, ...], Factor] = field(default_factory=dict)
+    _partial: dict[int, cp_model.IntVar] = field(default_factory=dict)
+    scrambled: list[Scramble] = field(default_factory=list)
 
     def footprint(self, component: Component, level: int) -> Factor:
         """The component's factor of the tile that `level` holds."""
@@ -199,19 +218,47 @@ class Windows:
                         and any(self._spreads(dim, child - 1) for dim in component.dims))
             for slide in slides:
                 layout = self._layout(component, child, meshes, slide)
-                ways += [Way(layout, slide, on, linked) for on, linked in self._link_choice(slide, linkable)]
+                choices = self._link_choices(tensor, component, child, slide) if linkable else [(slide.literal, False, False, False)]
+                ways += [Way(layout, slide, *choice) for choice in choices]
             modes = [Mode(tuple(way.layout.axes), way.on, way.layout.possible) for way in ways]
             selections = self.variables.tables.select_modes(modes, ("component", component))
             self._tables[key] = WindowTable(component, child, tuple(ways), tuple(selections), meshes)
         return self._tables[key]
 
-    def _link_choice(self, slide: Slide, linkable: bool) -> list[tuple[cp_model.IntVar, bool]]:
-        if not linkable:
-            return [(slide.literal, False)]
-        model = self.variables.model
-        apart, side_by_side = model.new_bool_var("apart"), model.new_bool_var("linked")
-        model.add(apart + side_by_side == slide.literal)
-        return [(apart, False), (side_by_side, True)]
+    def _link_choices(self, tensor: Tensor, component: Component, child: int,
+                      slide: Slide) -> list[tuple[cp_model.IntVar, bool, bool, bool]]:
+        """(literal, linked, jumps, scrambled): how neighbours help during the run.
+
+        A jump between runs stays within reach only if the next loop outwards is over a dimension of the component or one that
+        leaves the tensor alone. That loop stands at the run's level, or all else there is absent.
+        """
+        variables, space = self.variables, self.variables.space
+        model, slot = variables.model, Slot(slide.outer)
+        apart, linked, jumping, outside = (model.new_bool_var(name) for name in ("apart", "linked", "jumping", "outside"))
+        mixed = model.new_bool_var("scrambled")
+        self.scrambled.append(Scramble(tensor, child, slide.dim, mixed))
+        model.add(mixed <= self._partly_filled(child - 1))
+        model.add(apart + linked + jumping + mixed == slide.literal)
+        near = {*component.dims, *space.irrelevant(tensor)} - {slide.dim}
+        beside = [variables.power[dim, prime, slot] for dim in sorted(near) for prime, _ in space.primes[dim]]
+        model.add(jumping <= cp_model.LinearExpr.sum([*beside, outside]))
+        model.add_implication(outside, self.reuse.idle(frozenset(space.dims) - near - {slide.dim}, slide.outer))
+        return [(apart, False, False, False), (linked, True, False, False), (jumping, True, True, False), (mixed, True, True, True)]
+
+    def _partly_filled(self, level: int) -> cp_model.IntVar:
+        """Implies that the level uses several rows of its mesh and does not fill them."""
+        if level not in self._partial:
+            variables, space = self.variables, self.variables.space
+            literal = variables.model.new_bool_var(f"partial[{level}]")
+            rows = [v for (_, _, slot), v in variables.power.items() if slot == Slot(level, "Y")]
+            variables.model.add(literal <= cp_model.LinearExpr.sum(rows))
+            axes = variables.axes(variables.places(space.dims, [Slot(level, "X")] if Slot(level, "X") in space.slots else []))
+            width = space.architecture.fanout(level)[0]
+            selection = variables.tables.select(axes, None, lambda p: value_of(axes, p) <= width, name=("fanout", Slot(level, "X")))
+            full = [lit for lit, p in zip(selection.literals, selection.points, strict=True) if value_of(axes, p) == width]
+            variables.model.add(cp_model.LinearExpr.sum([literal, *full]) <= 1)
+            self._partial[level] = literal
+        return self._partial[level]
 
     def slides(self, tensor: Tensor, component: Component, child: int) -> list[Slide]:
         """The ways in which runs along dimensions of the component can happen at `child`."""

@@ -48,16 +48,16 @@ def patterns(dims: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]], sl
     sliding dimension, can never be cheaper, because every count falls as reuse grows.
     """
     found: dict[tuple[object, ...], Pattern] = {}
-    seen: set[tuple[frozenset[str], frozenset[str], frozenset[str], str | None]] = set()
+    seen: set[tuple[object, ...]] = set()
     stack = [_State((), frozenset(), frozenset(t for t, gone in irrelevant.items() if gone))]
     while stack:
         state = stack.pop()
         first = state.order[0] if state.order and state.order[0] in sliding else None
-        key = (frozenset(state.order), state.unit, state.alive, first)
+        pattern = Pattern(state.order, _reuse(state.order, irrelevant), state.unit)
+        key = (pattern.reuse, frozenset(state.order), state.unit, state.alive, first)
         if key in seen:
             continue
         seen.add(key)
-        pattern = Pattern(state.order, _reuse(state.order, irrelevant), state.unit)
         found[(pattern.reuse, first, state.unit)] = pattern
         if state.order and not state.alive:
             continue

@@ -7,7 +7,6 @@ offsets; where one needs what a neighbour fetched a step before, the neighbour p
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -44,25 +43,69 @@ def fill_run(component: Component, tile: Mapping[str, int], dim: str, steps: int
     return component.footprint(tile) + (steps - 1) * new_words(component, tile, dim, step)
 
 
-def send_run(component: Component, tile: Mapping[str, int], units: Mapping[str, int], dim: str, steps: int, linkable: bool) -> RunCost:
-    """Words for `units[d]` buffers per dimension, side by side, over a run along `dim`; a step spans the units along `dim`."""
-    held = offsets(component, tile, units)
-    full = component.footprint(tile)
-    step = tile[dim] * units[dim]
-    fresh = new_words(component, tile, dim, step)
-    groups, everyone = len(held), math.prod(units.values())
-    if not linkable or groups == 1:
+@dataclass(frozen=True)
+class Run:
+    """A run along `dim` of `steps` tiles for `units[d]` buffers per dimension, side by side, each with a tile of `tile[d]` points.
+
+    `rest[d]` iterations of each dimension lie outside the run. A step spans the units along `dim`.
+    """
+
+    component: Component
+    tile: Mapping[str, int]
+    units: Mapping[str, int]
+    dim: str
+    steps: int
+    rest: Mapping[str, int]
+
+    @property
+    def step(self) -> int:
+        return self.tile[self.dim] * self.units[self.dim]
+
+    def shift(self, points: Mapping[str, int]) -> Offset:
+        """Words along each rank for so many points of each dimension."""
+        return tuple(sum(t.coefficient * points.get(t.dim, 0) for t in rank) for rank in self.component.ranks)
+
+
+def send_run(run: Run, linkable: bool, jumps: bool = False, scrambled: bool = False) -> RunCost:
+    """Words of one run, if neighbours line up (`linkable`) or do not; `jumps` if even its first tile may come from neighbours.
+
+    Neighbours are units next to each other along a spatial loop, unless rows are not full (`scrambled`): the grid is filled row by row
+    (reference 3.3), and then any two units may come to stand side by side.
+    """
+    held = offsets(run.component, run.tile, run.units)
+    full = run.component.footprint(run.tile)
+    fresh = new_words(run.component, run.tile, run.dim, run.step)
+    groups, steps = len(held), run.steps
+    if not linkable or groups == 1 or steps == 1:
         return RunCost(groups * (full + (steps - 1) * fresh), 0)
-    shift = tuple(sum(t.coefficient for t in rank if t.dim == dim) * step for rank in component.ranks)
-    alone = [o for o in held if tuple(a + b for a, b in zip(o, shift, strict=True)) not in held]
-    served = sum(held[o] for o in alone)
+    near = None if scrambled or len(run.component.dims) > 2 else _near(run)
+    alone = _unlinked(held, run.shift({run.dim: run.step}), near)
+    passing = sum(held.values()) - sum(held[o] for o in alone)
     if fresh < full:
-        if steps == 1:
-            return RunCost(groups * full, 0)
-        linked = (everyone - served) * (steps - 2) * fresh
-        return RunCost(groups * (full + fresh) + len(alone) * (steps - 2) * fresh, linked)
-    first = min([len(alone), *(_unlinked(held, w) for w in _neighbour_shifts(component, tile, units))])
-    return RunCost((first + len(alone) * (steps - 1)) * full, (everyone - served) * (steps - 1) * full)
+        # the first step's neighbours hold whole tiles, not steps: nothing to pass on yet
+        return RunCost(groups * (full + fresh) + len(alone) * (steps - 2) * fresh, passing * (steps - 2) * fresh)
+    first = min([groups, *(len(_unlinked(held, shift, near)) for shift in _jumps(run, held))]) if jumps else groups
+    return RunCost((first + len(alone) * (steps - 1)) * full, passing * (steps - 1) * full)
+
+
+def _jumps(run: Run, held: Mapping[Offset, int]) -> set[Offset]:
+    """Moves from the end of a run to the start of the next that could reach what another unit held.
+
+    The run itself goes back `steps - 1` steps, while loops outside it move any of the component's dimensions by whole multiples.
+    """
+    reach = {tuple(a - b for a, b in zip(one, other, strict=True)) for one in held for other in held}
+    moves = []
+    for dim in run.component.dims:
+        stride = run.step * run.steps if dim == run.dim else run.tile[dim] * run.units[dim]
+        moves.append([(dim, stride * times) for times in range(1 - run.rest[dim], run.rest[dim])])
+    found = set()
+    for move in product(*moves):
+        points = dict(move)
+        points[run.dim] -= run.step * (run.steps - 1)
+        shift = run.shift(points)
+        if shift in reach:
+            found.add(shift)
+    return found
 
 
 def offsets(component: Component, tile: Mapping[str, int], units: Mapping[str, int]) -> dict[Offset, int]:
@@ -78,14 +121,17 @@ def offsets(component: Component, tile: Mapping[str, int], units: Mapping[str, i
     return found
 
 
-def _neighbour_shifts(component: Component, tile: Mapping[str, int], units: Mapping[str, int]) -> list[Offset]:
-    shifts = []
-    for dim in component.dims:
-        if units[dim] > 1:
-            stride = tuple(sum(t.coefficient for t in rank if t.dim == dim) * tile[dim] for rank in component.ranks)
-            shifts += [stride, tuple(-s for s in stride)]
-    return shifts
+def _unlinked(held: Mapping[Offset, int], shift: Offset, near: set[Offset] | None) -> list[Offset]:
+    """The offsets whose shifted place no neighbour held; `near` are the differences between neighbours (None: any)."""
+    if near is not None and shift not in near:
+        return list(held)
+    return [o for o in held if tuple(a + b for a, b in zip(o, shift, strict=True)) not in held]
 
 
-def _unlinked(held: Mapping[Offset, int], shift: Offset) -> int:
-    return sum(tuple(a + b for a, b in zip(o, shift, strict=True)) not in held for o in held)
+def _near(run: Run) -> set[Offset]:
+    """Differences between the windows of units that are next to each other along a spatial loop, or where the next loop carries."""
+    spread = [dim for dim in run.component.dims if run.units[dim] > 1]
+    moves = [{dim: run.tile[dim]} for dim in spread]
+    moves += [{outer: run.tile[outer], inner: -run.tile[inner] * (run.units[inner] - 1)}
+              for outer in spread for inner in spread if outer != inner]
+    return {run.shift({dim: sign * points for dim, points in move.items()}) for move in moves for sign in (1, -1)}

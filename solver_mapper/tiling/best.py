@@ -5,7 +5,7 @@ from __future__ import annotations
 from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.engine import Read
-from solver_mapper.errors import ExactnessError, LimitReached
+from solver_mapper.errors import ExactnessError, InputError, LimitReached
 from solver_mapper.tiling.candidates import Candidates, Choice, Extent, Form
 from solver_mapper.tiling.solver import Expr, Limits, product, solve
 from solver_mapper.tiling.tensors import padded
@@ -17,7 +17,8 @@ def best_choice(candidates: Candidates, limits: Limits) -> Choice:
     Both aims are one integer objective, `total * positions - position`, where a candidate's position in the order of
     enumeration is the mixed-radix number of its steps along the axes.
 
-    Raises: DoesNotFit if no candidate fits, LimitReached, ExactnessError if plain arithmetic disagrees with the solver.
+    Raises: DoesNotFit if no candidate fits, LimitReached, ExactnessError if plain arithmetic disagrees with the solver,
+    InputError for more candidates than the solver's integers can number.
     """
     candidates.require_one()
     compiled = _Model(candidates)
@@ -47,6 +48,8 @@ class _Model:
         self.claimed = self.model.new_int_var(0, sum(capacity for capacity, _ in candidates.groups), "total")
         self.model.add(self.claimed == self.total)
         position, positions = self.position()
+        if positions * sum(capacity for capacity, _ in candidates.groups) >= 1 << 62:
+            raise InputError(f"{candidates.operator}: too many tile shapes to choose from ({positions})")
         self.model.maximize(self.claimed * positions - position)
 
     def read(self, value: Read) -> tuple[dict[str, int], int]:

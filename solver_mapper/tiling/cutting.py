@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from solver_mapper.errors import InputError
 from solver_mapper.tiling.candidates import Extent
 from solver_mapper.tiling.tensors import Span, Tensor, TiledTensor, Window
+
+MOST_SPANS = 1 << 20
+"""Ranks that would be cut into more tiles are refused."""
 
 
 def cut(size: int, tile: int, window: Window | None = None) -> tuple[Span, ...]:
@@ -13,14 +17,21 @@ def cut(size: int, tile: int, window: Window | None = None) -> tuple[Span, ...]:
 
     Under a window, neighbours overlap by `field - stride` (or leave a gap if that is negative), and the first of several spans
     is shortened to end where a window does, allowing for the padding before it.
+
+    Raises: InputError for too many tiles, or tiles too small to hold a window.
     """
     halo = window.field - window.stride if window else 0
+    if size > MOST_SPANS * max(tile - halo, 1):
+        raise InputError(f"a rank of {size} would be cut into more than {MOST_SPANS} tiles")
     spans: list[Span] = []
     start, remaining = 0, size
     while remaining > 0:
         extent = min(tile, remaining)
         if window and not spans and remaining > tile:
             extent = _end_with_window(extent, window)
+        if extent < remaining and extent <= halo:
+            raise InputError(f"tiles of {extent} are too small under a window of {window.field if window else 0}",
+                             hint="check the backend's least tiles")
         spans.append(Span(start, extent))
         start += extent - halo
         remaining -= extent

@@ -15,11 +15,13 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.errors import InputError
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.tensors import SAME, Span, TiledTensor
 
 _CHUNK = 1 << 18
 EVERY_TIME = ""
+MOST_INVOCATIONS = 1 << 30
 
 
 class BadNest(ValueError):
@@ -119,7 +121,13 @@ class Nest:
                 raise BadNest(f"loop {loop.name} comes back to output tiles that were stored")
 
     def moved(self) -> Moved:
-        """Elements moved, by stepping through all invocations."""
+        """Elements moved, by stepping through all invocations.
+
+        Raises: InputError for too many of them; BadNest.
+        """
+        if self.invocations > MOST_INVOCATIONS:
+            raise InputError(f"{self.operator.name}: {self.invocations} invocations are too many to be counted, "
+                             f"{MOST_INVOCATIONS} is the limit")
         loaded = dict.fromkeys((tensor.name for tensor in self.operator.operands), 0)
         stored = 0
         previous: dict[str, int] = {}

@@ -36,6 +36,9 @@ def read_operator(source: Source, backend: Source | Backend | None = None) -> Jo
 def job_of(table: Table, backend: Backend | None) -> Job:
     """The operator that a table describes."""
     fields = Fields(table, "the operator")
+    if not fields.has("operator") and fields.has("layers"):
+        raise InputError("this is a network, not one operator", fields.place_of("layers"),
+                         "the command 'tile' and solver_mapper.tiling.tile_network take networks")
     word = fields.require("operator")
     cls = operator_type(text_of(word, "'operator'"), word.place)
     named = fields.node("backend")

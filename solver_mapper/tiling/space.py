@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from solver_mapper.errors import InputError
 from solver_mapper.tiling.backend import Backend, Scratchpad
 from solver_mapper.tiling.candidates import DoesNotFit
 from solver_mapper.tiling.operator import Operator
@@ -119,8 +120,20 @@ class Space:
         return Point(plan, {loop: min(range(len(ways)), key=lambda position: ways[position].largest)
                             for loop, ways in self.ways.items()})
 
+    @property
+    def worst(self) -> int:
+        """Elements that no choice moves more than."""
+        trips = math.prod(max(split.trips for split in ways) for ways in self.ways.values())
+        return trips * sum(self.constant(tensor) * math.prod(max(self.total(tensor, loop)) for loop in tensor.loops)
+                           for tensor in self.operator.tensors)
+
     def require_one(self) -> None:
-        """Raise DoesNotFit unless the finest choice fits."""
+        """Raise DoesNotFit unless the finest choice fits.
+
+        Raises: InputError where some choice's traffic is beyond the solver's integers.
+        """
+        if self.worst >= 1 << 62:
+            raise InputError(f"{self.operator.name} is too large: up to {self.worst} elements would move")
         finest = self.finest()
         for pad, elements, held in self.groups:
             tensors = [self.operator.tensors[position] for position in held]

@@ -14,8 +14,12 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from solver_mapper.errors import InputError
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.tensors import SAME, Projection, Span, padded
+
+MOST_ITERATIONS, MOST_WINDOWS = 1 << 20, 1 << 16
+"""The longest loops that are split, without and with windows along them."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,13 @@ def followers(operator: Operator, loop: str, alignment: int) -> tuple[Follower, 
 
 @lru_cache(maxsize=4096)
 def splits(size: int, along: tuple[Follower, ...]) -> tuple[Split, ...]:
-    """The ways to split a loop of `size` iterations that are worth considering, fewest pieces first."""
+    """The ways to split a loop of `size` iterations that are worth considering, fewest pieces first.
+
+    Raises: InputError for a loop that is too long.
+    """
+    most = MOST_WINDOWS if any(follower.projection != SAME for follower in along) else MOST_ITERATIONS
+    if size > most:
+        raise InputError(f"a loop of {size} iterations is too long for the traffic objective, {most} is the limit")
     ways = {Way(size, length) for length in _lengths(size, along)}
     for window in along:
         if window.projection != SAME:

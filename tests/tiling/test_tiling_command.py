@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tiling_cases import KINDS, Case
 from typer.testing import CliRunner, Result
 
 import solver_mapper as sm
 from solver_mapper.cli import app
-from solver_mapper.tiling import load_backend, read_network, tile_network
+from solver_mapper.tiling import Window, cut, load_backend, read_network, tile_network
 
 OPERATOR = """\
 operator: convolution
@@ -205,3 +208,53 @@ def test_the_four_way_backend_tiles_what_smaug_refuses_by_utilization_too() -> N
     tiling = sm.tile(case, backend="smv_four_way")
     assert tiling.dims == {"inputs": "DimNHW", "weights": "DimN", "outputs": "DimNCHW"}
     assert tiling.defect is None
+
+
+@pytest.mark.parametrize(("case", "message"), [
+    ({"input_shape": [1, 10**9, 8, 8]}, "'input_shape' has a size of 1000000000, at most 1048576 is supported"),
+    ({"stride": 10**30}, "'stride' is 1000000000000000000000000000000, at most 1048576 is supported"),
+    ({"kernel": {"num": 10**7, "rows": 1, "cols": 1}}, "the kernel has a size of 10000000"),
+    ({"input_shape": [1, 10**6, 8, 8]}, "a loop of 1000000 iterations is too long for the traffic objective, 65536 is the limit"),
+    ({"layers": []}, None),
+])
+def test_absurd_sizes_are_refused_at_once(case: dict[str, object], message: str | None) -> None:
+    whole = {"operator": "convolution", "input_shape": [1, 8, 8, 8], "kernel": {"num": 8, "rows": 3, "cols": 3}, "stride": 1,
+             "padding": "same", **case}
+    if message is None:
+        whole, message = dict(case), "this is a network, not one operator"
+    with pytest.raises(sm.InputError) as caught:
+        sm.tile(whole, objective="traffic")
+    assert message in str(caught.value)
+
+
+def test_more_invocations_than_can_be_counted_are_refused() -> None:
+    case = {"operator": "eltwise", "input_shape": [1000, 1000, 1000, 1000], "spad_bytes": 256}
+    with pytest.raises(sm.InputError, match="would be cut into more than"):
+        sm.tile(case)
+
+
+def test_a_backend_whose_least_tile_is_smaller_than_the_window_is_refused(tmp_path: Path) -> None:
+    text = (Path(sm.__file__).parents[1] / "models/backends/smv.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "backend.yaml"
+    path.write_text(text.replace("inputs: {least: [1, kernel_rows, all,", "inputs: {least: [1, 1, all,"), encoding="utf-8")
+    case = {"operator": "convolution", "input_shape": [1, 8, 100, 32], "kernel": {"num": 8, "rows": 3, "cols": 3}, "stride": 1,
+            "padding": "valid", "spad_bytes": 7000}
+    with pytest.raises(sm.InfeasibleError, match="the least tile of outputs, 1 x -1 x 98 x 8, is empty"):
+        sm.tile(case, backend=path)
+    with pytest.raises(sm.InputError, match="tiles of 1 are too small under a window of 3; check the backend's least tiles"):
+        cut(8, 1, Window(field=3, stride=1, before=0, limit=8))
+
+
+_ODD = st.one_of(st.none(), st.integers(-3, 40), st.floats(), st.text(max_size=3), st.lists(st.integers(-2, 9), max_size=5),
+                 st.dictionaries(st.sampled_from(["num", "rows", "cols", "name", "x"]), st.integers(-1, 9), max_size=3))
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.one_of(*KINDS.values()), st.data())
+def test_no_operator_ends_in_anything_but_an_answer_or_an_error_of_ours(case: Case, data: st.DataObject) -> None:
+    for key in data.draw(st.lists(st.sampled_from([*sorted(case), "layout", "weight_shape", "max_tile_elems", "backend"]), max_size=2)):
+        case = {**case, key: data.draw(_ODD)}
+    try:
+        str(sm.tile(case, objective=data.draw(st.sampled_from(["utilization", "traffic"]))))
+    except sm.SolverMapperError as error:
+        assert not isinstance(error, sm.ExactnessError)

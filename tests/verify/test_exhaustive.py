@@ -46,7 +46,7 @@ def test_a_mapspace_contains_what_it_enumerates(seed):
     mapspace = made.mapspace
     keeps = tuple(next(iter(mapspace.keeps(name)), ()) for name in made.problem.tensor_names)
     mappings = [mapspace.mapping(skeleton, keeps) for skeleton in mapspace.skeletons()] if all(keeps) else []
-    assert len(set(mapping.levels for mapping in mappings)) == len(mappings)
+    assert len({mapping.levels for mapping in mappings}) == len(mappings)
     assert all(mapspace.contains(mapping) for mapping in mappings)
     assert mapspace.count(10**6) == len(list(mapspace.skeletons()))
     assert mapspace.count(0) is None or not list(mapspace.skeletons())

@@ -7,10 +7,15 @@ from solver_mapper.spec.fields import Fields, integer_of, sequence_of, table_of,
 from solver_mapper.spec.source import Node, Scalar
 from solver_mapper.tiling.tensors import Window
 
+LARGEST = 1 << 20
+"""Sizes beyond this are refused: tiles are kept one by one."""
+
 
 def shape_of(node: Node, what: str, ranks: tuple[int, ...]) -> tuple[int, ...]:
     """A list of as many positive sizes as one of `ranks` says."""
     sizes = tuple(integer_of(item, f"a size of {what}", 1) for item in sequence_of(node, what).items)
+    if max(sizes, default=0) > LARGEST:
+        raise InputError(f"{what} has a size of {max(sizes)}, at most {LARGEST} is supported", node.place)
     if len(sizes) not in ranks:
         raise InputError(f"{what} must list {' or '.join(map(str, ranks))} sizes, not {len(sizes)}", node.place)
     return sizes
@@ -47,6 +52,8 @@ def pair(fields: Fields, name: str, default: tuple[int, int] | None = None) -> t
     node = fields.require(name)
     if isinstance(node, Scalar):
         both = integer_of(node, f"'{name}'", 1)
+        if both > LARGEST:
+            raise InputError(f"'{name}' is {both}, at most {LARGEST} is supported", node.place)
         return both, both
     rows, columns = shape_of(node, f"'{name}'", (2,))
     return rows, columns
@@ -60,6 +67,8 @@ def kernel(fields: Fields, channels: int) -> tuple[int, int, int]:
     own = Fields(table_of(fields.require("kernel"), "'kernel'"), "the kernel")
     num, rows, cols = (integer_of(own.require(word), f"'{word}'", 1) for word in ("num", "rows", "cols"))
     own.close()
+    if max(num, rows, cols) > LARGEST:
+        raise InputError(f"the kernel has a size of {max(num, rows, cols)}, at most {LARGEST} is supported", own.place)
     weight_shape(fields, (num, rows, cols, channels), meaning)
     return num, rows, cols
 
