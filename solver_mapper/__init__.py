@@ -1,6 +1,6 @@
 """Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
 
-from solver_mapper.api import bound, evaluate, load, solve, validate
+from solver_mapper.api import bound, evaluate, explain, load, solve, validate
 from solver_mapper.bounds import Curve, Mark, TilePoint
 from solver_mapper.errors import (
     ExactnessError,
@@ -10,6 +10,7 @@ from solver_mapper.errors import (
     Place,
     SolverMapperError,
 )
+from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.looptree.figures import TreeFigures
 from solver_mapper.looptree.solution import TreeSolution
 from solver_mapper.looptree.spec import TreeSpec
@@ -25,6 +26,7 @@ from solver_mapper.verdict import Verdict
 __all__ = [
     "Certificate",
     "Curve",
+    "Entry",
     "ExactnessError",
     "Figures",
     "InfeasibleError",
@@ -35,6 +37,8 @@ __all__ = [
     "Mapping",
     "Mark",
     "Place",
+    "Reason",
+    "Repair",
     "Solution",
     "SolverMapperError",
     "Spec",
@@ -48,6 +52,7 @@ __all__ = [
     "Violation",
     "bound",
     "evaluate",
+    "explain",
     "load",
     "solve",
     "tile",

@@ -11,6 +11,8 @@ from solver_mapper.bounds.for_spec import bound_spec
 from solver_mapper.cpsat.engine import Clock
 from solver_mapper.cpsat.search import Progress
 from solver_mapper.errors import InputError
+from solver_mapper.explain.explain import explain_spec
+from solver_mapper.explain.reason import Reason
 from solver_mapper.judge.rules import broken
 from solver_mapper.looptree import evaluate as looptree_evaluate
 from solver_mapper.looptree import validate as looptree_validate
@@ -30,7 +32,7 @@ from solver_mapper.spec.source import Source, read_documents
 from solver_mapper.spec.spec import Spec
 from solver_mapper.verdict import Verdict
 
-__all__ = ["bound", "evaluate", "load", "solve", "validate"]
+__all__ = ["bound", "evaluate", "explain", "load", "solve", "validate"]
 
 
 def load(*sources: Source) -> Spec | TreeSpec:
@@ -100,6 +102,19 @@ def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_li
     if isinstance(spec, TreeSpec):
         return solve_tree(spec, objective, seed=seed, on_progress=on_progress, clock=clock or Clock(time_limit))
     return solve_spec(spec, objective, time_limit=time_limit, workers=workers, seed=seed, on_progress=on_progress, gap=gap, clock=clock)
+
+
+def explain(spec: Spec | TreeSpec, time_limit: float | None = None, *, clock: Clock | None = None) -> Reason:
+    """Why no mapping of perfect factors is legal: rules, capacities, meshes and bounds that collide, and what would lift that.
+
+    The conflict is irreducible: any smaller part of it can be obeyed. Each repair has been tried out.
+
+    Args: `time_limit` in seconds; `clock`, to stop from outside.
+    Raises: InputError if architecture or problem are missing; LimitReached if the time does not suffice for a conflict.
+    """
+    if isinstance(spec, TreeSpec):
+        raise InputError("explaining LoopTree input is not supported", spec.place)
+    return explain_spec(spec, clock or Clock(time_limit))
 
 
 def bound(spec: Spec, *, word_bits: Table[str, int] | None = None, stationary: str | None = None,

@@ -11,10 +11,13 @@ from typing import Any
 
 from solver_mapper.cpsat.compile import compile_space
 from solver_mapper.cpsat.engine import Clock, Settings, solver_name
-from solver_mapper.cpsat.search import Progress, Search
+from solver_mapper.cpsat.legal.ask import legal_mapping
+from solver_mapper.cpsat.search import Progress, Proof, Search
 from solver_mapper.cpsat.variables import break_symmetries
 from solver_mapper.cpsat.windows import Scramble
-from solver_mapper.errors import ExactnessError
+from solver_mapper.errors import ExactnessError, LimitReached
+from solver_mapper.explain.conflict import conflict_of
+from solver_mapper.explain.explain import entry_of
 from solver_mapper.judge.rules import broken
 from solver_mapper.mapping import Mapping
 from solver_mapper.nest.figures import Figures
@@ -51,6 +54,8 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     goals = parse_objective(objective)
     settings = Settings(seed=seed, workers=workers or 1)
     clock = clock or Clock(time_limit)
+    if _illegal(spec, clock):
+        return _no_mapping(spec, goals, settings, clock, timer)
     space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints, latency(spec.need_architecture()))
     compiled = compile_space(space)
     break_symmetries(compiled.variables, symmetries(space))
@@ -75,6 +80,29 @@ def _helped(space: Space, figures: Figures, claim: Scramble) -> bool:
     names = [*space.architecture.level_names, space.architecture.arithmetic.name]
     network = figures.networks[f"{names[claim.child - 1]} <==> {names[claim.child]}"]
     return network.tensors[claim.tensor.name].link_transfers > 0
+
+
+def _illegal(spec: Spec, clock: Clock) -> bool:
+    """Whether it is quickly proven, without costs, that no mapping is legal."""
+    try:
+        return not clock.over and legal_mapping(spec, clock) is None
+    except LimitReached:
+        return False
+
+
+def _no_mapping(spec: Spec, goals: Objective, settings: Settings, clock: Clock, timer: _Timer) -> Solution:
+    """The answer where no mapping is legal, with a conflict if the time suffices for one."""
+    timer.lap("solve")
+    try:
+        conflict = tuple(entry_of(ask, spec).to_dict() for ask in conflict_of(spec, clock))
+    except LimitReached:
+        conflict = ()
+    timer.lap("explain")
+    architecture, problem = spec.need_architecture(), spec.need_problem()
+    space = build_space(architecture, problem, spec.constraints, latency(architecture))
+    proof = Proof(goals.goals[0].name, "no mapping is legal", 1, 0, 0.0)
+    certificate = Certificate(describe(space), solver_name(), settings.seed, settings.parameters(), (proof.to_dict(),))
+    return Solution("infeasible", goals, None, None, None, None, certificate, timer.seconds, conflict)
 
 
 def _check(spec: Spec, mapping: Mapping, figures: Figures, bound: Fraction | None, goals: Objective) -> Figures:

@@ -1,0 +1,89 @@
+"""From values of the model of legality to a mapping, and from a mapping to constraints on those values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.cpsat.legal.model import Legal
+from solver_mapper.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.space.asks import Ask
+from solver_mapper.space.orders import arrange
+from solver_mapper.space.primes import exponents_of
+from solver_mapper.space.space import Slot
+from solver_mapper.spec.constraints import FlagRule, Kind, PermutationRule
+from solver_mapper.spec.ordering import Pair, ordered_pairs
+from solver_mapper.spec.problem import Problem
+
+Read = Callable[[cp_model.IntVar], int]
+
+
+def mapping_of(legal: Legal, read: Read, asks: Iterable[Ask] | None = None) -> Mapping:
+    """The mapping that variable values stand for, without loops to 1, in an order that `asks` allow (None: all of the model)."""
+    obeyed = tuple(legal.guards if asks is None else asks)
+    names = legal.problem.tensor_names
+    levels = []
+    for level, buffer in enumerate(legal.architecture.levels):
+        temporal = _loops(legal, read, level, "temporal", obeyed)
+        spatial = _loops(legal, read, level, "spatial", obeyed)
+        keep = frozenset(tensor for tensor in names if read(legal.storage.keep[tensor, level]))
+        levels.append(flagged(LevelMapping(buffer.name, temporal, spatial, keep), obeyed))
+    return Mapping(tuple(levels), legal.problem.dims, names)
+
+
+def bound_at(legal: Legal, read: Read, dim: str, slot: Slot) -> int:
+    """The loop bound of `dim` at `slot`."""
+    bound = 1
+    for prime in legal.loops.limits.get(dim, {}):
+        bound *= prime ** read(legal.loops.power[dim, prime, slot])
+    return bound
+
+
+def pairs_at(level: str, kind: Kind, problem: Problem, asks: Iterable[Ask]) -> frozenset[Pair]:
+    """The order that all permutation rules together give a level's loops of one kind."""
+    found = [ordered_pairs(ask, problem.dims) for ask in asks
+             if isinstance(ask, PermutationRule) and (ask.level, ask.kind) == (level, kind)]
+    return frozenset[Pair]().union(*found)
+
+
+def flagged(level: LevelMapping, asks: Iterable[Ask]) -> LevelMapping:
+    """`level` with the reuse switched off that flag rules switch off there."""
+    found: dict[str, frozenset[str]] = {}
+    for ask in asks:
+        if isinstance(ask, FlagRule) and ask.level == level.level:
+            found[ask.flag] = found.get(ask.flag, frozenset()) | ask.tensors
+    none: frozenset[str] = frozenset()
+    return replace(level, no_temporal_reuse=found.get("no_temporal_reuse", none), no_multicast=found.get("no_multicast", none),
+                   no_link_transfer=found.get("no_link_transfer", none))
+
+
+def _loops(legal: Legal, read: Read, level: int, kind: Kind, asks: Iterable[Ask]) -> tuple[Loop, ...]:
+    """Outer to inner; Y outside X."""
+    pairs = pairs_at(legal.architecture.levels[level].name, kind, legal.problem, asks)
+    found: list[Loop] = []
+    for axis in ("",) if kind == "temporal" else ("X", "Y"):
+        slot = Slot(level, axis)
+        if slot in legal.loops.slots:
+            bounds = {dim: bound_at(legal, read, dim, slot) for dim in legal.loops.dims}
+            found += [loop(dim, bounds[dim], axis) for dim in arrange([d for d, bound in bounds.items() if bound > 1], pairs)]
+    return tuple(reversed(found))
+
+
+def fix(legal: Legal, mapping: Mapping) -> bool:
+    """Leave nothing but `mapping` (up to the order of loops); False if the model has no values for it."""
+    model = legal.model
+    bounds = {(each.dim, Slot(index, each.axis)): each.bound
+              for index, level in enumerate(mapping.levels) for each in (*level.temporal, *level.spatial) if each.bound > 1}
+    for dim, primes in legal.loops.limits.items():
+        for slot in legal.loops.slots:
+            powers = exponents_of(bounds.pop((dim, slot), 1), tuple(primes))
+            if powers is None:
+                return False
+            for prime, power in zip(primes, powers, strict=True):
+                model.add(legal.loops.power[dim, prime, slot] == power)
+    for index, level in enumerate(mapping.levels):
+        for tensor in legal.problem.tensor_names:
+            model.add(legal.storage.keep[tensor, index] == (tensor in level.keep))
+    return not bounds and mapping.perfect

@@ -1,0 +1,1 @@
+"""Why no mapping is legal, and what would have to change."""

@@ -1,0 +1,58 @@
+"""From a specification to the reason why no mapping is legal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from solver_mapper.cpsat.engine import Clock
+from solver_mapper.cpsat.legal.ask import legal_mapping
+from solver_mapper.errors import ExactnessError, LimitReached
+from solver_mapper.explain.conflict import conflict_of
+from solver_mapper.explain.reason import Entry, Reason, Repair
+from solver_mapper.explain.repairs import repair, smallest_lifts
+from solver_mapper.explain.wording import advice, place_of, text_of, what_of
+from solver_mapper.judge.rules import broken
+from solver_mapper.mapping import Mapping
+from solver_mapper.nest.legality import violations
+from solver_mapper.space.asks import Ask
+from solver_mapper.spec.spec import Spec
+
+
+def explain_spec(spec: Spec, clock: Clock) -> Reason:
+    """See `api.explain`."""
+    mapping = legal_mapping(spec, clock)
+    if mapping is not None:
+        _judge(spec, mapping)
+        return Reason(True, mapping=mapping, seconds=clock.seconds)
+    asks = conflict_of(spec, clock)
+    repairs: list[Repair] = []
+    complete = True
+    try:
+        for lifted in smallest_lifts(spec, asks, clock):
+            found = repair_for(spec, lifted, clock)
+            repairs += [found] if found is not None else []
+    except LimitReached:
+        complete = False
+    return Reason(False, tuple(entry_of(ask, spec) for ask in asks), tuple(repairs), complete=complete, seconds=clock.seconds)
+
+
+def repair_for(spec: Spec, lifted: Sequence[Ask], clock: Clock) -> Repair | None:
+    """The repair that gives way on `lifted`, in words; None if that does not make any mapping legal."""
+    changes = repair(spec, lifted, clock)
+    if changes is None:
+        return None
+    architecture, problem = spec.need_architecture(), spec.need_problem()
+    text = ", and ".join(advice(change, architecture, problem) for change in changes)
+    return Repair(text, changes, tuple(entry_of(change.ask, spec) for change in changes))
+
+
+def entry_of(ask: Ask, spec: Spec) -> Entry:
+    architecture, problem = spec.need_architecture(), spec.need_problem()
+    return Entry(what_of(ask), text_of(ask, architecture, problem), place_of(ask, architecture, problem))
+
+
+def _judge(spec: Spec, mapping: Mapping) -> None:
+    architecture, problem = spec.need_architecture(), spec.need_problem()
+    wrong = (*violations(architecture, problem, mapping), *broken(spec.constraints.rules, architecture, problem, mapping))
+    if wrong:
+        raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")

@@ -1,0 +1,90 @@
+"""What a mapping is asked to obey, one by one: the rules of constraint files, and what hardware and problem ask for.
+
+Each ask is one thing that a user can change: a line of a constraint file, a capacity, a mesh, a bound of the problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from solver_mapper.space.space import default_keeps
+from solver_mapper.spec.architecture import Architecture
+from solver_mapper.spec.constraints import FactorRule, KeepRule, Rule
+from solver_mapper.spec.problem import Problem
+from solver_mapper.spec.spec import Spec
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The tiles at level number `level` fit it."""
+
+    level: int
+
+
+@dataclass(frozen=True)
+class LeastFill:
+    """The tiles at level number `level` fill it as far as its min-utilization asks."""
+
+    level: int
+
+
+@dataclass(frozen=True)
+class Fanout:
+    """The spatial loops of level number `level` fit the mesh below one instance of it."""
+
+    level: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """All loops over `dim` together make up its bound."""
+
+    dim: str
+
+
+Ask = Rule | Capacity | LeastFill | Fanout | Bound
+
+
+def asks_of(spec: Spec) -> tuple[Ask, ...]:
+    """Everything that `spec` asks of a mapping, rules first. Equal rules count once."""
+    architecture, problem = spec.need_architecture(), spec.need_problem()
+    rules = tuple(dict.fromkeys(spec.constraints.rules))
+    asks: list[Ask] = [*rules]
+    for level, buffer in enumerate(architecture.levels):
+        if buffer.capacity is not None:
+            asks.append(Capacity(level))
+            asks += [LeastFill(level)] if buffer.min_utilization else []
+    wanted = {rule.level for rule in rules if isinstance(rule, FactorRule) and rule.kind == "spatial" and least_of(rule) > 1}
+    asks += [Fanout(level) for level, buffer in enumerate(architecture.levels)
+             if architecture.fanout(level) != (1, 1) or buffer.name in wanted]
+    given = {rule.dim for rule in rules if isinstance(rule, FactorRule) and least_of(rule) > 1}
+    asks += [Bound(dim) for dim in problem.dims if problem.bounds[dim] > 1 or dim in given]
+    return tuple(asks)
+
+
+def least_of(rule: FactorRule) -> int:
+    """The smallest factor that obeys `rule`."""
+    return {"==": rule.value, ">=": rule.value, ">": rule.value + 1, "!=": 2 if rule.value == 1 else 1}.get(rule.comparison, 1)
+
+
+def without_rule_kept(architecture: Architecture, problem: Problem, asks: tuple[Ask, ...]) -> dict[tuple[str, int], bool]:
+    """Whether levels hold tensors where no rule among `asks` decides and hardware does: see `default_keeps`."""
+    ruled = {(ask.tensor, ask.level) for ask in asks if isinstance(ask, KeepRule)}
+    names = architecture.level_names
+    return {(tensor, level): keep for (tensor, level), keep in default_keeps(architecture, problem).items()
+            if (tensor, names[level]) not in ruled}
+
+
+def with_fanout(architecture: Architecture, level: int, width: int, height: int) -> Architecture:
+    """`architecture` with `width` by `height` instances of the next inner level below each instance of level number `level`.
+
+    The meshes further in grow with it: their own fanouts stay.
+    """
+    old_x, old_y = architecture.fanout(level)
+    levels = list(architecture.levels)
+    for inner in range(level + 1, len(levels)):
+        x, y = levels[inner].mesh_x // old_x * width, levels[inner].mesh_y // old_y * height
+        levels[inner] = replace(levels[inner], mesh_x=x, mesh_y=y, instances=x * y)
+    units = architecture.arithmetic
+    x, y = units.mesh_x // old_x * width, units.mesh_y // old_y * height
+    return replace(architecture, levels=tuple(levels), arithmetic=replace(units, mesh_x=x, mesh_y=y, instances=x * y))
