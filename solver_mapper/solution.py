@@ -81,18 +81,6 @@ class Solution:
         return solution_text(self)
 
 
-    def _nothing(self) -> list[str]:
-        if self.status != "infeasible":
-            return ["no mapping was found before the limit"]
-        lines = ["proven: no mapping is legal"] + ([", for these collide:"] if self.conflict else [])
-        shown = [f"  {_where(entry)}{entry['text']}" for entry in self.conflict]
-        return ["".join(lines), *shown, "'explain' looks for what would lift this"]
-
-
-def _where(entry: dict[str, Any]) -> str:
-    return "" if entry["line"] is None else f"{entry['file']}:{entry['line']}: "
-
-
 def _directives(mapping: Mapping) -> list[dict[str, Any]]:
     """The mapping as Timeloop's list of directives, in plain Python values."""
     listed: list[dict[str, Any]] = yaml.load(mapping.to_yaml(), Loader=yaml.BaseLoader)["mapping"]

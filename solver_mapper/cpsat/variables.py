@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -151,30 +151,37 @@ def _patterns(variables: Variables) -> None:
 
 
 def _axes(variables: Variables) -> None:
-    """A dimension's spatial loop at a level lies on one axis, as order and split allow."""
+    """A dimension's spatial loop at a level lies on one axis, as order and splits allow."""
     space, model = variables.space, variables.model
     for level in range(space.depth):
-        split, pairs = space.splits.get(level), space.spatial_orders.get(level, frozenset())
-        if split is None and not {Slot(level, "X"), Slot(level, "Y")} <= set(space.slots):
+        splits, pairs = sorted(space.splits.get(level, ())), space.spatial_orders.get(level, frozenset())
+        if not splits and not {Slot(level, "X"), Slot(level, "Y")} <= set(space.slots):
             continue
-        for dim in space.dims:
-            on_x = variables.on_x[level, dim] = model.new_bool_var(f"on_x[{level},{dim}]")
-            for prime, limit in space.primes[dim]:
-                for name, allowed in (("X", on_x), ("Y", 1 - on_x)):
-                    power = variables.power.get((dim, prime, Slot(level, name)))
-                    if power is not None:
-                        model.add(power <= limit * allowed)
-        if split is not None:
-            _split(variables, level, split, pairs)
-        else:
+        variables.on_x.update({(level, dim): model.new_bool_var(f"on_x[{level},{dim}]") for dim in space.dims})
+        _lie(variables, level, {dim: variables.on_x[level, dim] for dim in space.dims})
+        if not splits:
             _across_before_along(variables, level, pairs)
+        for number, split in enumerate(splits):
+            own = {dim: variables.on_x[level, dim] for dim in space.dims} if number == 0 else {}
+            _split(variables, level, split, pairs, own)
 
 
-def _split(variables: Variables, level: int, split: int, pairs: Collection[Pair]) -> None:
-    """The innermost `split` positions lie along X; dimensions without a loop fill positions too."""
+def _lie(variables: Variables, level: int, on_x: Mapping[str, cp_model.IntVar]) -> None:
+    for dim, literal in on_x.items():
+        for prime, limit in variables.space.primes[dim]:
+            for name, allowed in (("X", literal), ("Y", 1 - literal)):
+                power = variables.power.get((dim, prime, Slot(level, name)))
+                if power is not None:
+                    variables.model.add(power <= limit * allowed)
+
+
+def _split(variables: Variables, level: int, split: int, pairs: Collection[Pair], first: Mapping[str, cp_model.IntVar]) -> None:
+    """The innermost `split` positions lie along X; dimensions without a loop fill positions too. `first` are literals that say so
+    of a dimension, where there are any.
+    """
     model, dims = variables.model, variables.space.problem.dims
-    first = {dim: variables.on_x.get((level, dim)) for dim in dims}
-    literals = {dim: model.new_bool_var(f"first[{level},{dim}]") if on_x is None else on_x for dim, on_x in first.items()}
+    literals = {dim: first[dim] if dim in first else model.new_bool_var(f"first[{level},{split},{dim}]") for dim in dims}
+    _lie(variables, level, {dim: literals[dim] for dim in variables.space.dims if dim not in first})
     model.add(cp_model.LinearExpr.sum(list(literals.values())) == min(split, len(dims)))
     for inner, outer in sorted(pairs):
         model.add_implication(literals[outer], literals[inner])

@@ -71,7 +71,8 @@ def _factor(spec: Spec, rule: FactorRule, others: Sequence[Ask], clock: Clock) -
     to = _nearest(table, rule.value, legal, clock)
     if to is None:
         return None
-    return Change(rule, to + {"<": 1, ">": -1}.get(rule.comparison, 0))
+    number = to + {"<": 1, ">": -1}.get(rule.comparison, 0)
+    return Change(rule, number or None)
 
 
 def _fanout(spec: Spec, ask: Fanout, others: Sequence[Ask], clock: Clock) -> Change | None:

@@ -10,7 +10,7 @@ from solver_mapper.report.nest_text import nest_text
 from solver_mapper.report.plain import WIDTH
 from solver_mapper.solution import Solution
 
-_PHASES = ("load", "compile", "solve", "check")
+_PHASES = ("load", "compile", "solve", "explain", "check")
 
 
 def solution_text(solution: Solution) -> str:
@@ -38,12 +38,17 @@ def _verdict(solution: Solution) -> str:
     }[solution.status]
 
 
+def _entry(entry: dict[str, Any]) -> str:
+    return entry["text"] if entry["line"] is None else f"{entry['file']}:{entry['line']}: {entry['text']}"
+
+
 def _proof(solution: Solution) -> list[tuple[str, str]]:
     certificate = solution.certificate
     rows = _values(solution)
     rows.append(("mapspace", _mapspace(certificate.mapspace)))
     rows += [("proof", _step(step)) for step in certificate.proofs]
-    rows += [("conflict", f"{entry['file']}:{entry['line']}: {entry['text']}") for entry in solution.conflict]
+    rows += [("conflict", _entry(entry)) for entry in solution.conflict]
+    rows += [("repairs", "are what 'solver-mapper explain' tries out")] if solution.conflict else []
     if certificate.checks:
         rows.append(("checked", "; ".join(certificate.checks)))
     parameters = ", ".join(f"{name} {value}" for name, value in certificate.parameters.items())

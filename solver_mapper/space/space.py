@@ -37,9 +37,9 @@ class Space:
     """A mapspace of perfect factors. Levels are indices into `architecture.levels`, 0 the outermost.
 
     `factors[level, kind, dim]` holds the bounds that constraints leave, where they restrict them; `keep[tensor, level]` is set
-    where bypass is decided; orders hold pairs (inner, outer) of dimensions; `splits[level]` positions of the spatial order, the
-    innermost, lie along X; flags hold (tensor, level). `latency` is what the networks add to the cycles of any mapping. `empty`
-    tells that rules contradict each other outright.
+    where bypass is decided; orders hold pairs (inner, outer) of dimensions; of a level's spatial order, `splits[level]` positions,
+    the innermost, lie along X (for each of these numbers); flags hold (tensor, level). `latency` is what the networks add to the
+    cycles of any mapping. `empty` tells that rules contradict each other outright.
     """
 
     architecture: Architecture
@@ -48,7 +48,7 @@ class Space:
     keep: Mapping[tuple[str, int], bool] = field(default_factory=dict)
     temporal_orders: Mapping[int, frozenset[Pair]] = field(default_factory=dict)
     spatial_orders: Mapping[int, frozenset[Pair]] = field(default_factory=dict)
-    splits: Mapping[int, int] = field(default_factory=dict)
+    splits: Mapping[int, frozenset[int]] = field(default_factory=dict)
     flags: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
     least_utilization: Fraction = Fraction(0)
     latency: int = 0
@@ -113,7 +113,7 @@ def build_space(architecture: Architecture, problem: Problem, constraints: Const
     factors: dict[tuple[int, str, str], frozenset[int]] = {}
     keeps: dict[tuple[str, int], set[bool]] = {}
     orders: dict[str, dict[int, frozenset[Pair]]] = {"temporal": {}, "spatial": {}}
-    splits: dict[int, set[int]] = {}
+    splits: dict[int, frozenset[int]] = {}
     flags: dict[str, frozenset[tuple[str, int]]] = {}
     least = Fraction(0)
     for rule in constraints.rules:
@@ -130,13 +130,12 @@ def build_space(architecture: Architecture, problem: Problem, constraints: Const
             known = orders[rule.kind]
             known[level] = known.get(level, frozenset()) | ordered_pairs(rule, problem.dims)
         elif isinstance(rule, SplitRule):
-            splits.setdefault(level, set()).add(rule.split)
+            splits[level] = splits.get(level, frozenset()) | {rule.split}
         elif isinstance(rule, FlagRule):
             flags[rule.flag] = flags.get(rule.flag, frozenset()) | {(tensor, level) for tensor in rule.tensors}
     keep = default_keeps(architecture, problem) | {key: max(values) for key, values in keeps.items()}
-    empty = any(len(kept) > 1 for kept in keeps.values()) or any(len(counts) > 1 for counts in splits.values())
-    return Space(architecture, problem, factors, keep, orders["temporal"], orders["spatial"],
-                 {level: min(values) for level, values in splits.items()}, flags, least, latency, empty)
+    empty = any(len(kept) > 1 for kept in keeps.values())
+    return Space(architecture, problem, factors, keep, orders["temporal"], orders["spatial"], splits, flags, least, latency, empty)
 
 
 def default_keeps(architecture: Architecture, problem: Problem) -> dict[tuple[str, int], bool]:

@@ -1,0 +1,154 @@
+"""`explain` on inputs without a legal mapping: irreducible conflicts, and repairs that work when written into the files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import solver_mapper as sm
+from solver_mapper import library
+from solver_mapper.cpsat.engine import Clock
+from solver_mapper.cpsat.legal.ask import least
+from solver_mapper.cpsat.legal.model import legal_model
+from solver_mapper.explain.conflict import conflict_of
+from solver_mapper.explain.reason import Reason
+from solver_mapper.space.asks import Ask, asks_of
+from solver_mapper.spec.source import Source
+from solver_mapper.spec.spec import Spec
+from tests.explain.infeasible import Case, cases, edited, everywhere, joined, spatial, storage, temporal
+
+CASES = list(cases())
+IDS = [f"{number:02}-{case.kind.replace(' ', '-')}" for number, case in enumerate(CASES)]
+
+
+def load(*files: Source) -> Spec:
+    spec = sm.load(*files)
+    assert isinstance(spec, Spec)
+    return spec
+
+
+def can_hold(spec: Spec, held: list[Ask]) -> bool:
+    """Whether some mapping obeys `held`, with everything else lifted."""
+    lifted = [ask for ask in asks_of(spec) if ask not in held]
+    legal = legal_model(spec.need_architecture(), spec.need_problem(), held, lifted=lifted)
+    return least(legal, None, Clock()).read is not None
+
+
+def test_there_are_enough_inputs_of_enough_kinds() -> None:
+    kinds = Counter(case.kind for case in CASES)
+    assert len(CASES) >= 60
+    assert len(kinds) >= 10
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_the_conflict_is_irreducible(case: Case, tmp_path: Path) -> None:
+    spec = load(*case.write(tmp_path))
+    conflict = list(conflict_of(spec, Clock()))
+    assert not can_hold(spec, conflict)
+    for spared in conflict:
+        assert can_hold(spec, [ask for ask in conflict if ask != spared]), spared
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_every_repair_works_in_the_files(case: Case, tmp_path: Path) -> None:
+    files = case.write(tmp_path)
+    spec = load(*files)
+    reason = sm.explain(spec)
+    assert not reason.feasible
+    assert reason.repairs, str(reason)
+    for number, repair in enumerate(reason.repairs):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        for name, text in edited(joined(files), repair, spec).items():
+            (folder / name).write_text(text)
+        again = load(*(folder / file.name for file in files))
+        assert sm.explain(again).feasible, repair.text
+        assert sm.explain(repair.apply(spec)).feasible, repair.text
+
+
+def test_numbers_are_the_least_that_do(tmp_path: Path) -> None:
+    """One word less, and it would still not fit: W 1, I 16 and O 16."""
+    case = Case("capacity", (temporal("RF", "factors: P=16"), storage("RF", "keep: [W, I, O]")), {"rf": 20})
+    texts = {repair.text for repair in explained(case, tmp_path).repairs}
+    assert "raise RF entries from 20 to at least 33" in texts
+    assert "allow P=8 instead of P=16 at RF temporal" in texts
+    assert "let RF bypass I" in texts
+
+
+def test_a_dimension_that_may_loop_nowhere_is_explained_by_name(tmp_path: Path) -> None:
+    """Rules that leave R no place, as in timeloop issue 187."""
+    reason = explained(Case("missing dimension", everywhere("R", "=1")), tmp_path)
+    assert [entry.what for entry in reason.conflict] == ["constraint"] * 4 + ["dimension"]
+    assert "allow R=3 instead of R=1 at RF temporal" in [repair.text for repair in reason.repairs]
+    assert reason.repairs[0].place.line == 2
+
+
+def test_several_conflicts_need_several_changes(tmp_path: Path) -> None:
+    """Each repair changes one rule of either conflict."""
+    lines = (temporal("GLB", "factors: P=4 K=4"), temporal("GLB", "factors: P<=2 K<=2"))
+    reason = explained(Case("two", lines), tmp_path)
+    assert {len(repair.changes) for repair in reason.repairs} == {2}
+    assert len(reason.repairs) == 4
+
+
+def test_a_feasible_input_has_nothing_to_explain(tmp_path: Path) -> None:
+    reason = explained(Case("feasible", ()), tmp_path)
+    assert reason.to_dict() == {"feasible": True, "conflict": [], "repairs": []}
+    assert reason.mapping is not None
+    assert sm.validate(load(*Case("feasible", ()).write(tmp_path)), reason.mapping).legal
+
+
+def test_solve_names_the_same_conflict(tmp_path: Path) -> None:
+    files = CASES[0].write(tmp_path)
+    solution = sm.solve(load(*files))
+    assert solution.status == "infeasible"
+    assert solution.to_dict()["conflict"] == sm.explain(load(*files)).to_dict()["conflict"]
+    assert "RF has room for 4 words" in " ".join(str(solution).split())
+
+
+def test_command_line(tmp_path: Path) -> None:
+    files = [str(file) for file in CASES[0].write(tmp_path)]
+    command = [sys.executable, "-m", "solver_mapper", "explain", *files]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert shown.returncode == 1
+    assert "RF has room for 4 words" in shown.stdout
+    assert "{name: RF, entries: 4," in shown.stdout
+    printed = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    answer = json.loads(printed.stdout)
+    assert answer["feasible"] is False
+    assert {"what": "capacity", "text": "RF has room for 4 words", "file": files[0], "line": 4} in answer["conflict"]
+    assert {"text", "file", "line"} <= set(answer["repairs"][0])
+
+
+REAL: list[tuple[str, str, str, set[str]]] = [
+    ("eyeriss", "conv1", temporal("weights_spad", "factors: R=1"), {"allow R=7 instead of R=1 at weights_spad temporal"}),
+    ("eyeriss", "layer3.x.conv2_3x3", temporal("shared_glb", "factors: P=0 Q=0 C=0"),
+     {"raise shared_glb entries from 65536 to at least 65732", "let shared_glb bypass Inputs"}),
+    ("simba", "layer3.x.conv2_3x3", temporal("AccumulationBuffer", "factors: K=128"),
+     {"raise AccumulationBuffer entries from 64 to at least 128"}),
+    ("nvdla", "layer4.x.conv2_3x3", spatial("CBUF", "factors: K=64"), {"allow K=32 instead of K=64 at CBUF spatial"}),
+    ("tpu", "layer2.x.conv1_1x1", "target: weight_reg, type: utilization, min: 1",
+     {"lower the least utilization from 1 to at most 0.5", "allow C=2 instead of C=1 at UnifiedBuffer spatial"}),
+    ("three_level", "fc", "target: RF, type: bypass, keep: [Inputs, Weights, Outputs]}\n- {" + temporal("RF", "factors: C=128"),
+     {"allow C=64 instead of C=128 at RF temporal", "raise RF entries from 256 to at least 257"}),
+]
+
+
+@pytest.mark.parametrize(("accelerator", "layer", "line", "advice"), REAL, ids=[f"{each[0]}-{each[1]}" for each in REAL])
+def test_real_layers_take_less_than_ten_seconds(accelerator: str, layer: str, line: str, advice: set[str], tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(f"mapspace:\n- {{{line}}}\n")
+    spec = load(*library.resolve(accelerator, f"resnet50/{layer}", file))
+    reason = sm.explain(spec)
+    assert advice <= {repair.text for repair in reason.repairs}, str(reason)
+    assert all(sm.explain(repair.apply(spec)).feasible for repair in reason.repairs)
+    assert reason.seconds < 10
+
+
+def explained(case: Case, folder: Path) -> Reason:
+    return sm.explain(load(*case.write(folder)))
