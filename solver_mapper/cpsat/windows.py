@@ -99,6 +99,7 @@ class WindowTable:
     ways: tuple[Way, ...]
     selections: tuple[Selection, ...]
     meshes: tuple[int, ...]
+    _runs: dict[tuple[int, Tuple], tuple[RunCost, int]] = field(default_factory=dict, compare=False)
 
     def looked(self, cost: Callable[[Way, Tuple], int]) -> Looked:
         points = tuple(point for each in self.selections for point in each.points)
@@ -143,11 +144,14 @@ class WindowTable:
 
     def _run(self, slide: Slide, way: Way, point: Tuple) -> tuple[RunCost, int]:
         """The cost of one run for the units side by side, and how many such runs there are."""
-        layout = way.layout
-        tile, steps = layout.read("tile", point), layout.read("steps", point)
-        units = layout.read(f"mesh{self.child - 1}", point)
-        run = Run(self.component, tile, units, slide.dim, steps[slide.dim], layout.rest(tile, steps, units))
-        return send_run(run, way.linked, way.jumps, way.scrambled), layout.tiles(tile, steps, units)
+        key = (id(way), point)
+        if key not in self._runs:
+            layout = way.layout
+            tile, steps = layout.read("tile", point), layout.read("steps", point)
+            units = layout.read(f"mesh{self.child - 1}", point)
+            run = Run(self.component, tile, units, slide.dim, steps[slide.dim], layout.rest(tile, steps, units))
+            self._runs[key] = send_run(run, way.linked, way.jumps, way.scrambled), layout.tiles(tile, steps, units)
+        return self._runs[key]
 
 
 @dataclass(frozen=True)

@@ -94,18 +94,12 @@ def _jumps(run: Run, held: Mapping[Offset, int]) -> set[Offset]:
     The run itself goes back `steps - 1` steps, while loops outside it move any of the component's dimensions by whole multiples.
     """
     reach = {tuple(a - b for a, b in zip(one, other, strict=True)) for one in held for other in held}
-    moves = []
+    shifts = {run.shift({run.dim: -run.step * (run.steps - 1)})}
     for dim in run.component.dims:
-        stride = run.step * run.steps if dim == run.dim else run.tile[dim] * run.units[dim]
-        moves.append([(dim, stride * times) for times in range(1 - run.rest[dim], run.rest[dim])])
-    found = set()
-    for move in product(*moves):
-        points = dict(move)
-        points[run.dim] -= run.step * (run.steps - 1)
-        shift = run.shift(points)
-        if shift in reach:
-            found.add(shift)
-    return found
+        move = run.shift({dim: run.step * run.steps if dim == run.dim else run.tile[dim] * run.units[dim]})
+        times = range(1 - run.rest[dim], run.rest[dim])
+        shifts = {tuple(a + n * b for a, b in zip(shift, move, strict=True)) for shift in shifts for n in times}
+    return shifts & reach
 
 
 def offsets(component: Component, tile: Mapping[str, int], units: Mapping[str, int]) -> dict[Offset, int]:
