@@ -90,6 +90,7 @@ class Search(Generic[F]):
     _last_variants: list[Candidate[F]] = field(default_factory=list)
     _last_cycles: int = 0
     _last_energy: Fraction = Fraction(0)
+    _weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
     _thresholds: dict[int, cp_model.IntVar] = field(default_factory=dict)
 
     def minimize(self, objective: Objective) -> bool:
@@ -128,8 +129,7 @@ class Search(Generic[F]):
                 raise ExactnessError(f"the compiled model is invalid: {self.compiled.model.validate()}")
             if outcome.status == "INFEASIBLE":
                 return self._proven(goal, "nothing below the incumbent" if self.best else "no mapping exists", runs, excluded)
-            if goal.single is not None and outcome.status in ("OPTIMAL", "FEASIBLE", "UNKNOWN") and math.isfinite(outcome.bound):
-                self._raise_bound((Fraction(math.ceil(outcome.bound - 1e-6)) + constant) / scale)
+            self._learn(goal, scale, constant, outcome.bound)
             if outcome.status != "OPTIMAL" or outcome.value is None:
                 return False
             self._check_claim(goal, (Fraction(round(outcome.value)) + constant) / scale)
@@ -174,8 +174,25 @@ class Search(Generic[F]):
         rank = goal.rank(self.best.figures)
         return rank - self.bound <= Fraction(self.gap) * rank
 
-    def _raise_bound(self, bound: Fraction) -> None:
-        self.bound = bound if self.bound is None else max(self.bound, bound)
+    def _learn(self, goal: Goal, scale: Fraction, constant: int, bound: float) -> None:
+        """Raise the goal's bound to what a bound of the solver's objective implies for mappings below the cut-off."""
+        if not math.isfinite(bound):
+            return
+        least = (Fraction(math.ceil(bound - 1e-6)) + constant) / scale
+        if goal.single is None:
+            least = self._least_product(goal, least)
+        if self.best is not None:
+            least = min(least, goal.rank(self.best.figures))
+        self.bound = least if self.bound is None else max(self.bound, least)
+
+    def _least_product(self, goal: Goal, least: Fraction) -> Fraction:
+        """The least product under `u * energy + v * cycles >= least`: it lies at one end, since the product is quasi-concave."""
+        (_, a), (_, b) = goal.powers
+        u, v = self._weights
+        energy, cycles = self.compiled.energy.constant, Fraction(min(self.compiled.steps.values, default=1))
+        most = max(energy, (least - v * cycles) / u)
+        longest = max(cycles, (least - u * energy) / v)
+        return min(most**a * cycles**b, energy**a * longest**b)
 
     def amount(self, metric: str) -> Amount:
         """The compiled lower bound of a metric."""
@@ -192,11 +209,12 @@ class Search(Generic[F]):
         if goal.single is not None:
             amount = self.amount(goal.single)
         else:
-            parts = []
+            weights = []
             for metric, power in goal.powers:
                 at = figure(self.best.figures, metric) if self.best else _middle(self.amount(metric))
-                parts.append(self.amount(metric) * (Fraction(power * 10**9) / at))
-            amount = parts[0] + parts[1]
+                weights.append(Fraction(power * 10**9) / at)
+            self._weights = weights[0], weights[1]
+            amount = self.amount("energy") * weights[0] + self.amount("delay") * weights[1]
         scale = amount.scale()
         expr, constant = amount.whole(scale)
         self.compiled.model.minimize(expr)
@@ -309,11 +327,10 @@ class Search(Generic[F]):
         model.add_bool_or(differs)
 
     def _bounded(self, goal: Goal, scale: Fraction, constant: int, bound: float) -> None:
-        if goal.single is not None and math.isfinite(bound):
-            self._raise_bound((Fraction(math.ceil(bound - 1e-6)) + constant) / scale)
-            self._tell(goal)
-            if self._close_enough(goal):
-                self.clock.stop_run()
+        self._learn(goal, scale, constant, bound)
+        self._tell(goal)
+        if self._close_enough(goal):
+            self.clock.stop_run()
 
     def _tell(self, goal: Goal) -> None:
         if self.on_progress is not None:
