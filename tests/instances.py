@@ -92,6 +92,8 @@ SHAPES = {
     "strided": lambda w, r: ("PKC", (tensor("I", "C", [("P", w[0][1] + 1)]), tensor("W", "C", "K"), _out("O", "K", "P"))),
     "window3": lambda w, r: ("PRSK", (tensor("I", "K", [*w, "S"]), tensor("W", "R", "S"), _out("O", "K", "P"))),
 }
+PLAIN = ("matmul", "batched", "mttkrp")
+"""Shapes whose tensors are indexed by one dimension a rank."""
 
 
 def _out(name: str, *ranks: Sequence[tuple[str, int] | str]) -> Tensor:

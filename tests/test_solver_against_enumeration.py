@@ -10,10 +10,10 @@ from solver_mapper.solving import solve_spec
 from solver_mapper.spec.spec import Spec
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import Mapspace
-from tests.instances import SHAPES, instance
+from tests.instances import PLAIN, SHAPES, instance
 
 OBJECTIVES = ("energy", "delay", "edp", "last-level-accesses")
-PLAIN = ("matmul", "batched", "mttkrp")
+
 
 
 def disagreements(spec: Spec, objectives=OBJECTIVES, time_limit: float | None = None) -> list[str]:

@@ -237,7 +237,7 @@ class _TensorCost:
         sent = self.counts.sent(parent, child, on)
         block = Fraction(1, buffer.block_size * buffer.cluster_size)
         if self.tensor.read_write:
-            first = self.counts.partition(parent, on)
+            first = self.counts.elided(parent, on, sent)
             self._spend(sent * (price.update + address) * block + (sent - first) * price.read * block)
             reads_amount, writes_amount = sent - first, sent
         else:
@@ -275,7 +275,7 @@ class _TensorCost:
             return
         filled = self.counts.filled(child, on)
         if self.tensor.read_write:
-            filled = filled - self.counts.partition(child, on)
+            filled = filled - self.counts.elided(child, on, filled)
         self._spend(filled * (price.fill + address) * Fraction(1, buffer.block_size * buffer.cluster_size))
         linked = Amount() if self.counts.plain else self.counts.linked(child, on)
         self._spend(linked * price.read * Fraction(1, buffer.block_size * buffer.cluster_size))

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.amount import Amount, total, weigh
+from solver_mapper.cpsat.elision import elided
 from solver_mapper.cpsat.links import Links
 from solver_mapper.cpsat.reuse import Reuse
 from solver_mapper.cpsat.selection import Axis, Looked, Selection, Tuple, value_of
@@ -142,11 +144,23 @@ class Counts:
             amounts.append(weigh([self.variables.tables.product(factors, positive=False)], [1]))
         return total(amounts)
 
-    def partition(self, level: int, on: cp_model.IntVar | None) -> Amount:
-        """Distinct words that the instances of `level` ever see, summed over instances (plain tensors; reference 3.4)."""
+    def elided(self, level: int, on: cp_model.IntVar | None, moved: Amount) -> Amount:
+        """Those of the `moved` words that are first written, so that no old value is read: the distinct words that the instances of
+        `level` ever see, summed over instances (reference 3.4), but no more than are moved.
+        """
         axes = self.variables.axes(self.variables.places(self.irrelevant, self._spatial(above=level)))
         selection = self.variables.tables.select(axes, on)
-        return weigh(selection.literals, [self.plain_words * value_of(axes, p) for p in selection.points])
+        values = tuple(self.plain_words * value_of(axes, p) for p in selection.points)
+        if self.plain:
+            return weigh(selection.literals, values)
+        factors = [self.variables.tables.factor(Looked(selection, values))]
+        factors += [elided(self.variables, component, level) for component in self.shape.components]
+        distinct = self.variables.tables.product(factors, on)
+        first = self.variables.model.new_int_var(0, math.prod(factor.high for factor in factors), "first")
+        self.variables.model.add(first <= distinct)
+        expr, constant = moved.whole(Fraction(1))
+        self.variables.model.add(first <= expr + constant)
+        return weigh([first], [1])
 
     def rows(self, at: int, parent: int, child: int, on: cp_model.IntVar | None) -> list[Rows]:
         """Counts of a plain tensor per instance of level `at`, where `parent` and `child` exchange words; one entry per mode.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 from ortools.sat.python import cp_model
 
@@ -12,6 +13,7 @@ from solver_mapper.space.orders import Pattern, arrange
 from solver_mapper.space.space import Slot, Space
 
 Read = Callable[[cp_model.IntVar], int]
+Values = list[tuple[cp_model.IntVar, int]]
 
 
 def mapping_of(compiled: Compiled, read: Read) -> Mapping:
@@ -51,3 +53,49 @@ def _spatial_loops(space: Space, level: int, bounds: dict[tuple[str, Slot], int]
         used = [dim for dim in space.dims if bounds.get((dim, Slot(level, axis)), 1) > 1]
         order += [loop(d, bounds[d, Slot(level, axis)], axis) for d in arrange(used, space.spatial_orders.get(level, frozenset()))]
     return tuple(reversed(order))
+
+
+def values_of(compiled: Compiled, mapping: Mapping) -> Values | None:
+    """Values of the decision variables under which the model sees `mapping`; None if they cannot express it.
+
+    Orders that cost the same share a pattern, so `mapping_of` may return a mapping that differs from this one in what changes no
+    figure, or that reuses more. Capacities, meshes and rules are left for the model to judge.
+    """
+    variables, space = compiled.variables, compiled.variables.space
+    bounds: dict[tuple[str, Slot], int] = {}
+    for level, each in enumerate(mapping.levels):
+        for found in (*each.temporal, *each.spatial):
+            key = (found.dim, Slot(level, found.axis))
+            if found.bound > 1 and (key in bounds or key[1] not in space.slots or not found.perfect):
+                return None
+            bounds[key] = found.bound
+    values: Values = []
+    for (dim, prime, slot), variable in variables.power.items():
+        values.append((variable, _multiplicity(bounds.get((dim, slot), 1), prime)))
+    for level, each in enumerate(mapping.levels):
+        chosen = _pattern_of(space, space.patterns[level], [loop.dim for loop in reversed(each.temporal) if loop.bound > 1])
+        if chosen is None:
+            return None
+        values += [(literal, int(k == chosen)) for k, literal in enumerate(variables.pattern[level])]
+        values += [(variables.keep[tensor, level], int(tensor in each.keep)) for tensor in space.problem.tensor_names]
+        values += [(variables.on_x[level, loop.dim], int(loop.axis == "X")) for loop in each.spatial
+                   if loop.bound > 1 and (level, loop.dim) in variables.on_x]
+    return values
+
+
+def _multiplicity(number: int, prime: int) -> int:
+    count = 0
+    while number % prime == 0:
+        number, count = number // prime, count + 1
+    return count
+
+
+def _pattern_of(space: Space, patterns: tuple[Pattern, ...], order: list[str]) -> int | None:
+    """The first pattern that keeps at least what loops in `order` (innermost first) keep, and lets the same windows slide."""
+    first = order[0] if order and order[0] in space.sliding else None
+    kept = {tensor.name: set(takewhile(space.irrelevant(tensor).__contains__, order)) for tensor in space.problem.tensors}
+    for k, pattern in enumerate(patterns):
+        if (pattern.unit.isdisjoint(order) and (first is None or pattern.order[:1] == (first,))
+                and all(dims <= pattern.reused(name) for name, dims in kept.items())):
+            return k
+    return None

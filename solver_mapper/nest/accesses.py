@@ -92,9 +92,9 @@ def _split_read_only(tile: int, partition: int, content: Rational, share: Ration
 
 
 def _split_read_write(tile: int, partition: int, content: Rational, share: Rational, peer: Rational, top: bool) -> Accesses:
-    """The first write of each word needs no read of an old value: `partition` words are elided."""
-    reads = round_half_away(content + peer - partition)
-    fills = round_half_away(share + peer - (0 if top else partition))
+    """The first write of each word needs no read of an old value: `partition` words are elided, as far as so many are moved."""
+    reads = max(0, round_half_away(content + peer - partition))
+    fills = max(0, round_half_away(share + peer - (0 if top else partition)))
     return Accesses(tile, partition, reads, fills, round_half_away(content), reads)
 
 

@@ -221,7 +221,7 @@ def content_columns(
         share: Column = words[level - 1] if order else 0
         if projection.read_write:
             own = partitions[level]
-            yield level, content - own, share - own if order else 0, content
+            yield level, np.maximum(0, content - own), np.maximum(0, share - own) if order else 0, content
         else:
             yield level, content, share, 0
 

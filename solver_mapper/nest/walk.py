@@ -198,8 +198,8 @@ class _Trip:
             peer = Fraction(links, prod(each.fanout for each in crossings[:level]))
             tile = max(len(self.words(tensor, time, self.size(level))) for time in self.times(level))
             if tensor.read_write:
-                old = nearest(content + peer - shares[level])
-                fills = nearest(arriving + peer - (shares[level] if order else 0))
+                old = max(0, nearest(content + peer - shares[level]))
+                fills = max(0, nearest(arriving + peer - (shares[level] if order else 0)))
                 counted[levels[level].level] = Walked(tile, old, fills, nearest(content))
             else:
                 counted[levels[level].level] = Walked(tile, nearest(content + peer), floor(arriving + peer), 0)

@@ -72,14 +72,14 @@ class Mapspace:
         """How many skeletons there are, or None if more than `most`."""
         total = 0
         for bounds in self.factorizations():
-            total += prod(len(temporal) * len(spatial) for temporal, spatial in map(self._ways, range(self.depth), bounds))
+            total += prod(len(temporal) * len(spatial) for temporal, spatial in map(self.ways, range(self.depth), bounds))
             if total > most:
                 return None
         return total
 
     def factorizations(self) -> Iterator[list[dict[str, Bounds]]]:
         """All distributions of the loop bounds: for each level and axis, the dimensions with a bound above 1."""
-        tables = [(dim, self._chains(dim)) for dim in self.problem.dims]
+        tables = [(dim, self.chains(dim)) for dim in self.problem.dims]
         room = {site: self.architecture.fanout(site[0])[site[1] == "Y"] for site in self.sites if site[1]}
         for chosen in self._combine(tables, room):
             bounds: list[dict[str, Bounds]] = [{"": {}, "X": {}, "Y": {}} for _ in range(self.depth)]
@@ -101,7 +101,7 @@ class Mapspace:
                 for others in self._combine(rest, left):
                     yield [(dim, chain), *others]
 
-    def _chains(self, dim: str) -> list[Chain]:
+    def chains(self, dim: str) -> list[Chain]:
         """All ordered factorizations of a dimension over the sites that the rules on its factors allow."""
         chains: list[tuple[Chain, int]] = [((), self.problem.bounds[dim])]
         for _ in self.sites:
@@ -131,13 +131,13 @@ class Mapspace:
         """All orders of given bounds."""
         choices = []
         for level, here in enumerate(bounds):
-            orders, layouts = self._ways(level, here)
+            orders, layouts = self.ways(level, here)
             temporal = [_bars(here, ("", order)) for order in orders]
             spatial = [_bars(here, ("Y", outer), ("X", inner)) for inner, outer in layouts]
             choices.append(list(product(temporal, spatial)))
         return product(*choices)
 
-    def _ways(self, level: int, bounds: dict[str, Bounds]) -> tuple[list[Order], list[tuple[Order, Order]]]:
+    def ways(self, level: int, bounds: dict[str, Bounds]) -> tuple[list[Order], list[tuple[Order, Order]]]:
         """Orders of the temporal loops, and of the spatial ones."""
         timed, key = (level, tuple(bounds[""])), (level, tuple(bounds["X"]), tuple(bounds["Y"]))
         if timed not in self._orders:
@@ -206,7 +206,7 @@ class Mapspace:
 
     def _ordered(self, level: int, bounds: dict[str, Bounds], found: LevelMapping) -> bool:
         """Whether the loops are one of the level's ways, each dimension a single loop."""
-        orders, layouts = self._ways(level, bounds)
+        orders, layouts = self.ways(level, bounds)
         temporal = tuple(each.dim for each in reversed(found.temporal) if each.bound > 1)
         inner, outer = (tuple(each.dim for each in reversed(found.spatial) if each.axis == axis and each.bound > 1) for axis in "XY")
         return temporal in orders and (inner, outer) in layouts
