@@ -1,6 +1,6 @@
 """Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
 
-from solver_mapper.api import bound, evaluate, explain, load, solve, validate
+from solver_mapper.api import bound, convert, evaluate, explain, load, solve, validate
 from solver_mapper.bounds import Curve, Mark, TilePoint
 from solver_mapper.errors import (
     ExactnessError,
@@ -11,6 +11,7 @@ from solver_mapper.errors import (
     SolverMapperError,
 )
 from solver_mapper.explain.reason import Entry, Reason, Repair
+from solver_mapper.looptree.convert import Conversion
 from solver_mapper.looptree.figures import TreeFigures
 from solver_mapper.looptree.solution import TreeSolution
 from solver_mapper.looptree.spec import TreeSpec
@@ -25,6 +26,7 @@ from solver_mapper.verdict import Verdict
 
 __all__ = [
     "Certificate",
+    "Conversion",
     "Curve",
     "Entry",
     "ExactnessError",
@@ -51,6 +53,7 @@ __all__ = [
     "Verdict",
     "Violation",
     "bound",
+    "convert",
     "evaluate",
     "explain",
     "load",

@@ -10,12 +10,13 @@ from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.for_spec import bound_spec
 from solver_mapper.cpsat.engine import Clock
 from solver_mapper.cpsat.search import Progress
-from solver_mapper.errors import InputError
+from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.explain.explain import explain_spec
 from solver_mapper.explain.reason import Reason
 from solver_mapper.judge.rules import broken
 from solver_mapper.looptree import evaluate as looptree_evaluate
 from solver_mapper.looptree import validate as looptree_validate
+from solver_mapper.looptree.convert import Conversion, to_looptree, to_timeloop
 from solver_mapper.looptree.figures import TreeFigures
 from solver_mapper.looptree.solution import TreeSolution
 from solver_mapper.looptree.solve import solve_tree
@@ -32,7 +33,7 @@ from solver_mapper.spec.source import Source, read_documents
 from solver_mapper.spec.spec import Spec
 from solver_mapper.verdict import Verdict
 
-__all__ = ["bound", "evaluate", "explain", "load", "solve", "validate"]
+__all__ = ["bound", "convert", "evaluate", "explain", "load", "solve", "validate"]
 
 
 def load(*sources: Source) -> Spec | TreeSpec:
@@ -129,6 +130,18 @@ def bound(spec: Spec, *, word_bits: Table[str, int] | None = None, stationary: s
     """
     return bound_spec(spec, spec.need_problem(), word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
                       constrained=constrained)
+
+
+def convert(spec: Spec | TreeSpec, to: str) -> Conversion:
+    """The same architecture, problem and mapping in the other notation: `to` "timeloop" or "looptree".
+
+    Raises: InputError for anything else, for input that is in that notation already, and for what it cannot express.
+    """
+    if to not in ("timeloop", "looptree"):
+        raise InputError(f"cannot convert to '{to}'", spec.place, did_you_mean(to, ("timeloop", "looptree")))
+    if isinstance(spec, TreeSpec) == (to == "looptree"):
+        raise InputError(f"the input is in {'LoopTree' if to == 'looptree' else 'Timeloop'} notation already", spec.place)
+    return to_timeloop(spec) if isinstance(spec, TreeSpec) else to_looptree(spec)
 
 
 def _tree(spec: TreeSpec, mapping: Mapping | TreeMapping | None) -> TreeMapping:
