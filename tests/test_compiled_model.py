@@ -151,3 +151,13 @@ def test_one_window(ranks, meshes, loops):
     for metric in METRICS:
         claim = claimed(compiled, metric, values)
         assert claim is not None and claim <= figure(figures, metric), metric
+
+
+def test_more_words_than_operations():
+    """A tile that is a box around a diagonal has more words than operations fill it; the model still finds the cycles for them."""
+    buffers = (Buffer("L0", shared_bandwidth=Fraction(1)), Buffer("L1"))
+    problem = Problem("diagonal", ("M",), {"M": 4}, (tensor("Z", "M", "M", read_write=True),))
+    space = build_space(Architecture("a", buffers, Arithmetic("MAC")), problem, Constraints())
+    compiled = compile_space(space)
+    mapping = Mapping((LevelMapping("L0", keep=frozenset("Z")), LevelMapping("L1", (loop("M", 4),), keep=frozenset("Z"))))
+    assert claimed(compiled, "delay", values_of(compiled, mapping)) == 16

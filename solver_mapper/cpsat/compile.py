@@ -114,10 +114,20 @@ def _steps(variables: Variables) -> tuple[Looked, cp_model.IntVar]:
 def _slowest(space: Space) -> int:
     """More cycles than any mapping can take: every operation moves every tensor in and out of the slowest port."""
     slowest = max([Fraction(1)] + [
-        3 * len(space.problem.tensors) / bandwidth for b in space.architecture.levels
-        for bandwidth in (b.read_bandwidth, b.write_bandwidth, b.shared_bandwidth) if bandwidth
+        3 * sum(_words_per_operation(space, tensor) for tensor in space.problem.tensors) / bandwidth
+        for b in space.architecture.levels for bandwidth in (b.read_bandwidth, b.write_bandwidth, b.shared_bandwidth) if bandwidth
     ])
     return math.ceil(space.problem.macs * slowest)
+
+
+def _words_per_operation(space: Space, tensor: Tensor) -> int:
+    """At least the words of a tile over the operations inside it: a rank spans at most the sum of its coefficients times its longest
+    dimension, and a dimension that several ranks use counts in each."""
+    words = math.prod(sum(abs(term.coefficient) for term in rank) or 1 for rank in tensor.ranks)
+    again = [term.dim for rank in tensor.ranks for term in rank]
+    for dim in tensor.dims:
+        again.remove(dim)
+    return words * math.prod(space.problem.bounds[dim] for dim in again)
 
 
 def _footprints(compiled: Compiled, counts: Counts, levels: dict[int, list[Amount]]) -> None:

@@ -1,7 +1,7 @@
 """First reads that need not happen: the distinct words of windows that are written (reference 3.4).
 
-Each word's first update needs no read of an old value. The nest model counts those words by dividing the whole window over the
-instances, mesh by mesh, which is exact here for one mesh and at least the true number for more.
+Each word's first update needs no read of an old value. The nest model counts those words by dividing the whole tensor over the
+instances, mesh by mesh, and rounding down; here one mesh is divided by, and rounded up, so the number is never too small.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def elided(variables: Variables, component: Component, level: int) -> Factor:
             return whole * copies
         tile = layout.read("tile", point)
         together = {dim: tile[dim] * units[0][dim] for dim in component.dims}
-        return whole * component.footprint(tile) // component.footprint(together) * copies
+        return -(-whole * component.footprint(tile) // component.footprint(together)) * copies
 
     return variables.tables.factor(Looked(selection, tuple(words(point) for point in selection.points)))
 
