@@ -40,8 +40,10 @@ def solve(
     started = time.perf_counter()
     spec = read_any(files)
     load_seconds = round(time.perf_counter() - started, 4)
+    if output is not None:
+        write_files(output, {})  # a folder that cannot be written to is better known before the search
     clock = Clock(time_limit)
-    with ProgressLine() as line, _interrupts(clock):
+    with ProgressLine() as line, _interrupts(clock, line):
         solution = api.solve(spec, objective, seed=seed, workers=workers, gap=gap, on_progress=line.show, clock=clock)
     solution.seconds["load"] = load_seconds
     if output is not None:
@@ -66,11 +68,14 @@ def write(solution: Solution | TreeSolution, directory: Path) -> None:
 
 
 @contextmanager
-def _interrupts(clock: Clock) -> Iterator[None]:
-    """Ctrl-C ends the search, and the best mapping so far is the answer."""
+def _interrupts(clock: Clock, line: ProgressLine) -> Iterator[None]:
+    """Ctrl-C ends the search, and the best mapping so far is the answer. A second one ends the program."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
+        if clock.interrupted:
+            raise KeyboardInterrupt
         clock.interrupted = True
+        line.stopping()
         clock.stop()
 
     before = signal.signal(signal.SIGINT, stop)
