@@ -172,12 +172,12 @@ class Stream(list[str]):
 
 
 def test_elsewhere_there_are_plain_lines_but_few() -> None:
-    stream, times = Stream(), iter([0.0, 0.5, PERIOD, PERIOD + 0.5, 2 * PERIOD])
-    with ProgressLine(stream, lambda: next(times)) as line:  # type: ignore[arg-type]
-        for value in range(4):
-            line.show(Progress(100 - value, 50.0, float(value), "delay"))
-    assert stream == ["delay: best 99, bound 50, gap 49.49 %, 1.0 s\n", "delay: best 97, bound 50, gap 48.45 %, 3.0 s\n"]
+    stream, time_now = Stream(), 0.0
+    with ProgressLine(stream, lambda: time_now) as line:  # type: ignore[arg-type]
+        for time_now in (0.5, PERIOD, PERIOD + 0.5, 2 * PERIOD):
+            line.show(Progress(100 - time_now, 50.0, time_now, "delay"))
+    assert stream == ["delay: best 98, bound 50, gap 48.98 %, 2.0 s\n", "delay: best 96, bound 50, gap 47.92 %, 4.0 s\n"]
 
 
 def test_the_line_says_what_is_not_known_yet() -> None:
-    assert describe(Progress(None, None, 0.25, "energy")) == "energy: best none yet, bound none yet, 0.2 s"
+    assert describe(Progress(None, None, 0.0, "energy"), 0.25) == "energy: best none yet, bound none yet, 0.2 s"

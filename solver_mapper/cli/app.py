@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, ParamSpec, Protocol
 
 import typer
@@ -22,6 +23,9 @@ app = typer.Typer(
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="YAML files, model names, or - for standard input; merged.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
+
+_EXCERPT = 120
+"""Columns of a line that are shown."""
 
 YES, NO, BAD_INPUT, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
 P = ParamSpec("P")
@@ -84,21 +88,25 @@ def report(error: InputError) -> None:
 
 
 def excerpt(place: Place) -> list[str]:
-    """The line at `place` with a caret below its column, or nothing if it cannot be read again."""
+    """The line at `place` with a caret below its column, or nothing if it cannot be read again.
+
+    Of a long line the part around the column is shown. What does not print is shown as a blank.
+    """
     if place.line is None:
         return []
     try:
-        with open(place.file, encoding="utf-8") as file:
-            lines = file.read().splitlines()
-    except (OSError, UnicodeDecodeError, ValueError):
+        lines = Path(place.file).read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, ValueError):
         return []
     if not 0 < place.line <= len(lines):
         return []
-    text = lines[place.line - 1]
+    column = place.column or 1
+    start = max(0, column - _EXCERPT * 3 // 4)
+    shown = "".join(letter if letter.isprintable() else " " for letter in lines[place.line - 1][start : start + _EXCERPT])
     number = f"{place.line:>6} | "
-    marked = [number + text[:160]]
-    if place.column is not None and place.column <= 160:
-        marked.append(" " * (len(number) + place.column - 1) + "^")
+    marked = [(number + shown).rstrip()]
+    if place.column is not None:
+        marked.append(" " * (len(number) + column - 1 - start) + "^")
     return marked
 
 

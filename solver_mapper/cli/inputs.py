@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from solver_mapper import api, library
-from solver_mapper.errors import InputError
+from solver_mapper.errors import InputError, Place
 from solver_mapper.looptree.spec import TreeSpec
 from solver_mapper.spec.source import Source
 from solver_mapper.spec.spec import Spec
@@ -24,8 +24,17 @@ def read(files: list[str]) -> Spec:
 
 def read_any(files: list[str]) -> Spec | TreeSpec:
     """The same for files of either notation."""
-    sources: list[Source] = [sys.stdin if word == "-" else word for word in files]
-    spec = api.load(*library.resolve(*sources))
+    spec = api.load(*library.resolve(*(standard_input() if word == "-" else word for word in files)))
     for warning in spec.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return spec
+
+
+def standard_input() -> Source:
+    """The bytes of standard input: what is no text is then reported like any other binary file.
+
+    Raises: InputError if it is closed.
+    """
+    if sys.stdin is None:
+        raise InputError("standard input is closed", Place("-"), "'-' stands for it; give a file instead")
+    return sys.stdin.buffer

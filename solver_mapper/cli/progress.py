@@ -21,13 +21,16 @@ _REFRESH = 8
 
 
 class ProgressLine:
-    """Best value, bound, gap, time, and which goal is being minimized, on standard error. `now` tells the time in seconds."""
+    """What a search is doing, on standard error: `show` where a search for a mapping stands, `say` anything else.
+
+    `now` tells the time in seconds.
+    """
 
     def __init__(self, stream: TextIO | None = None, now: Callable[[], float] = time.monotonic) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._now = now
-        self._told: tuple[Progress, float] | None = None
         self._started = self._printed = now()
+        self._text: Callable[[], str] = lambda: f"preparing, {self._now() - self._started:.1f} s"
         self._stopping = False
         self._live = self._terminal_line() if self._stream.isatty() else None
 
@@ -46,12 +49,16 @@ class ProgressLine:
             self._live.stop()
 
     def show(self, progress: Progress) -> None:
-        """Take note of where the search stands."""
-        now = self._now()
-        self._told = progress, now
-        if self._live is None and now - self._printed >= PERIOD:
-            self._printed = now
-            self._stream.write(f"{describe(progress)}\n")
+        """Best value, bound, gap, time, and which goal is being minimized. On a terminal time goes on without further calls."""
+        told = self._now()
+        self.say(lambda: describe(progress, progress.seconds + self._now() - told))
+
+    def say(self, text_of: Callable[[], str]) -> None:
+        """Show a line from now on; where there is no terminal, print it unless another was printed a moment ago."""
+        self._text = text_of
+        if self._live is None and self._now() - self._printed >= PERIOD:
+            self._printed = self._now()
+            self._stream.write(f"{text_of()}\n")
             self._stream.flush()
 
     def stopping(self) -> None:
@@ -59,18 +66,12 @@ class ProgressLine:
         self._stopping = True
 
     def _render(self) -> Text:
-        """The line as of this moment: time goes on where nothing else does."""
-        if self._told is None:
-            text = f"preparing the search, {self._now() - self._started:.1f} s"
-        else:
-            progress, when = self._told
-            text = describe(progress, progress.seconds + self._now() - when)
-        return Text(f"{text}; stopping" if self._stopping else text, no_wrap=True, overflow="ellipsis")
+        return Text(f"{self._text()}; stopping" if self._stopping else self._text(), no_wrap=True, overflow="ellipsis")
 
 
-def describe(progress: Progress, seconds: float | None = None) -> str:
-    """One line: `edp: best 1.234e+09, bound 1.1e+09, gap 10.85 %, 2.3 s`. `seconds` takes the place of the search's own."""
+def describe(progress: Progress, seconds: float) -> str:
+    """One line: `edp: best 1.234e+09, bound 1.1e+09, gap 10.85 %, 2.3 s`."""
     best = "none yet" if progress.value is None else f"{float(progress.value):.6g}"
     bound = "none yet" if progress.bound is None else f"{progress.bound:.6g}"
     gap = "" if progress.gap is None else f", gap {100 * progress.gap:.2f} %"
-    return f"{progress.where}: best {best}, bound {bound}{gap}, {progress.seconds if seconds is None else seconds:.1f} s"
+    return f"{progress.where}: best {best}, bound {bound}{gap}, {seconds:.1f} s"

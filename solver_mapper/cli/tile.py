@@ -12,6 +12,7 @@ import typer
 
 from solver_mapper import library
 from solver_mapper.cli.app import INTERRUPTED, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.inputs import standard_input
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.errors import InfeasibleError, InputError, Place, did_you_mean
 from solver_mapper.spec.source import Source, read_documents
@@ -89,7 +90,7 @@ def _write_timeloop(tiling: Tiling, file: Path | None) -> None:
 def source_of(word: str) -> Source:
     """A file, standard input, or the name of a shipped network of operators."""
     if word == "-":
-        return sys.stdin
+        return standard_input()
     if Path(word).exists() or word not in library.names("operators"):
         if not Path(word).exists() and not Path(word).suffix:
             hint = did_you_mean(word, library.names("operators"))

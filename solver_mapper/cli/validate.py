@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
 from solver_mapper.cli.inputs import read_any
@@ -23,12 +21,11 @@ def validate(files: Files, as_json: Json = False) -> int:
 
 def _print(verdict: Verdict) -> None:
     """The verdict, with the offending line below each violation, and the line of the rule where that is another."""
-    console = Console(highlight=False, soft_wrap=True)
     first, *rest = str(verdict).split("\n")
-    console.print(first, markup=False)
+    print(first)
     for line, violation in zip(rest, verdict.violations, strict=True):
-        console.print(line, markup=False)
+        print(line)
         asked = () if violation.asked is None else (violation.asked.place,)
         for place in dict.fromkeys((violation.place, *asked)):
             for shown in excerpt(place):
-                console.print(shown, markup=False)
+                print(shown)

@@ -54,7 +54,7 @@ _JOINED = (
     "architecture_constraints", "arch_constraints", "mapspace_constraints", "mapspace", "constraints", "variables",
     "compound_components", "primitive_components", "components",
 )
-Source = str | Path | IO[str] | AbstractMapping[str, Any] | Table
+Source = str | Path | IO[str] | IO[bytes] | AbstractMapping[str, Any] | Table
 
 
 def kind_of(node: Node) -> str:
@@ -68,7 +68,7 @@ def read_documents(*sources: Source) -> Table:
     """All sources merged by top-level key, as Timeloop does. Where two files define one key, lists are joined, and so are the
     entries of constraints, variables and libraries of components; anything else is an error.
 
-    Args: paths, open files (text), mappings of plain Python values, or trees that were read before.
+    Args: paths, open files (text or bytes), mappings of plain Python values, or trees that were read before.
     Raises: InputError with file, line and column for text that is not YAML, an empty file, a binary file, a cyclic anchor,
     a repeated key.
     """
@@ -121,7 +121,7 @@ def read_one(source: Source) -> Table:
     return node
 
 
-def _text_of(source: str | Path | IO[str]) -> tuple[str, str]:
+def _text_of(source: str | Path | IO[str] | IO[bytes]) -> tuple[str, str]:
     if isinstance(source, (str, Path)):
         path = Path(source)
         try:
@@ -160,8 +160,8 @@ def parse(text: str, name: str) -> Node:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(name, mark.line + 1, mark.column + 1) if mark else Place(name, 1, 1)
-        context = f" ({error.context})" if error.context else ""
-        raise InputError(f"not valid YAML: {error.problem or error}{context}", place, _other_format(text, name)) from None
+        what = f"not valid YAML: {error.problem or error}{_context(error, place)}"
+        raise InputError(what, place, _other_format(text, name)) from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
         place = Place(name, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
@@ -181,6 +181,14 @@ def _other_format(text: str, name: str) -> str | None:
     if "{{" in text or "{%" in text:
         return "this looks like a Jinja2 template: render it first"
     return "libconfig files are not read: write them as YAML" if name.endswith(".cfg") else None
+
+
+def _context(error: yaml.MarkedYAMLError, place: Place) -> str:
+    """What the parser was in the middle of, and where that begins if on another line."""
+    if not error.context:
+        return ""
+    start = error.context_mark
+    return f" ({error.context}" + (f" from line {start.line + 1}" if start and start.line + 1 != place.line else "") + ")"
 
 
 @dataclass

@@ -8,12 +8,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from broken_files import broken
 from typer.testing import CliRunner
 
 from solver_mapper.cli import app
 from solver_mapper.errors import InputError
 from solver_mapper.spec.load import load
+from tests.broken_files import broken
 
 DATA = Path(__file__).parents[1] / "data" / "timeloop"
 GOOD = """\
