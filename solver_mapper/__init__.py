@@ -1,6 +1,6 @@
 """Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
 
-from solver_mapper.api import bound, convert, evaluate, explain, load, solve, validate
+from solver_mapper.api import bound, convert, evaluate, explain, load, pareto, solve, validate
 from solver_mapper.bounds import Curve, Mark, TilePoint
 from solver_mapper.errors import (
     ExactnessError,
@@ -11,6 +11,7 @@ from solver_mapper.errors import (
     SolverMapperError,
 )
 from solver_mapper.explain.reason import Entry, Reason, Repair
+from solver_mapper.front import Front, FrontPoint
 from solver_mapper.looptree.convert import Conversion
 from solver_mapper.looptree.figures import TreeFigures
 from solver_mapper.looptree.solution import TreeSolution
@@ -31,6 +32,8 @@ __all__ = [
     "Entry",
     "ExactnessError",
     "Figures",
+    "Front",
+    "FrontPoint",
     "InfeasibleError",
     "InputError",
     "LevelMapping",
@@ -57,6 +60,7 @@ __all__ = [
     "evaluate",
     "explain",
     "load",
+    "pareto",
     "solve",
     "tile",
     "validate",

@@ -13,6 +13,7 @@ from solver_mapper.cpsat.search import Progress
 from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.explain.explain import explain_spec
 from solver_mapper.explain.reason import Reason
+from solver_mapper.front import Front
 from solver_mapper.judge.rules import broken
 from solver_mapper.looptree import evaluate as looptree_evaluate
 from solver_mapper.looptree import validate as looptree_validate
@@ -31,9 +32,10 @@ from solver_mapper.solving import solve_spec
 from solver_mapper.spec.load import read_spec
 from solver_mapper.spec.source import Source, read_documents
 from solver_mapper.spec.spec import Spec
+from solver_mapper.sweep import find_front
 from solver_mapper.verdict import Verdict
 
-__all__ = ["bound", "convert", "evaluate", "explain", "load", "solve", "validate"]
+__all__ = ["bound", "convert", "evaluate", "explain", "load", "pareto", "solve", "validate"]
 
 
 def load(*sources: Source) -> Spec | TreeSpec:
@@ -103,6 +105,20 @@ def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_li
     if isinstance(spec, TreeSpec):
         return solve_tree(spec, objective, seed=seed, on_progress=on_progress, clock=clock or Clock(time_limit))
     return solve_spec(spec, objective, time_limit=time_limit, workers=workers, seed=seed, on_progress=on_progress, gap=gap, clock=clock)
+
+
+def pareto(spec: Spec | TreeSpec, metrics: Sequence[str] = ("energy", "delay"), time_limit: float | None = None,
+           workers: int | None = None, seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *,
+           clock: Clock | None = None) -> Front:
+    """The complete front of two figures: every pair of values that no mapping of perfect factors improves upon, with a mapping each.
+
+    Args: `metrics`, two of "energy" (pJ), "delay" (cycles) and "last-level-accesses" (words); the others as for `solve`. A search that
+    is stopped gives the points proven so far.
+    Raises: InputError if architecture or problem are missing or the metrics make no sense; ExactnessError as `solve`.
+    """
+    if isinstance(spec, TreeSpec):
+        raise InputError("fronts of LoopTree input are not supported", spec.place)
+    return find_front(spec, metrics, time_limit=time_limit, workers=workers, seed=seed, on_progress=on_progress, clock=clock)
 
 
 def explain(spec: Spec | TreeSpec, time_limit: float | None = None, *, clock: Clock | None = None) -> Reason:

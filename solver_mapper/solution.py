@@ -66,7 +66,7 @@ class Solution:
         result: dict[str, Any] = {
             "status": self.status,
             "objective": {"metrics": list(self.objective.names), "value": self.value, "bound": self.bound, "gap": self.gap},
-            "mapping": None if self.mapping is None else _directives(self.mapping),
+            "mapping": None if self.mapping is None else directives(self.mapping),
             "evaluation": None if self.evaluation is None else self.evaluation.to_dict(),
             "certificate": self.certificate.to_dict(),
             "seconds": self.seconds,
@@ -81,7 +81,7 @@ class Solution:
         return solution_text(self)
 
 
-def _directives(mapping: Mapping) -> list[dict[str, Any]]:
+def directives(mapping: Mapping) -> list[dict[str, Any]]:
     """The mapping as Timeloop's list of directives, in plain Python values."""
     listed: list[dict[str, Any]] = yaml.load(mapping.to_yaml(), Loader=yaml.BaseLoader)["mapping"]
     return [{key: int(value) if key == "split" else value for key, value in each.items()} for each in listed]

@@ -30,11 +30,11 @@ from solver_mapper.space.space import Space, build_space
 from solver_mapper.space.symmetry import symmetries
 from solver_mapper.spec.spec import Spec
 
-_CHECKS = ("legal for hardware, problem and constraints", "figures equal to the exact nest model's", "no bound exceeds the value")
+CHECKS = ("legal for hardware, problem and constraints", "figures equal to the exact nest model's", "no bound exceeds the value")
 
 
 @dataclass
-class _Timer:
+class Timer:
     """Wall-clock seconds of named phases."""
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -50,29 +50,35 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
                seed: int = 0, gap: float = 0.0, on_progress: Callable[[Progress], None] | None = None,
                clock: Clock | None = None) -> Solution:
     """See `api.solve`."""
-    timer = _Timer()
+    timer = Timer()
     goals = parse_objective(objective)
     settings = Settings(seed=seed, workers=workers or 1)
     clock = clock or Clock(time_limit)
-    if _illegal(spec, clock):
+    if proven_illegal(spec, clock):
         return _no_mapping(spec, goals, settings, clock, timer)
     space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints, latency(spec.need_architecture()))
-    compiled = compile_space(space)
-    break_symmetries(compiled.variables, symmetries(space))
-    evaluator = Evaluator(space.architecture, space.problem)
+    search = prepare(space, settings, clock, on_progress, gap)
     timer.lap("compile")
-    search: Search[Figures] = Search(compiled, evaluator.evaluate, settings, clock, partial(_helped, space), on_progress, gap)
     proven = search.minimize(goals)
     timer.lap("solve")
     best = search.best
-    figures = _check(spec, best.mapping, best.figures, search.bound, goals) if best is not None else None
-    checks = _CHECKS if best is not None else ()
+    figures = checked(spec, best.mapping, best.figures, search.bound, goals) if best is not None else None
+    checks = CHECKS if best is not None else ()
     timer.lap("check")
     status: Status = ("optimal" if proven else "feasible") if best else ("infeasible" if proven else "unknown")
     certificate = Certificate(describe(space), solver_name(), seed, settings.parameters(),
                               tuple(proof.to_dict() for proof in search.proofs), checks)
     return Solution(status, goals, best.mapping if best else None, figures,
                     goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds)
+
+
+def prepare(space: Space, settings: Settings, clock: Clock, on_progress: Callable[[Progress], None] | None = None,
+            gap: float = 0.0) -> Search[Figures]:
+    """The space compiled, with the exact model as the judge."""
+    compiled = compile_space(space)
+    break_symmetries(compiled.variables, symmetries(space))
+    evaluator = Evaluator(space.architecture, space.problem)
+    return Search(compiled, evaluator.evaluate, settings, clock, partial(_helped, space), on_progress, gap)
 
 
 def _helped(space: Space, figures: Figures, claim: Scramble) -> bool:
@@ -82,7 +88,7 @@ def _helped(space: Space, figures: Figures, claim: Scramble) -> bool:
     return network.tensors[claim.tensor.name].link_transfers > 0
 
 
-def _illegal(spec: Spec, clock: Clock) -> bool:
+def proven_illegal(spec: Spec, clock: Clock) -> bool:
     """Whether it is quickly proven, without costs, that no mapping is legal."""
     try:
         return not clock.over and legal_mapping(spec, clock) is None
@@ -90,7 +96,7 @@ def _illegal(spec: Spec, clock: Clock) -> bool:
         return False
 
 
-def _no_mapping(spec: Spec, goals: Objective, settings: Settings, clock: Clock, timer: _Timer) -> Solution:
+def _no_mapping(spec: Spec, goals: Objective, settings: Settings, clock: Clock, timer: Timer) -> Solution:
     """The answer where no mapping is legal, with a conflict if the time suffices for one."""
     timer.lap("solve")
     try:
@@ -105,8 +111,8 @@ def _no_mapping(spec: Spec, goals: Objective, settings: Settings, clock: Clock, 
     return Solution("infeasible", goals, None, None, None, None, certificate, timer.seconds, conflict)
 
 
-def _check(spec: Spec, mapping: Mapping, figures: Figures, bound: Fraction | None, goals: Objective) -> Figures:
-    """The answer's figures in full, after judging it afresh as `_CHECKS` says.
+def checked(spec: Spec, mapping: Mapping, figures: Figures, bound: Fraction | None, goals: Objective) -> Figures:
+    """The answer's figures in full, after judging it afresh as `CHECKS` says.
 
     Raises: ExactnessError if it fails.
     """

@@ -43,7 +43,7 @@ def solve(
     if output is not None:
         write_files(output, {})  # a folder that cannot be written to is better known before the search
     clock = Clock(time_limit)
-    with ProgressLine() as line, _interrupts(clock, line):
+    with ProgressLine() as line, interrupts(clock, line):
         solution = api.solve(spec, objective, seed=seed, workers=workers, gap=gap, on_progress=line.show, clock=clock)
     solution.seconds["load"] = load_seconds
     if output is not None:
@@ -68,7 +68,7 @@ def write(solution: Solution | TreeSolution, directory: Path) -> None:
 
 
 @contextmanager
-def _interrupts(clock: Clock, line: ProgressLine) -> Iterator[None]:
+def interrupts(clock: Clock, line: ProgressLine) -> Iterator[None]:
     """Ctrl-C ends the search, and the best mapping so far is the answer. A second one ends the program."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

@@ -84,6 +84,7 @@ class Search(Generic[F]):
     best: Candidate[F] | None = None
     proofs: list[Proof] = field(default_factory=list)
     settled: list[tuple[Goal, Fraction]] = field(default_factory=list)
+    limits: list[tuple[Goal, Fraction]] = field(default_factory=list)
     bound: Fraction | None = None
     last: Candidate[F] | None = None
     _last_values: dict[int, int] = field(default_factory=dict)
@@ -108,6 +109,21 @@ class Search(Generic[F]):
             self._settle(goal, rank)
         self.bound = first
         return True
+
+    def below(self, goal: Goal, rank: Fraction) -> None:
+        """Look only for mappings whose `goal` is below `rank`."""
+        self.limits.append((goal, rank))
+        self._require(goal, rank, strict=True)
+
+    def start_from(self, mapping: Mapping) -> None:
+        """Take a mapping of the space as the incumbent: only better ones are looked for."""
+        candidate = Candidate(mapping, self.assess(mapping))
+        if self._admits(candidate.figures):
+            self.best = candidate
+
+    def _admits(self, figures: F) -> bool:
+        return (all(goal.rank(figures) <= rank for goal, rank in self.settled)
+                and all(goal.rank(figures) < rank for goal, rank in self.limits))
 
     def _settle(self, goal: Goal, rank: Fraction) -> None:
         self.settled.append((goal, rank))
@@ -263,16 +279,14 @@ class Search(Generic[F]):
         mapping = mapping_of(self.compiled, read)
         options = [mapping] if self.compiled.exact else variants(self.compiled.variables.space, mapping)
         candidates = [Candidate(option, self.assess(option)) for option in options]
-        chosen = min(candidates, key=lambda c: goal.rank(c.figures))
+        chosen = min(candidates, key=lambda c: (not self._admits(c.figures), goal.rank(c.figures)))
         energy = self.compiled.energy
         self._last_energy = energy.constant + sum((w * read(v) for v, w in energy.terms), Fraction(0))
         self._last_cycles = read(self.compiled.cycles)
         claims = [claim.literal for claim in self.compiled.scrambled]
         self.last, self._last_values = chosen, {v.index: read(v) for v in [*self._decisions(), *claims]}
         self._last_variants = candidates
-        if any(held.rank(chosen.figures) > rank for held, rank in self.settled):
-            return
-        if self.best is None or goal.rank(chosen.figures) < goal.rank(self.best.figures):
+        if self._admits(chosen.figures) and (self.best is None or goal.rank(chosen.figures) < goal.rank(self.best.figures)):
             self.best = chosen
             self._tell(goal)
 

@@ -1,0 +1,49 @@
+"""`solver-mapper pareto`: the proven front of two figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from solver_mapper import api
+from solver_mapper.cli.app import INTERRUPTED, LIMIT, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.inputs import read
+from solver_mapper.cli.output import write_files
+from solver_mapper.cli.progress import ProgressLine
+from solver_mapper.cli.solve import interrupts
+from solver_mapper.cpsat.engine import Clock
+from solver_mapper.front import Front
+
+
+@command("pareto")
+def pareto(
+    files: Files,
+    metrics: Annotated[str, typer.Option(help="Two of energy, delay and last-level-accesses.")] = "energy,delay",
+    time_limit: Annotated[float | None, typer.Option(help="Seconds after which the points so far are the answer.", min=0)] = None,
+    workers: Annotated[int, typer.Option(help="CP-SAT's threads; above 1, equal points may have other mappings.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Directory for front.json, front.txt, map-1.yaml...")] = None,
+    as_json: Json = False,
+) -> int:
+    """The complete proven front of energy against delay, or of any two figures."""
+    spec = read(files)
+    if output is not None:
+        write_files(output, {})
+    clock = Clock(time_limit)
+    names = [name.strip() for name in metrics.split(",")]
+    with ProgressLine() as line, interrupts(clock, line):
+        front = api.pareto(spec, names, seed=seed, workers=workers, on_progress=line.show, clock=clock)
+    if output is not None:
+        write_files(output, _files(front))
+    print_result(front, as_json)
+    if clock.interrupted:
+        return INTERRUPTED
+    return {"complete": YES, "partial": YES, "infeasible": NO, "unknown": LIMIT}[front.status]
+
+
+def _files(front: Front) -> dict[str, str]:
+    maps = {f"map-{index}.yaml": point.mapping.to_yaml() for index, point in enumerate(front.points, start=1)}
+    return {"front.json": json.dumps(front.to_dict(), indent=1) + "\n", "front.txt": f"{front}\n", **maps}

@@ -1,0 +1,55 @@
+"""The front of two metrics: minimize one below ever smaller limits of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from solver_mapper.cpsat.engine import Clock, Settings, solver_name
+from solver_mapper.cpsat.search import Progress
+from solver_mapper.errors import InputError, Place, did_you_mean
+from solver_mapper.front import Front, FrontPoint
+from solver_mapper.nest.latency import latency
+from solver_mapper.objective import METRICS, parse_objective
+from solver_mapper.solution import Certificate
+from solver_mapper.solving import CHECKS, Timer, checked, describe, prepare
+from solver_mapper.space.space import build_space
+from solver_mapper.spec.spec import Spec
+
+
+def find_front(spec: Spec, metrics: Sequence[str] = ("energy", "delay"), *, time_limit: float | None = None,
+               workers: int | None = None, seed: int = 0, on_progress: Callable[[Progress], None] | None = None,
+               clock: Clock | None = None) -> Front:
+    """See `api.pareto`. Each point is the least first metric below the last point's second, and of these the least second."""
+    names = _two(metrics)
+    goals = parse_objective(names)
+    settings, clock, timer = Settings(seed=seed, workers=workers or 1), clock or Clock(time_limit), Timer()
+    space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints, latency(spec.need_architecture()))
+    points: list[FrontPoint] = []
+    limit: Fraction | None = None
+    while True:
+        search = prepare(space, settings, clock, on_progress)
+        if limit is not None:
+            search.below(goals.goals[1], limit)
+        proven = search.minimize(goals)
+        if not proven or search.best is None:
+            break
+        figures = checked(spec, search.best.mapping, search.best.figures, search.bound, goals)
+        points.append(FrontPoint(search.best.mapping, figures, tuple(proof.to_dict() for proof in search.proofs)))
+        limit = goals.goals[1].rank(figures)
+    timer.lap("solve")
+    last = tuple(proof.to_dict() for proof in search.proofs) if proven else ()
+    certificate = Certificate(describe(space), solver_name(), seed, settings.parameters(), last, CHECKS if points else ())
+    if points:
+        return Front("complete" if proven else "partial", names, tuple(points), certificate, timer.seconds)
+    return Front("infeasible" if proven else "unknown", names, (), certificate, timer.seconds)
+
+
+def _two(metrics: Sequence[str]) -> tuple[str, str]:
+    """Raises: InputError unless `metrics` are two different ones."""
+    for name in metrics:
+        if name not in METRICS:
+            raise InputError(f"unknown figure '{name}'", Place("--metrics"), did_you_mean(name, METRICS))
+    if len(metrics) != 2 or metrics[0] == metrics[1]:
+        raise InputError("a front needs two different figures", Place("--metrics"), f"of {', '.join(METRICS)}")
+    return metrics[0], metrics[1]
