@@ -92,7 +92,7 @@ def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_li
 def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
           clock: Clock | None = None) -> Solution | TreeSolution:
-    """The best mapping of perfect factors, with a proof.
+    """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search begins, if it is legal.
 
     Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles), "edp", "last-level-accesses"
     (words), or a product such as "energy^2*delay"; `time_limit` in seconds; `workers`, CP-SAT's threads (default 1, with which equal

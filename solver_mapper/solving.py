@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from solver_mapper.cpsat.compile import compile_space
 from solver_mapper.cpsat.engine import Clock, Settings, solver_name
@@ -29,6 +29,7 @@ from solver_mapper.solution import Certificate, Solution, Status
 from solver_mapper.space.space import Space, build_space
 from solver_mapper.space.symmetry import symmetries
 from solver_mapper.spec.spec import Spec
+from solver_mapper.verify.mapspace import Mapspace
 
 CHECKS = ("legal for hardware, problem and constraints", "figures equal to the exact nest model's", "no bound exceeds the value")
 
@@ -54,10 +55,13 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     goals = parse_objective(objective)
     settings = Settings(seed=seed, workers=workers or 1)
     clock = clock or Clock(time_limit)
-    if proven_illegal(spec, clock):
+    start = _start(spec)
+    if start.mapping is None and proven_illegal(spec, clock):
         return _no_mapping(spec, goals, settings, clock, timer)
     space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints, latency(spec.need_architecture()))
     search = prepare(space, settings, clock, on_progress, gap)
+    if start.mapping is not None:
+        search.start_from(start.mapping)
     timer.lap("compile")
     proven = search.minimize(goals)
     timer.lap("solve")
@@ -67,9 +71,30 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     timer.lap("check")
     status: Status = ("optimal" if proven else "feasible") if best else ("infeasible" if proven else "unknown")
     certificate = Certificate(describe(space), solver_name(), seed, settings.parameters(),
-                              tuple(proof.to_dict() for proof in search.proofs), checks)
+                              tuple(proof.to_dict() for proof in search.proofs), (*start.notes, *checks))
     return Solution(status, goals, best.mapping if best else None, figures,
                     goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds)
+
+
+class _Start(NamedTuple):
+    """A mapping to begin with, and what the certificate says about it."""
+
+    mapping: Mapping | None
+    notes: tuple[str, ...] = ()
+
+
+def _start(spec: Spec) -> _Start:
+    """The given mapping, if there is one and it is legal and of the mapspace: then it is the first incumbent."""
+    given = spec.mapping
+    if given is None:
+        return _Start(None)
+    architecture, problem = spec.need_architecture(), spec.need_problem()
+    wrong = (*violations(architecture, problem, given), *broken(spec.constraints.rules, architecture, problem, given))
+    if wrong:
+        return _Start(None, (f"the given mapping is illegal and was not used: {wrong[0].message}",))
+    if not Mapspace(architecture, problem, spec.constraints).contains(given):
+        return _Start(None, ("the given mapping is not of this mapspace and was not used",))
+    return _Start(given, ("the search began with the given mapping",))
 
 
 def prepare(space: Space, settings: Settings, clock: Clock, on_progress: Callable[[Progress], None] | None = None,

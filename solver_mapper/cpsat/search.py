@@ -19,7 +19,7 @@ from ortools.sat.python import cp_model
 from solver_mapper.cpsat.amount import Amount, highest, weigh
 from solver_mapper.cpsat.compile import Compiled
 from solver_mapper.cpsat.engine import Clock, Read, Settings, run
-from solver_mapper.cpsat.extract import mapping_of
+from solver_mapper.cpsat.extract import mapping_of, values_of
 from solver_mapper.cpsat.variants import variants
 from solver_mapper.cpsat.windows import Scramble
 from solver_mapper.errors import ExactnessError
@@ -116,10 +116,12 @@ class Search(Generic[F]):
         self._require(goal, rank, strict=True)
 
     def start_from(self, mapping: Mapping) -> None:
-        """Take a mapping of the space as the incumbent: only better ones are looked for."""
+        """Take a mapping of the space as the incumbent and as the solver's hint: only better ones are looked for."""
         candidate = Candidate(mapping, self.assess(mapping))
         if self._admits(candidate.figures):
             self.best = candidate
+        for variable, value in values_of(self.compiled, mapping) or []:
+            self.compiled.model.add_hint(variable, value)
 
     def _admits(self, figures: F) -> bool:
         return (all(goal.rank(figures) <= rank for goal, rank in self.settled)

@@ -1,0 +1,73 @@
+"""Beginning with a mapping, and ending before the proof is complete."""
+
+from __future__ import annotations
+
+import pytest
+
+import solver_mapper as sm
+from solver_mapper.objective import parse_objective
+from tests.instances import PLAIN, instance
+from tests.test_solve_small import ARCH, GEMM
+
+SPEC = sm.load(GEMM, ARCH)
+POOR = {"mapping": [
+    {"target": "DRAM", "type": "temporal", "factors": "M=4 K=6 N=8", "permutation": "KNM"},
+    {"target": "RF", "type": "temporal", "factors": "M=1 K=1 N=1"}, {"target": "DRAM", "type": "spatial", "factors": "M=1"},
+]}
+
+
+def test_an_optimal_start_is_the_answer():
+    """Nothing is better, so the given mapping itself comes back, proven in a single run."""
+    first = sm.solve(SPEC, "energy")
+    again = sm.solve(SPEC.with_mapping(first.mapping), "energy")
+    assert (again.status, again.mapping, again.value) == ("optimal", first.mapping, first.value)
+    assert again.certificate.proofs[0]["runs"] == 1
+    assert "the search began with the given mapping" in again.certificate.checks
+
+
+def test_a_poor_start_changes_nothing_but_the_way():
+    """From any legal mapping the same proven value is reached."""
+    spec = sm.load(GEMM, ARCH, POOR)
+    assert sm.validate(spec).legal
+    for objective in ("energy", "delay", "edp", "last-level-accesses", "delay,energy"):
+        assert sm.solve(spec, objective).value == sm.solve(SPEC, objective).value
+
+
+def test_without_time_the_start_is_the_answer():
+    """A search that cannot even begin gives the given mapping, unproven."""
+    solution = sm.solve(sm.load(GEMM, ARCH, POOR), "energy", time_limit=0)
+    assert solution.status == "feasible"
+    assert solution.rank == sm.evaluate(sm.load(GEMM, ARCH, POOR)).energy_pj
+
+
+def test_an_illegal_start_is_named_and_left_aside():
+    """A mapping that breaks a rule is no incumbent: the answer would not be of this mapspace."""
+    rules = {"mapspace_constraints": [{"target": "DRAM", "type": "temporal", "factors": "M<=2"}]}
+    solution = sm.solve(sm.load(GEMM, ARCH, POOR, rules), "energy")
+    assert solution.value == sm.solve(sm.load(GEMM, ARCH, rules), "energy").value
+    assert "was not used" in solution.certificate.checks[0]
+
+
+def test_a_start_whose_reuse_is_switched_off_elsewhere_is_left_aside():
+    """A mapping with flags that the mapspace does not have is judged by other rules, and is not of it."""
+    first = sm.solve(SPEC, "energy")
+    rules = {"mapspace_constraints": [{"target": "DRAM", "type": "spatial", "no_multicast_no_reduction": ["A", "B"]}]}
+    flagged = sm.load(GEMM, ARCH, rules)
+    solution = sm.solve(flagged.with_mapping(first.mapping), "energy")
+    assert solution.value == sm.solve(flagged, "energy").value
+    assert "was not used" in solution.certificate.checks[0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("objective", ["energy", "edp", "last-level-accesses"])
+def test_gap(seed, objective):
+    """With a gap, the answer may be unproven, but the optimum lies between its bound and its value, and these are close enough."""
+    spec = instance(seed, 300, PLAIN, wired=False).spec
+    best, loose = sm.solve(spec, objective), sm.solve(spec, objective, gap=0.3)
+    if best.status == "infeasible":
+        assert loose.status == "infeasible"
+        return
+    assert loose.status in ("optimal", "feasible")
+    assert loose.gap <= 0.3
+    assert loose.bound_rank <= best.rank <= loose.rank
+    assert loose.rank == parse_objective(objective).goals[0].rank(sm.evaluate(spec, loose.mapping))
