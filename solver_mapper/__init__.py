@@ -1,6 +1,6 @@
 """Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
 
-from solver_mapper.api import bound, convert, evaluate, explain, load, pareto, solve, validate
+from solver_mapper.api import bound, convert, evaluate, explain, fuse, load, pareto, solve, validate
 from solver_mapper.bounds import Curve, Mark, TilePoint
 from solver_mapper.errors import (
     ExactnessError,
@@ -12,6 +12,7 @@ from solver_mapper.errors import (
 )
 from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.front import Front, FrontPoint
+from solver_mapper.fusion import FusedPoint, FusionOptions, TensorCore
 from solver_mapper.looptree.convert import Conversion
 from solver_mapper.looptree.figures import TreeFigures
 from solver_mapper.looptree.solution import TreeSolution
@@ -34,6 +35,8 @@ __all__ = [
     "Figures",
     "Front",
     "FrontPoint",
+    "FusedPoint",
+    "FusionOptions",
     "InfeasibleError",
     "InputError",
     "LevelMapping",
@@ -47,6 +50,7 @@ __all__ = [
     "Solution",
     "SolverMapperError",
     "Spec",
+    "TensorCore",
     "TilePoint",
     "Tiling",
     "TreeFigures",
@@ -59,6 +63,7 @@ __all__ = [
     "convert",
     "evaluate",
     "explain",
+    "fuse",
     "load",
     "pareto",
     "solve",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Table
-from typing import overload
+from typing import Any, overload
 
 from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.for_spec import bound_spec
@@ -14,6 +14,9 @@ from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.explain.explain import explain_spec
 from solver_mapper.explain.reason import Reason
 from solver_mapper.front import Front
+from solver_mapper.fusion import FusionOptions
+from solver_mapper.fusion.for_spec import bound_einsum, fuse_spec
+from solver_mapper.fusion.fuse import Template
 from solver_mapper.judge.rules import broken
 from solver_mapper.looptree import evaluate as looptree_evaluate
 from solver_mapper.looptree import validate as looptree_validate
@@ -35,7 +38,7 @@ from solver_mapper.spec.spec import Spec
 from solver_mapper.sweep import find_front
 from solver_mapper.verdict import Verdict
 
-__all__ = ["bound", "convert", "evaluate", "explain", "load", "pareto", "solve", "validate"]
+__all__ = ["bound", "convert", "evaluate", "explain", "fuse", "load", "pareto", "solve", "validate"]
 
 
 def load(*sources: Source) -> Spec | TreeSpec:
@@ -134,18 +137,37 @@ def explain(spec: Spec | TreeSpec, time_limit: float | None = None, *, clock: Cl
     return explain_spec(spec, clock or Clock(time_limit))
 
 
-def bound(spec: Spec, *, word_bits: Table[str, int] | None = None, stationary: str | None = None,
-          order: Sequence[str] | None = None, tiles: Table[str, int] | None = None,
+def bound(spec: Spec | TreeSpec, *, einsum: str | None = None, word_bits: Table[str, int] | None = None,
+          stationary: str | None = None, order: Sequence[str] | None = None, tiles: Table[str, int] | None = None,
           constrained: bool = False) -> Curve[TilePoint]:
-    """Buffer size against the least data movement that any mapping of the problem can have, with a mapping for each step.
+    """Buffer size against the least data movement that any mapping of one Einsum can have, with a mapping for each step.
 
-    Args: `word_bits[tensor]`, sizes of words (figures are then in bytes or bits instead of words). `stationary`, `order` and
-    `tiles` ask for the curve of one dataflow, `constrained` for that of the constraint files. An architecture is optional: its
-    buffers are marked.
+    Args: `einsum`, which one of a workload of several. `word_bits[tensor]`, sizes of words (figures are then in bytes or bits
+    instead of words). `stationary`, `order` and `tiles` ask for the curve of one dataflow, `constrained` for that of the
+    constraint files. An architecture is optional: its buffers are marked.
     Raises: InputError for a missing problem or names that it does not have; InfeasibleError for a dataflow without mappings.
     """
+    if isinstance(spec, TreeSpec):
+        if constrained:
+            raise InputError("LoopTree files have no constraints to keep to", spec.place)
+        return bound_einsum(spec, einsum, word_bits=word_bits, stationary=stationary, order=order, tiles=tiles)
+    if einsum is not None:
+        raise InputError(f"there is no workload with an Einsum '{einsum}'", spec.place, "a problem is one Einsum by itself")
     return bound_spec(spec, spec.need_problem(), word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
                       constrained=constrained)
+
+
+def fuse(spec: Spec | TreeSpec, template: Template = "ffmr", options: FusionOptions | None = None) -> Curve[Any]:
+    """Buffer size against the least data movement of several Einsums together, fusion included, with a mapping for each step.
+
+    Args: `template`, "ffmr" (every fusion that makes sense), "ffmt" (the template of the Orojenesis paper, for chains) or "v2"
+    (the published rules of Orojenesis v2); `options`, see `FusionOptions`. An architecture is optional: its memories are marked.
+    Raises: InputError for a missing workload and for options that the template does not know; InfeasibleError if no mapping is
+    left.
+    """
+    if not isinstance(spec, TreeSpec):
+        raise InputError("fusion needs a workload of Einsums", spec.place, "add a file with 'workload:'")
+    return fuse_spec(spec, template, options or FusionOptions())
 
 
 def convert(spec: Spec | TreeSpec, to: str) -> Conversion:

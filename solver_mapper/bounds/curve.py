@@ -43,7 +43,8 @@ class Curve(Generic[P]):
 
     `units` are "words", "bytes" or "bits" of both figures. `compulsory` is the traffic no buffer avoids: every word of every
     tensor that must come from or go to the backing store, once. `operations` counts multiplications and additions. `operands` is
-    the size of all tensors together. `assumptions` say what the figures hold for.
+    the size of all tensors together. `assumptions` say what the figures hold for. `beside` are other staircases to compare with,
+    by name, as (buffer, accesses).
     """
 
     title: str
@@ -54,6 +55,7 @@ class Curve(Generic[P]):
     operands: int
     assumptions: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
+    beside: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def at(self, capacity: int) -> P | None:
@@ -92,7 +94,9 @@ class Curve(Generic[P]):
         marks = [{"name": mark.name, "buffer": mark.buffer, "accesses": self.accesses(mark.buffer)} for mark in self.marks]
         return {"title": self.title, "units": self.units, "curve": curve, "compulsory": self.compulsory, "least": self.least,
                 "enough": self.enough, "effectual_ratio": float(self.effectual_ratio), "operations": self.operations,
-                "marks": marks, "assumptions": list(self.assumptions), **self.extra}
+                "marks": marks, "assumptions": list(self.assumptions),
+                **({"beside": {name: [list(step) for step in steps] for name, steps in self.beside.items()}} if self.beside else {}),
+                **self.extra}
 
     def to_csv(self) -> str:
         """One line a step: buffer, accesses, operational intensity, and the witness in columns of its own."""
@@ -110,7 +114,8 @@ class Curve(Generic[P]):
         """A log-log plot, with the machine's buffers marked."""
         from solver_mapper.bounds.plot import plot
 
-        return plot({self.title: self}, self.units)
+        own = tuple((point.buffer, point.accesses) for point in self.points)
+        return plot({self.title: own, **self.beside}, self.marks, self.units)
 
     def __str__(self) -> str:
         head = [f"{self.title}: least accesses for each buffer size, in {self.units}"]
@@ -127,4 +132,18 @@ class Curve(Generic[P]):
             least = self.accesses(mark.buffer)
             text = "nothing fits" if least is None else f"at least {least:,} accesses"
             head.append(f"{mark.name} ({mark.buffer:,}): {text}")
+        head += [_gain(name, steps, self) for name, steps in self.beside.items()]
         return "\n".join(head + [f"Assumed: {text}" for text in self.assumptions])
+
+
+def _gain(name: str, steps: Sequence[tuple[int, int]], curve: Curve[Any]) -> str:
+    """Where a curve gains most against another staircase: at one of its own steps, for that is where it falls."""
+    gains = []
+    for point in curve.points:
+        other = min((accesses for buffer, accesses in steps if buffer <= point.buffer), default=None)
+        if other is not None:
+            gains.append((Fraction(other, point.accesses), -point.buffer, other, point.accesses))
+    if not gains or max(gains)[0] == 1:
+        return f"Against {name}: no gain."
+    ratio, buffer, other, own = max(gains)
+    return f"Against {name}: up to {float(ratio):.3g} times less, {own:,} instead of {other:,} accesses with a buffer of {-buffer:,}."

@@ -1,4 +1,4 @@
-"""Log-log plots of curves as SVG, without dependencies."""
+"""Log-log plots of staircases as SVG, without dependencies."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
-from solver_mapper.bounds.curve import Curve
+from solver_mapper.bounds.curve import Mark
 
 WIDTH, HEIGHT = 760, 480
 LEFT, RIGHT, TOP, BOTTOM = 84, 24, 24, 60
@@ -32,32 +31,27 @@ class _Scale:
         yield from range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
 
 
-def plot(curves: Mapping[str, Curve[Any]], units: str) -> str:
-    """All curves in one picture, by name: buffer size to the right, accesses upwards, a dashed line at every mark."""
-    marks = {mark.name: mark.buffer for curve in curves.values() for mark in curve.marks}
-    buffers = [point.buffer for curve in curves.values() for point in curve.points] + list(marks.values())
-    accesses = [point.accesses for curve in curves.values() for point in curve.points]
+def plot(staircases: Mapping[str, Sequence[tuple[int, int]]], marks: Sequence[Mark], units: str) -> str:
+    """All staircases of (buffer, accesses) in one picture, by name: buffer to the right, accesses upwards, a dashed line a mark."""
+    buffers = [buffer for steps in staircases.values() for buffer, _ in steps] + [mark.buffer for mark in marks]
+    accesses = [accesses for steps in staircases.values() for _, accesses in steps]
     x = _Scale(min(buffers) / 1.3, max(buffers) * 3, LEFT, WIDTH - RIGHT)
     y = _Scale(min(accesses) / 1.3, max(accesses) * 1.5, HEIGHT - BOTTOM, TOP)
     body = [*_grid(x, y), *_labels(units)]
-    body += [line for name, buffer in marks.items() for line in _mark(name, x(buffer))]
-    for number, (name, curve) in enumerate(curves.items()):
-        body += _staircase(name, curve, x, y, number)
+    body += [line for mark in marks for line in _mark(mark.name, x(mark.buffer))]
+    for number, (name, steps) in enumerate(staircases.items()):
+        body += _staircase(name, steps, x, y, number)
     head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
             'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>')
     return "\n".join([head, *body, "</svg>"]) + "\n"
 
 
-def _staircase(name: str, curve: Curve[Any], x: _Scale, y: _Scale, number: int) -> list[str]:
+def _staircase(name: str, steps: Sequence[tuple[int, int]], x: _Scale, y: _Scale, number: int) -> list[str]:
     colour = COLOURS[number % len(COLOURS)]
-    path, before = [], None
-    for point in curve.points:
-        across, down = x(point.buffer), y(point.accesses)
-        path.append(f"M{across:.1f} {TOP}V{down:.1f}" if before is None else f"H{across:.1f}V{down:.1f}")
-        before = point
-    path.append(f"H{x.end:.1f}")
+    (first, most), *others = steps
+    path = f"M{x(first):.1f} {TOP}V{y(most):.1f}" + "".join(f"H{x(buffer):.1f}V{y(accesses):.1f}" for buffer, accesses in others)
     at = TOP + 16 * (number + 1)
-    return [f'<path d="{"".join(path)}" fill="none" stroke="{colour}" stroke-width="2"/>',
+    return [f'<path d="{path}H{x.end:.1f}" fill="none" stroke="{colour}" stroke-width="2"/>',
             f'<text x="{x.end - 8:.1f}" y="{at}" fill="{colour}" text-anchor="end">{escape(name)}</text>']
 
 

@@ -48,24 +48,24 @@ class Restriction:
 FREE = Restriction({})
 
 
-def least_traffic(problem: Problem, weights: Mapping[str, int] | None = None,
-                  restriction: Restriction = FREE) -> tuple[Found, ...]:
+def least_traffic(problem: Problem, weights: Mapping[str, int] | None = None, restriction: Restriction = FREE,
+                  held: Sequence[tuple[Tensor, int]] = ()) -> tuple[Found, ...]:
     """The strict staircase of buffer size against least accesses, both in units of `weights[tensor]` per word (1 by default).
 
     Mapspace: perfect factors, tiles of all tensors in the buffer, any order of the loops over tiles; or what `restriction` leaves
-    of it.
+    of it. `held` are further tensors, with weights, whose tiles take space but do not move.
     """
     weights = weights or {}
     grids: list[_Grid] = []
     stairs, offset = EMPTY, 0
     for trivial in _trivial_sets(problem, restriction):
-        axes = axes_of(problem, _allowed(problem, restriction, trivial), merge=not restriction.stages)
+        axes = axes_of(problem, _allowed(problem, restriction, trivial), merge=not restriction.stages and not held)
         if any(not axis.sizes for axis in axes):
             continue
         seen = joined_problem(problem, axes)
         dims = [dim for dim in seen.dims if dim not in trivial]
         for kind in reuse_classes(dims, seen.tensors, restriction.stages):
-            grid = _grid(axes, kind, seen, weights, offset)
+            grid = _grid(axes, kind, seen, weights, held, offset)
             stairs, offset = grid.improve(stairs), offset + grid.size
             grids.append(grid)
     return tuple(_found(stairs, step, grids, problem) for step in range(len(stairs)))
@@ -99,6 +99,7 @@ class _Grid:
     kind: ReuseClass
     problem: Problem
     weights: Mapping[str, int]
+    held: Sequence[tuple[Tensor, int]]
     offset: int
     exact: bool
 
@@ -128,27 +129,12 @@ class _Grid:
         shape = tuple(len(sizes) for sizes in chosen)
         tile = {axis.name: self._vector(chosen[i], i, len(shape)) for i, axis in enumerate(self.axes)}
         trips = {axis.name: axis.bound // tile[axis.name] for axis in self.axes}
-        footprint, traffic = self._zero(), self._zero()
+        footprint, traffic = sum((weight * words_of(tensor, tile) for tensor, weight in self.held), self._zero()), self._zero()
         for index, tensor in enumerate(self.problem.tensors):
             weight = self.weights.get(tensor.name, 1)
-            words = _words(tensor, tile)
-            footprint = footprint + weight * words
-            traffic = traffic + weight * self._moved(tensor, index, words, tile, trips)
+            footprint = footprint + weight * words_of(tensor, tile)
+            traffic = traffic + weight * moved_words(tensor, self.kind, index, tile, trips)
         return np.broadcast_to(footprint, shape).ravel(), np.broadcast_to(traffic, shape).ravel()
-
-    def _moved(self, tensor: Tensor, index: int, words: Ints, tile: Mapping[str, Ints], trips: Mapping[str, Ints]) -> Ints:
-        """Backing-store accesses; the rules are those of `traffic.movement`."""
-        slide = self.kind.slides[index]
-        visits, distinct = self._zero() + 1, self._zero() + 1
-        for name in (axis.name for axis in self.axes):
-            if name != slide and name not in self.kind.reused[index]:
-                visits = visits * trips[name]
-                distinct = distinct * (trips[name] if name in tensor.dims else 1)
-        if tensor.read_write:
-            return np.asarray(words * (2 * visits - distinct))
-        if slide is None:
-            return np.asarray(words * visits)
-        return np.asarray(visits * (words + (trips[slide] - 1) * (words - _overlap(tensor, tile, slide))))
 
     def _vector(self, sizes: Sequence[int], position: int, length: int) -> Ints:
         shape = [1] * length
@@ -159,9 +145,11 @@ class _Grid:
         return np.zeros((), dtype=np.int64 if self.exact else object)
 
 
-def _grid(axes: Sequence[Axis], kind: ReuseClass, problem: Problem, weights: Mapping[str, int], offset: int) -> _Grid:
+def _grid(axes: Sequence[Axis], kind: ReuseClass, problem: Problem, weights: Mapping[str, int],
+          held: Sequence[tuple[Tensor, int]], offset: int) -> _Grid:
     sizes = tuple(axis.sizes[:1] if smallest_suffices(axis, kind, problem.tensors) else axis.sizes for axis in axes)
-    return _Grid(tuple(axes), sizes, kind, problem, weights, offset, largest_traffic(problem, weights) < LARGEST)
+    most = largest_traffic(problem, weights) + sum(weight * tensor.footprint(problem.bounds) for tensor, weight in held)
+    return _Grid(tuple(axes), sizes, kind, problem, weights, held, offset, most < LARGEST)
 
 
 def largest_traffic(problem: Problem, weights: Mapping[str, int]) -> int:
@@ -182,11 +170,31 @@ def largest_traffic(problem: Problem, weights: Mapping[str, int]) -> int:
     return total
 
 
-def _words(tensor: Tensor, tile: Mapping[str, Ints]) -> Ints:
-    words = np.ones((), dtype=np.int64)
-    for extent in _extents(tensor, tile):
-        words = words * extent
-    return words
+def words_of(tensor: Tensor, tile: Mapping[str, Ints]) -> Ints:
+    """`Tensor.footprint` for arrays of tiles."""
+    return product_of(_extents(tensor, tile))
+
+
+def moved_words(tensor: Tensor, kind: ReuseClass, index: int, tile: Mapping[str, Ints], trips: Mapping[str, Ints]) -> Ints:
+    """Words that the tensor numbered `index` in a reuse class moves, for arrays of tiles; the rules are those of
+    `traffic.movement`. `trips[dim]` counts the tiles along each dimension.
+    """
+    slide = kind.slides[index]
+    counted = [dim for dim in trips if dim != slide and dim not in kind.reused[index]]
+    visits = product_of([trips[dim] for dim in counted])
+    words = words_of(tensor, tile)
+    if tensor.read_write:
+        return np.asarray(words * (2 * visits - product_of([trips[dim] for dim in counted if dim in tensor.dims])))
+    if slide is None:
+        return np.asarray(words * visits)
+    return np.asarray(visits * (words + (trips[slide] - 1) * (words - _overlap(tensor, tile, slide))))
+
+
+def product_of(factors: Sequence[Ints]) -> Ints:
+    total = np.ones((), dtype=np.int64)
+    for factor in factors:
+        total = total * factor
+    return total
 
 
 def _extents(tensor: Tensor, tile: Mapping[str, Ints]) -> list[Ints]:
@@ -195,11 +203,11 @@ def _extents(tensor: Tensor, tile: Mapping[str, Ints]) -> list[Ints]:
 
 
 def _overlap(tensor: Tensor, tile: Mapping[str, Ints], dim: str) -> Ints:
-    words = np.ones((), dtype=np.int64)
+    shared = []
     for rank, extent in zip(tensor.ranks, _extents(tensor, tile), strict=True):
         shift = sum(abs(term.coefficient) for term in rank if term.dim == dim) * tile[dim]
-        words = words * np.maximum(0, extent - shift)
-    return words
+        shared.append(np.maximum(0, extent - shift))
+    return product_of(shared)
 
 
 def _found(stairs: Staircase, step: int, grids: Sequence[_Grid], problem: Problem) -> Found:

@@ -10,12 +10,13 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
 from solver_mapper.cli.curves import numbers, words, write_curve
-from solver_mapper.cli.inputs import read
+from solver_mapper.cli.inputs import read_any
 
 
 @command("bound")
 def bound(
     files: Files,
+    einsum: Annotated[str | None, typer.Option(metavar="NAME", help="Which Einsum of a workload of several.")] = None,
     word_bits: Annotated[str | None, typer.Option(metavar="A=8,...", help="Bits per word of every tensor.")] = None,
     stationary: Annotated[str | None, typer.Option(metavar="TENSOR", help="Only mappings that keep this tensor.")] = None,
     order: Annotated[str | None, typer.Option(metavar="MNK", help="Only this order of the loops over tiles.")] = None,
@@ -25,8 +26,8 @@ def bound(
     as_json: Json = False,
 ) -> int:
     """Buffer size against the least data movement that any mapping can have."""
-    curve = api.bound(read(files), word_bits=numbers(word_bits, "--word-bits"), stationary=stationary, order=words(order),
-                      tiles=numbers(tile, "--tile"), constrained=constrained)
+    curve = api.bound(read_any(files), einsum=einsum, word_bits=numbers(word_bits, "--word-bits"), stationary=stationary,
+                      order=words(order), tiles=numbers(tile, "--tile"), constrained=constrained)
     if output is not None:
         write_curve(curve, output)
     print_result(curve, as_json)

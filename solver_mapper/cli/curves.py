@@ -9,6 +9,7 @@ from typing import Any
 from solver_mapper.bounds import Curve
 from solver_mapper.cli.output import write_files
 from solver_mapper.errors import InputError, Place
+from solver_mapper.fusion import FusedPoint
 
 COMMAND_LINE = Place("<command line>")
 
@@ -34,8 +35,17 @@ def words(text: str | None) -> list[str] | None:
     return list(parts[0]) if len(parts) == 1 else parts
 
 
+def names(text: str | None) -> tuple[str, ...]:
+    """`A,B C` as names; nothing as none."""
+    return tuple((text or "").replace(",", " ").split())
+
+
 def write_curve(curve: Curve[Any], folder: Path) -> None:
-    """`curve.json`, `curve.csv`, `curve.svg` and `curve.txt` in `folder`. Raises: InputError if it cannot be written to."""
+    """`curve.json`, `.csv`, `.svg` and `.txt` in `folder`, and for a fused curve each step's mapping as a LoopTree.
+
+    Raises: InputError if it cannot be written to.
+    """
     record = json.dumps(curve.to_dict(), indent=1)
-    forms = {"json": f"{record}\n", "csv": curve.to_csv(), "svg": curve.to_svg(), "txt": f"{curve}\n"}
-    write_files(folder, {f"curve.{suffix}": text for suffix, text in forms.items()})
+    files = {"curve.json": f"{record}\n", "curve.csv": curve.to_csv(), "curve.svg": curve.to_svg(), "curve.txt": f"{curve}\n"}
+    files |= {f"mapping_{point.buffer}.yaml": point.mapping.to_yaml() for point in curve.points if isinstance(point, FusedPoint)}
+    write_files(folder, files)

@@ -71,7 +71,8 @@ def read_tree_spec(top: Table) -> TreeSpec:
     workload, arch, mapping = fields.node("workload"), fields.node("arch"), fields.node("mapping")
     spec = TreeSpec(
         read_architecture(arch, variables) if arch is not None else None,
-        read_workload(workload, fields.node("renames"), numbers) if workload is not None else None,
+        read_workload(workload, fields.node("renames"), numbers, bits_needed=arch is not None or mapping is not None)
+        if workload is not None else None,
         read_tree(mapping, numbers) if mapping is not None else None, fields.place)
     fields.ignore(*_WITHOUT_BEARING)
     fields.close()

@@ -41,18 +41,21 @@ class _Limits:
     bounds: tuple[tuple[str | None, Bound], ...]
 
 
-def read_workload(node: Node, renames: Node | None = None, variables: Mapping[str, Fraction] | None = None) -> Workload:
+def read_workload(node: Node, renames: Node | None = None, variables: Mapping[str, Fraction] | None = None,
+                  bits_needed: bool = True) -> Workload:
     """The record of a `workload:` section.
 
-    Args: `renames`, the top-level section of that name; `variables`, values of words in arithmetic.
+    Args: `renames`, the top-level section of that name; `variables`, values of words in arithmetic. Unless `bits_needed`, a
+    workload may leave out `bits_per_value` altogether: all values then have one and the same size.
     Raises: InputError with the place of what is malformed, unbounded, empty or inconsistent between Einsums.
     """
-    return _WorkloadReader(variables or {}, renames).read(node)
+    return _WorkloadReader(variables or {}, renames, bits_needed).read(node)
 
 
 class _WorkloadReader:
-    def __init__(self, variables: Mapping[str, Fraction], renames: Node | None):
+    def __init__(self, variables: Mapping[str, Fraction], renames: Node | None, bits_needed: bool):
         self.variables = variables
+        self.bits_needed = bits_needed
         self.renames = read_renames(renames)
 
     def read(self, node: Node) -> Workload:
@@ -81,7 +84,7 @@ class _WorkloadReader:
         scope = scope_of(workload, einsum, renames_of(einsum.name, own, self.renames), self.variables)
         given = {draft.name: scope.number(text_of(draft.bits, "'bits_per_value'"), draft.bits.place, f"bits of '{draft.name}'")
                  for draft in drafts if draft.bits is not None}
-        values = bits_of(einsum, scope, bits, given)
+        values = bits_of(einsum, scope, bits, given) if self.bits_needed or bits is not None or given else scope.bits
         everywhere: frozenset[str] = frozenset()
         if persistent is not None:
             everywhere = scope.tensors(text_of(persistent, "'persistent_tensors'"), persistent.place, "persistent_tensors")

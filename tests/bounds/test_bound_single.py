@@ -197,7 +197,7 @@ def test_reading_a_curve():
     assert shown["curve"][0]["tile"] == {"M": 1, "K": 1, "N": 1}
     assert curve.to_csv().splitlines()[1].startswith("3,528384,")
     assert "GLB (1,000): at least 28,672 accesses" in str(curve) and "RF (2): nothing fits" in str(curve)
-    picture = plot({"a<b": curve}, "words")
+    picture = plot({"a<b": steps(curve)}, curve.marks, "words")
     assert picture.count("<path") > 3 and "a&lt;b" in picture and "GLB" in picture
 
 

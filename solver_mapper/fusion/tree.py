@@ -1,0 +1,111 @@
+"""Plans and bounds as LoopTrees on the Snowcat architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from solver_mapper.bounds.bound import BUFFER, STORE
+from solver_mapper.fusion.group import GroupPlan, Part
+from solver_mapper.fusion.join import Plan, Step
+from solver_mapper.fusion.leaf import Choice
+from solver_mapper.fusion.net import Net
+from solver_mapper.fusion.trunk import Trunk, TrunkLoop, cut
+from solver_mapper.looptree.tree import Compute, Nested, Node, Sequential, Storage, Temporal, TreeMapping
+from solver_mapper.spec.problem import Problem, Tensor
+
+UNIT = "MAC"
+
+
+def tree_of(net: Net, plan: Plan) -> TreeMapping:
+    """`plan` as a LoopTree whose components are called MainMemory, Buffer and MAC.
+
+    Whole tensors are stored at the root, resident ones above the trunk loop that they outlast, tiled ones right above the fork,
+    and streamed ones below their innermost relevant loop.
+    """
+    whole = sorted({name for step in plan.steps for name in step.whole})
+    tiled = {name for step in plan.steps for name in step.plan.tiled}
+    away = [name for name in net.workload.tensors
+            if net.producer[name] is None or not (name in whole or name in tiled) or len(net.users[name]) == 1]
+    root: list[Node] = [*(Storage((name,), STORE) for name in away), *(Storage((name,), BUFFER) for name in whole)]
+    branches = [tuple(_group(net, step)) for step in plan.steps]
+    if len(branches) == 1:
+        return TreeMapping((*root, *branches[0]))
+    return TreeMapping((*root, Sequential(tuple(Nested(branch) for branch in branches))))
+
+
+def _group(net: Net, step: Step) -> Iterator[Node]:
+    plan = step.plan
+    yield from _loops(net, plan, plan.members, (), plan.trunk)
+    finer = {name for part in plan.parts for name in part.tiled}
+    yield from (Storage((name,), BUFFER) for name in plan.tiled if name not in finer)
+    branches: list[tuple[Node, ...]] = []
+    for i, choice in zip(plan.members, plan.choices, strict=True):
+        part = plan.part(i)
+        if part is None:
+            branches.append(tuple(leaf(net.problems[i], plan.trunk, i, choice)))
+        elif i == part.members[0]:
+            branches.append(tuple(_part(net, plan, part)))
+    yield from _fork(branches)
+
+
+def _part(net: Net, plan: GroupPlan, part: Part) -> Iterator[Node]:
+    yield from _loops(net, plan, part.members, plan.trunk, part.trunk)
+    yield from (Storage((name,), BUFFER) for name in part.tiled)
+    yield from _fork([tuple(leaf(net.problems[i], plan.path(i), i, choice))
+                      for i, choice in zip(plan.members, plan.choices, strict=True) if i in part.members])
+
+
+def _fork(branches: Sequence[tuple[Node, ...]]) -> Iterator[Node]:
+    if len(branches) == 1:
+        yield from branches[0]
+    else:
+        yield Sequential(tuple(Nested(branch) for branch in branches))
+
+
+def _loops(net: Net, plan: GroupPlan, members: Sequence[int], outer: Trunk, trunk: Trunk) -> Iterator[Node]:
+    """The loops of `trunk` below those of `outer`, each with what members keep above it."""
+    for at, loop in enumerate(trunk, start=len(outer)):
+        for i, choice in zip(plan.members, plan.choices, strict=True):
+            if i in members:
+                yield from (Storage((name,), BUFFER) for name, position in choice.resident.items() if position == at)
+        yield from _trunk_loop(net, (outer + trunk)[:at], loop)
+
+
+def _trunk_loop(net: Net, above: Trunk, loop: TrunkLoop) -> Iterator[Temporal]:
+    """One loop for each rank of a trunk loop; members that call the rank by other names are listed."""
+    for rank, part in zip(loop.ranks, loop.parts, strict=True):
+        if part > 1:
+            names = list(dict.fromkeys(rank.variables.values()))
+            some, variable = next(iter(rank.variables.items()))
+            yield Temporal("|".join(names), cut(net.problems[some].bounds, above, some)[variable] // part)
+
+
+def leaf(problem: Problem, trunk: Trunk, einsum: int, choice: Choice) -> Iterator[Node]:
+    """The nest of one Einsum below the loops `trunk` that it shares with others."""
+    inside = cut(problem.bounds, trunk, einsum)
+    for name in (name for name, at in choice.resident.items() if at == len(trunk)):
+        yield Storage((name,), BUFFER)
+    flowing = [problem.tensor(name) for name in choice.flowing]
+    order = choice.streamed.order if choice.streamed else ()
+    tile = dict(inside) | (dict(choice.streamed.tile) if choice.streamed else {})
+    yield from _stored(flowing, order, 0)
+    for depth, dim in enumerate(order, start=1):
+        yield Temporal(dim, tile[dim])
+        yield from _stored(flowing, order, depth)
+    for dim in problem.dims:
+        if tile[dim] > 1:
+            yield Temporal(dim, 1)
+    yield Compute(problem.name, UNIT)
+
+
+def _stored(tensors: Sequence[Tensor], order: Sequence[str], depth: int) -> Iterator[Storage]:
+    """Tensors whose innermost relevant loop is the last of the first `depth` loops."""
+    for tensor in tensors:
+        if max((i + 1 for i, dim in enumerate(order) if dim in tensor.dims), default=0) == depth:
+            yield Storage((tensor.name,), BUFFER)
+
+
+def trunk_text(trunk: Trunk) -> str:
+    """`m:4 n:8`, outermost first."""
+    pairs = [(rank, part) for loop in trunk for rank, part in zip(loop.ranks, loop.parts, strict=True)]
+    return " ".join(f"{rank.name}:{part}" for rank, part in pairs if part > 1)
