@@ -12,6 +12,7 @@ from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import write_files
+from solver_mapper.looptree.spec import TreeSpec
 from solver_mapper.nest.figures import Figures
 from solver_mapper.report.timeloop_stats import timeloop_stats
 
@@ -19,15 +20,18 @@ from solver_mapper.report.timeloop_stats import timeloop_stats
 @command("evaluate")
 def evaluate(
     files: Files,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Directory for stats.txt and evaluation.json.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Directory for evaluation.json, stats.txt, pictures.")] = None,
     as_json: Json = False,
 ) -> int:
     """Exact figures of the mapping in FILE..."""
-    figures = api.evaluate(read_any(files))
+    spec = read_any(files)
+    figures = api.evaluate(spec)
     if output is not None:
         texts = {"evaluation.json": json.dumps(figures.to_dict(), indent=1) + "\n"}
         if isinstance(figures, Figures):
             texts["stats.txt"] = timeloop_stats(figures)
+        if isinstance(spec, TreeSpec):
+            texts |= {"mapping.svg": spec.picture(), "mapping.html": spec.page()}
         write_files(output, texts)
     print_result(figures, as_json)
     return YES

@@ -20,6 +20,8 @@ from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cpsat.engine import Clock
 from solver_mapper.looptree.solution import TreeSolution
+from solver_mapper.looptree.spec import TreeSpec
+from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.report.timeloop_stats import timeloop_stats
 from solver_mapper.solution import Solution
 
@@ -48,6 +50,8 @@ def solve(
     solution.seconds["load"] = load_seconds
     if output is not None:
         write(solution, output)
+        if isinstance(spec, TreeSpec) and isinstance(solution.mapping, TreeMapping):
+            write_files(output, {"mapping.svg": spec.picture(solution.mapping), "mapping.html": spec.page(solution.mapping)})
     print_result(solution, as_json)
     if clock.interrupted:
         return INTERRUPTED

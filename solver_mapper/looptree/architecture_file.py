@@ -103,8 +103,6 @@ def _component(table: Table, kind: Kind) -> Component:
     values = _texts(fields, (*_SCALARS, *(_OF_HOLDERS if holder else ())))
     if kind is not Kind.TOLL:
         values |= _texts(fields, ("skip_initial_output_write",))
-    if kind is Kind.MEMORY:
-        fields.require("size")
     direction = fields.node("direction") if kind is Kind.TOLL else None
     component = Component(
         name, kind, values, fanouts, tuple(_actions(fields, kind)),
@@ -116,6 +114,8 @@ def _component(table: Table, kind: Kind) -> Component:
         component_class=fields.text("component_class"), place=table.place)
     fields.ignore(*_IGNORED)
     fields.close()
+    if kind is Kind.MEMORY:
+        fields.require("size")
     return component
 
 

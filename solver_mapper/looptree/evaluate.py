@@ -16,8 +16,10 @@ from solver_mapper.looptree.branch import Branch
 from solver_mapper.looptree.counting import TensorCount, profile
 from solver_mapper.looptree.figures import ActionFigures, EinsumFigures, TreeFigures
 from solver_mapper.looptree.hardware import Unit
+from solver_mapper.looptree.labels import labels
 from solver_mapper.looptree.occupancy import peaks
 from solver_mapper.looptree.prepare import prepare
+from solver_mapper.looptree.text import draw_tree
 from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.looptree.workload import Access, Workload
 
@@ -29,7 +31,7 @@ def evaluate(architecture: Architecture, workload: Workload, mapping: TreeMappin
     """
     branches = prepare(architecture, workload, mapping).need_sound()
     einsums = tuple(evaluate_branch(branch, workload.instances) for branch in branches)
-    return TreeFigures(einsums, peaks(branches, workload.instances))
+    return TreeFigures(einsums, peaks(branches, workload.instances), draw_tree(mapping, labels(branches)))
 
 
 def evaluate_branch(branch: Branch, instances: int = 1) -> EinsumFigures:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -60,11 +60,12 @@ class EinsumFigures:
 class TreeFigures:
     """Everything that `evaluate` knows of a LoopTree mapping. Energy in J, time in s, sizes in bits.
 
-    `occupancy` has the peak of every finite memory that is used.
+    `occupancy` has the peak of every finite memory that is used. `drawing` is the tree with the tiles and occupancies of its nodes.
     """
 
     einsums: tuple[EinsumFigures, ...]
     occupancy: Mapping[str, Occupancy]
+    drawing: str = field(default="", compare=False)
 
     @property
     def energy(self) -> Fraction:

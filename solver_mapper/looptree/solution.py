@@ -58,7 +58,7 @@ class TreeSolution:
         if self.mapping is None or self.evaluation is None or self.value is None:
             word = "proven: no mapping exists" if self.status == "infeasible" else "no mapping was found before the limit"
             return "\n".join([word, *(f"  {note}" for note in self.notes), *(f"  {each['text']}" for each in self.conflict)])
-        lines = [str(self.mapping), "", str(self.evaluation), ""]
+        lines = [str(self.evaluation), ""]
         if self.status == "optimal":
             lines.append(f"proven optimal for {names}: {float(self.value):.9g}")
         else:

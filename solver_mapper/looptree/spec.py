@@ -8,7 +8,12 @@ from fractions import Fraction
 from solver_mapper.errors import NOWHERE, InputError, Place
 from solver_mapper.looptree.architecture import Architecture
 from solver_mapper.looptree.architecture_file import read_architecture
+from solver_mapper.looptree.branch import Branch
+from solver_mapper.looptree.evaluate import evaluate as figures_of
+from solver_mapper.looptree.labels import labels
 from solver_mapper.looptree.mapping_file import read_tree
+from solver_mapper.looptree.picture import page, svg
+from solver_mapper.looptree.prepare import prepare
 from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.looptree.workload import Workload
 from solver_mapper.looptree.workload_file import read_workload
@@ -44,6 +49,24 @@ class TreeSpec:
         if self.mapping is None:
             raise InputError("no mapping was given", self.place, "add a file with 'mapping:', or let 'solve' find one")
         return self.mapping
+
+    def picture(self, mapping: TreeMapping | None = None) -> str:
+        """A mapping (None: this one's) as the text of an SVG file: loops, storage and how full it is, forks.
+
+        Raises: InputError for a missing part, and for a mapping that makes no sense.
+        """
+        chosen = mapping or self.need_mapping()
+        return svg(chosen, labels(self.branches(chosen)))
+
+    def page(self, mapping: TreeMapping | None = None, title: str = "LoopTree") -> str:
+        """The same with its figures as the text of an HTML file that needs nothing else."""
+        chosen = mapping or self.need_mapping()
+        figures = figures_of(self.need_architecture(), self.need_workload(), chosen)
+        return page(chosen, labels(self.branches(chosen)), figures, title)
+
+    def branches(self, mapping: TreeMapping) -> tuple[Branch, ...]:
+        """Each Einsum's way through the tree, in execution order. Raises: InputError as `picture`."""
+        return prepare(self.need_architecture(), self.need_workload(), mapping).need_sound()
 
     def with_mapping(self, mapping: TreeMapping) -> TreeSpec:
         return replace(self, mapping=mapping)

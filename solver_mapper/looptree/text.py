@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 
 from solver_mapper.looptree.figures import EinsumFigures, TreeFigures
+from solver_mapper.looptree.labels import Label
 from solver_mapper.looptree.tree import Nested, Node, Pipeline, Sequential, TreeMapping
 
 
-def draw_tree(mapping: TreeMapping) -> str:
-    """The tree with one line a node; branches of a fork are indented below it."""
-    return "\n".join(_lines(mapping.nodes, ""))
+def draw_tree(mapping: TreeMapping, notes: Mapping[int, Label] | None = None) -> str:
+    """The tree with one line a node; branches of a fork are indented below it. Args: `notes`, a label for each node."""
+    rows = list(_rows(mapping.nodes, notes or {}))
+    width = max(len(text) for text, _ in rows)
+    return "\n".join(f"{text.ljust(width)}  {detail}" if detail else text for text, detail in rows)
 
 
-def _lines(nodes: tuple[Node, ...], indent: str) -> Iterator[str]:
+def _rows(nodes: tuple[Node, ...], notes: Mapping[int, Label]) -> Iterator[tuple[str, str]]:
+    """(text, detail) of each line."""
     for node in nodes:
         if isinstance(node, Nested):
-            yield from _lines(node.nodes, indent)
+            yield from _rows(node.nodes, notes)
         elif isinstance(node, (Sequential, Pipeline)):
-            yield f"{indent}{'in sequence' if isinstance(node, Sequential) else 'in a pipeline'}"
+            yield "in sequence" if isinstance(node, Sequential) else "in a pipeline", ""
             for position, child in enumerate(node.nodes):
                 last = position + 1 == len(node.nodes)
-                inner = list(_lines((child,), ""))
-                yield f"{indent}{'└─ ' if last else '├─ '}{inner[0]}"
-                yield from (f"{indent}{'   ' if last else '│  '}{line}" for line in inner[1:])
+                for line, (text, detail) in enumerate(_rows((child,), notes)):
+                    mark = ("└─ " if last else "├─ ") if not line else ("   " if last else "│  ")
+                    yield mark + text, detail
         else:
-            yield indent + str(node)
+            label = notes.get(id(node))
+            yield (label.text, label.detail) if label else (str(node), "")
 
 
 def figures_text(figures: TreeFigures) -> str:
     """The figures as a table a person reads."""
-    lines = [f"energy   {_short(figures.energy)} J", f"latency  {_short(figures.latency)} s",
-             f"EDP      {_short(figures.edp)} J s", ""]
+    lines = [figures.drawing, ""] if figures.drawing else []
+    lines += [f"energy   {_short(figures.energy)} J", f"latency  {_short(figures.latency)} s",
+              f"EDP      {_short(figures.edp)} J s", ""]
     for einsum in figures.einsums:
         lines += [*_einsum(einsum), ""]
     for peak in figures.occupancy.values():
@@ -53,5 +60,5 @@ def _einsum(einsum: EinsumFigures) -> Iterator[str]:
         yield "    " + "  ".join(cells).rstrip()
 
 
-def _short(value: object) -> str:
-    return f"{float(value):.9g}" if not isinstance(value, str) else value  # type: ignore[arg-type]
+def _short(value: Fraction) -> str:
+    return f"{float(value):.9g}"

@@ -8,6 +8,7 @@ from solver_mapper.looptree.architecture import Architecture
 from solver_mapper.looptree.branch import Branch
 from solver_mapper.looptree.occupancy import peaks
 from solver_mapper.looptree.prepare import prepare
+from solver_mapper.looptree.rules import broken
 from solver_mapper.looptree.tree import Spatial, TreeMapping
 from solver_mapper.looptree.workload import Workload
 from solver_mapper.nest.legality import Violation
@@ -21,7 +22,8 @@ def violations(architecture: Architecture, workload: Workload, mapping: TreeMapp
     prepared = prepare(architecture, workload, mapping)
     if prepared.problems:
         return tuple(prepared.problems)
-    return (*_fanouts(prepared.branches), *_persistent(prepared.branches), *_capacities(prepared.branches, workload.instances))
+    branches = prepared.branches
+    return (*_fanouts(branches), *_persistent(branches), *_capacities(branches, workload.instances), *broken(architecture, branches))
 
 
 def _fanouts(branches: Sequence[Branch]) -> Iterator[Violation]:
