@@ -96,7 +96,8 @@ def test_each_kind_of_mistake_is_named_with_its_line(changes: list[tuple[str, st
 
 
 def test_several_mistakes_are_all_listed():
-    found = violations(("[A], component: Sram", "[Q], component: Srm"), ("rank_variable: k", "rank_variable: z"), ("einsum: Z", "einsum: Y"))
+    found = violations(("[A], component: Sram", "[Q], component: Srm"), ("rank_variable: k", "rank_variable: z"),
+                       ("einsum: Z", "einsum: Y"))
     assert [rule for rule, _ in found] == ["unknown-name"] * 4
     assert [number for _, number in found] == [line(3), line(3), line(6), line(7)]
 
