@@ -115,7 +115,7 @@ def test_an_interrupted_network_keeps_what_is_done() -> None:
 
 
 def test_progress_goes_to_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("solver_mapper.cli.progress._PLAIN_PERIOD", 0.0)
+    monkeypatch.setattr("solver_mapper.cli.progress.PERIOD", 0.0)
     result = run("vgg16", "--json")
     assert json.loads(result.stdout)["network"] == "vgg16"
     assert "layer 2 of 9: conv_64_64_224" in result.stderr
