@@ -65,3 +65,14 @@ def test_first_command_maps_the_layer_of_the_tour():
     assert setup is not None
     last = setup[1].strip().split("&& ")[-1].removeprefix(".venv/bin/")
     assert last in [command for command, _ in sessions()]
+
+
+def test_links_lead_somewhere():
+    """Relative links of all pages, and every page of docs is in its index."""
+    pages = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for page in pages:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "README.md" or f"]({page.name})" in index, page.name
