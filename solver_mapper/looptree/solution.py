@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from textwrap import wrap
 from typing import Any
 
 from solver_mapper.looptree.figures import TreeFigures
 from solver_mapper.looptree.mapping_file import plain_nodes
 from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.objective import Objective
+from solver_mapper.report.plain import WIDTH
 from solver_mapper.solution import Certificate, Status
 
 
@@ -54,20 +57,32 @@ class TreeSolution:
         return result
 
     def __str__(self) -> str:
+        """The tree with its figures, and what was proven. Only the last line depends on the machine's speed."""
+        rows = list(self._rows())
+        indent = 2 + max(len(title) for title, _ in rows)
+        proof = [line for title, text in rows
+                 for line in wrap(text, WIDTH, initial_indent=title.ljust(indent), subsequent_indent=" " * indent)]
+        figures = [] if self.evaluation is None else [str(self.evaluation), ""]
+        return "\n".join([*figures, self._verdict(), *proof])
+
+    def _verdict(self) -> str:
         names = ", then ".join(self.objective.names)
-        if self.mapping is None or self.evaluation is None or self.value is None:
-            word = "proven: no mapping exists" if self.status == "infeasible" else "no mapping was found before the limit"
-            return "\n".join([word, *(f"  {note}" for note in self.notes), *(f"  {each['text']}" for each in self.conflict)])
-        lines = [str(self.evaluation), ""]
-        if self.status == "optimal":
-            lines.append(f"proven optimal for {names}: {float(self.value):.9g}")
-        else:
-            bound = "none" if self.bound is None else f"{float(self.bound):.9g}"
-            gap = "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"
-            lines.append(f"best found for {names}: {float(self.value):.9g}; proven bound {bound}; gap {gap}")
-        space = self.certificate.mapspace
-        lines.append(f"  mapspace: {'; '.join(f'{key}: {value}' for key, value in space.items())}")
-        lines += [f"  proof: {proof['claim']}" for proof in self.certificate.proofs]
-        lines += [f"  check: {check}" for check in self.certificate.checks]
-        lines += [f"  note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return {
+            "optimal": f"Proven optimal for {names}: no mapping in this mapspace is better",
+            "feasible": f"Not proven optimal for {names}: the search ended before",
+            "infeasible": "Proven infeasible: no mapping exists that obeys hardware and rules",
+            "unknown": "No mapping was found before the search ended, and it is not proven that none exists",
+        }[self.status]
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        if self.value is not None:
+            yield self.objective.names[0], f"{float(self.value):.9g}"
+            yield "lower bound", "none" if self.bound is None else f"{float(self.bound):.9g}"
+            yield "gap", "unknown" if self.gap is None else f"{100 * self.gap:.4g} %"
+        yield "mapspace", "; ".join(f"{key}: {value}" for key, value in self.certificate.mapspace.items())
+        yield from (("proof", f"{proof['claim']} (within {proof['tolerance']:.0e} of the value)") for proof in self.certificate.proofs)
+        yield from (("conflict", each["text"]) for each in self.conflict)
+        if self.certificate.checks:
+            yield "checked", "; ".join(self.certificate.checks)
+        yield from (("note", note) for note in self.notes)
+        yield "seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in self.seconds.items())
