@@ -139,22 +139,24 @@ def explain(spec: Spec | TreeSpec, time_limit: float | None = None, *, clock: Cl
 
 def bound(spec: Spec | TreeSpec, *, einsum: str | None = None, word_bits: Table[str, int] | None = None,
           stationary: str | None = None, order: Sequence[str] | None = None, tiles: Table[str, int] | None = None,
-          constrained: bool = False) -> Curve[TilePoint]:
+          constrained: bool = False, regular_shifts: bool = False) -> Curve[TilePoint]:
     """Buffer size against the least data movement that any mapping of one Einsum can have, with a mapping for each step.
 
     Args: `einsum`, which one of a workload of several. `word_bits[tensor]`, sizes of words (figures are then in bytes or bits
     instead of words). `stationary`, `order` and `tiles` ask for the curve of one dataflow, `constrained` for that of the
-    constraint files. An architecture is optional: its buffers are marked.
+    constraint files. `regular_shifts` counts sliding windows exactly as `solve` does; without, the curve may lie below. An
+    architecture is optional: its buffers are marked.
     Raises: InputError for a missing problem or names that it does not have; InfeasibleError for a dataflow without mappings.
     """
     if isinstance(spec, TreeSpec):
         if constrained:
             raise InputError("LoopTree files have no constraints to keep to", spec.place)
-        return bound_einsum(spec, einsum, word_bits=word_bits, stationary=stationary, order=order, tiles=tiles)
+        return bound_einsum(spec, einsum, word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
+                            regular_shifts=regular_shifts)
     if einsum is not None:
         raise InputError(f"there is no workload with an Einsum '{einsum}'", spec.place, "a problem is one Einsum by itself")
     return bound_spec(spec, spec.need_problem(), word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
-                      constrained=constrained)
+                      constrained=constrained, regular_shifts=regular_shifts)
 
 
 def fuse(spec: Spec | TreeSpec, template: Template = "ffmr", options: FusionOptions | None = None) -> Curve[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from solver_mapper.bounds.curve import Curve, Mark
 from solver_mapper.bounds.dataflow import restriction
+from solver_mapper.bounds.reuse import window_dims
 from solver_mapper.bounds.search import Found, Restriction, least_traffic
 from solver_mapper.bounds.size import touched_words
 from solver_mapper.bounds.traffic import Movement, movements
@@ -21,9 +22,10 @@ STORE, BUFFER = "MainMemory", "Buffer"
 ASSUMED = (
     "one backing store without limit, one buffer, one unit (the Snowcat model); every tensor has a tile in the buffer",
     "perfect factors: tile sizes divide; all tiles, all orders of the loops over tiles",
-    "outputs start at zero and are not read on the first visit; a sliding window fetches only what is new, but only from one "
-    "step of its innermost relevant loop to the next",
+    "outputs start at zero and are not read on the first visit",
 )
+WINDOWS = "a sliding window fetches only what is new, but only from one step of its innermost relevant loop to the next"
+REGULAR = "a sliding window fetches only what is new, but only along the innermost loop of all, as the nest model counts"
 
 
 @dataclass(frozen=True)
@@ -67,25 +69,26 @@ class TilePoint:
 
 def bound(problem: Problem, *, word_bits: Mapping[str, int] | None = None, stationary: str | None = None,
           order: Sequence[str] | None = None, tiles: Mapping[str, int] | None = None, within: Restriction | None = None,
-          marks: Sequence[Mark] = ()) -> Curve[TilePoint]:
+          marks: Sequence[Mark] = (), regular_shifts: bool = False) -> Curve[TilePoint]:
     """Least traffic between the backing store and a buffer, for every buffer size, proven by exhaustion.
 
     Args: `word_bits[tensor]`, the size of a word; with it the figures are in bytes (bits, if some size is no multiple of 8),
     without in words. `stationary`, `order`, `tiles`: the curve of a dataflow (see `dataflow.restriction`); `within`, the same as
-    a record.
+    a record. `regular_shifts`: windows keep their overlap only where the nest model (and so `solve`) says they do, not also behind
+    loops that leave them where they are; the curve is then that of `solve`, else it lies on or below.
     Raises: InputError for names or sizes that do not fit the problem; InfeasibleError if a dataflow leaves no mapping.
     """
     space = restriction(problem, stationary, order, tiles) if within is None else within
     weights, units = unit_weights(problem, word_bits)
-    found = least_traffic(problem, weights, space)
+    found = least_traffic(problem, weights, space, regular=regular_shifts)
     if not found:
         raise InfeasibleError(f"no mapping of '{problem.name}' obeys the dataflow asked for")
-    points = tuple(_checked(problem, each, weights) for each in found)
+    points = tuple(_checked(problem, each, weights, regular_shifts) for each in found)
     sizes = {tensor.name: touched_words(tensor, problem.bounds) for tensor in problem.tensors}
     written = sum(sizes[tensor.name] for tensor in problem.tensors if tensor.read_write)
     total = sum(weights[name] * size for name, size in sizes.items())
     return Curve(problem.name, units, points, total, max(1, 2 * problem.macs - written), total,
-                 (*ASSUMED, *_dataflow_text(stationary, order, tiles)), tuple(marks))
+                 (*ASSUMED, *_window_text(problem, regular_shifts), *_dataflow_text(stationary, order, tiles)), tuple(marks))
 
 
 def unit_weights(problem: Problem, word_bits: Mapping[str, int] | None) -> tuple[dict[str, int], str]:
@@ -105,14 +108,19 @@ def unit_weights(problem: Problem, word_bits: Mapping[str, int] | None) -> tuple
     return {name: word_bits[name] // 8 for name in problem.tensor_names}, "bytes"
 
 
-def _checked(problem: Problem, found: Found, weights: Mapping[str, int]) -> TilePoint:
-    moved = movements(problem, found.tile, found.order)
+def _checked(problem: Problem, found: Found, weights: Mapping[str, int], regular: bool) -> TilePoint:
+    moved = movements(problem, found.tile, found.order, regular)
     buffer = sum(weights[name] * move.tile for name, move in moved.items())
     accesses = sum(weights[name] * move.accesses for name, move in moved.items())
     if (buffer, accesses) != (found.buffer, found.accesses):
         raise ExactnessError(f"'{problem.name}', tile {dict(found.tile)}, order {found.order}: the search counted "
                              f"({found.buffer}, {found.accesses}), the model counts ({buffer}, {accesses})")
     return TilePoint(buffer, accesses, found.tile, found.order, moved, problem)
+
+
+def _window_text(problem: Problem, regular: bool) -> tuple[str, ...]:
+    slides = any(window_dims(tensor) for tensor in problem.tensors)
+    return (REGULAR if regular else WINDOWS,) if slides else ()
 
 
 def _dataflow_text(stationary: str | None, order: Sequence[str] | None, tiles: Mapping[str, int] | None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from solver_mapper.spec.spec import Spec
 
 def bound_spec(spec: Spec, problem: Problem, *, word_bits: Mapping[str, int] | None = None, stationary: str | None = None,
                order: Sequence[str] | None = None, tiles: Mapping[str, int] | None = None,
-               constrained: bool = False) -> Curve[TilePoint]:
+               constrained: bool = False, regular_shifts: bool = False) -> Curve[TilePoint]:
     """`bounds.bound` of `problem`, with what else `spec` says.
 
     An architecture marks its buffers (figures in words only) and adds `extra["levels"]`, the bound of each level. `constrained`
@@ -24,13 +24,14 @@ def bound_spec(spec: Spec, problem: Problem, *, word_bits: Mapping[str, int] | N
     Raises: InputError if `constrained` is combined with a dataflow or lacks an architecture.
     """
     if not constrained:
-        curve = bound(problem, word_bits=word_bits, stationary=stationary, order=order, tiles=tiles)
+        curve = bound(problem, word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
+                      regular_shifts=regular_shifts)
     elif stationary or order or tiles:
         raise InputError("constraints and a dataflow both restrict the mappings", spec.place, "give one of them")
     else:
         backing = spec.need_architecture().levels[0].name
         space, unused = from_constraints(problem, spec.constraints, backing)
-        curve = bound(problem, word_bits=word_bits, within=space)
+        curve = bound(problem, word_bits=word_bits, within=space, regular_shifts=regular_shifts)
         left = f"; without effect on this boundary: {'; '.join(rule.text for rule in unused)}" if unused else ""
         note = f"only mappings whose {backing} loops obey the constraints{left}"
         curve = replace(curve, assumptions=(*curve.assumptions, note))

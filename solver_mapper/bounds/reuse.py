@@ -40,20 +40,24 @@ def window_dims(tensor: Tensor) -> frozenset[str]:
     return frozenset(term.dim for rank in tensor.ranks if len(rank) > 1 for term in rank)
 
 
-def class_of(order: Sequence[str], tensors: Sequence[Tensor]) -> ReuseClass:
-    """The class of one order, given innermost first. Every listed loop counts, even one of a single iteration."""
+def class_of(order: Sequence[str], tensors: Sequence[Tensor], regular: bool = False) -> ReuseClass:
+    """The class of one order, given innermost first. Every listed loop counts, even one of a single iteration.
+
+    `regular`: windows overlap only along the innermost loop of all, for an idle step between two of theirs ends the overlap.
+    """
     reused, slides = [], []
     for tensor in tensors:
         inside = next((i for i, dim in enumerate(order) if dim in tensor.dims), len(order))
         first = order[inside] if inside < len(order) else None
         reused.append(frozenset(order[:inside]))
-        slides.append(first if first in window_dims(tensor) else None)
+        slides.append(first if first in window_dims(tensor) and not (regular and inside) else None)
     return ReuseClass(tuple(order), tuple(reused), tuple(slides))
 
 
-def reuse_classes(dims: Sequence[str], tensors: Sequence[Tensor], stages: Sequence[Sequence[str]] = ()) -> tuple[ReuseClass, ...]:
+def reuse_classes(dims: Sequence[str], tensors: Sequence[Tensor], stages: Sequence[Sequence[str]] = (),
+                  regular: bool = False) -> tuple[ReuseClass, ...]:
     """The classes that no other covers, of the orders in which all loops of `stages[0]` are innermost, those of `stages[1]` next
-    around them, and so on; loops in no stage are outermost. Without stages, of all orders.
+    around them, and so on; loops in no stage are outermost. Without stages, of all orders. `regular`: see `class_of`.
 
     Built from the innermost loop outwards. While a tensor is still waiting for its first relevant loop, loops of the current
     stage that no waiting tensor indexes may come next at no cost to anyone, so they do; only the choice of the next loop that
@@ -67,7 +71,7 @@ def reuse_classes(dims: Sequence[str], tensors: Sequence[Tensor], stages: Sequen
         rest = next(filter(None, ([dim for dim in stage if dim not in order] for stage in plan)), [])
         free = tuple(dim for dim in rest if not any(dim in tensor.dims for tensor in waiting))
         if not rest:
-            kind = class_of(order, tensors)
+            kind = class_of(order, tensors, regular)
             found.setdefault((kind.reused, kind.slides), kind)
         elif free:
             extend(order + free, waiting)

@@ -49,11 +49,11 @@ FREE = Restriction({})
 
 
 def least_traffic(problem: Problem, weights: Mapping[str, int] | None = None, restriction: Restriction = FREE,
-                  held: Sequence[tuple[Tensor, int]] = ()) -> tuple[Found, ...]:
+                  held: Sequence[tuple[Tensor, int]] = (), regular: bool = False) -> tuple[Found, ...]:
     """The strict staircase of buffer size against least accesses, both in units of `weights[tensor]` per word (1 by default).
 
     Mapspace: perfect factors, tiles of all tensors in the buffer, any order of the loops over tiles; or what `restriction` leaves
-    of it. `held` are further tensors, with weights, whose tiles take space but do not move.
+    of it. `held` are further tensors, with weights, whose tiles take space but do not move. `regular`: see `traffic.movement`.
     """
     weights = weights or {}
     grids: list[_Grid] = []
@@ -64,7 +64,7 @@ def least_traffic(problem: Problem, weights: Mapping[str, int] | None = None, re
             continue
         seen = joined_problem(problem, axes)
         dims = [dim for dim in seen.dims if dim not in trivial]
-        for kind in reuse_classes(dims, seen.tensors, restriction.stages):
+        for kind in reuse_classes(dims, seen.tensors, restriction.stages, regular):
             grid = _grid(axes, kind, seen, weights, held, offset)
             stairs, offset = grid.improve(stairs), offset + grid.size
             grids.append(grid)

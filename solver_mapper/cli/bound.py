@@ -22,12 +22,14 @@ def bound(
     order: Annotated[str | None, typer.Option(metavar="MNK", help="Only this order of the loops over tiles.")] = None,
     tile: Annotated[str | None, typer.Option(metavar="M=4,...", help="Only these tile sizes.")] = None,
     constrained: Annotated[bool, typer.Option("--constrained", help="Only what the constraint files allow.")] = False,
+    regular_shifts: Annotated[bool, typer.Option("--regular-shifts", help="Count sliding windows as solve does.")] = False,
     output: Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Write the curve as JSON, CSV, SVG and text.")] = None,
     as_json: Json = False,
 ) -> int:
     """Buffer size against the least data movement that any mapping can have."""
     curve = api.bound(read_any(files), einsum=einsum, word_bits=numbers(word_bits, "--word-bits"), stationary=stationary,
-                      order=words(order), tiles=numbers(tile, "--tile"), constrained=constrained)
+                      order=words(order), tiles=numbers(tile, "--tile"), constrained=constrained,
+                      regular_shifts=regular_shifts)
     if output is not None:
         write_curve(curve, output)
     print_result(curve, as_json)

@@ -25,7 +25,8 @@ def fuse_spec(spec: TreeSpec, template: Template, options: FusionOptions) -> Cur
 
 
 def bound_einsum(spec: TreeSpec, einsum: str | None, *, word_bits: Mapping[str, int] | None = None, stationary: str | None = None,
-                 order: Sequence[str] | None = None, tiles: Mapping[str, int] | None = None) -> Curve[TilePoint]:
+                 order: Sequence[str] | None = None, tiles: Mapping[str, int] | None = None,
+                 regular_shifts: bool = False) -> Curve[TilePoint]:
     """`bound` of one Einsum of the workload in `spec`, by name; None for the only one.
 
     Word sizes are those of the workload, where they differ between tensors, unless `word_bits` are given.
@@ -39,7 +40,8 @@ def bound_einsum(spec: TreeSpec, einsum: str | None, *, word_bits: Mapping[str, 
         if odd is not None:
             raise InputError(f"words of '{odd}' have {bits[odd]} bits; a bound needs whole bits", chosen.place)
         word_bits = {name: int(each) for name, each in bits.items()}
-    curve = bound(chosen.problem, word_bits=word_bits, stationary=stationary, order=order, tiles=tiles)
+    curve = bound(chosen.problem, word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
+                  regular_shifts=regular_shifts)
     return curve.marked(_marks(spec, workload, curve.units))
 
 

@@ -1,0 +1,71 @@
+"""The staircase and the solver, which share no search: with a buffer of any size, both find the same least traffic.
+
+Windows are counted as the nest model counts them (`regular_shifts`); the curve of Orojenesis lies on or below.
+"""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_bound_single import conv, gemm
+
+import solver_mapper as sm
+from solver_mapper.bounds import bound
+from solver_mapper.spec.problem import Problem
+
+PROBLEMS = {
+    "gemm": gemm(4, 6, 3),
+    "batched gemm": gemm(2, 4, 3, 2),
+    "windows": conv(P=4, R=3, C=2, K=2),
+    "windows, stride 2": conv(2, 1, P=4, R=3, K=2),
+}
+
+
+def written(problem: Problem) -> dict[str, object]:
+    """`problem` as a user writes it."""
+    spaces = [{"name": tensor.name, "projection": [[[term.dim, str(term.coefficient)] if term.coefficient > 1 else [term.dim]
+                                                    for term in rank] for rank in tensor.ranks],
+               **({"read-write": True} if tensor.read_write else {})} for tensor in problem.tensors]
+    coefficients = [{"name": str(number), "default": number} for number in range(2, 4)]
+    shape = {"name": problem.name, "dimensions": list(problem.dims), "coefficients": coefficients, "data-spaces": spaces}
+    return {"problem": {"shape": shape, "instance": dict(problem.bounds)}}
+
+
+def solved(problem: Problem, capacity: int) -> int | None:
+    """Least accesses of a backing store above one buffer of `capacity` words that keeps all tensors; None if proven impossible."""
+    machine = {"arch": {"arithmetic": {"name": "MAC", "instances": 1}, "storage": [
+        {"name": "Buffer", "instances": 1, "entries": capacity},
+        {"name": "Store", "technology": "DRAM", "instances": 1}]}}
+    keep = {"mapspace": {"constraints": [{"target": "Buffer", "type": "bypass", "keep": list(problem.tensor_names)}]}}
+    solution = sm.solve(sm.load(written(problem), machine, keep), objective="last-level-accesses", workers=1)
+    assert solution.status in ("optimal", "infeasible")
+    if solution.status == "infeasible":
+        return None
+    assert solution.value == solution.bound
+    return int(solution.value)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_the_solver_and_the_staircase_agree_at_every_capacity(problem):
+    """From a buffer in which nothing fits to one word more than is of use, word by word."""
+    curve, lower = bound(problem, regular_shifts=True), bound(problem)
+    for capacity in range(1, curve.enough + 2):
+        least = solved(problem, capacity)
+        assert least == curve.accesses(capacity), capacity
+        assert least is None or lower.accesses(capacity) <= least
+
+
+def test_idle_steps_end_an_overlap_for_the_solver_only():
+    """P = 4 in two tiles outside K = 2: the second window reuses a word of the first unless the step in K in between counts."""
+    problem = PROBLEMS["windows, stride 2"]
+    assert bound(problem).accesses(10) == 29
+    assert bound(problem, regular_shifts=True).accesses(10) == 30
+
+
+@given(st.tuples(*[st.sampled_from([1, 2, 3, 4, 6, 8, 12, 16, 30])] * 3), st.data())
+@settings(max_examples=10, deadline=None)
+def test_they_agree_on_gemms_of_all_shapes_just_below_and_at_a_step(shape, data):
+    problem = gemm(*shape)
+    curve = bound(problem)
+    step = data.draw(st.sampled_from([point.buffer for point in curve.points]))
+    for capacity in (step - 1, step):
+        assert solved(problem, capacity) == curve.accesses(capacity)
