@@ -1,6 +1,6 @@
 """Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
 
-from solver_mapper.api import bound, convert, evaluate, explain, fuse, load, pareto, solve, validate
+from solver_mapper.api import bound, convert, evaluate, explain, fuse, load, pareto, solve, suggest, validate
 from solver_mapper.bounds import Curve, Mark, TilePoint
 from solver_mapper.errors import (
     ExactnessError,
@@ -23,6 +23,7 @@ from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.legality import Violation
 from solver_mapper.solution import Certificate, Solution
 from solver_mapper.spec.spec import Spec
+from solver_mapper.suggest.suggestion import Difference, Suggestion
 from solver_mapper.tiling import Tiling, tile
 from solver_mapper.verdict import Verdict
 
@@ -30,6 +31,7 @@ __all__ = [
     "Certificate",
     "Conversion",
     "Curve",
+    "Difference",
     "Entry",
     "ExactnessError",
     "Figures",
@@ -50,6 +52,7 @@ __all__ = [
     "Solution",
     "SolverMapperError",
     "Spec",
+    "Suggestion",
     "TensorCore",
     "TilePoint",
     "Tiling",
@@ -67,6 +70,7 @@ __all__ = [
     "load",
     "pareto",
     "solve",
+    "suggest",
     "tile",
     "validate",
 ]

@@ -35,10 +35,12 @@ from solver_mapper.solving import solve_spec
 from solver_mapper.spec.load import read_spec
 from solver_mapper.spec.source import Source, read_documents
 from solver_mapper.spec.spec import Spec
+from solver_mapper.suggest.nearest import suggest_for
+from solver_mapper.suggest.suggestion import Suggestion
 from solver_mapper.sweep import find_front
 from solver_mapper.verdict import Verdict
 
-__all__ = ["bound", "convert", "evaluate", "explain", "fuse", "load", "pareto", "solve", "validate"]
+__all__ = ["bound", "convert", "evaluate", "explain", "fuse", "load", "pareto", "solve", "suggest", "validate"]
 
 
 def load(*sources: Source) -> Spec | TreeSpec:
@@ -78,6 +80,19 @@ def validate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None
         return Verdict(looptree_validate.violations(spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)))
     architecture, problem, levels = spec.need_architecture(), spec.need_problem(), _levels(spec, mapping)
     return Verdict((*violations(architecture, problem, levels), *broken(spec.constraints.rules, architecture, problem, levels)))
+
+
+def suggest(spec: Spec | TreeSpec, mapping: Mapping | None = None, time_limit: float | None = None, *, hold_bypass: bool = False,
+            clock: Clock | None = None) -> Suggestion:
+    """The legal mapping of perfect factors that changes the fewest factors of `mapping`, with what it changes.
+
+    Args: `mapping`, or None for the one in `spec`; `time_limit` in seconds; `hold_bypass`, to change what levels keep and bypass only
+    where no factors would do; `clock`, to stop from outside. A legal mapping is its own suggestion.
+    Raises: InputError if a part is missing.
+    """
+    if isinstance(spec, TreeSpec):
+        raise InputError("suggestions for LoopTree mappings are not supported", spec.place)
+    return suggest_for(spec, _levels(spec, mapping), hold_bypass, clock or Clock(time_limit))
 
 
 @overload

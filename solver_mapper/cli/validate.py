@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.suggest.suggestion import Suggestion
 from solver_mapper.verdict import Verdict
 
 
 @command("validate")
-def validate(files: Files, as_json: Json = False) -> int:
+def validate(
+    files: Files,
+    suggest: Annotated[bool, typer.Option("--suggest", help="Show the nearest legal mapping: fewest factors changed.")] = False,
+    hold_bypass: Annotated[bool, typer.Option("--hold-bypass", help="With --suggest: bypass as given if that will do.")] = False,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds to look for the nearest legal mapping.", min=0)] = None,
+    as_json: Json = False,
+) -> int:
     """Is the mapping in FILE... legal: hardware, problem and constraints."""
-    verdict = api.validate(read_any(files))
+    spec = read_any(files)
+    verdict = api.validate(spec)
+    suggestion = api.suggest(spec, time_limit=time_limit, hold_bypass=hold_bypass) if suggest else None
     if as_json:
-        print_result(verdict, as_json)
+        print_result(_Judged(verdict, suggestion), as_json)
     else:
         _print(verdict)
+        if suggestion is not None and not verdict.legal:
+            print(suggestion)
     return YES if verdict.legal else NO
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A verdict, with a suggestion where one was asked for."""
+
+    verdict: Verdict
+    suggestion: Suggestion | None
+
+    def to_dict(self) -> dict[str, Any]:
+        asked = {} if self.suggestion is None else {"suggestion": self.suggestion.to_dict()}
+        return {**self.verdict.to_dict(), **asked}
 
 
 def _print(verdict: Verdict) -> None:

@@ -1,0 +1,138 @@
+"""Finding the legal mapping with the fewest factors changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.cpsat.engine import Clock
+from solver_mapper.cpsat.legal.ask import least
+from solver_mapper.cpsat.legal.extract import mapping_of, pairs_at
+from solver_mapper.cpsat.legal.model import Legal, legal_model
+from solver_mapper.errors import ExactnessError, LimitReached
+from solver_mapper.judge.rules import broken
+from solver_mapper.mapping import LevelMapping, Loop, Mapping
+from solver_mapper.nest.legality import Violation, violations
+from solver_mapper.space.asks import asks_of
+from solver_mapper.space.orders import arrange
+from solver_mapper.space.primes import exponents_of
+from solver_mapper.space.space import Slot
+from solver_mapper.spec.constraints import Kind
+from solver_mapper.spec.spec import Spec
+from solver_mapper.suggest.given import KINDS, Given, given_as
+from solver_mapper.suggest.suggestion import Suggestion
+
+Cost = tuple[list[cp_model.LinearExprT], int]
+"""Terms of what is to be small, and the most that they can be together."""
+
+
+def suggest_for(spec: Spec, mapping: Mapping, hold_bypass: bool, clock: Clock) -> Suggestion:
+    """See `api.suggest`."""
+    if not _wrong(spec, mapping):
+        return Suggestion(mapping, mapping)
+    architecture, problem = spec.need_architecture(), spec.need_problem()
+    given = given_as(mapping, architecture, problem)
+    legal = legal_model(architecture, problem, asks_of(spec))
+    try:
+        answer = least(legal, _distance(legal, given, hold_bypass), clock)
+    except LimitReached:
+        return Suggestion(mapping, None, proven=False)
+    if answer.read is None:
+        return Suggestion(mapping, None)
+    found = _in_order(spec, mapping_of(legal, answer.read), given)
+    wrong = _wrong(spec, found)
+    if wrong:
+        raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")
+    return Suggestion.between(given, found, mapping, answer.proven)
+
+
+def _wrong(spec: Spec, mapping: Mapping) -> tuple[Violation, ...]:
+    architecture, problem = spec.need_architecture(), spec.need_problem()
+    return (*violations(architecture, problem, mapping), *broken(spec.constraints.rules, architecture, problem, mapping))
+
+
+def _distance(legal: Legal, given: Given, hold_bypass: bool) -> cp_model.LinearExprT:
+    """Factors changed; of equal numbers, tensors newly kept or bypassed (these first, if they are to be held); then loops turned to
+    the other axis of a mesh; then the prime factors moved.
+    """
+    moved, changed = _factors(legal, given)
+    storage = _storage(legal, given)
+    terms: list[cp_model.LinearExprT] = []
+    weights: list[int] = []
+    weight = 1
+    for cost, most in (moved, _axes(legal, given), *((changed, storage) if hold_bypass else (storage, changed))):
+        terms += cost
+        weights += [weight] * len(cost)
+        weight *= most + 1
+    return cp_model.LinearExpr.weighted_sum(terms, weights)
+
+
+def _factors(legal: Legal, given: Given) -> tuple[Cost, Cost]:
+    """(prime factors moved, factors changed)."""
+    model, gaps, literals, most = legal.model, list[cp_model.LinearExprT](), list[cp_model.LinearExprT](), 0
+    for (level, kind), dim in ((nest, dim) for nest in given.nests for dim in legal.loops.dims):
+        primes = legal.loops.limits[dim]
+        loop = given.loop(level, kind, dim)
+        powers = exponents_of(loop.bound, tuple(primes)) if loop.perfect and loop.bound > 0 else None
+        slots = legal.loops.at(level, kind)
+        if not slots or powers is None:
+            continue
+        literal = model.new_bool_var(f"changed[{level},{kind},{dim}]")
+        literals.append(literal)
+        for (prime, limit), power in zip(primes.items(), powers, strict=True):
+            found = cp_model.LinearExpr.sum([legal.loops.power[dim, prime, slot] for slot in slots])
+            gap = model.new_int_var(0, max(limit, power), "")
+            model.add(gap >= found - power)
+            model.add(gap >= power - found)
+            model.add(gap == 0).only_enforce_if(~literal)
+            gaps.append(gap)
+            most += max(limit, power)
+    return (gaps, most), (literals, len(literals))
+
+
+def _axes(legal: Legal, given: Given) -> Cost:
+    used: list[cp_model.LinearExprT] = []
+    for (level, kind), nest in given.nests.items():
+        for dim, loop in nest.items():
+            other = Slot(level, {"X": "Y", "Y": "X"}.get(loop.axis, ""))
+            if kind == "spatial" and loop.bound > 1 and dim in legal.loops.dims and other in legal.loops.slots:
+                used.append(legal.loops.used(dim, other))
+    return used, len(used)
+
+
+def _storage(legal: Legal, given: Given) -> Cost:
+    turned: list[cp_model.LinearExprT] = [
+        ~keep if tensor in given.levels[level].keep else keep for (tensor, level), keep in legal.storage.keep.items()
+    ]
+    return turned, len(turned)
+
+
+def _in_order(spec: Spec, found: Mapping, given: Given) -> Mapping:
+    """`found` with its loops in the order given, as far as rules allow; loops that are new stand outside the others. Reuse that was
+    switched off stays so.
+    """
+    levels = []
+    for index, (level, before) in enumerate(zip(found.levels, given.levels, strict=True)):
+        nests = {kind: _arranged(spec, level, kind, tuple(given.nests[index, kind])) for kind in KINDS}
+        names = frozenset(spec.need_problem().tensor_names)
+        levels.append(replace(
+            level, temporal=nests["temporal"], spatial=nests["spatial"],
+            no_temporal_reuse=level.no_temporal_reuse | before.no_temporal_reuse & names,
+            no_multicast=level.no_multicast | before.no_multicast & names,
+            no_link_transfer=level.no_link_transfer | before.no_link_transfer & names,
+        ))  # fmt: skip
+    return replace(found, levels=tuple(levels))
+
+
+def _arranged(spec: Spec, level: LevelMapping, kind: Kind, order: Sequence[str]) -> tuple[Loop, ...]:
+    """The loops of one nest, outer to inner; `order` is the one given, innermost first."""
+    problem = spec.need_problem()
+    pairs = pairs_at(level.level, kind, problem, spec.constraints.rules)
+    wanted = dict.fromkeys((*order, *problem.dims))
+    inward: list[Loop] = []
+    for axis in ("",) if kind == "temporal" else ("X", "Y"):
+        loops = {each.dim: each for each in (level.temporal if kind == "temporal" else level.spatial) if each.axis == axis}
+        inward += [loops[dim] for dim in arrange([dim for dim in wanted if dim in loops], pairs)]
+    return tuple(reversed(inward))
