@@ -143,10 +143,21 @@ class Architecture:
         return tuple(component.name for component in self.computes if _enabled(component, scope))
 
     def chain(self, einsum: Einsum, compute: str) -> Chain:
-        """The units that `einsum` sees on the way to `compute`, with all expressions evaluated.
+        """The units that `einsum` sees on the way to `compute`, with all expressions evaluated; remembered for the next time.
 
         Raises: InputError for expressions that cannot be evaluated, and for numbers that are missing or negative.
         """
+        key = id(einsum), compute
+        if key not in self._chains:
+            self._chains[key] = einsum, self._evaluated(einsum, compute)
+        return self._chains[key][1]
+
+    @cached_property
+    def _chains(self) -> dict[tuple[int, str], tuple[Einsum, Chain]]:
+        """Chains by Einsum and compute. An Einsum is kept beside its chain, so that no other can take on its identity."""
+        return {}
+
+    def _evaluated(self, einsum: Einsum, compute: str) -> Chain:
         scope = self.scope(einsum)
         on_path = self.path(compute)
         instances = dict(_instances(self.root, 1, scope))

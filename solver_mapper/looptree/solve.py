@@ -144,12 +144,13 @@ def _exact(architecture: Architecture, workload: Workload, goal: Wish, candidate
         value = Fraction(1)
         for metric, power in goal.powers:
             value *= (figures.energy if metric == "energy" else figures.latency) ** power
-        wrong = violations(architecture, workload, mapping)
-        if wrong or abs(float(value) - claimed) > 1e-6 * abs(claimed):
-            what = wrong[0].message if wrong else f"{claimed} was claimed, {float(value)} is exact"
-            raise ExactnessError(f"search and evaluation of a LoopTree disagree: {what}")
+        if abs(float(value) - claimed) > 1e-6 * abs(claimed):
+            raise ExactnessError(f"search and evaluation of a LoopTree disagree: {claimed} was claimed, {float(value)} is exact")
         if best is None or value < best[0]:
             best = value, mapping, figures
+    wrong = violations(architecture, workload, best[1]) if best else ()
+    if wrong:
+        raise ExactnessError(f"search and evaluation of a LoopTree disagree: {wrong[0].message}")
     return best
 
 

@@ -50,6 +50,7 @@ def matmuls(*sizes: int) -> str:
 
 @pytest.mark.parametrize(("size", "shape", "energy"), [
     (65536, (64, 64, 64), 18546688), (4096, (96, 60, 36), 25896960), (1024, (30, 42, 50), 13459800), (8192, (127, 16, 64), 14905088),
+    (65536, (96, 60, 36), 16007040), (65536, (30, 42, 50), 5993880), (65536, (127, 16, 64), 13263232),
     (65536, (64, 64, 64, 64), 30474240), (65536, (128, 128, 128, 128, 128), 392560640),
 ])
 def test_matmuls_and_chains_on_two_memories_cost_what_accelforge_finds(size: int, shape: tuple[int, ...], energy: int):
