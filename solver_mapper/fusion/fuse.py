@@ -12,9 +12,8 @@ from solver_mapper.fusion.cores import TensorCore
 from solver_mapper.fusion.evaluate import account
 from solver_mapper.fusion.families import HeadRule
 from solver_mapper.fusion.ffmt import ffmt_plans
-from solver_mapper.fusion.join import joined
+from solver_mapper.fusion.join import Joiner, Plan, Rules
 from solver_mapper.fusion.net import Net, net_of
-from solver_mapper.fusion.plan import Plan, Rules
 from solver_mapper.fusion.points import FamilyPoint, FusedPoint
 from solver_mapper.fusion.v2_join import V2
 from solver_mapper.looptree.workload import Workload
@@ -69,9 +68,9 @@ def fuse(workload: Workload, template: Template = "ffmr", options: FusionOptions
     points, assumed = finder(net, options)
     if not points:
         raise InfeasibleError("no fused mapping obeys all that was asked for")
-    beside = {"unfused": _staircase(joined(net, Rules(most=1, whole=False)))}
+    beside = {"unfused": _staircase(Joiner(net, Rules(most=1, whole=False)).plans())}
     if template == "ffmr":
-        beside["untiled fusion"] = _staircase(joined(net, Rules(most=1)))
+        beside["untiled fusion"] = _staircase(Joiner(net, Rules(most=1)).plans())
     if options.uneven:
         beside["even fusion"] = _staircase(finder(net, replace(options, uneven=False))[0])
     title = f"{', '.join(problem.name for problem in net.problems)} ({template})"
@@ -92,7 +91,7 @@ def _ffmr(net: Net, options: FusionOptions) -> tuple[tuple[FusedPoint, ...], tup
     said += [] if options.recompute else ["no Einsum runs twice"]
     said += [] if options.share_inputs else ["Einsums that read the same workload input fetch it each for itself"]
     said += [] if options.uneven_tensors else ["tensors that stream past an Einsum do so in one common tile"]
-    return _checked(net, joined(net, rules)), tuple(said)
+    return _checked(net, Joiner(net, rules).plans()), tuple(said)
 
 
 def _ffmt(net: Net, _: FusionOptions) -> tuple[tuple[FusedPoint, ...], tuple[str, ...]]:

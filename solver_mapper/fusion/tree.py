@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from solver_mapper.bounds.bound import BUFFER, STORE
 from solver_mapper.fusion.group import GroupPlan, Part
+from solver_mapper.fusion.join import Plan, Step
 from solver_mapper.fusion.leaf import Choice
 from solver_mapper.fusion.net import Net
-from solver_mapper.fusion.plan import Plan, Step
 from solver_mapper.fusion.trunk import Trunk, TrunkLoop, cut
 from solver_mapper.looptree.tree import Compute, Nested, Node, Sequential, Storage, Temporal, TreeMapping
 from solver_mapper.spec.problem import Problem, Tensor

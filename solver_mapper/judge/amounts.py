@@ -1,15 +1,17 @@
-"""Rules about numbers, judged: loop factors and the use of the multipliers."""
+"""Rules about numbers, judged: loop factors, their products, the use of the multipliers, and caps on figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from math import prod
 
 from solver_mapper.judge.loops import bound_of, cited, place_in
 from solver_mapper.mapping import LevelMapping
+from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.legality import Violation
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.constraints import HOLDS, FactorRule, UtilizationRule
+from solver_mapper.spec.constraints import HOLDS, FactorRule, MetricRule, ProductRule, UtilizationRule
 
 WORDS: Mapping[str, str] = {
     "==": "", "<=": "at most ", "<": "less than ", ">=": "at least ", ">": "more than ", "!=": "anything but ",
@@ -49,4 +51,46 @@ def utilization(rule: UtilizationRule, architecture: Architecture, levels: tuple
     yield Violation(
         "utilization", f"the spatial loops use {used} of {units} instances ({100 * float(share):.4g} %); {cited(rule)} asks for at "
         f"least {least}", level=rule.level, found=used, limit=least, place=place, asked=rule,
+    )  # fmt: skip
+
+
+def product(rule: ProductRule, levels: Mapping[str, LevelMapping]) -> Iterator[Violation]:
+    """The product of loop bounds over several levels or dimensions."""
+    bounds = [(name, kind, dim, bound_of(levels[name], kind, dim)[0]) for name, kind, dim in sorted(rule.loops) if name in levels]
+    found = prod(bound for *_, bound in bounds)
+    if HOLDS[rule.comparison](found, rule.value):
+        return
+    factors = " x ".join(f"{dim}={bound} ({name} {kind})" for name, kind, dim, bound in bounds if bound > 1) or "no loops"
+    named = [(levels[name], kind, dim) for name, kind, dim, bound in bounds if bound > 1]
+    place = place_in(named[0][0], rule, f"{named[0][1]} {named[0][2]}", named[0][1]) if named else rule.place
+    yield Violation(
+        "product", f"{factors} make {found}; {cited(rule)} asks for {WORDS[rule.comparison]}{rule.value}",
+        found=found, limit=rule.value, place=place, asked=rule,
+    )  # fmt: skip
+
+
+METRICS: Mapping[str, Callable[[Figures], Fraction]] = {
+    "cycles": lambda figures: Fraction(figures.cycles),
+    "energy_pj": lambda figures: figures.energy_pj,
+    "edp": lambda figures: figures.energy_pj * figures.cycles,
+    "last_level_accesses": lambda figures: Fraction(figures.last_level_accesses),
+}
+"""What `MetricRule.metric` means."""
+
+
+def within(rule: MetricRule, figures: Figures) -> bool:
+    """Whether a mapping with these figures obeys a cap."""
+    value = METRICS[rule.metric](figures)
+    return value < rule.most or (value == rule.most and not rule.strict)
+
+
+def metric(rule: MetricRule, figures: Figures) -> Iterator[Violation]:
+    if within(rule, figures):
+        return
+    value = METRICS[rule.metric](figures)
+    found, most = (f"{int(each):,}" if each.denominator == 1 else f"{float(each):,.6g}" for each in (value, rule.most))
+    yield Violation(
+        "metric", f"{rule.metric} is {found}; {cited(rule)} asks for {WORDS['<' if rule.strict else '<=']}{most}",
+        found=int(value) if value.denominator == 1 else float(value),
+        limit=int(rule.most) if rule.most.denominator == 1 else float(rule.most), place=rule.place, asked=rule,
     )  # fmt: skip

@@ -10,21 +10,23 @@ from collections.abc import Collection, Iterator
 from solver_mapper.judge.loops import cited, loops_of, place_in
 from solver_mapper.mapping import LevelMapping
 from solver_mapper.nest.legality import Violation
-from solver_mapper.spec.constraints import PermutationRule, SplitRule
-from solver_mapper.spec.ordering import Pair, inside, ordered_pairs, outside
+from solver_mapper.spec.constraints import NestingRule, PermutationRule, SplitRule
+from solver_mapper.spec.ordering import Pair, inside, order_of, outside
 
 
-def permutation(rule: PermutationRule, level: LevelMapping, dims: Collection[str]) -> Iterator[Violation]:
+def order(rule: PermutationRule | NestingRule, level: LevelMapping, dims: Collection[str]) -> Iterator[Violation]:
     """At most one violation: the first pair of loops, from the inside, that stands the wrong way round."""
-    order = [each.dim for each in loops_of(level, rule.kind)]
-    wrong = {(outer, inner) for inner, outer in ordered_pairs(rule, dims)}
-    pair = next(((a, b) for index, a in enumerate(order) for b in order[index + 1:] if (a, b) in wrong), None)
+    kind, pairs = order_of(rule, dims) or ("temporal", frozenset())
+    found = [each.dim for each in loops_of(level, kind)]
+    wrong = {(outer, inner) for inner, outer in pairs}
+    pair = next(((a, b) for index, a in enumerate(found) for b in found[index + 1:] if (a, b) in wrong), None)
     if pair is not None:
-        found = " ".join(order)
+        listed = " ".join(found)
         yield Violation(
-            "permutation", f"{level.level} {rule.kind}: innermost first the loops are {found}; {cited(rule)} wants {pair[1]} inside "
-            f"{pair[0]}", level=level.level, dimension=pair[1], found=found, limit=rule.text.rpartition(" ")[2],
-            place=place_in(level, rule, f"{rule.kind} permutation", rule.kind), asked=rule,
+            "permutation" if isinstance(rule, PermutationRule) else "dataflow",
+            f"{level.level} {kind}: innermost first the loops are {listed}; {cited(rule)} wants {pair[1]} inside {pair[0]}",
+            level=level.level, dimension=pair[1], found=listed, limit=rule.text.rpartition(" ")[2],
+            place=place_in(level, rule, f"{kind} permutation", kind), asked=rule,
         )  # fmt: skip
 
 

@@ -28,8 +28,8 @@ class Violation:
     level: str | None = None
     tensor: str | None = None
     dimension: str | None = None
-    found: int | str | None = None
-    limit: int | str | None = None
+    found: int | float | str | None = None
+    limit: int | float | str | None = None
     place: Place = field(default=NOWHERE, compare=False)
     asked: Rule | None = field(default=None, compare=False)
 

@@ -16,11 +16,10 @@ from solver_mapper.spec.constraints import (
     FactorRule,
     FlagRule,
     KeepRule,
-    PermutationRule,
     SplitRule,
     UtilizationRule,
 )
-from solver_mapper.spec.ordering import Pair, ordered_pairs
+from solver_mapper.spec.ordering import Pair, order_of
 from solver_mapper.spec.problem import Problem, Tensor
 
 
@@ -126,9 +125,9 @@ def build_space(architecture: Architecture, problem: Problem, constraints: Const
             factors[key] = factors.get(key, frozenset(divisors(problem.bounds[rule.dim]))) & allowed_factors(rule, problem)
         elif isinstance(rule, KeepRule):
             keeps.setdefault((rule.tensor, level), set()).add(rule.keep)
-        elif isinstance(rule, PermutationRule):
-            known = orders[rule.kind]
-            known[level] = known.get(level, frozenset()) | ordered_pairs(rule, problem.dims)
+        elif (order := order_of(rule, problem.dims)) is not None:
+            known = orders[order[0]]
+            known[level] = known.get(level, frozenset()) | order[1]
         elif isinstance(rule, SplitRule):
             splits[level] = splits.get(level, frozenset()) | {rule.split}
         elif isinstance(rule, FlagRule):

@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 
 from solver_mapper.errors import InputError, Place, unknown_name
 from solver_mapper.spec import shorthands
+from solver_mapper.spec.additions import FIELDS, product_rules, read_additions, read_targets
 from solver_mapper.spec.architecture import Architecture
 from solver_mapper.spec.constraints import FactorRule, FlagRule, KeepRule, Kind, PermutationRule, Rule, SplitRule, UtilizationRule
+from solver_mapper.spec.dataflow import read_dataflow
 from solver_mapper.spec.factors import Factor, OrderWord, read_factors, read_order
 from solver_mapper.spec.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.spec.maximize import Request, read_request
 from solver_mapper.spec.problem import Problem
 from solver_mapper.spec.rulebook import Rulebook
 from solver_mapper.spec.source import Node, Scalar, Sequence
-from solver_mapper.spec.targets import ALL, FLAGS, KEEP_TYPES, read_tensors, refuse_unmodelled, target_levels
+from solver_mapper.spec.targets import ALL, FLAGS, KEEP_TYPES, read_tensors, refuse_unmodelled
 
 _UTILIZATION = ("utilization", "parallelism")
 _KINDS: dict[str, Kind] = {"temporal": "temporal", "spatial": "spatial"}
@@ -38,8 +40,12 @@ def read_constraints(node: Node, context: Context) -> None:
 
     Raises: InputError for unknown targets, types, dimensions and tensors, and for contradictions.
     """
-    for each in _listed(node, context.origin):
+    for each in _listed(node, context):
         fields = Fields(table_of(each, "a constraint"), "a constraint")
+        if not fields.has("type", "constraints") and fields.has(*FIELDS):
+            _add(read_additions(fields, context.architecture, context.problem), context)
+            fields.close()
+            continue
         target = fields.require("target", "name")
         nested = fields.sequence_at("constraints")
         if nested is None:
@@ -50,8 +56,16 @@ def read_constraints(node: Node, context: Context) -> None:
             _read_one(Fields(table_of(inner, "a constraint"), "a constraint"), target, context)
 
 
-def _listed(node: Node, origin: str) -> tuple[Node, ...]:
-    """The list of constraints; `constraints: name` refers to the list under `constraints_name`."""
+def _add(rules: list[Rule], context: Context) -> None:
+    for rule in rules:
+        context.book.add(replace(rule, origin=context.origin))
+
+
+def _listed(node: Node, context: Context) -> tuple[Node, ...]:
+    """The list of constraints; `constraints: name` refers to the list under `constraints_name`. What is about all levels may stand
+    beside the list.
+    """
+    origin = context.origin
     if isinstance(node, Sequence) or (isinstance(node, Scalar) and node.is_null):
         return sequence_of(node, f"'{origin}'").items
     fields = Fields(table_of(node, f"'{origin}'"), f"'{origin}'")
@@ -61,6 +75,7 @@ def _listed(node: Node, origin: str) -> tuple[Node, ...]:
     listed = found[0] or found[1]
     if isinstance(listed, Scalar):
         listed = fields.require(f"constraints_{listed.text}")
+    _add(read_additions(fields, context.architecture, context.problem), context)
     fields.ignore("version", "template", *(key for key in fields.table.entries if key.startswith("constraints_")))
     fields.close()
     return () if listed is None else sequence_of(listed, f"the constraints of '{origin}'").items
@@ -78,7 +93,10 @@ def _read_one(fields: Fields, target: Node, context: Context) -> None:
         raise InputError("overbooked buffers are not modelled: a tile fits always or never", node.place, "remove this constraint")
     if word not in _TYPES:
         raise unknown_name("type of constraint", word, _TYPES, node.place)
-    for level in target_levels(target, context.architecture, word):
+    levels = read_targets(target, context.architecture, word)
+    if word in _KINDS:
+        _add(product_rules(_KINDS[word], fields, levels, context.problem, everywhere=False), context)
+    for level in levels:
         fields.what = f"the {word} constraint of '{level}'"
         for rule in read_rules(word, fields, level, context):
             context.book.add(rule)
@@ -121,6 +139,8 @@ def _loop_rules(kind: Kind, fields: Fields, level: str, context: Context) -> lis
     if request is not None:
         context.requests.append(request)
     rules += _permutation_rules(kind, fields, level, problem)
+    dataflow = fields.node("dataflow") if kind == "temporal" else None
+    rules += [] if dataflow is None else read_dataflow(dataflow, level, problem)
     if kind == "spatial":
         split = fields.integer("split")
         if split is not None:

@@ -83,5 +83,35 @@ class UtilizationRule(Rule):
 
 
 @dataclass(frozen=True)
+class NestingRule(Rule):
+    """Of the temporal loops of the level, those over `inside` lie inside those over `outside`; `flow` is the dataflow's name."""
+
+    flow: str
+    inside: frozenset[str]
+    outside: frozenset[str]
+
+
+@dataclass(frozen=True)
+class ProductRule(Rule):
+    """The product of the bounds of `loops`, each (level, kind, dimension), compares with `value`. `level` is empty."""
+
+    loops: frozenset[tuple[str, Kind, str]]
+    comparison: Comparison
+    value: int
+
+
+@dataclass(frozen=True)
+class MetricRule(Rule):
+    """The figure `metric` of a mapping is at most `most`, or less than that if `strict`. `level` is empty.
+
+    Metrics: "cycles", "energy_pj" (pJ), "edp" (pJ x cycles), "last_level_accesses" (words).
+    """
+
+    metric: str
+    most: Fraction
+    strict: bool = False
+
+
+@dataclass(frozen=True)
 class Constraints:
     rules: tuple[Rule, ...] = ()

@@ -57,7 +57,8 @@ def read_mapping(node: Node, architecture: Architecture, problem: Problem, impli
         fields.what = f"the {word} directive of '{name}'"
         _read_directive(_KINDS[word], fields, levels[name], problem)
     for rule in implied:
-        _complete(levels[rule.level], rule, problem)
+        if rule.level in levels:
+            _complete(levels[rule.level], rule, problem)
     done = tuple(_level_mapping(name, level, problem) for name, level in levels.items())
     return Mapping(done, problem.dims, problem.tensor_names)
 

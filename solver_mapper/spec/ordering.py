@@ -4,13 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from solver_mapper.spec.constraints import PermutationRule
+from solver_mapper.spec.constraints import Kind, NestingRule, PermutationRule, Rule
 
 Pair = tuple[str, str]
 
 
+def order_of(rule: Rule, dims: Collection[str]) -> tuple[Kind, frozenset[Pair]] | None:
+    """The kind of loops and the pairs whose order `rule` fixes, of the problem's `dims`; None for a rule of another sort.
+
+    Where one of the two loops has bound 1 nothing is asked.
+    """
+    if isinstance(rule, PermutationRule):
+        return rule.kind, ordered_pairs(rule, dims)
+    if isinstance(rule, NestingRule):
+        return "temporal", frozenset((inner, outer) for inner in rule.inside for outer in rule.outside if inner != outer)
+    return None
+
+
+def pairs_at(rules: Iterable[object], level: str, kind: Kind, dims: Collection[str]) -> frozenset[Pair]:
+    """The order that all `rules` together give the loops of one kind at a level."""
+    found: frozenset[Pair] = frozenset()
+    for rule in rules:
+        if isinstance(rule, Rule) and rule.level == level:
+            order = order_of(rule, dims)
+            found |= order[1] if order is not None and order[0] == kind else frozenset()
+    return found
+
+
 def ordered_pairs(rule: PermutationRule, dims: Collection[str]) -> frozenset[Pair]:
-    """All pairs whose order the rule fixes, of the problem's `dims`. Where one of the two loops has bound 1 nothing is asked."""
+    """All pairs whose order a permutation fixes."""
     listed = {*rule.inner, *rule.outer}
     free = [dim for dim in dims if dim not in listed]
     pairs = {(dim, later) for index, dim in enumerate(rule.inner) for later in rule.inner[index + 1:]}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from solver_mapper.errors import InputError
+from solver_mapper.spec.additions import product_rules
 from solver_mapper.spec.constraint_file import Context, read_rules
 from solver_mapper.spec.constraints import FactorRule, KeepRule
+from solver_mapper.spec.dataflow import read_dataflow
 from solver_mapper.spec.fields import Fields
 from solver_mapper.spec.notes import Notes
 from solver_mapper.spec.source import Table
@@ -33,7 +36,8 @@ def _read_node(embedded: Embedded, context: Context, notes: Notes) -> None:
     if fields.has("max_overbooked_proportion"):
         raise InputError("overbooked buffers are not modelled: a tile fits always or never",
                          fields.place_of("max_overbooked_proportion"), "remove this constraint")
-    for kind in ("spatial", "temporal", "dataspace"):
+    kinds: tuple[Literal["spatial", "temporal", "dataspace"], ...] = ("spatial", "temporal", "dataspace")
+    for kind in kinds:
         table = fields.table_at(kind)
         if table is None or not table.entries:
             continue
@@ -41,12 +45,17 @@ def _read_node(embedded: Embedded, context: Context, notes: Notes) -> None:
         levels = embedded.levels if kind != "spatial" else () if fanout is None else (fanout,)
         for level in levels:
             inner = Fields(table, f"the {kind} constraint of '{embedded.name}'")
-            for rule in read_rules(kind, inner, level, context):
-                context.book.add(rule)
+            products = () if kind == "dataspace" else product_rules(kind, inner, levels, context.problem, everywhere=False)
+            for rule in (*read_rules(kind, inner, level, context), *products):
+                context.book.add(replace(rule, origin=context.origin))
             inner.ignore("type", "target")
             inner.close()
         if not levels:
             _check_idle(kind, embedded.name, table, context, notes)
+    dataflow = fields.node("dataflow")
+    flows = [] if dataflow is None else [rule for level in embedded.levels for rule in read_dataflow(dataflow, level, context.problem)]
+    for rule in flows:
+        context.book.add(replace(rule, origin=context.origin))
     fields.close()
 
 

@@ -17,7 +17,7 @@ import solver_mapper as sm
 from solver_mapper.cpsat.compile import compile_space
 from solver_mapper.cpsat.engine import Clock
 from solver_mapper.cpsat.legal.ask import least
-from solver_mapper.cpsat.legal.extract import fix, pairs_at
+from solver_mapper.cpsat.legal.extract import fix
 from solver_mapper.cpsat.legal.model import legal_model
 from solver_mapper.mapping import Loop, Mapping
 from solver_mapper.space.asks import asks_of
@@ -25,6 +25,7 @@ from solver_mapper.space.orders import arrange
 from solver_mapper.space.primes import exponents_of
 from solver_mapper.space.space import Slot, build_space
 from solver_mapper.spec.constraints import Kind
+from solver_mapper.spec.ordering import pairs_at
 from solver_mapper.spec.spec import Spec
 from tests.rules.random_designs import random_mapping, random_spec
 
@@ -35,7 +36,7 @@ def arranged(spec: Spec, mapping: Mapping) -> Mapping:
     def order(level: str, loops: list[Loop], kind: Kind) -> tuple[Loop, ...]:
         inward = [each.dim for each in reversed(loops)]
         by_dim = {each.dim: each for each in loops}
-        pairs = pairs_at(level, kind, spec.need_problem(), spec.constraints.rules)
+        pairs = pairs_at(spec.constraints.rules, level, kind, spec.need_problem().dims)
         return tuple(by_dim[dim] for dim in reversed(arrange(inward, pairs)))
 
     levels = []

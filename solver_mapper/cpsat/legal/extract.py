@@ -13,9 +13,8 @@ from solver_mapper.space.asks import Ask
 from solver_mapper.space.orders import arrange
 from solver_mapper.space.primes import exponents_of
 from solver_mapper.space.space import Slot
-from solver_mapper.spec.constraints import FlagRule, Kind, PermutationRule
-from solver_mapper.spec.ordering import Pair, ordered_pairs
-from solver_mapper.spec.problem import Problem
+from solver_mapper.spec.constraints import FlagRule, Kind
+from solver_mapper.spec.ordering import pairs_at
 
 Read = Callable[[cp_model.IntVar], int]
 
@@ -41,13 +40,6 @@ def bound_at(legal: Legal, read: Read, dim: str, slot: Slot) -> int:
     return bound
 
 
-def pairs_at(level: str, kind: Kind, problem: Problem, asks: Iterable[Ask]) -> frozenset[Pair]:
-    """The order that all permutation rules together give a level's loops of one kind."""
-    found = [ordered_pairs(ask, problem.dims) for ask in asks
-             if isinstance(ask, PermutationRule) and (ask.level, ask.kind) == (level, kind)]
-    return frozenset[Pair]().union(*found)
-
-
 def flagged(level: LevelMapping, asks: Iterable[Ask]) -> LevelMapping:
     """`level` with the reuse switched off that flag rules switch off there."""
     found: dict[str, frozenset[str]] = {}
@@ -61,7 +53,7 @@ def flagged(level: LevelMapping, asks: Iterable[Ask]) -> LevelMapping:
 
 def _loops(legal: Legal, read: Read, level: int, kind: Kind, asks: Iterable[Ask]) -> tuple[Loop, ...]:
     """Outer to inner; Y outside X."""
-    pairs = pairs_at(legal.architecture.levels[level].name, kind, legal.problem, asks)
+    pairs = pairs_at(asks, legal.architecture.levels[level].name, kind, legal.problem.dims)
     found: list[Loop] = []
     for axis in ("",) if kind == "temporal" else ("X", "Y"):
         slot = Slot(level, axis)

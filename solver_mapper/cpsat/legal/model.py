@@ -15,8 +15,8 @@ from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, le
 from solver_mapper.space.primes import factorize
 from solver_mapper.space.space import Slot
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.constraints import HOLDS, FactorRule, KeepRule, PermutationRule, SplitRule, UtilizationRule
-from solver_mapper.spec.ordering import ordered_pairs
+from solver_mapper.spec.constraints import HOLDS, FactorRule, KeepRule, Rule, SplitRule, UtilizationRule
+from solver_mapper.spec.ordering import order_of
 from solver_mapper.spec.problem import Problem
 
 
@@ -175,8 +175,8 @@ def _share(legal: Legal, level: int) -> tuple[cp_model.LinearExprT, int]:
 
 def _orders(legal: Legal) -> None:
     index = legal.architecture.index
-    orders = [Order(index(ask.level), ask.kind, ordered_pairs(ask, legal.problem.dims), guard)
-              for ask, guard in legal.guards.items() if isinstance(ask, PermutationRule)]
+    orders = [Order(index(ask.level), *order, guard) for ask, guard in legal.guards.items()
+              if isinstance(ask, Rule) and (order := order_of(ask, legal.problem.dims)) is not None]
     splits = [Split(index(ask.level), ask, guard) for ask, guard in legal.guards.items() if isinstance(ask, SplitRule)]
     legal.orders.build(orders, splits)
 
