@@ -98,31 +98,34 @@ def suggest(spec: Spec | TreeSpec, mapping: Mapping | None = None, time_limit: f
 @overload
 def solve(spec: Spec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          clock: Clock | None = None) -> Solution: ...
+          clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution: ...
 @overload
 def solve(spec: TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          clock: Clock | None = None) -> TreeSolution: ...
+          clock: Clock | None = None, keep_mapping: bool | None = None) -> TreeSolution: ...
 @overload
 def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          clock: Clock | None = None) -> Solution | TreeSolution: ...
+          clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution | TreeSolution: ...
 def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          clock: Clock | None = None) -> Solution | TreeSolution:
-    """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search begins, if it is legal.
+          clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution | TreeSolution:
+    """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search begins, if it is legal; of one that
+    was given in part, whose loops do not make up the problem, the directives are kept and the rest is found.
 
     Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles), "edp", "last-level-accesses"
     (words), or a product such as "energy^2*delay"; `time_limit` in seconds; `workers`, CP-SAT's threads (default 1, with which equal
     input gives equal answers); `seed`, CP-SAT's; `on_progress`, called with a `Progress` as the search advances; `gap`, the share of
-    the value that may stay unproven; `clock`, to stop the search from outside.
+    the value that may stay unproven; `clock`, to stop the search from outside; `keep_mapping`, whether to keep the directives of the
+    mapping in `spec` (None: if it is given in part).
     LoopTree input takes one goal of energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
     Raises: InputError if architecture or problem are missing or the objective is unknown; ExactnessError if the solver and the exact
     nest model disagree, which is a bug.
     """
     if isinstance(spec, TreeSpec):
         return solve_tree(spec, objective, seed=seed, on_progress=on_progress, clock=clock or Clock(time_limit))
-    return solve_spec(spec, objective, time_limit=time_limit, workers=workers, seed=seed, on_progress=on_progress, gap=gap, clock=clock)
+    return solve_spec(spec, objective, time_limit=time_limit, workers=workers, seed=seed, on_progress=on_progress, gap=gap, clock=clock,
+                      keep_mapping=keep_mapping)
 
 
 def pareto(spec: Spec | TreeSpec, metrics: Sequence[str] = ("energy", "delay"), time_limit: float | None = None,

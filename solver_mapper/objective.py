@@ -63,6 +63,26 @@ class Goal:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """`goal` must be at most `rank`, or below it if `strict`."""
+
+    goal: Goal
+    rank: Fraction
+    strict: bool
+
+    def admits(self, figures: HasFigures) -> bool:
+        return self._holds(self.goal.rank(figures))
+
+    def excludes(self, energy: Fraction, cycles: int) -> bool:
+        """For a product of energy and cycles."""
+        (_, a), (_, b) = self.goal.powers
+        return not self._holds(energy**a * cycles**b)
+
+    def _holds(self, rank: Fraction) -> bool:
+        return rank < self.rank or (rank == self.rank and not self.strict)
+
+
+@dataclass(frozen=True)
 class Objective:
     """Goals in order of importance."""
 

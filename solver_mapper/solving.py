@@ -18,16 +18,18 @@ from solver_mapper.cpsat.windows import Scramble
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.explain.conflict import conflict_of
 from solver_mapper.explain.explain import entry_of
+from solver_mapper.given import with_directives
 from solver_mapper.judge.rules import broken
 from solver_mapper.mapping import Mapping
 from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.latency import latency
 from solver_mapper.nest.legality import violations
 from solver_mapper.nest.model import Evaluator, evaluate
-from solver_mapper.objective import Objective, parse_objective
+from solver_mapper.objective import Goal, Objective, parse_objective
 from solver_mapper.solution import Certificate, Solution, Status
 from solver_mapper.space.space import Space, build_space
 from solver_mapper.space.symmetry import symmetries
+from solver_mapper.spec.constraints import MAPPING, Constraints, MetricRule, NestingRule, ProductRule, Rule
 from solver_mapper.spec.spec import Spec
 from solver_mapper.verify.mapspace import Mapspace
 
@@ -49,9 +51,10 @@ class Timer:
 
 def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit: float | None = None, workers: int | None = None,
                seed: int = 0, gap: float = 0.0, on_progress: Callable[[Progress], None] | None = None,
-               clock: Clock | None = None) -> Solution:
+               clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution:
     """See `api.solve`."""
     timer = Timer()
+    spec = with_directives(spec, keep_mapping)
     goals = parse_objective(objective)
     settings = Settings(seed=seed, workers=workers or 1)
     clock = clock or Clock(time_limit)
@@ -70,7 +73,7 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     checks = CHECKS if best is not None else ()
     timer.lap("check")
     status: Status = ("optimal" if proven else "feasible") if best else ("infeasible" if proven else "unknown")
-    certificate = Certificate(describe(space), solver_name(), seed, settings.parameters(),
+    certificate = Certificate(describe(space, spec.constraints), solver_name(), seed, settings.parameters(),
                               tuple(proof.to_dict() for proof in search.proofs), (*start.notes, *checks))
     return Solution(status, goals, best.mapping if best else None, figures,
                     goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds)
@@ -103,7 +106,16 @@ def prepare(space: Space, settings: Settings, clock: Clock, on_progress: Callabl
     compiled = compile_space(space)
     break_symmetries(compiled.variables, symmetries(space))
     evaluator = Evaluator(space.architecture, space.problem)
-    return Search(compiled, evaluator.evaluate, settings, clock, partial(_helped, space), on_progress, gap)
+    search = Search(compiled, evaluator.evaluate, settings, clock, partial(_helped, space), on_progress, gap)
+    for rule in space.caps:
+        search.cap(goal_of(rule), rule.most, strict=rule.strict)
+    return search
+
+
+def goal_of(rule: MetricRule) -> Goal:
+    """The goal whose value a cap limits."""
+    names = {"cycles": "delay", "energy_pj": "energy", "last_level_accesses": "last-level-accesses"}
+    return parse_objective(names.get(rule.metric, rule.metric)).goals[0]
 
 
 def _helped(space: Space, figures: Figures, claim: Scramble) -> bool:
@@ -132,7 +144,8 @@ def _no_mapping(spec: Spec, goals: Objective, settings: Settings, clock: Clock, 
     architecture, problem = spec.need_architecture(), spec.need_problem()
     space = build_space(architecture, problem, spec.constraints, latency(architecture))
     proof = Proof(goals.goals[0].name, "no mapping is legal", 1, 0, 0.0)
-    certificate = Certificate(describe(space), solver_name(), settings.seed, settings.parameters(), (proof.to_dict(),))
+    certificate = Certificate(describe(space, spec.constraints), solver_name(), settings.seed, settings.parameters(),
+                              (proof.to_dict(),))
     return Solution("infeasible", goals, None, None, None, None, certificate, timer.seconds, conflict)
 
 
@@ -153,8 +166,11 @@ def checked(spec: Spec, mapping: Mapping, figures: Figures, bound: Fraction | No
     return again
 
 
-def describe(space: Space) -> dict[str, Any]:
+def describe(space: Space, constraints: Constraints) -> dict[str, Any]:
     """The mapspace as a certificate names it."""
+    sorts: dict[str, tuple[type[Rule], ...]] = {"limits": (ProductRule,), "caps": (MetricRule,), "dataflows": (NestingRule,)}
+    listed = {sort: [rule.text for rule in constraints.rules if isinstance(rule, kinds)] for sort, kinds in sorts.items()}
+    listed["kept_from_mapping"] = [rule.text for rule in constraints.rules if rule.origin == MAPPING]
     free = [f"{t}@{b.name}" for t in space.problem.tensor_names for i, b in enumerate(space.architecture.levels)
             if (t, i) not in space.keep]
     restricted = len(space.temporal_orders)
@@ -162,5 +178,5 @@ def describe(space: Space) -> dict[str, Any]:
         "factors": "perfect", "levels": space.depth, "dimensions": {d: space.problem.bounds[d] for d in space.dims},
         "orders": "all orders" if not restricted else f"all orders that the rules at {restricted} levels allow",
         "bypass": f"{len(free)} bypass choices free" if free else "bypass fixed", "free_bypass": free,
-        "restricted_factors": len(space.factors),
+        "restricted_factors": len(space.factors), **{sort: texts for sort, texts in listed.items() if texts},
     }

@@ -9,6 +9,7 @@ from solver_mapper.cpsat.engine import Clock, Settings, solver_name
 from solver_mapper.cpsat.search import Progress
 from solver_mapper.errors import InputError, Place, did_you_mean
 from solver_mapper.front import Front, FrontPoint
+from solver_mapper.given import with_directives
 from solver_mapper.nest.latency import latency
 from solver_mapper.objective import METRICS, parse_objective
 from solver_mapper.solution import Certificate
@@ -21,7 +22,7 @@ def find_front(spec: Spec, metrics: Sequence[str] = ("energy", "delay"), *, time
                workers: int | None = None, seed: int = 0, on_progress: Callable[[Progress], None] | None = None,
                clock: Clock | None = None) -> Front:
     """See `api.pareto`. Each point is the least first metric below the last point's second, and of these the least second."""
-    names = _two(metrics)
+    names, spec = _two(metrics), with_directives(spec)
     goals = parse_objective(names)
     settings, clock, timer = Settings(seed=seed, workers=workers or 1), clock or Clock(time_limit), Timer()
     space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints, latency(spec.need_architecture()))
@@ -39,7 +40,8 @@ def find_front(spec: Spec, metrics: Sequence[str] = ("energy", "delay"), *, time
         limit = goals.goals[1].rank(figures)
     timer.lap("solve")
     last = tuple(proof.to_dict() for proof in search.proofs) if proven else ()
-    certificate = Certificate(describe(space), solver_name(), seed, settings.parameters(), last, CHECKS if points else ())
+    certificate = Certificate(describe(space, spec.constraints), solver_name(), seed, settings.parameters(), last,
+                              CHECKS if points else ())
     if points:
         return Front("complete" if proven else "partial", names, tuple(points), certificate, timer.seconds)
     return Front("infeasible" if proven else "unknown", names, (), certificate, timer.seconds)

@@ -35,6 +35,9 @@ def solve(
     gap: Annotated[float, typer.Option(help="Share of the value that may stay unproven.", min=0, max=1)] = 0.0,
     workers: Annotated[int, typer.Option(help="CP-SAT's threads; above 1, equal optima may alternate.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
+    keep_mapping: Annotated[bool | None, typer.Option(
+        "--keep-mapping/--no-keep-mapping",
+        help="Whether to keep the directives of the mapping in FILE...; by default if its loops do not make up the problem.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Directory for map.yaml, stats.txt and solution.json.")] = None,
     as_json: Json = False,
 ) -> int:
@@ -46,7 +49,8 @@ def solve(
         write_files(output, {})  # a folder that cannot be written to is better known before the search
     clock = Clock(time_limit)
     with ProgressLine() as line, interrupts(clock, line):
-        solution = api.solve(spec, objective, seed=seed, workers=workers, gap=gap, on_progress=line.show, clock=clock)
+        solution = api.solve(spec, objective, seed=seed, workers=workers, gap=gap, on_progress=line.show, clock=clock,
+                             keep_mapping=keep_mapping)
     solution.seconds["load"] = load_seconds
     if output is not None:
         write(solution, output)

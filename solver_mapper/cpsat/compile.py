@@ -17,6 +17,7 @@ from solver_mapper.cpsat.variables import Variables, declare, slots_where
 from solver_mapper.cpsat.windows import Scramble, Windows
 from solver_mapper.space.space import Space
 from solver_mapper.spec.architecture import Buffer, Network
+from solver_mapper.spec.constraints import HOLDS
 from solver_mapper.spec.problem import Tensor
 
 Literal = cp_model.IntVar | None
@@ -52,6 +53,7 @@ def compile_space(space: Space) -> Compiled:
     reuse = Reuse(variables)
     windows, links = Windows(variables, reuse), Links(variables)
     _fanouts(variables)
+    _products(variables)
     compiled = Compiled(variables, *_steps(variables))
     compiled.exact = not any(_wired(buffer.network) for buffer in space.architecture.levels)
     levels: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
@@ -90,6 +92,15 @@ def _fanouts(variables: Variables) -> None:
             room = space.architecture.fanout(slot.level)[slot.axis == "Y"]
             axes = variables.axes(variables.places(space.dims, [slot]))
             variables.tables.select(axes, None, lambda p, a=axes, r=room: value_of(a, p) <= r, name=("fanout", slot))  # type: ignore[misc]
+
+
+def _products(variables: Variables) -> None:
+    """Limits on the product of loops of several levels or dimensions."""
+    space = variables.space
+    for number, rule in enumerate(space.products):
+        axes, holds = variables.axes(space.places_of(rule)), HOLDS[rule.comparison]
+        variables.tables.select(axes, None, lambda p, a=axes, h=holds, r=rule: h(value_of(a, p), r.value),  # type: ignore[misc]
+                                name=("product", number))
 
 
 def _steps(variables: Variables) -> tuple[Looked, cp_model.IntVar]:

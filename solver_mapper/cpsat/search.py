@@ -24,7 +24,7 @@ from solver_mapper.cpsat.variants import variants
 from solver_mapper.cpsat.windows import Scramble
 from solver_mapper.errors import ExactnessError
 from solver_mapper.mapping import Mapping
-from solver_mapper.objective import Goal, HasFigures, Objective, figure
+from solver_mapper.objective import Goal, HasFigures, Limit, Objective, figure
 
 IMPROVEMENT = Fraction(1, 10**8)
 """Improvements below this share of the value are not looked for where weights had to be rounded."""
@@ -84,7 +84,7 @@ class Search(Generic[F]):
     best: Candidate[F] | None = None
     proofs: list[Proof] = field(default_factory=list)
     settled: list[tuple[Goal, Fraction]] = field(default_factory=list)
-    limits: list[tuple[Goal, Fraction]] = field(default_factory=list)
+    limits: list[Limit] = field(default_factory=list)
     bound: Fraction | None = None
     last: Candidate[F] | None = None
     _last_values: dict[int, int] = field(default_factory=dict)
@@ -112,8 +112,13 @@ class Search(Generic[F]):
 
     def below(self, goal: Goal, rank: Fraction) -> None:
         """Look only for mappings whose `goal` is below `rank`."""
-        self.limits.append((goal, rank))
+        self.limits.append(Limit(goal, rank, strict=True))
         self._require(goal, rank, strict=True)
+
+    def cap(self, goal: Goal, rank: Fraction, *, strict: bool) -> None:
+        """Look only for mappings whose `goal` is at most `rank`, or below it if `strict`: no tolerance, whatever had to be rounded."""
+        self.limits.append(Limit(goal, rank, strict))
+        self._require(goal, rank, strict=strict and self._whole(goal))
 
     def start_from(self, mapping: Mapping) -> None:
         """Take a mapping of the space as the incumbent and as the solver's hint: only better ones are looked for."""
@@ -125,7 +130,7 @@ class Search(Generic[F]):
 
     def _admits(self, figures: F) -> bool:
         return (all(goal.rank(figures) <= rank for goal, rank in self.settled)
-                and all(goal.rank(figures) < rank for goal, rank in self.limits))
+                and all(limit.admits(figures) for limit in self.limits))
 
     def _settle(self, goal: Goal, rank: Fraction) -> None:
         self.settled.append((goal, rank))
@@ -166,14 +171,16 @@ class Search(Generic[F]):
         return self.best is not None and (cut is None or goal.rank(self.best.figures) < cut)
 
     def _cut_deeper(self, goal: Goal) -> bool:
-        """Add the last candidate's cycles to those where a product's cut is exact; False if that does not rule it out."""
-        if goal.single is not None or self.best is None:
-            return False
-        (_, a), (_, b) = goal.powers
+        """Add the last candidate's cycles to those where cuts of products are exact; False if that does not rule it out."""
         cycles, energy = self._last_cycles, self._last_energy
-        if cycles in self._thresholds or energy**a * cycles**b < goal.rank(self.best.figures):
+        cuts = [*self.limits, *([Limit(goal, goal.rank(self.best.figures), strict=True)] if self.best is not None else [])]
+        products = [cut for cut in cuts if cut.goal.single is None]
+        if cycles in self._thresholds or not any(cut.excludes(energy, cycles) for cut in products):
             return False
         self._later(cycles)
+        for cut in self.limits:
+            if cut.goal.single is None:
+                self._require(cut.goal, cut.rank, strict=cut.strict and self._whole(cut.goal))
         return True
 
     def _proven(self, goal: Goal, claim: str, runs: int, excluded: int) -> bool:
@@ -293,8 +300,11 @@ class Search(Generic[F]):
             self._tell(goal)
 
     def _check_claim(self, goal: Goal, claimed: Fraction) -> None:
-        """What the solver calls optimal may not exceed the exact figure, and must equal it where the model is exact."""
-        if self.last is None or goal.single is None:
+        """What the solver calls optimal may not exceed the exact figure, and must equal it where the model is exact.
+
+        Under a limit that the candidate breaks, the model may have paid in the goal for what it was spared elsewhere.
+        """
+        if self.last is None or goal.single is None or not (self.compiled.exact or self._admits(self.last.figures)):
             return
         exact = goal.rank(self.last.figures)
         off = claimed > exact if self._whole(goal) else claimed > exact * (1 + IMPROVEMENT)

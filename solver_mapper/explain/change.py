@@ -7,10 +7,12 @@ from fractions import Fraction
 
 from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, with_fanout
 from solver_mapper.spec.architecture import Buffer
-from solver_mapper.spec.constraints import Constraints, FactorRule, Rule, SplitRule, UtilizationRule
+from solver_mapper.spec.constraints import Constraints, FactorRule, MetricRule, ProductRule, Rule, SplitRule, UtilizationRule
 from solver_mapper.spec.spec import Spec
 
 Value = int | Fraction | tuple[int, int] | None
+Numbered = FactorRule | ProductRule | SplitRule | UtilizationRule | MetricRule
+"""Rules with a number that can be another one."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,11 @@ class Change:
 
     ask: Ask
     to: Value = None
+
+
+def decimal(value: Fraction) -> str:
+    """`value` as it can be written in a file: exact where its decimals end, else with six significant digits."""
+    return str(value) if value.denominator == 1 else f"{float(value):.6g}"
 
 
 def changed(spec: Spec, change: Change) -> Spec:
@@ -49,17 +56,21 @@ def _with_size(buffer: Buffer, ask: Capacity | LeastFill, to: Value) -> Buffer:
 
 def _with_rule(spec: Spec, rule: Rule, to: Value) -> Spec:
     instead: list[Rule] = []
-    if isinstance(rule, FactorRule | SplitRule | UtilizationRule) and to is not None:
+    if isinstance(rule, Numbered) and to is not None:
         instead.append(renumbered(rule, to))
     rules = [new for old in spec.constraints.rules for new in (instead if old == rule else [old])]
     return replace(spec, constraints=Constraints(tuple(rules)))
 
 
-def renumbered(rule: FactorRule | SplitRule | UtilizationRule, to: Value) -> Rule:
+def renumbered(rule: Rule, to: Value) -> Rule:
     """`rule` with another number; its text follows."""
     if isinstance(rule, FactorRule) and isinstance(to, int):
         sign = "=" if rule.comparison == "==" else rule.comparison
         return replace(rule, value=to, last=None, text=f"{rule.level} {rule.kind}: factors {rule.dim}{sign}{to}")
+    if isinstance(rule, ProductRule) and isinstance(to, int):
+        return replace(rule, value=to, text=f"{rule.text.rpartition(' ')[0]} {to}")
+    if isinstance(rule, MetricRule) and isinstance(to, int | Fraction):
+        return replace(rule, most=Fraction(to), strict=False, text=f"metrics: {rule.metric} <= {decimal(Fraction(to))}")
     if isinstance(rule, SplitRule) and isinstance(to, int):
         return replace(rule, split=to, text=f"{rule.level} spatial: split {to}")
     if isinstance(rule, UtilizationRule) and isinstance(to, int | Fraction):

@@ -13,7 +13,7 @@ from solver_mapper.errors import ExactnessError
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.judge.rules import broken
 from solver_mapper.nest.legality import violations
-from solver_mapper.space.asks import Ask, Bound, Fanout, asks_of, with_fanout
+from solver_mapper.space.asks import Ask, Bound, Fanout, asks_of, is_changeable, with_fanout
 from solver_mapper.space.space import Slot
 from solver_mapper.spec.spec import Spec
 
@@ -24,8 +24,8 @@ def conflict_of(spec: Spec, clock: Clock) -> tuple[Ask, ...]:
     That each smaller part can be obeyed is shown by a mapping, which the exact model judges.
     Raises: LimitReached; ExactnessError if the solver contradicts itself or the exact model.
     """
-    asks = asks_of(spec)
-    guarded = legal_model(spec.need_architecture(), spec.need_problem(), asks, guarded=True)
+    guarded = legal_model(spec.need_architecture(), spec.need_problem(), asks_of(spec), guarded=True)
+    asks = tuple(ask for ask in asks_of(spec) if is_changeable(ask))
     found = [_irreducible(spec, guarded, order, clock) for order in (asks, asks[::-1])]
     best = min(found, key=len)
     return tuple(ask for ask in asks if ask in best)
@@ -55,8 +55,8 @@ def judge(spec: Spec, legal: Legal, read: Read, held: Collection[Ask]) -> None:
 
     Raises: ExactnessError if it does not.
     """
-    lifted = _lifted(spec, legal, read, [ask for ask in asks_of(spec) if ask not in held])
-    mapping = mapping_of(legal, read, held)
+    lifted = _lifted(spec, legal, read, [ask for ask in asks_of(spec) if ask not in held and is_changeable(ask)])
+    mapping = mapping_of(legal, read, [ask for ask in asks_of(spec) if ask in held or not is_changeable(ask)])
     architecture, problem = lifted.need_architecture(), lifted.need_problem()
     wrong = (*violations(architecture, problem, mapping), *broken(lifted.constraints.rules, architecture, problem, mapping))
     if wrong:

@@ -11,6 +11,7 @@ from solver_mapper.explain.conflict import conflict_of
 from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.explain.repairs import repair, smallest_lifts
 from solver_mapper.explain.wording import advice, place_of, text_of, what_of
+from solver_mapper.given import with_directives
 from solver_mapper.judge.rules import broken
 from solver_mapper.mapping import Mapping
 from solver_mapper.nest.legality import violations
@@ -20,6 +21,7 @@ from solver_mapper.spec.spec import Spec
 
 def explain_spec(spec: Spec, clock: Clock) -> Reason:
     """See `api.explain`."""
+    spec = with_directives(spec)
     mapping = legal_mapping(spec, clock)
     if mapping is not None:
         _judge(spec, mapping)

@@ -14,7 +14,7 @@ from solver_mapper.cpsat.legal.loops import Table
 from solver_mapper.cpsat.legal.model import Legal, legal_model, units_of
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, asks_of
-from solver_mapper.spec.constraints import FactorRule, SplitRule, UtilizationRule
+from solver_mapper.spec.constraints import FactorRule, ProductRule, SplitRule, UtilizationRule
 from solver_mapper.spec.spec import Spec
 
 
@@ -24,7 +24,7 @@ def number_for(spec: Spec, ask: Ask, others: Sequence[Ask], clock: Clock) -> Cha
     None if there is no such mapping. Asks without a number are lifted.
     Raises: LimitReached.
     """
-    if isinstance(ask, FactorRule):
+    if isinstance(ask, FactorRule | ProductRule):
         return _factor(spec, ask, others, clock)
     if isinstance(ask, Fanout):
         return _fanout(spec, ask, others, clock)
@@ -63,9 +63,9 @@ def _nearest(table: Table, wanted: int, legal: Legal, clock: Clock) -> int | Non
     return None if answer.read is None else table.read(answer.read)
 
 
-def _factor(spec: Spec, rule: FactorRule, others: Sequence[Ask], clock: Clock) -> Change | None:
+def _factor(spec: Spec, rule: FactorRule | ProductRule, others: Sequence[Ask], clock: Clock) -> Change | None:
     legal = _without(spec, [rule, *others])
-    table = legal.factor(rule)
+    table = legal.looped(rule)
     if table is None or rule.comparison == "!=":
         return None if least(legal, None, clock).read is None else Change(rule, 1 if table is None else None)
     to = _nearest(table, rule.value, legal, clock)

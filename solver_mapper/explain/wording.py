@@ -8,7 +8,7 @@ from solver_mapper.errors import Place
 from solver_mapper.explain.change import Change
 from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.constraints import FactorRule, KeepRule, Rule, SplitRule, UtilizationRule
+from solver_mapper.spec.constraints import MAPPING, FactorRule, KeepRule, ProductRule, Rule, SplitRule, UtilizationRule
 from solver_mapper.spec.problem import Problem
 
 What = Literal["constraint", "capacity", "utilization", "fanout", "dimension"]
@@ -76,13 +76,17 @@ def advice(change: Change, architecture: Architecture, problem: Problem) -> str:
 def _advice_on_rule(rule: Rule, change: Change) -> str:
     to = change.to
     if isinstance(rule, FactorRule) and isinstance(to, int):
-        where = f"{rule.level} {rule.kind}"
+        where = f"{rule.level} {rule.kind}" + (" of the mapping" if rule.origin == MAPPING else "")
         if rule.comparison == "==":
             asked = f"{rule.value}" if rule.last is None else f"{rule.value},{rule.last}"
             return f"allow {rule.dim}={to} instead of {rule.dim}={asked} at {where}"
         if rule.comparison in ("<=", "<"):
             return f"raise the limit {rule.dim}{rule.comparison}{rule.value} at {where} to at least {to}"
         return f"lower the limit {rule.dim}{rule.comparison}{rule.value} at {where} to at most {to}"
+    if isinstance(rule, ProductRule) and isinstance(to, int):
+        verb = {"==": "allow", "<=": "raise", "<": "raise"}.get(rule.comparison, "lower")
+        goal = {"==": f"{to}", "<=": f"at least {to}", "<": f"at least {to}"}.get(rule.comparison, f"at most {to}")
+        return f"{verb} '{rule.text}' to {goal}" if verb != "allow" else f"allow {to} in '{rule.text}'"
     if isinstance(rule, KeepRule):
         return f"let {rule.level} {'bypass' if rule.keep else 'keep'} {rule.tensor}"
     if isinstance(rule, SplitRule) and isinstance(to, int):

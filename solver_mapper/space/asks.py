@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from solver_mapper.space.space import default_keeps
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.constraints import FactorRule, KeepRule, Rule
+from solver_mapper.spec.constraints import HARDWARE, FactorRule, KeepRule, Kind, ProductRule, Rule
 from solver_mapper.spec.problem import Problem
 from solver_mapper.spec.spec import Spec
 
@@ -54,16 +54,27 @@ def asks_of(spec: Spec) -> tuple[Ask, ...]:
         if buffer.capacity is not None:
             asks.append(Capacity(level))
             asks += [LeastFill(level)] if buffer.min_utilization else []
-    wanted = {rule.level for rule in rules if isinstance(rule, FactorRule) and rule.kind == "spatial" and least_of(rule) > 1}
+    wanted = {level for rule in rules if isinstance(rule, FactorRule | ProductRule) and least_of(rule) > 1
+              for level, kind, _ in loops_of(rule) if kind == "spatial"}
     asks += [Fanout(level) for level, buffer in enumerate(architecture.levels)
              if architecture.fanout(level) != (1, 1) or buffer.name in wanted]
-    given = {rule.dim for rule in rules if isinstance(rule, FactorRule) and least_of(rule) > 1}
+    given = {dim for rule in rules if isinstance(rule, FactorRule | ProductRule) and least_of(rule) > 1 for _, _, dim in loops_of(rule)}
     asks += [Bound(dim) for dim in problem.dims if problem.bounds[dim] > 1 or dim in given]
     return tuple(asks)
 
 
-def least_of(rule: FactorRule) -> int:
-    """The smallest factor that obeys `rule`."""
+def is_changeable(ask: Ask) -> bool:
+    """Whether a user wrote what is asked, so that it can take part in conflicts and repairs."""
+    return not (isinstance(ask, Rule) and ask.origin == HARDWARE)
+
+
+def loops_of(rule: FactorRule | ProductRule) -> frozenset[tuple[str, Kind, str]]:
+    """The loops, each (level, kind, dimension), whose product `rule` is about."""
+    return rule.loops if isinstance(rule, ProductRule) else frozenset({(rule.level, rule.kind, rule.dim)})
+
+
+def least_of(rule: FactorRule | ProductRule) -> int:
+    """The smallest factor, or product of factors, that obeys `rule`."""
     return {"==": rule.value, ">=": rule.value, ">": rule.value + 1, "!=": 2 if rule.value == 1 else 1}.get(rule.comparison, 1)
 
 

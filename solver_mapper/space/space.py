@@ -16,6 +16,8 @@ from solver_mapper.spec.constraints import (
     FactorRule,
     FlagRule,
     KeepRule,
+    MetricRule,
+    ProductRule,
     SplitRule,
     UtilizationRule,
 )
@@ -38,7 +40,8 @@ class Space:
     `factors[level, kind, dim]` holds the bounds that constraints leave, where they restrict them; `keep[tensor, level]` is set
     where bypass is decided; orders hold pairs (inner, outer) of dimensions; of a level's spatial order, `splits[level]` positions,
     the innermost, lie along X (for each of these numbers); flags hold (tensor, level). `latency` is what the networks add to the
-    cycles of any mapping. `empty` tells that rules contradict each other outright.
+    cycles of any mapping. `empty` tells that rules contradict each other outright. `products` limit loops of several levels or
+    dimensions together, `caps` the figures.
     """
 
     architecture: Architecture
@@ -52,6 +55,8 @@ class Space:
     least_utilization: Fraction = Fraction(0)
     latency: int = 0
     empty: bool = False
+    products: tuple[ProductRule, ...] = ()
+    caps: tuple[MetricRule, ...] = ()
 
     @cached_property
     def dims(self) -> tuple[str, ...]:
@@ -79,6 +84,13 @@ class Space:
     def allowed(self, level: int, kind: str, dim: str) -> frozenset[int]:
         """Bounds that constraints leave to the loops of `kind` over `dim` at `level`."""
         return self.factors.get((level, kind, dim), frozenset(divisors(self.problem.bounds[dim])))
+
+    def places_of(self, rule: ProductRule) -> frozenset[tuple[str, Slot]]:
+        """The loops that a product is about, as far as there can be any."""
+        index = self.architecture.index
+        loops = [(index(level), kind, dim) for level, kind, dim in rule.loops if dim in self.dims]
+        return frozenset((dim, slot) for level, kind, dim in loops for slot in self.slots
+                         if slot.level == level and (slot.axis == "") == (kind == "temporal"))
 
     def irrelevant(self, tensor: Tensor) -> frozenset[str]:
         return frozenset(self.dims) - tensor.dims
@@ -118,6 +130,7 @@ def build_space(architecture: Architecture, problem: Problem, constraints: Const
     for rule in constraints.rules:
         if isinstance(rule, UtilizationRule):
             least = max(least, rule.least)
+        if not rule.level or isinstance(rule, UtilizationRule):
             continue
         level = index[rule.level]
         if isinstance(rule, FactorRule):
@@ -134,7 +147,10 @@ def build_space(architecture: Architecture, problem: Problem, constraints: Const
             flags[rule.flag] = flags.get(rule.flag, frozenset()) | {(tensor, level) for tensor in rule.tensors}
     keep = default_keeps(architecture, problem) | {key: max(values) for key, values in keeps.items()}
     empty = any(len(kept) > 1 for kept in keeps.values())
-    return Space(architecture, problem, factors, keep, orders["temporal"], orders["spatial"], splits, flags, least, latency, empty)
+    products = tuple(rule for rule in constraints.rules if isinstance(rule, ProductRule))
+    caps = tuple(rule for rule in constraints.rules if isinstance(rule, MetricRule))
+    return Space(architecture, problem, factors, keep, orders["temporal"], orders["spatial"], splits, flags, least, latency, empty,
+                 products, caps)
 
 
 def default_keeps(architecture: Architecture, problem: Problem) -> dict[tuple[str, int], bool]:

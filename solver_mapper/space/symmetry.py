@@ -35,6 +35,9 @@ def _holds(space: Space, swaps: Swaps) -> bool:
     for (level, kind, dim), allowed in space.factors.items():
         if dim in other and space.allowed(level, kind, other[dim]) != allowed:
             return False
+    for rule in space.products:
+        if {(level, kind, other.get(dim, dim)) for level, kind, dim in rule.loops} != rule.loops:
+            return False
     return all(_same(tensor, other) for tensor in space.problem.tensors)
 
 

@@ -27,7 +27,7 @@ METRICS = {
     "last_level_accesses": "last_level_accesses",
 }
 _PRODUCT = re.compile(r"\s*(.*?)\s*(<=|>=|!=|==?|<|>)\s*(\d{1,18})\s*")
-_CAP = re.compile(r"\s*(<=|<)?\s*(.*?)\s*")
+_CAP = re.compile(r"\s*(<=|<)?\s*(.*?)\s*", re.DOTALL)
 
 
 def read_additions(fields: Fields, architecture: Architecture, problem: Problem) -> list[Rule]:
@@ -41,7 +41,7 @@ def read_additions(fields: Fields, architecture: Architecture, problem: Problem)
             inner = Fields(table, f"the {kind} constraint")
             rules += product_rules(kind, inner, levels, problem, everywhere=target is None)
             inner.close()
-    rules += _metric_rules(fields)
+    rules += _metric_rules(fields, target)
     node = fields.node("dataflow")
     if node is not None:
         if target is None:
@@ -74,7 +74,7 @@ def product_rules(kind: Kind, fields: Fields, levels: Collection[str], problem: 
 def _read_product(node: Node, problem: Problem) -> tuple[tuple[str, ...], Comparison, int]:
     text = text_of(node, "a product")
     match = _PRODUCT.fullmatch(text.split("#", 1)[0])
-    if match is None:
+    if match is None or not match[1]:
         raise InputError(f"'{text}' is not a limit on a product", node.place, "products are written 'C*K <= 128'")
     dims = tuple(re.split(r"\s*\*\s*|\s+", match[1]))
     for dim in dims:
@@ -86,16 +86,18 @@ def _read_product(node: Node, problem: Problem) -> tuple[tuple[str, ...], Compar
     return dims, signs[match[2]], int(match[3])
 
 
-def _metric_rules(fields: Fields) -> Iterator[Rule]:
+def _metric_rules(fields: Fields, target: Node | None) -> Iterator[Rule]:
     table = fields.table_at("metrics")
     if table is None:
         return
+    if target is not None:
+        raise InputError("metrics are figures of the whole mapping", target.place, "leave out the target")
     for key, node in table.entries.items():
         name = METRICS.get(key.lower().replace("-", "_"))
         if name is None:
             raise unknown_name("metric", key, METRICS, table.key_places[key])
         text = text_of(node, f"the cap on '{key}'")
-        sign, number = _CAP.fullmatch(text).groups()  # type: ignore[union-attr]  # matches any text of one line
+        sign, number = _CAP.fullmatch(text).groups()  # type: ignore[union-attr]  # matches any text
         if number[:1] in ("=", ">", "!", "<"):
             raise InputError(f"'{text}' is no cap on '{key}'", node.place, "figures can be capped only, with '<=' or '<'")
         most = number_of(Scalar(number, node.place), f"the cap on '{key}'")

@@ -18,6 +18,12 @@ HOLDS: Mapping[str, Callable[[int, int], bool]] = {
 """What each comparison means."""
 
 
+HARDWARE = "hardware"
+"""The origin of rules that no user wrote and none can lift: what the architecture's own shape means."""
+MAPPING = "mapping"
+"""The origin of rules that directives of a mapping given in part amount to."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """`level` is a level's name; `text` is the rule in one line, for messages ("RF spatial: factors R=1")."""
@@ -26,6 +32,7 @@ class Rule:
     text: str = field(compare=False)
     place: Place = field(default=NOWHERE, compare=False, kw_only=True)
     origin: str = field(default="architecture_constraints", compare=False, kw_only=True)
+    """The top-level key under which it stands, "python", `MAPPING`, or `HARDWARE`."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,10 @@ class ProductRule(Rule):
     loops: frozenset[tuple[str, Kind, str]]
     comparison: Comparison
     value: int
+
+    @property
+    def dims(self) -> frozenset[str]:
+        return frozenset(dim for _, _, dim in self.loops)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from solver_mapper.errors import InputError
 from solver_mapper.mapping import Mapping
 from solver_mapper.spec.architecture import Architecture
 from solver_mapper.spec.constraint_file import Context, read_constraints
-from solver_mapper.spec.constraints import Constraints, Rule
+from solver_mapper.spec.constraints import HARDWARE, Constraints, Rule
 from solver_mapper.spec.energy_tables import read_tables
 from solver_mapper.spec.fields import Fields, table_of
 from solver_mapper.spec.flat import read_flat
@@ -66,12 +66,12 @@ def read_spec(table: Table) -> Spec:
     given = _Input(top, notes, architecture, design, problem)
     implied, constraints = _read_constraints(given)
     _note_template(given)
-    mapping = _read_mapping(given, implied)
+    mapping, directives = _read_mapping(given, implied)
     top.ignore(*_WITHOUT_BEARING)
     if top.has("sparse_optimizations"):
         raise InputError("sparse optimizations are not modelled", top.place_of("sparse_optimizations"))
     top.close()
-    return Spec(architecture, problem, mapping, constraints, top.place, tuple(notes.lines))
+    return Spec(architecture, problem, mapping, constraints, top.place, tuple(notes.lines), directives)
 
 
 def _read_architecture(top: Fields, notes: Notes, scope: Scope) -> tuple[Architecture | None, Design | None]:
@@ -110,7 +110,7 @@ def _read_constraints(given: _Input) -> tuple[tuple[Rule, ...], Constraints]:
     if given.design is None:
         return (), book.done()
     settle_parallels(given.design.parallels, context)
-    return tuple(rule for rule in book.rules if rule.origin in ("architecture", "constraints")), book.done()
+    return tuple(rule for rule in book.rules if rule.origin in ("architecture", "constraints", HARDWARE)), book.done()
 
 
 def _note_template(given: _Input) -> None:
@@ -127,10 +127,10 @@ def _constraint_nodes(top: Fields) -> list[tuple[str, Node]]:
     return [(origin, node) for origin, node in nodes if node is not None]
 
 
-def _read_mapping(given: _Input, implied: tuple[Rule, ...]) -> Mapping | None:
+def _read_mapping(given: _Input, implied: tuple[Rule, ...]) -> tuple[Mapping | None, tuple[Rule, ...]]:
     node = given.top.node("mapping")
     if node is None or (isinstance(node, Sequence) and not node.items):
-        return None
+        return None, ()
     if given.architecture is None:
         raise InputError("a mapping cannot be read without the architecture whose levels it names", node.place,
                          "add a file with 'architecture:' or 'arch:'")

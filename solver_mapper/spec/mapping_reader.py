@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from solver_mapper.errors import InputError, Place, unknown_name
+from solver_mapper.errors import NOWHERE, InputError, Place, unknown_name
 from solver_mapper.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.constraints import FactorRule, FlagRule, KeepRule, PermutationRule, Rule, SplitRule
+from solver_mapper.spec.constraints import MAPPING, FactorRule, FlagRule, KeepRule, Kind, PermutationRule, Rule, SplitRule
 from solver_mapper.spec.factors import MARKS, Factor, read_factors, read_order
 from solver_mapper.spec.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.spec.problem import Problem
@@ -20,11 +20,13 @@ _KINDS = {"temporal": "temporal", "spatial": "spatial", **dict.fromkeys(KEEP_TYP
 
 @dataclass
 class _Nest:
-    """The temporal or spatial loops of a level; `order` (innermost first) and `split` are None until somebody gives them."""
+    """The temporal or spatial loops of a level; `order` (innermost first) and `split` are None until somebody gives them. `listed` is
+    the order as far as it was written."""
 
     factors: dict[str, Factor] = field(default_factory=dict)
     order: tuple[str, ...] | None = None
     split: int | None = None
+    listed: tuple[str, ...] = ()
 
 
 @dataclass
@@ -37,8 +39,9 @@ class _Level:
     places: dict[str, Place] = field(default_factory=dict)
 
 
-def read_mapping(node: Node, architecture: Architecture, problem: Problem, implied: Iterable[Rule] = ()) -> Mapping:
-    """The mapping under the top-level key `mapping`.
+def read_mapping(node: Node, architecture: Architecture, problem: Problem, implied: Iterable[Rule] = ()
+                 ) -> tuple[Mapping, tuple[Rule, ...]]:
+    """The mapping under the top-level key `mapping`, and its directives as rules, for when it is given in part.
 
     Levels without directives get no loops; tensors not mentioned at a level are kept there; dimensions missing in a permutation
     lie outside those listed, in declaration order. What directives leave open is taken from the rules `implied` (in v0.4,
@@ -56,11 +59,36 @@ def read_mapping(node: Node, architecture: Architecture, problem: Problem, impli
         name = target_level(fields.require("target", "name"), architecture, word)
         fields.what = f"the {word} directive of '{name}'"
         _read_directive(_KINDS[word], fields, levels[name], problem)
+    given = tuple(rule for name, level in levels.items() for rule in _rules(name, level))
     for rule in implied:
         if rule.level in levels:
             _complete(levels[rule.level], rule, problem)
     done = tuple(_level_mapping(name, level, problem) for name, level in levels.items())
-    return Mapping(done, problem.dims, problem.tensor_names)
+    return Mapping(done, problem.dims, problem.tensor_names), given
+
+
+def _rules(name: str, level: _Level) -> Iterator[Rule]:
+    """What the directives of a level ask for."""
+    about = f"mapping, {name}"
+    kinds: tuple[Kind, ...] = ("temporal", "spatial")
+    for kind in kinds:
+        nest, place = level.nests[kind], level.places.get(f"{kind} permutation", NOWHERE)
+        for each in nest.factors.values():
+            yield FactorRule(name, f"{about} {kind}: factors {each}", kind, each.dim, "==", each.value, each.last, place=each.place,
+                             origin=MAPPING)
+        if nest.listed:
+            separator = "," if any(len(dim) > 1 for dim in nest.listed) else ""
+            text = f"{about} {kind}: permutation {separator.join(nest.listed)}"
+            yield PermutationRule(name, text, kind, nest.listed, place=place, origin=MAPPING)
+        if nest.split is not None:
+            place = level.places["spatial split"]
+            yield SplitRule(name, f"{about} spatial: split {nest.split}", nest.split, place=place, origin=MAPPING)
+    for tensor, (keep, place) in level.keep.items():
+        yield KeepRule(name, f"{about}: {'keep' if keep else 'bypass'} {tensor}", tensor, keep, place=place, origin=MAPPING)
+    for flag, tensors in level.flags.items():
+        if tensors:
+            place = level.places.get("temporal" if flag == "no_temporal_reuse" else "spatial", NOWHERE)
+            yield FlagRule(name, f"{about}: {flag} {', '.join(sorted(tensors))}", flag, tensors, place=place, origin=MAPPING)
 
 
 def _read_directive(kind: str, fields: Fields, level: _Level, problem: Problem) -> None:
@@ -74,7 +102,8 @@ def _read_directive(kind: str, fields: Fields, level: _Level, problem: Problem) 
         raise InputError(f"{fields.what} is given twice, first at {level.places[kind]}", fields.place, "keep one of them")
     level.places[kind] = fields.place
     split = fields.integer("split") if kind == "spatial" else None
-    level.nests[kind] = nest = _Nest(_factors(fields, problem), _order(fields, problem), split)
+    listed = _order(fields, problem)
+    level.nests[kind] = nest = _Nest(_factors(fields, problem), listed and _full(listed, problem), split, listed or ())
     level.places.update({f"{kind} {part}": fields.place_of(part) for part in ("permutation", "split") if fields.has(part)})
     level.places.update({f"{kind} {dim}": factor.place for dim, factor in nest.factors.items()})
     for flag, names in FLAGS[kind]:
@@ -98,7 +127,7 @@ def _read_keep(fields: Fields, level: _Level, problem: Problem) -> None:
 
 
 def _order(fields: Fields, problem: Problem) -> tuple[str, ...] | None:
-    """Every dimension of the problem, innermost first; None without a permutation."""
+    """The dimensions as listed, innermost first; None without a permutation."""
     node = fields.node("permutation")
     if node is None:
         return None
@@ -106,7 +135,7 @@ def _order(fields: Fields, problem: Problem) -> tuple[str, ...] | None:
     for word in words:
         if word.text in MARKS:
             raise InputError(f"'{word.text}' has no meaning in the permutation of a mapping", word.place, "list the dimensions")
-    return _full([word.text for word in words], problem)
+    return tuple(word.text for word in words)
 
 
 def _full(inner: Iterable[str], problem: Problem, outer: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from solver_mapper.errors import NOWHERE, InputError, Place
 from solver_mapper.mapping import Mapping
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.constraints import Constraints
+from solver_mapper.spec.constraints import Constraints, Rule
 from solver_mapper.spec.problem import Problem
 
 
@@ -22,6 +22,8 @@ class Spec:
     place: Place = NOWHERE
     warnings: tuple[str, ...] = ()
     """What was accepted although it may not mean what its writer thinks, one `file:line:column: text` each."""
+    directives: tuple[Rule, ...] = ()
+    """The directives of `mapping` as rules, if it was read from a file: what a search keeps where the mapping is given in part."""
 
     def need_architecture(self) -> Architecture:
         if self.architecture is None:
@@ -39,4 +41,4 @@ class Spec:
         return self.mapping
 
     def with_mapping(self, mapping: Mapping) -> Spec:
-        return replace(self, mapping=mapping)
+        return replace(self, mapping=mapping, directives=())

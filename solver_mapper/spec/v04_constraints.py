@@ -8,7 +8,7 @@ from typing import Literal
 from solver_mapper.errors import InputError
 from solver_mapper.spec.additions import product_rules
 from solver_mapper.spec.constraint_file import Context, read_rules
-from solver_mapper.spec.constraints import FactorRule, KeepRule
+from solver_mapper.spec.constraints import HARDWARE, FactorRule, KeepRule
 from solver_mapper.spec.dataflow import read_dataflow
 from solver_mapper.spec.fields import Fields
 from solver_mapper.spec.notes import Notes
@@ -25,10 +25,10 @@ def read_embedded(design: Design, context: Context, notes: Notes) -> None:
     for level, place in design.fanouts:
         for tensor in context.problem.tensor_names:
             context.book.add(KeepRule(level, f"{level}: stores nothing (bypass {tensor})", tensor, False, place=place,
-                                      origin=context.origin))
+                                      origin=HARDWARE))
         for dim in context.problem.dims:
             context.book.add(FactorRule(level, f"{level} temporal: stores nothing ({dim}=1)", "temporal", dim, "==", 1,
-                                        place=place, origin=context.origin))
+                                        place=place, origin=HARDWARE))
 
 
 def _read_node(embedded: Embedded, context: Context, notes: Notes) -> None:
@@ -94,7 +94,7 @@ def _settle(parallel: Parallel, tensors: tuple[str, ...], context: Context) -> N
             for tensor in context.problem.tensor_names:
                 if tensor not in inside:
                     context.book.add(KeepRule(level, f"{level}: in parallel to where {tensor} is kept (bypass {tensor})", tensor,
-                                              False, place=parallel.place, origin=context.origin))
+                                              False, place=parallel.place, origin=HARDWARE))
         for inner in branch.parallels:
             _settle(inner, tuple(tensor for tensor in tensors if tensor in inside), context)
 

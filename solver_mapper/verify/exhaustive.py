@@ -17,6 +17,7 @@ from solver_mapper.nest.latency import latency, level_time
 from solver_mapper.nest.model import Evaluator
 from solver_mapper.nest.tiles import Nest, build_nest
 from solver_mapper.objective import Objective
+from solver_mapper.spec.constraints import MetricRule
 from solver_mapper.verify.mapspace import Mapspace, Skeleton
 from solver_mapper.verify.tally import Laid, Option, Tally
 
@@ -57,6 +58,7 @@ class Exhaustive:
         self._latency = latency(architecture)
         self._sized = [(level, buffer.capacity, ceil(buffer.capacity * buffer.min_utilization))
                        for level, buffer in enumerate(architecture.levels) if buffer.capacity is not None]
+        self._caps = [rule for rule in mapspace.constraints.rules if isinstance(rule, MetricRule)]
         self._limited = [(level, buffer) for level, buffer in enumerate(architecture.levels)
                          if buffer.read_bandwidth or buffer.write_bandwidth or buffer.shared_bandwidth]
 
@@ -111,8 +113,9 @@ class Exhaustive:
                 options = [tally.options(laid) for tally in self._tallies]
                 if promising(self._least(steps, options)):
                     for chosen in product(*options):
-                        if self._fits(chosen):
-                            yield Found(self._outcome(steps, chosen), skeleton, chosen)
+                        outcome = self._outcome(steps, chosen)
+                        if self._fits(chosen) and self._capped(outcome):
+                            yield Found(outcome, skeleton, chosen)
 
     def _least(self, steps: int, options: list[list[Option]]) -> Outcome:
         cycles = steps + self._latency
@@ -125,6 +128,13 @@ class Exhaustive:
             if not least <= used <= capacity:
                 return False
         return True
+
+    def _capped(self, outcome: Outcome) -> bool:
+        """Whether the figures keep to their caps."""
+        energy = Fraction(outcome.energy, self.unit)
+        values: dict[str, Number] = {"cycles": outcome.cycles, "energy_pj": energy, "edp": energy * outcome.cycles,
+                                     "last_level_accesses": outcome.last_level}
+        return all(values[cap.metric] < cap.most or (values[cap.metric] == cap.most and not cap.strict) for cap in self._caps)
 
     def _outcome(self, steps: int, chosen: tuple[Option, ...]) -> Outcome:
         times = [level_time(buffer, [option.accesses[level] for option in chosen], steps) for level, buffer in self._limited]

@@ -22,7 +22,9 @@ from solver_mapper.spec.constraints import (
     FactorRule,
     FlagRule,
     KeepRule,
+    NestingRule,
     PermutationRule,
+    ProductRule,
     SplitRule,
     UtilizationRule,
 )
@@ -125,7 +127,17 @@ class Mapspace:
     def _utilized(self, bounds: list[dict[str, Bounds]]) -> bool:
         least = max((rule.least for rule in self.constraints.rules if isinstance(rule, UtilizationRule)), default=Fraction(0))
         used = prod(bound for level in bounds for axis in "XY" for bound in level[axis].values())
-        return used >= least * prod(x * y for x, y in map(self.architecture.fanout, range(self.depth)))
+        return used >= least * prod(x * y for x, y in map(self.architecture.fanout, range(self.depth))) and self._limited(bounds)
+
+    def _limited(self, bounds: list[dict[str, Bounds]]) -> bool:
+        """Whether the limits on products hold."""
+        for rule in self.constraints.rules:
+            if isinstance(rule, ProductRule):
+                found = [bounds[self.architecture.index(level)][axis].get(dim, 1) for level, kind, dim in rule.loops
+                         for axis in (("",) if kind == "temporal" else ("X", "Y"))]
+                if not _COMPARE[rule.comparison](prod(found), rule.value):
+                    return False
+        return True
 
     def arrangements(self, bounds: list[dict[str, Bounds]]) -> Iterator[Skeleton]:
         """All orders of given bounds."""
@@ -147,10 +159,10 @@ class Mapspace:
                                                 self.problem.dims)
         return self._orders[timed], self._layouts[key]
 
-    def _permutations(self, level: int, kind: str) -> list[PermutationRule]:
+    def _permutations(self, level: int, kind: str) -> list[PermutationRule | NestingRule]:
         name = self.architecture.levels[level].name
-        return [rule for rule in self.constraints.rules
-                if isinstance(rule, PermutationRule) and rule.level == name and rule.kind == kind]
+        return [rule for rule in self.constraints.rules if rule.level == name and (
+            (isinstance(rule, PermutationRule) and rule.kind == kind) or (isinstance(rule, NestingRule) and kind == "temporal"))]
 
     def _split(self, level: int) -> int | None:
         name = self.architecture.levels[level].name

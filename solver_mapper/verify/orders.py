@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-from solver_mapper.spec.constraints import PermutationRule
+from solver_mapper.spec.constraints import NestingRule, PermutationRule
 
 Order = tuple[str, ...]
 """Dimensions, innermost first."""
 
 
-def obeys(order: Sequence[str], rule: PermutationRule) -> bool:
-    """Whether an order, innermost first, agrees with a permutation rule."""
+def obeys(order: Sequence[str], rule: PermutationRule | NestingRule) -> bool:
+    """Whether an order, innermost first, agrees with a rule."""
+    if isinstance(rule, NestingRule):
+        return not any(out in rule.outside and within in rule.inside for at, out in enumerate(order) for within in order[at + 1:])
     inner = [dim for dim in rule.inner if dim in order]
     outer = [dim for dim in rule.outer if dim in order]
     if list(order[len(order) - len(outer):]) != outer:
@@ -26,12 +28,12 @@ def obeys(order: Sequence[str], rule: PermutationRule) -> bool:
     return list(order[: len(inner)]) == inner
 
 
-def temporal_orders(dims: Sequence[str], rules: Sequence[PermutationRule]) -> list[Order]:
+def temporal_orders(dims: Sequence[str], rules: Sequence[PermutationRule | NestingRule]) -> list[Order]:
     """All orders of the loops over `dims` that agree with all rules."""
     return [order for order in permutations(dims) if all(obeys(order, rule) for rule in rules)]
 
 
-def spatial_orders(along_x: Sequence[str], along_y: Sequence[str], rules: Sequence[PermutationRule], split: int | None,
+def spatial_orders(along_x: Sequence[str], along_y: Sequence[str], rules: Sequence[PermutationRule | NestingRule], split: int | None,
                    dims: Sequence[str]) -> list[tuple[Order, Order]]:
     """All orders of the loops along X and along Y, where those along X lie inside.
 
@@ -44,7 +46,7 @@ def spatial_orders(along_x: Sequence[str], along_y: Sequence[str], rules: Sequen
     ]
 
 
-def _completions(dims: Sequence[str], rules: Sequence[PermutationRule]) -> Iterator[Order]:
+def _completions(dims: Sequence[str], rules: Sequence[PermutationRule | NestingRule]) -> Iterator[Order]:
     return (full for full in permutations(dims) if all(obeys(full, rule) for rule in rules))
 
 

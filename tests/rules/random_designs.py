@@ -10,12 +10,15 @@ from solver_mapper.mapping import LevelMapping, Mapping, loop
 from solver_mapper.space.primes import divisors
 from solver_mapper.spec.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
 from solver_mapper.spec.constraints import (
+    Comparison,
     Constraints,
     FactorRule,
     FlagRule,
     KeepRule,
     Kind,
+    NestingRule,
     PermutationRule,
+    ProductRule,
     Rule,
     SplitRule,
     UtilizationRule,
@@ -53,10 +56,13 @@ def random_architecture(rng: Random) -> Architecture:
     return Architecture("random", tuple(levels), Arithmetic("MAC", mesh_x * mesh_y, mesh_x, mesh_y, energy=Fraction(1)))
 
 
-def random_rule(rng: Random, architecture: Architecture, problem: Problem) -> Rule:
+SORTS = ("factor", "factor", "factor", "permutation", "permutation", "keep", "split", "flag", "utilization", "product", "nesting")
+
+
+def random_rule(rng: Random, architecture: Architecture, problem: Problem, sorts: tuple[str, ...] = SORTS) -> Rule:
     level = rng.choice(architecture.level_names)
     kind: Kind = rng.choice(KINDS)
-    what = rng.choice(["factor", "factor", "factor", "permutation", "permutation", "keep", "split", "flag", "utilization"])
+    what = rng.choice(sorts)
     dims, name = list(problem.dims), rng.choice(problem.tensor_names)
     if what == "factor":
         dim = rng.choice(dims)
@@ -74,6 +80,15 @@ def random_rule(rng: Random, architecture: Architecture, problem: Problem) -> Ru
         return SplitRule(level, f"{level}: split", rng.randint(0, len(dims)))
     if what == "flag":
         return FlagRule(level, f"{level}: flag", rng.choice(FLAG_NAMES), frozenset([name]))
+    if what == "product":
+        chosen = rng.sample(dims, rng.randint(1, len(dims)))
+        levels = [level] if rng.random() < 0.4 else architecture.level_names
+        loops = frozenset((each, kind, dim) for each in levels for dim in chosen)
+        comparison: Comparison = rng.choice(["<=", "<=", "<", ">=", ">", "==", "!="])
+        return ProductRule("", f"product {chosen}", loops, comparison, rng.choice([1, 2, 4, 6, 12]))
+    if what == "nesting":
+        inside = frozenset(dims) - next(each.dims for each in problem.tensors if each.name == name)
+        return NestingRule(level, f"{level}: {name}-stationary", name, inside, frozenset(dims) - inside)
     return UtilizationRule(level, "utilization", Fraction(rng.randint(1, 4), 4))
 
 

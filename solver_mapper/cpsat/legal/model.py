@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from solver_mapper.cpsat.legal.loops import Loops, Table
+from solver_mapper.cpsat.legal.loops import Loops, Place, Table
 from solver_mapper.cpsat.legal.orders import Guard, Order, Orders, Split, enforce
 from solver_mapper.cpsat.legal.storage import Storage
-from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, least_of, without_rule_kept
+from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, is_changeable, least_of, loops_of, without_rule_kept
 from solver_mapper.space.primes import factorize
 from solver_mapper.space.space import Slot
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.constraints import HOLDS, FactorRule, KeepRule, Rule, SplitRule, UtilizationRule
+from solver_mapper.spec.constraints import HOLDS, FactorRule, KeepRule, ProductRule, Rule, SplitRule, UtilizationRule
 from solver_mapper.spec.ordering import order_of
 from solver_mapper.spec.problem import Problem
+
+_LARGE = 1 << 32
 
 
 @dataclass
@@ -35,10 +38,10 @@ class Legal:
     def model(self) -> cp_model.CpModel:
         return self.loops.model
 
-    def factor(self, rule: FactorRule) -> Table | None:
-        """The bound that `rule` is about; None where there can be no such loop."""
-        slots = self.loops.at(self.architecture.index(rule.level), rule.kind)
-        places = self.loops.places([rule.dim], slots)
+    def looped(self, rule: FactorRule | ProductRule) -> Table | None:
+        """The product of loop bounds that `rule` is about; None where there can be no such loop."""
+        places = frozenset[Place]().union(*(
+            self.loops.places([dim], self.loops.at(self.architecture.index(level), kind)) for level, kind, dim in loops_of(rule)))
         return self.loops.value(places) if places else None
 
     def across(self, level: int, axis: str) -> Table | None:
@@ -53,7 +56,8 @@ class Legal:
 
 def legal_model(architecture: Architecture, problem: Problem, asks: Sequence[Ask], *, guarded: bool = False,
                 lifted: Sequence[Ask] = ()) -> Legal:
-    """All legal mappings of perfect factors that obey `asks`; if `guarded`, each ask only where its own literal holds.
+    """All legal mappings of perfect factors that obey `asks`; if `guarded`, each ask only where its own literal holds, except those
+    that nobody can change. Caps on figures are left out.
 
     `lifted` are asks that need not be obeyed. What stands in the place of these, and of guarded ones whose literal does not hold,
     is as free as can be: any mesh, any number of words, and for a bound any product of the primes in it and in the factors that
@@ -64,7 +68,8 @@ def legal_model(architecture: Architecture, problem: Problem, asks: Sequence[Ask
     limits = {dim: _limits(problem.bounds[dim], dim, (*asks, *lifted) if Bound(dim) in loose else ()) for dim in problem.dims}
     loops = Loops(model, _slots(architecture, loose), {dim: primes for dim, primes in limits.items() if primes})
     storage = Storage(loops, problem, len(architecture.levels))
-    guards: dict[Ask, Guard] = {ask: model.new_bool_var(f"guard[{n}]") if guarded else None for n, ask in enumerate(asks)}
+    guards: dict[Ask, Guard] = {ask: model.new_bool_var(f"guard[{n}]") if guarded and is_changeable(ask) else None
+                                for n, ask in enumerate(asks)}
     legal = Legal(architecture, problem, loops, storage, Orders(loops, problem.dims), guards)
     for ask, guard in guards.items():
         add = _ADD.get(type(ask))
@@ -85,14 +90,20 @@ def _slots(architecture: Architecture, loose: Sequence[Ask]) -> tuple[Slot, ...]
 
 
 def _limits(bound: int, dim: str, asks: Sequence[Ask]) -> dict[int, int]:
-    """Primes and how often each may occur over all loops: as in the bound, or as the largest factors that rules want together."""
-    limits = dict(factorize(bound))
-    wanted: dict[tuple[str, str], int] = {}
+    """Primes and how often each may occur over all loops: as in the bound, or as the largest factors that rules want together (but
+    no problem has bounds of `_LARGE`).
+    """
+    limits, needs = dict(factorize(bound)), Counter[int]()
+    wanted: dict[object, int] = {}
     for ask in asks:
         if isinstance(ask, FactorRule) and ask.dim == dim:
             key = (ask.level, ask.kind)
             wanted[key] = max(wanted.get(key, 1), least_of(ask))
-    for prime, count in factorize(math.prod(wanted.values())):
+        elif isinstance(ask, ProductRule) and dim in ask.dims:
+            wanted[ask] = least_of(ask)
+    for value in wanted.values():
+        needs.update(dict(factorize(value)) if value < _LARGE else {})
+    for prime, count in needs.items():
         limits[prime] = max(limits.get(prime, 0), count)
     return limits
 
@@ -103,10 +114,10 @@ def _bound(legal: Legal, ask: Bound, guard: Guard) -> None:
         enforce(legal.model.add(legal.loops.total(ask.dim, prime) == wanted.get(prime, 0)), guard)
 
 
-def _factor(legal: Legal, ask: FactorRule, guard: Guard) -> None:
+def _factor(legal: Legal, ask: FactorRule | ProductRule, guard: Guard) -> None:
     """A residual is never met: factors are perfect."""
-    table = legal.factor(ask)
-    met = ask.last in (None, ask.value)
+    table = legal.looped(ask)
+    met = isinstance(ask, ProductRule) or ask.last in (None, ask.value)
 
     def obeys(value: int) -> bool:
         return met and HOLDS[ask.comparison](value, ask.value)
@@ -196,5 +207,5 @@ def _defaults(legal: Legal, loose: Sequence[Ask]) -> None:
 
 _ADD: Mapping[type, Callable[..., None]] = {
     Bound: _bound, FactorRule: _factor, KeepRule: _keep, Capacity: _capacity, LeastFill: _least_fill, Fanout: _fanout,
-    UtilizationRule: _utilization,
+    UtilizationRule: _utilization, ProductRule: _factor,
 }
