@@ -9,7 +9,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.engine import Clock
 from solver_mapper.cpsat.legal.ask import least
-from solver_mapper.cpsat.legal.extract import mapping_of, pairs_at
+from solver_mapper.cpsat.legal.extract import mapping_of
 from solver_mapper.cpsat.legal.model import Legal, legal_model
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.judge.rules import broken
@@ -20,6 +20,7 @@ from solver_mapper.space.orders import arrange
 from solver_mapper.space.primes import exponents_of
 from solver_mapper.space.space import Slot
 from solver_mapper.spec.constraints import Kind
+from solver_mapper.spec.ordering import pairs_at
 from solver_mapper.spec.spec import Spec
 from solver_mapper.suggest.given import KINDS, Given, given_as
 from solver_mapper.suggest.suggestion import Suggestion
@@ -129,7 +130,7 @@ def _in_order(spec: Spec, found: Mapping, given: Given) -> Mapping:
 def _arranged(spec: Spec, level: LevelMapping, kind: Kind, order: Sequence[str]) -> tuple[Loop, ...]:
     """The loops of one nest, outer to inner; `order` is the one given, innermost first."""
     problem = spec.need_problem()
-    pairs = pairs_at(level.level, kind, problem, spec.constraints.rules)
+    pairs = pairs_at(spec.constraints.rules, level.level, kind, problem.dims)
     wanted = dict.fromkeys((*order, *problem.dims))
     inward: list[Loop] = []
     for axis in ("",) if kind == "temporal" else ("X", "Y"):
