@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Table
 from typing import Any, overload
 
-from solver_mapper.bounds import Curve, TilePoint
+from solver_mapper.bounds import Counting, Curve, TilePoint
 from solver_mapper.bounds.for_spec import bound_spec
 from solver_mapper.cpsat.engine import Clock
 from solver_mapper.cpsat.search import Progress
@@ -157,24 +157,25 @@ def explain(spec: Spec | TreeSpec, time_limit: float | None = None, *, clock: Cl
 
 def bound(spec: Spec | TreeSpec, *, einsum: str | None = None, word_bits: Table[str, int] | None = None,
           stationary: str | None = None, order: Sequence[str] | None = None, tiles: Table[str, int] | None = None,
-          constrained: bool = False, regular_shifts: bool = False) -> Curve[TilePoint]:
+          constrained: bool = False, regular_shifts: bool = False, bypass: bool = False) -> Curve[TilePoint]:
     """Buffer size against the least data movement that any mapping of one Einsum can have, with a mapping for each step.
 
     Args: `einsum`, which one of a workload of several. `word_bits[tensor]`, sizes of words (figures are then in bytes or bits
     instead of words). `stationary`, `order` and `tiles` ask for the curve of one dataflow, `constrained` for that of the
-    constraint files. `regular_shifts` counts sliding windows exactly as `solve` does; without, the curve may lie below. An
-    architecture is optional: its buffers are marked.
+    constraint files. `regular_shifts` counts sliding windows exactly as `solve` does; without, the curve may lie below.
+    `bypass` admits mappings that give some tensors no tile in the buffer. An architecture is optional: its buffers are marked.
     Raises: InputError for a missing problem or names that it does not have; InfeasibleError for a dataflow without mappings.
     """
+    counting = Counting(regular_shifts, bypass)
     if isinstance(spec, TreeSpec):
         if constrained:
             raise InputError("LoopTree files have no constraints to keep to", spec.place)
         return bound_einsum(spec, einsum, word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
-                            regular_shifts=regular_shifts)
+                            counting=counting)
     if einsum is not None:
         raise InputError(f"there is no workload with an Einsum '{einsum}'", spec.place, "a problem is one Einsum by itself")
     return bound_spec(spec, spec.need_problem(), word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
-                      constrained=constrained, regular_shifts=regular_shifts)
+                      constrained=constrained, counting=counting)
 
 
 def fuse(spec: Spec | TreeSpec, template: Template = "ffmr", options: FusionOptions | None = None) -> Curve[Any]:

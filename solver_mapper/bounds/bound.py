@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from solver_mapper.bounds.curve import Curve, Mark
 from solver_mapper.bounds.dataflow import restriction
 from solver_mapper.bounds.reuse import window_dims
-from solver_mapper.bounds.search import Found, Restriction, least_traffic
+from solver_mapper.bounds.search import Restriction, least_traffic
 from solver_mapper.bounds.size import touched_words
-from solver_mapper.bounds.traffic import Movement, movements
+from solver_mapper.bounds.snowcat import BUFFER, STORE
+from solver_mapper.bounds.traffic import Movement, movements, unkept
+from solver_mapper.bounds.tree import tree_of_tile
 from solver_mapper.errors import ExactnessError, InfeasibleError, InputError, unknown_name
+from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.mapping import LevelMapping, loop
 from solver_mapper.mapping import Mapping as LoopMapping
 from solver_mapper.spec.problem import Problem
 
-STORE, BUFFER = "MainMemory", "Buffer"
-
 ASSUMED = (
-    "one backing store without limit, one buffer, one unit (the Snowcat model); every tensor has a tile in the buffer",
+    "one backing store without limit, one buffer, one unit (the Snowcat model)",
     "perfect factors: tile sizes divide; all tiles, all orders of the loops over tiles",
     "outputs start at zero and are not read on the first visit",
 )
+ALL_KEPT = "every tensor has a tile in the buffer"
+SOME_KEPT = "a tensor without a tile in the buffer is fetched, or updated, by every operation"
 WINDOWS = "a sliding window fetches only what is new, but only from one step of its innermost relevant loop to the next"
 REGULAR = "a sliding window fetches only what is new, but only along the innermost loop of all, as the nest model counts"
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What a bound admits, and how it counts.
+
+    `regular_shifts`: windows keep their overlap only where the nest model (and so `solve`) says that they do, not also behind loops
+    that leave them where they are; without, the curve lies on or below that of `solve`. `bypass`: tensors may do without a tile
+    in the buffer (at least one has one); each operation then moves its own word of them.
+    """
+
+    regular_shifts: bool = False
+    bypass: bool = False
+
+
+USUAL = Counting()
 
 
 @dataclass(frozen=True)
@@ -33,7 +53,7 @@ class TilePoint:
     """One step of a bound and a mapping that attains it.
 
     `tile[dim]` points per dimension are held at a time; `order` lists the loops over tiles, outermost first. `moved[tensor]` is
-    in words; `buffer` and `accesses` are in the curve's units.
+    in words; `buffer` and `accesses` are in the curve's units. Tensors not in `kept` have no tile.
     """
 
     buffer: int
@@ -42,14 +62,21 @@ class TilePoint:
     order: tuple[str, ...]
     moved: Mapping[str, Movement]
     problem: Problem
+    kept: frozenset[str]
 
     @property
     def mapping(self) -> LoopMapping:
         """The witness as a mapping of an architecture with the levels "MainMemory" and "Buffer"."""
         outer = tuple(loop(dim, self.problem.bounds[dim] // self.tile[dim]) for dim in self.order)
         inner = tuple(loop(dim, self.tile[dim]) for dim in self.problem.dims if self.tile[dim] > 1)
-        keep = frozenset(self.problem.tensor_names)
-        return LoopMapping((LevelMapping(STORE, outer, keep=keep), LevelMapping(BUFFER, inner, keep=keep)))
+        everything = frozenset(self.problem.tensor_names)
+        levels = LevelMapping(STORE, outer, keep=everything), LevelMapping(BUFFER, inner, keep=self.kept)
+        return LoopMapping(levels, self.problem.dims, self.problem.tensor_names)
+
+    @property
+    def tree(self) -> TreeMapping:
+        """The witness as a LoopTree with the components MainMemory, Buffer and MAC."""
+        return tree_of_tile(self.problem, self.tile, self.order, self.kept)
 
     @property
     def stationary(self) -> tuple[str, ...]:
@@ -60,35 +87,40 @@ class TilePoint:
     def to_dict(self) -> dict[str, Any]:
         tensors = {name: {"tile": move.tile, "reads": move.reads, "writes": move.writes} for name, move in self.moved.items()}
         return {"buffer": self.buffer, "accesses": self.accesses, "tile": dict(self.tile), "order": list(self.order),
-                "tensors": tensors}
+                "tensors": tensors, **({"bypassed": self._bypassed} if self._bypassed else {})}
 
     def summary(self) -> Mapping[str, str]:
         tile = " ".join(f"{dim}={size}" for dim, size in self.tile.items() if size > 1) or "1 each"
-        return {"tile": tile, "order": " ".join(self.order), "moved once": " ".join(self.stationary)}
+        return {"tile": tile, "order": " ".join(self.order), "moved once": " ".join(self.stationary),
+                "bypassed": " ".join(self._bypassed)}
+
+    @property
+    def _bypassed(self) -> list[str]:
+        return [name for name in self.problem.tensor_names if name not in self.kept]
 
 
 def bound(problem: Problem, *, word_bits: Mapping[str, int] | None = None, stationary: str | None = None,
           order: Sequence[str] | None = None, tiles: Mapping[str, int] | None = None, within: Restriction | None = None,
-          marks: Sequence[Mark] = (), regular_shifts: bool = False) -> Curve[TilePoint]:
+          marks: Sequence[Mark] = (), counting: Counting = USUAL) -> Curve[TilePoint]:
     """Least traffic between the backing store and a buffer, for every buffer size, proven by exhaustion.
 
     Args: `word_bits[tensor]`, the size of a word; with it the figures are in bytes (bits, if some size is no multiple of 8),
     without in words. `stationary`, `order`, `tiles`: the curve of a dataflow (see `dataflow.restriction`); `within`, the same as
-    a record. `regular_shifts`: windows keep their overlap only where the nest model (and so `solve`) says they do, not also behind
-    loops that leave them where they are; the curve is then that of `solve`, else it lies on or below.
+    a record; a stationary tensor is never bypassed.
     Raises: InputError for names or sizes that do not fit the problem; InfeasibleError if a dataflow leaves no mapping.
     """
     space = restriction(problem, stationary, order, tiles) if within is None else within
     weights, units = unit_weights(problem, word_bits)
-    found = least_traffic(problem, weights, space, regular=regular_shifts)
-    if not found:
+    points = _corners(point for kept in _kept_sets(problem, counting.bypass, stationary)
+                      for point in _points(problem, kept, weights, space, counting.regular_shifts))
+    if not points:
         raise InfeasibleError(f"no mapping of '{problem.name}' obeys the dataflow asked for")
-    points = tuple(_checked(problem, each, weights, regular_shifts) for each in found)
     sizes = {tensor.name: touched_words(tensor, problem.bounds) for tensor in problem.tensors}
     written = sum(sizes[tensor.name] for tensor in problem.tensors if tensor.read_write)
     total = sum(weights[name] * size for name, size in sizes.items())
     return Curve(problem.name, units, points, total, max(1, 2 * problem.macs - written), total,
-                 (*ASSUMED, *_window_text(problem, regular_shifts), *_dataflow_text(stationary, order, tiles)), tuple(marks))
+                 (*_said(problem, counting), *_dataflow_text(stationary, order, tiles)), tuple(marks),
+                 proof="every tile and every order of the loops over tiles was counted")
 
 
 def unit_weights(problem: Problem, word_bits: Mapping[str, int] | None) -> tuple[dict[str, int], str]:
@@ -108,19 +140,43 @@ def unit_weights(problem: Problem, word_bits: Mapping[str, int] | None) -> tuple
     return {name: word_bits[name] // 8 for name in problem.tensor_names}, "bytes"
 
 
-def _checked(problem: Problem, found: Found, weights: Mapping[str, int], regular: bool) -> TilePoint:
-    moved = movements(problem, found.tile, found.order, regular)
-    buffer = sum(weights[name] * move.tile for name, move in moved.items())
-    accesses = sum(weights[name] * move.accesses for name, move in moved.items())
-    if (buffer, accesses) != (found.buffer, found.accesses):
-        raise ExactnessError(f"'{problem.name}', tile {dict(found.tile)}, order {found.order}: the search counted "
-                             f"({found.buffer}, {found.accesses}), the model counts ({buffer}, {accesses})")
-    return TilePoint(buffer, accesses, found.tile, found.order, moved, problem)
+def _kept_sets(problem: Problem, bypass: bool, stationary: str | None) -> Iterator[frozenset[str]]:
+    """Which tensors may have a tile, most first."""
+    least = 1 if bypass else len(problem.tensors)
+    for count in range(len(problem.tensors), least - 1, -1):
+        yield from (kept for kept in map(frozenset, combinations(problem.tensor_names, count)) if stationary in (None, *kept))
 
 
-def _window_text(problem: Problem, regular: bool) -> tuple[str, ...]:
+def _points(problem: Problem, kept: frozenset[str], weights: Mapping[str, int], space: Restriction,
+            regular: bool) -> Iterator[TilePoint]:
+    """The staircase of the mappings that keep exactly `kept`, each step counted a second time."""
+    seen = replace(problem, tensors=tuple(tensor for tensor in problem.tensors if tensor.name in kept))
+    away = {tensor.name: unkept(tensor, problem) for tensor in problem.tensors if tensor.name not in kept}
+    for found in least_traffic(seen, weights, space, regular=regular):
+        moved = movements(seen, found.tile, found.order, regular)
+        buffer = sum(weights[name] * move.tile for name, move in moved.items())
+        accesses = sum(weights[name] * move.accesses for name, move in moved.items())
+        if (buffer, accesses) != (found.buffer, found.accesses):
+            raise ExactnessError(f"'{problem.name}', tile {dict(found.tile)}, order {found.order}: the search counted "
+                                 f"({found.buffer}, {found.accesses}), the model counts ({buffer}, {accesses})")
+        everything = {name: moved.get(name) or away[name] for name in problem.tensor_names}
+        total = sum(weights[name] * move.accesses for name, move in everything.items())
+        yield TilePoint(buffer, total, found.tile, found.order, everything, problem, kept)
+
+
+def _corners(points: Iterable[TilePoint]) -> tuple[TilePoint, ...]:
+    """The strict staircase of `points`; of equals, the first."""
+    kept: list[TilePoint] = []
+    for point in sorted(points, key=lambda each: (each.buffer, each.accesses)):
+        if not kept or point.accesses < kept[-1].accesses:
+            kept.append(point)
+    return tuple(kept)
+
+
+def _said(problem: Problem, counting: Counting) -> tuple[str, ...]:
     slides = any(window_dims(tensor) for tensor in problem.tensors)
-    return (REGULAR if regular else WINDOWS,) if slides else ()
+    windows = (REGULAR if counting.regular_shifts else WINDOWS,) if slides else ()
+    return (*ASSUMED, SOME_KEPT if counting.bypass else ALL_KEPT, *windows)
 
 
 def _dataflow_text(stationary: str | None, order: Sequence[str] | None, tiles: Mapping[str, int] | None) -> tuple[str, ...]:

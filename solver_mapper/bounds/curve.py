@@ -38,13 +38,31 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class LevelBound:
+    """Words that cross into one level of a hierarchy, at the least, if the level keeps every tensor. `capacity` is what all its
+    instances hold together; `least` is None where no mapping fits.
+    """
+
+    level: str
+    capacity: int
+    least: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"level": self.level, "capacity": self.capacity, "accesses": self.least}
+
+    def __str__(self) -> str:
+        least = "nothing fits" if self.least is None else f"at least {self.least:,} accesses"
+        return f"{self.level} ({self.capacity:,}): {least} if it keeps every tensor"
+
+
+@dataclass(frozen=True)
 class Curve(Generic[P]):
     """A strict staircase: `points[i].buffer` rises, `points[i].accesses` falls.
 
     `units` are "words", "bytes" or "bits" of both figures. `compulsory` is the traffic no buffer avoids: every word of every
     tensor that must come from or go to the backing store, once. `operations` counts multiplications and additions. `operands` is
     the size of all tensors together. `assumptions` say what the figures hold for. `beside` are other staircases to compare with,
-    by name, as (buffer, accesses).
+    by name, as (buffer, accesses). `proof` says why no mapping lies below. `levels` are bounds of a machine's levels.
     """
 
     title: str
@@ -56,6 +74,8 @@ class Curve(Generic[P]):
     assumptions: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
     beside: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    proof: str = ""
+    levels: tuple[LevelBound, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def at(self, capacity: int) -> P | None:
@@ -94,7 +114,8 @@ class Curve(Generic[P]):
         marks = [{"name": mark.name, "buffer": mark.buffer, "accesses": self.accesses(mark.buffer)} for mark in self.marks]
         return {"title": self.title, "units": self.units, "curve": curve, "compulsory": self.compulsory, "least": self.least,
                 "enough": self.enough, "effectual_ratio": float(self.effectual_ratio), "operations": self.operations,
-                "marks": marks, "assumptions": list(self.assumptions),
+                "marks": marks, "assumptions": list(self.assumptions), "proof": self.proof,
+                **({"levels": [level.to_dict() for level in self.levels]} if self.levels else {}),
                 **({"beside": {name: [list(step) for step in steps] for name, steps in self.beside.items()}} if self.beside else {}),
                 **self.extra}
 
@@ -103,7 +124,7 @@ class Curve(Generic[P]):
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         columns = list(dict.fromkeys(name for point in self.points for name in point.summary()))
-        writer.writerow(["buffer", "accesses", "operational_intensity", *columns])
+        writer.writerow(["buffer", "accesses", "operational_intensity", *(name or "witness" for name in columns)])
         for point in self.points:
             values = point.summary()
             figures = [point.buffer, point.accesses, float(self.intensity(point))]
@@ -128,12 +149,14 @@ class Curve(Generic[P]):
             head.append("  ".join(text.rjust(width) for text, width in zip(row, widths, strict=False)) + "  " + row[3])
         head.append(f"No buffer goes below {self.least:,}, which {self.enough:,} reach "
                     f"({float(self.effectual_ratio):.3g} of all operands); compulsory: {self.compulsory:,}.")
-        for mark in self.marks:
-            least = self.accesses(mark.buffer)
-            text = "nothing fits" if least is None else f"at least {least:,} accesses"
-            head.append(f"{mark.name} ({mark.buffer:,}): {text}")
+        head += [str(level) for level in self.levels] if self.levels else [self._mark(mark) for mark in self.marks]
         head += [_gain(name, steps, self) for name, steps in self.beside.items()]
+        head += [f"Proven: {self.proof}"] if self.proof else []
         return "\n".join(head + [f"Assumed: {text}" for text in self.assumptions])
+
+    def _mark(self, mark: Mark) -> str:
+        least = self.accesses(mark.buffer)
+        return f"{mark.name} ({mark.buffer:,}): {'nothing fits' if least is None else f'at least {least:,} accesses'}"
 
 
 def _gain(name: str, steps: Sequence[tuple[int, int]], curve: Curve[Any]) -> str:

@@ -52,6 +52,13 @@ def movement(tensor: Tensor, problem: Problem, tile: Mapping[str, int], order: S
     return Movement(words, visits // steps * (words + (steps - 1) * fresh), 0)
 
 
+def unkept(tensor: Tensor, problem: Problem) -> Movement:
+    """What a tensor without a tile moves: a word for each operation. An output's words are not read the first time."""
+    if tensor.read_write:
+        return Movement(0, problem.macs - tensor.footprint(problem.bounds), problem.macs)
+    return Movement(0, problem.macs, 0)
+
+
 def overlap(tensor: Tensor, tile: Mapping[str, int], dim: str) -> int:
     """Words common to a tile and the next one along `dim`: the intersection of their boxes."""
     words = 1

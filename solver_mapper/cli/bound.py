@@ -11,6 +11,7 @@ from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
 from solver_mapper.cli.curves import numbers, words, write_curve
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.looptree.spec import TreeSpec
 
 
 @command("bound")
@@ -23,14 +24,16 @@ def bound(
     tile: Annotated[str | None, typer.Option(metavar="M=4,...", help="Only these tile sizes.")] = None,
     constrained: Annotated[bool, typer.Option("--constrained", help="Only what the constraint files allow.")] = False,
     regular_shifts: Annotated[bool, typer.Option("--regular-shifts", help="Count sliding windows as solve does.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Write the curve as JSON, CSV, SVG and text.")] = None,
+    bypass: Annotated[bool, typer.Option("--bypass", help="Tensors may do without a tile in the buffer.")] = False,
+    output: Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Write JSON, CSV, SVG, text and mappings.")] = None,
     as_json: Json = False,
 ) -> int:
     """Buffer size against the least data movement that any mapping can have."""
-    curve = api.bound(read_any(files), einsum=einsum, word_bits=numbers(word_bits, "--word-bits"), stationary=stationary,
+    spec = read_any(files)
+    curve = api.bound(spec, einsum=einsum, word_bits=numbers(word_bits, "--word-bits"), stationary=stationary,
                       order=words(order), tiles=numbers(tile, "--tile"), constrained=constrained,
-                      regular_shifts=regular_shifts)
+                      regular_shifts=regular_shifts, bypass=bypass)
     if output is not None:
-        write_curve(curve, output)
+        write_curve(curve, output, trees=isinstance(spec, TreeSpec))
     print_result(curve, as_json)
     return YES

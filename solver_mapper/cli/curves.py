@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from solver_mapper.bounds import Curve
+from solver_mapper.bounds import Curve, TilePoint
+from solver_mapper.bounds.snowcat import AS_LEVELS, AS_TREE
 from solver_mapper.cli.output import write_files
 from solver_mapper.errors import InputError, Place
 from solver_mapper.fusion import FusedPoint
+from solver_mapper.looptree.tree import TreeMapping
+from solver_mapper.mapping import Mapping
 
 COMMAND_LINE = Place("<command line>")
 
@@ -40,12 +43,20 @@ def names(text: str | None) -> tuple[str, ...]:
     return tuple((text or "").replace(",", " ").split())
 
 
-def write_curve(curve: Curve[Any], folder: Path) -> None:
-    """`curve.json`, `.csv`, `.svg` and `.txt` in `folder`, and for a fused curve each step's mapping as a LoopTree.
+def write_curve(curve: Curve[Any], folder: Path, trees: bool) -> None:
+    """`curve.json`, `.csv`, `.svg` and `.txt` in `folder`, each step's mapping and the machine that it is for.
+
+    `trees`: mappings are LoopTrees, else Timeloop's.
 
     Raises: InputError if it cannot be written to.
     """
     record = json.dumps(curve.to_dict(), indent=1)
     files = {"curve.json": f"{record}\n", "curve.csv": curve.to_csv(), "curve.svg": curve.to_svg(), "curve.txt": f"{curve}\n"}
-    files |= {f"mapping_{point.buffer}.yaml": point.mapping.to_yaml() for point in curve.points if isinstance(point, FusedPoint)}
+    mappings = {f"mapping_{point.buffer}.yaml": _witness(point, trees).to_yaml() for point in curve.points
+                if isinstance(point, FusedPoint | TilePoint)}
+    files |= mappings | ({"machine.yaml": AS_TREE if trees else AS_LEVELS} if mappings else {})
     write_files(folder, files)
+
+
+def _witness(point: FusedPoint | TilePoint, trees: bool) -> TreeMapping | Mapping:
+    return point.tree if isinstance(point, TilePoint) and trees else point.mapping

@@ -39,7 +39,7 @@ def fuse(
                             must_fuse_easily, names(head), names(batch), head_is_tiled, _core(tensor_core))
     curve = api.fuse(read_any(files), template, options)
     if output is not None:
-        write_curve(curve, output)
+        write_curve(curve, output, trees=True)
     print_result(curve, as_json)
     return YES
 

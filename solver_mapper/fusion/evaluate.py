@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from solver_mapper.bounds.traffic import Movement, movement
 from solver_mapper.fusion.group import GroupPlan
-from solver_mapper.fusion.join import Plan, Step
 from solver_mapper.fusion.leaf import Choice, inner_nest
 from solver_mapper.fusion.net import Net
+from solver_mapper.fusion.plan import Plan, Step
 from solver_mapper.fusion.trunk import Trunk, cut, trips_of
 from solver_mapper.spec.problem import Tensor
 

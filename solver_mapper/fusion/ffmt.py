@@ -18,10 +18,10 @@ from solver_mapper.bounds.staircase import EMPTY
 from solver_mapper.errors import InputError
 from solver_mapper.fusion.group import Fold, GroupPlan, live_tiles
 from solver_mapper.fusion.groups import Group
-from solver_mapper.fusion.join import Plan, Step
 from solver_mapper.fusion.leaf import Choice, choice_of, inner_nest
 from solver_mapper.fusion.links import Rank, common_ranks
 from solver_mapper.fusion.net import Net
+from solver_mapper.fusion.plan import Plan, Step
 from solver_mapper.fusion.trunk import Trunk, TrunkLoop, parts_of
 
 

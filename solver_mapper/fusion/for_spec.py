@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from solver_mapper.bounds.bound import TilePoint, bound
+from solver_mapper.bounds.bound import USUAL, Counting, TilePoint, bound
 from solver_mapper.bounds.curve import Curve, Mark
 from solver_mapper.errors import InputError
 from solver_mapper.fusion.fuse import FusionOptions, Template, fuse
@@ -26,7 +26,7 @@ def fuse_spec(spec: TreeSpec, template: Template, options: FusionOptions) -> Cur
 
 def bound_einsum(spec: TreeSpec, einsum: str | None, *, word_bits: Mapping[str, int] | None = None, stationary: str | None = None,
                  order: Sequence[str] | None = None, tiles: Mapping[str, int] | None = None,
-                 regular_shifts: bool = False) -> Curve[TilePoint]:
+                 counting: Counting = USUAL) -> Curve[TilePoint]:
     """`bound` of one Einsum of the workload in `spec`, by name; None for the only one.
 
     Word sizes are those of the workload, where they differ between tensors, unless `word_bits` are given.
@@ -41,7 +41,7 @@ def bound_einsum(spec: TreeSpec, einsum: str | None, *, word_bits: Mapping[str, 
             raise InputError(f"words of '{odd}' have {bits[odd]} bits; a bound needs whole bits", chosen.place)
         word_bits = {name: int(each) for name, each in bits.items()}
     curve = bound(chosen.problem, word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
-                  regular_shifts=regular_shifts)
+                  counting=counting)
     return curve.marked(_marks(spec, workload, curve.units))
 
 

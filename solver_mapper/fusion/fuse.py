@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from solver_mapper.bounds.curve import Curve, Point
 from solver_mapper.errors import ExactnessError, InfeasibleError, InputError, unknown_name
@@ -12,8 +12,9 @@ from solver_mapper.fusion.cores import TensorCore
 from solver_mapper.fusion.evaluate import account
 from solver_mapper.fusion.families import HeadRule
 from solver_mapper.fusion.ffmt import ffmt_plans
-from solver_mapper.fusion.join import Joiner, Plan, Rules
+from solver_mapper.fusion.join import joined
 from solver_mapper.fusion.net import Net, net_of
+from solver_mapper.fusion.plan import Plan, Rules
 from solver_mapper.fusion.points import FamilyPoint, FusedPoint
 from solver_mapper.fusion.v2_join import V2
 from solver_mapper.looptree.workload import Workload
@@ -65,23 +66,29 @@ def fuse(workload: Workload, template: Template = "ffmr", options: FusionOptions
     net = net_of(workload, options.tensor_core)
     _check(net, template, options)
     finder = _FINDERS[template]
-    points, assumed = finder(net, options)
+    points, assumed, proof = finder(net, options)
     if not points:
         raise InfeasibleError("no fused mapping obeys all that was asked for")
-    beside = {"unfused": _staircase(Joiner(net, Rules(most=1, whole=False)).plans())}
+    beside = {"unfused": _staircase(joined(net, Rules(most=1, whole=False)).plans)}
     if template == "ffmr":
-        beside["untiled fusion"] = _staircase(Joiner(net, Rules(most=1)).plans())
+        beside["untiled fusion"] = _staircase(joined(net, Rules(most=1)).plans)
     if options.uneven:
-        beside["even fusion"] = _staircase(finder(net, replace(options, uneven=False))[0])
+        beside["even fusion"] = _staircase(finder(net, replace(options, uneven=False)).points)
     title = f"{', '.join(problem.name for problem in net.problems)} ({template})"
     return Curve(title, net.units, tuple(points), _compulsory(net), net.operations, sum(net.touched.values()),
-                 (*_SNOWCAT, *assumed), beside=beside, extra={"template": template})
+                 (*_SNOWCAT, *assumed), beside=beside, extra={"template": template}, proof=proof)
 
 
 _SNOWCAT = ("one backing store without limit, one buffer, one unit (the Snowcat model); perfect factors: tile sizes divide",)
 
 
-def _ffmr(net: Net, options: FusionOptions) -> tuple[tuple[FusedPoint, ...], tuple[str, ...]]:
+class _Answer(NamedTuple):
+    points: tuple[Point, ...]
+    assumed: tuple[str, ...]
+    proof: str
+
+
+def _ffmr(net: Net, options: FusionOptions) -> _Answer:
     forced = tuple(frozenset(names) for names in (options.head, options.batch) if names)
     rules = Rules(most=options.most, inputs=options.share_inputs, recompute=options.recompute,
                   uneven_tensors=options.uneven_tensors, uneven=options.uneven, forced=forced, must=must_names(net, options),
@@ -91,21 +98,24 @@ def _ffmr(net: Net, options: FusionOptions) -> tuple[tuple[FusedPoint, ...], tup
     said += [] if options.recompute else ["no Einsum runs twice"]
     said += [] if options.share_inputs else ["Einsums that read the same workload input fetch it each for itself"]
     said += [] if options.uneven_tensors else ["tensors that stream past an Einsum do so in one common tile"]
-    return _checked(net, Joiner(net, rules).plans()), tuple(said)
+    plans, proof = joined(net, rules)
+    return _Answer(_checked(net, plans), tuple(said), f"{proof}; each witness was counted again from its loops")
 
 
-def _ffmt(net: Net, _: FusionOptions) -> tuple[tuple[FusedPoint, ...], tuple[str, ...]]:
-    return _checked(net, ffmt_plans(net)), (
-        "all Einsums fused by one loop over rows; whole rows of activations on chip; weights resident or streamed",)
+def _ffmt(net: Net, _: FusionOptions) -> _Answer:
+    return _Answer(_checked(net, ffmt_plans(net)), (
+        "all Einsums fused by one loop over rows; whole rows of activations on chip; weights resident or streamed",),
+        "every mapping of the template was counted")
 
 
-def _v2(net: Net, options: FusionOptions) -> tuple[tuple[FamilyPoint, ...], tuple[str, ...]]:
+def _v2(net: Net, options: FusionOptions) -> _Answer:
     rule = HeadRule(frozenset(options.head), frozenset(options.batch), options.head_is_tiled)
     fusable = net.intermediates - set(options.never_fuse)
     picks = V2(net, fusable, must_names(net, options), rule, options.uneven).picks()
-    return tuple(FamilyPoint(pick.buffer, pick.accesses, pick.chosen, net) for pick in picks), (
+    return _Answer(tuple(FamilyPoint(pick.buffer, pick.accesses, pick.chosen, net) for pick in picks), (
         "capacities by the rules of Orojenesis v2: sums over Einsums that are tiled-fused, the maximum over others, whatever the "
-        "sizes of their fused loops; a tensor that only one side holds whole counts there alone",)
+        "sizes of their fused loops; a tensor that only one side holds whole counts there alone",),
+        "every family of every Einsum was joined with every other that the rules allow")
 
 
 def _checked(net: Net, plans: Iterable[Plan]) -> tuple[FusedPoint, ...]:
@@ -119,8 +129,7 @@ def _checked(net: Net, plans: Iterable[Plan]) -> tuple[FusedPoint, ...]:
     return tuple(points)
 
 
-_FINDERS: dict[str, Callable[[Net, FusionOptions], tuple[Sequence[Point], tuple[str, ...]]]] = {
-    "ffmr": _ffmr, "ffmt": _ffmt, "v2": _v2}
+_FINDERS: dict[str, Callable[[Net, FusionOptions], _Answer]] = {"ffmr": _ffmr, "ffmt": _ffmt, "v2": _v2}
 
 
 def _staircase(points: Iterable[Plan | Point]) -> tuple[tuple[int, int], ...]:

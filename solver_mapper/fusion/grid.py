@@ -82,13 +82,17 @@ class GroupGrid:
         return grids, math.prod(self.space.shape) * math.prod(leaf.largest for leaf in self.leaves)
 
     def improve(self, known: Plans) -> Plans:
-        """`known` with every mapping of the space entered."""
+        """`known` with every mapping of the space entered.
+
+        A place between two segments at which nothing is stored makes no difference, except the one below a rank that stands above.
+        """
         stairs, plans = known.stairs, list(known.plans)
+        first = 1 if self.space.above is None else 2
         for skeleton in skeletons(self.space):
             tables = [list(leaf.options(skeleton)) for leaf in self.leaves]
             for chosen in product(*tables):
                 used = {at for option in chosen for at in option.resident.values()}
-                if set(range(1, len(skeleton))) <= used:
+                if set(range(first, len(skeleton))) <= used:
                     stairs = self._enter(stairs, plans, skeleton, chosen)
         return Plans(stairs, tuple(plans))
 

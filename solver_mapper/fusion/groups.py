@@ -34,11 +34,14 @@ def reachable(net: Net) -> tuple[frozenset[int], ...]:
     return tuple(above)
 
 
-def connected_sets(net: Net, most: int) -> Iterator[tuple[int, ...]]:
-    """Sets of 2 to `most` Einsums that are connected by shared tensors and convex: no path between two leaves the set."""
+def connected_sets(net: Net, most: int, inputs: bool) -> Iterator[tuple[int, ...]]:
+    """Sets of 2 to `most` Einsums that are connected by intermediates (with `inputs`, by any shared tensor) and convex: no path
+    between two leaves the set.
+    """
     above = reachable(net)
-    neighbours = [frozenset().union(*(net.users[name] for name in problem.tensor_names)) - {i}
-                  for i, problem in enumerate(net.problems)]
+    links = [name for name in net.shared if inputs or net.producer[name] is not None]
+    neighbours = [frozenset().union(*(net.users[name] for name in links if i in net.users[name])) - {i}
+                  for i in range(len(net.problems))]
     layer = {frozenset([i]) for i in net.everything}
     for _ in range(2, min(most, len(net.problems)) + 1):
         layer = {chosen | {other} for chosen in layer for i in chosen for other in neighbours[i] - chosen}
@@ -54,7 +57,7 @@ def groups_of(net: Net, most: int, inputs: bool, recompute: bool) -> Iterator[Gr
     An intermediate can be tiled only if all its users are in the group; with `inputs`, a workload input too if at least two
     users are (each further one fetches it for itself). `recompute`: also offer loops above the common ones.
     """
-    for members in connected_sets(net, most):
+    for members in connected_sets(net, most, inputs):
         inside = frozenset(members)
         candidates = [name for name in net.shared if _can_be_tiled(net, name, inside, inputs)]
         common = frozenset(name for name in net.shared if len(net.users[name] & inside) > 1)

@@ -9,8 +9,8 @@ from typing import Any
 from solver_mapper.bounds.search import Found
 from solver_mapper.fusion.evaluate import Account, Flow
 from solver_mapper.fusion.families import Family
-from solver_mapper.fusion.join import Plan, Step
 from solver_mapper.fusion.net import Net
+from solver_mapper.fusion.plan import Plan, Step
 from solver_mapper.fusion.tree import tree_of, trunk_text
 from solver_mapper.looptree.tree import TreeMapping
 

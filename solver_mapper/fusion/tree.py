@@ -1,19 +1,18 @@
-"""Plans and bounds as LoopTrees on the Snowcat architecture."""
+"""Plans as LoopTrees on the Snowcat architecture."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from solver_mapper.bounds.bound import BUFFER, STORE
+from solver_mapper.bounds.snowcat import BUFFER, STORE
+from solver_mapper.bounds.tree import streamed_nest
 from solver_mapper.fusion.group import GroupPlan, Part
-from solver_mapper.fusion.join import Plan, Step
 from solver_mapper.fusion.leaf import Choice
 from solver_mapper.fusion.net import Net
+from solver_mapper.fusion.plan import Plan, Step
 from solver_mapper.fusion.trunk import Trunk, TrunkLoop, cut
-from solver_mapper.looptree.tree import Compute, Nested, Node, Sequential, Storage, Temporal, TreeMapping
-from solver_mapper.spec.problem import Problem, Tensor
-
-UNIT = "MAC"
+from solver_mapper.looptree.tree import Nested, Node, Sequential, Storage, Temporal, TreeMapping
+from solver_mapper.spec.problem import Problem
 
 
 def tree_of(net: Net, plan: Plan) -> TreeMapping:
@@ -88,21 +87,7 @@ def leaf(problem: Problem, trunk: Trunk, einsum: int, choice: Choice) -> Iterato
     flowing = [problem.tensor(name) for name in choice.flowing]
     order = choice.streamed.order if choice.streamed else ()
     tile = dict(inside) | (dict(choice.streamed.tile) if choice.streamed else {})
-    yield from _stored(flowing, order, 0)
-    for depth, dim in enumerate(order, start=1):
-        yield Temporal(dim, tile[dim])
-        yield from _stored(flowing, order, depth)
-    for dim in problem.dims:
-        if tile[dim] > 1:
-            yield Temporal(dim, 1)
-    yield Compute(problem.name, UNIT)
-
-
-def _stored(tensors: Sequence[Tensor], order: Sequence[str], depth: int) -> Iterator[Storage]:
-    """Tensors whose innermost relevant loop is the last of the first `depth` loops."""
-    for tensor in tensors:
-        if max((i + 1 for i, dim in enumerate(order) if dim in tensor.dims), default=0) == depth:
-            yield Storage((tensor.name,), BUFFER)
+    yield from streamed_nest(problem, flowing, tile, order)
 
 
 def trunk_text(trunk: Trunk) -> str:

@@ -48,13 +48,14 @@ def trunks_of(net: Net, group: Group, forced: Sequence[frozenset[str]] = ()) -> 
         yield head
     bundles = bundled(net, group, rest)
     options = [[TrunkLoop(tuple(bundle), parts) for parts in parts_of(bundle)[1:]] for bundle in bundles]
-    for size in range(1, len(bundles) + 1):
+    tops = [TrunkLoop((rank,), parts) for rank in group.above for parts in parts_of([rank])[1:]]
+    for size in range(len(bundles) + 1):
         for chosen in permutations(options, size):
             for loops in product(*chosen):
-                yield head + loops
-                for rank in group.above:
-                    for parts in parts_of([rank])[1:]:
-                        yield (*head, TrunkLoop((rank,), parts), *loops)
+                if loops:
+                    yield head + loops
+                for top in tops:
+                    yield (*head, top, *loops)
 
 
 def leading(net: Net, group: Group, forced: Sequence[frozenset[str]]) -> tuple[list[Rank], list[Rank]]:

@@ -50,14 +50,34 @@ def test_the_machines_own_buffers_are_marked(files):
     curve = sm.bound(spec)
     assert [(mark.name, mark.buffer) for mark in curve.marks] == [("GLB", 1024), ("RF", 128)]
     levels = curve.to_dict()["levels"]
-    assert levels[0] == {"level": "GLB", "capacity": 1024, "accesses": curve.accesses(1024), "capacity_with_inner_levels": 1152,
-                         "accesses_with_bypass": curve.accesses(1152)}
+    assert levels == [{"level": "GLB", "capacity": 1024, "accesses": curve.accesses(1024)},
+                      {"level": "RF", "capacity": 128, "accesses": curve.accesses(128)}]
+    assert f"RF (128): at least {curve.accesses(128):,} accesses if it keeps every tensor" in str(curve)
 
 
 def test_every_form_is_written(files):
     assert run(files / "problem.yaml", "-o", files / "out").exit_code == 0
-    assert sorted(path.name for path in (files / "out").iterdir()) == ["curve.csv", "curve.json", "curve.svg", "curve.txt"]
+    written = sorted(path.name for path in (files / "out").iterdir())
+    assert written[:5] == ["curve.csv", "curve.json", "curve.svg", "curve.txt", "machine.yaml"]
     assert "12,288" in (files / "out" / "curve.txt").read_text()
+
+
+def test_a_written_mapping_can_be_evaluated_on_the_machine_beside_it(files):
+    run(files / "problem.yaml", "-o", files / "out")
+    for point in sm.bound(sm.load(files / "problem.yaml")).points:
+        figures = sm.evaluate(sm.load(files / "problem.yaml", files / "out/machine.yaml", files / f"out/mapping_{point.buffer}.yaml"))
+        assert figures.last_level_accesses == figures.energy_pj == point.accesses
+
+
+def test_witnesses_of_a_workload_are_looptrees(tmp_path):
+    text = "workload:\n  rank_sizes: {M: 4, K: 6, N: 8}\n  bits_per_value: {All: 8}\n  einsums: ['Z[m, n] = A[m, k] * B[k, n]']\n"
+    (tmp_path / "work.yaml").write_text(text)
+    run(tmp_path / "work.yaml", "--bypass", "-o", tmp_path / "out")
+    for point in sm.bound(sm.load(tmp_path / "work.yaml"), bypass=True).points:
+        mapping = tmp_path / f"out/mapping_{point.buffer}.yaml"
+        figures = sm.evaluate(sm.load(tmp_path / "work.yaml", tmp_path / "out/machine.yaml", mapping))
+        assert figures.energy == 8 * point.accesses
+        assert figures.occupancy["Buffer"].bits <= 8 * point.buffer
 
 
 def test_a_dataflow_from_the_command_line(files):

@@ -1,8 +1,11 @@
 """Curves of prescribed dataflows, against a filter over all mappings."""
 
 import itertools
+import math
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from test_bound_single import conv, corners, gemm, steps, walked
 
 from solver_mapper.bounds import Mark, bound
@@ -10,6 +13,9 @@ from solver_mapper.bounds.axes import divisors
 from solver_mapper.bounds.dataflow import from_constraints
 from solver_mapper.bounds.machine import level_bounds
 from solver_mapper.errors import InfeasibleError
+from solver_mapper.mapping import LevelMapping, Mapping, loop
+from solver_mapper.nest.model import evaluate
+from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.spec.constraints import Constraints, FactorRule, KeepRule, PermutationRule
 
 PROBLEMS = [gemm(4, 6, 4), gemm(2, 4, 3, 2), conv(P=4, R=3, C=2, K=2)]
@@ -77,9 +83,35 @@ def test_a_dataflow_without_mappings_is_infeasible():
         bound(problem, within=space)
 
 
-def test_every_level_of_a_hierarchy_gets_its_bound():
-    curve = bound(gemm(64, 64, 64))
-    outer, inner = level_bounds(curve, [Mark("GLB", 500), Mark("RF", 100)])
-    assert (outer.inclusive, outer.any_keep) == (curve.accesses(500), curve.accesses(600))
-    assert (inner.inclusive, inner.any_keep) == (curve.accesses(100), curve.accesses(100))
-    assert inner.to_dict()["level"] == "RF"
+@st.composite
+def hierarchies(draw):
+    """A mapping of a product onto three levels that keep everything: loops at each, some of them spatial."""
+    problem = draw(st.sampled_from([gemm(4, 6, 4), gemm(8, 2, 4), gemm(4, 3, 2, 2)]))
+    levels: list[LevelMapping] = []
+    rest = dict(problem.bounds)
+    for name in ("DRAM", "GLB", "RF"):
+        factors = {}
+        for axis in ("", "X"):
+            taken = {dim: draw(st.sampled_from(divisors(size))) if name != "RF" else (size if not axis else 1)
+                     for dim, size in rest.items()}
+            rest = {dim: size // taken[dim] for dim, size in rest.items()}
+            order = draw(st.permutations([dim for dim, trips in taken.items() if trips > 1]))
+            factors[axis] = tuple(loop(dim, taken[dim], axis) for dim in order)
+        levels.append(LevelMapping(name, factors[""], factors["X"], keep=frozenset(problem.tensor_names)))
+    return problem, Mapping(tuple(levels), problem.dims, problem.tensor_names)
+
+
+@given(hierarchies())
+@settings(max_examples=100, deadline=None)
+def test_no_mapping_onto_a_hierarchy_moves_less_into_a_level_than_its_bound(case):
+    problem, mapping = case
+    wide = [math.prod(each.bound for each in level.spatial) for level in mapping.levels]
+    machine = Architecture("machine", (Buffer("DRAM"), Buffer("GLB", instances=wide[0], mesh_x=wide[0]),
+                                       Buffer("RF", instances=wide[0] * wide[1], mesh_x=wide[0] * wide[1])),
+                           Arithmetic("MAC", instances=math.prod(wide), mesh_x=math.prod(wide)))
+    levels = evaluate(machine, problem, mapping).levels
+    instances = {buffer.name: buffer.instances for buffer in machine.levels}
+    marks = [Mark(name, sum(each.tile for each in levels[name].tensors.values()) * instances[name]) for name in ("GLB", "RF")]
+    for outer, bounded in zip(("DRAM", "GLB"), level_bounds(bound(problem), marks), strict=True):
+        moved = sum((each.reads + each.updates) * instances[outer] for each in levels[outer].tensors.values())
+        assert bounded.least <= moved, bounded.level

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import solver_mapper.bounds.search as search
-from solver_mapper.bounds import Mark, bound
+from solver_mapper.bounds import Counting, Mark, bound
 from solver_mapper.bounds.axes import divisors
-from solver_mapper.bounds.bound import BUFFER, STORE
 from solver_mapper.bounds.plot import plot
+from solver_mapper.bounds.snowcat import BUFFER, STORE
 from solver_mapper.errors import InputError
 from solver_mapper.nest.model import evaluate
 from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
@@ -159,7 +159,7 @@ SNOWCAT = Architecture("snowcat", (Buffer(STORE), Buffer(BUFFER)), Arithmetic("M
 @pytest.mark.parametrize("problem", [*SMALL.values(), gemm(16, 12, 18), conv(2, 1, P=8, Q=4, R=3, S=3, C=4, K=2)])
 def test_the_nest_model_counts_the_same_for_every_witness(problem):
     """Each step's mapping, evaluated by the general model on the two-level architecture, moves the words that the step claims."""
-    for point in bound(problem, regular_shifts=True).points:
+    for point in bound(problem, counting=Counting(regular_shifts=True)).points:
         figures = evaluate(SNOWCAT, problem, point.mapping)
         assert figures.last_level_accesses == point.accesses
         assert sum(each.tile for each in figures.levels[BUFFER].tensors.values()) == point.buffer

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from test_bound_single import conv, gemm
 
 import solver_mapper as sm
-from solver_mapper.bounds import bound
+from solver_mapper.bounds import Counting, bound
 from solver_mapper.spec.problem import Problem
 
+AS_SOLVE = Counting(regular_shifts=True)
 PROBLEMS = {
     "gemm": gemm(4, 6, 3),
     "batched gemm": gemm(2, 4, 3, 2),
@@ -30,13 +31,16 @@ def written(problem: Problem) -> dict[str, object]:
     return {"problem": {"shape": shape, "instance": dict(problem.bounds)}}
 
 
-def solved(problem: Problem, capacity: int) -> int | None:
-    """Least accesses of a backing store above one buffer of `capacity` words that keeps all tensors; None if proven impossible."""
+def solved(problem: Problem, capacity: int, keep: bool = True) -> int | None:
+    """Least accesses of a backing store above one buffer of `capacity` words, one that keeps all tensors unless told otherwise;
+    None if proven impossible.
+    """
     machine = {"arch": {"arithmetic": {"name": "MAC", "instances": 1}, "storage": [
         {"name": "Buffer", "instances": 1, "entries": capacity},
         {"name": "Store", "technology": "DRAM", "instances": 1}]}}
-    keep = {"mapspace": {"constraints": [{"target": "Buffer", "type": "bypass", "keep": list(problem.tensor_names)}]}}
-    solution = sm.solve(sm.load(written(problem), machine, keep), objective="last-level-accesses", workers=1)
+    kept = [{"target": "Buffer", "type": "bypass", "keep": list(problem.tensor_names)}] if keep else []
+    spec = sm.load(written(problem), machine, {"mapspace": {"constraints": kept}})
+    solution = sm.solve(spec, objective="last-level-accesses", workers=1)
     assert solution.status in ("optimal", "infeasible")
     if solution.status == "infeasible":
         return None
@@ -47,7 +51,7 @@ def solved(problem: Problem, capacity: int) -> int | None:
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_the_solver_and_the_staircase_agree_at_every_capacity(problem):
     """From a buffer in which nothing fits to one word more than is of use, word by word."""
-    curve, lower = bound(problem, regular_shifts=True), bound(problem)
+    curve, lower = bound(problem, counting=AS_SOLVE), bound(problem)
     for capacity in range(1, curve.enough + 2):
         least = solved(problem, capacity)
         assert least == curve.accesses(capacity), capacity
@@ -58,7 +62,16 @@ def test_idle_steps_end_an_overlap_for_the_solver_only():
     """P = 4 in two tiles outside K = 2: the second window reuses a word of the first unless the step in K in between counts."""
     problem = PROBLEMS["windows, stride 2"]
     assert bound(problem).accesses(10) == 29
-    assert bound(problem, regular_shifts=True).accesses(10) == 30
+    assert bound(problem, counting=AS_SOLVE).accesses(10) == 30
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_they_agree_at_every_capacity_if_tensors_may_bypass_the_buffer(problem):
+    curve, kept = (bound(problem, counting=Counting(regular_shifts=True, bypass=bypass)) for bypass in (True, False))
+    for capacity in range(1, curve.enough + 2):
+        assert solved(problem, capacity, keep=False) == curve.accesses(capacity), capacity
+    assert all(curve.accesses(point.buffer) <= point.accesses for point in kept.points)
+    assert any(curve.accesses(point.buffer) < point.accesses for point in kept.points)
 
 
 @given(st.tuples(*[st.sampled_from([1, 2, 3, 4, 6, 8, 12, 16, 30])] * 3), st.data())
