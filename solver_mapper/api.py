@@ -17,6 +17,7 @@ from solver_mapper.front import Front
 from solver_mapper.fusion import FusionOptions
 from solver_mapper.fusion.for_spec import bound_einsum, fuse_spec
 from solver_mapper.fusion.fuse import Template
+from solver_mapper.given import with_directives
 from solver_mapper.judge.rules import broken
 from solver_mapper.looptree import evaluate as looptree_evaluate
 from solver_mapper.looptree import validate as looptree_validate
@@ -39,6 +40,7 @@ from solver_mapper.suggest.nearest import suggest_for
 from solver_mapper.suggest.suggestion import Suggestion
 from solver_mapper.sweep import find_front
 from solver_mapper.verdict import Verdict
+from solver_mapper.verifying import verify_solution
 
 __all__ = ["bound", "convert", "evaluate", "explain", "fuse", "load", "pareto", "solve", "suggest", "validate"]
 
@@ -98,34 +100,39 @@ def suggest(spec: Spec | TreeSpec, mapping: Mapping | None = None, time_limit: f
 @overload
 def solve(spec: Spec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution: ...
+          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution: ...
 @overload
 def solve(spec: TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          clock: Clock | None = None, keep_mapping: bool | None = None) -> TreeSolution: ...
+          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None) -> TreeSolution: ...
 @overload
 def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution | TreeSolution: ...
+          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution | TreeSolution: ...
 def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution | TreeSolution:
+          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution | TreeSolution:
     """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search begins, if it is legal; of one that
     was given in part, whose loops do not make up the problem, the directives are kept and the rest is found.
 
     Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles), "edp", "last-level-accesses"
     (words), or a product such as "energy^2*delay"; `time_limit` in seconds; `workers`, CP-SAT's threads (default 1, with which equal
     input gives equal answers); `seed`, CP-SAT's; `on_progress`, called with a `Progress` as the search advances; `gap`, the share of
-    the value that may stay unproven; `clock`, to stop the search from outside; `keep_mapping`, whether to keep the directives of the
-    mapping in `spec` (None: if it is given in part).
+    the value that may stay unproven; `verify`, to prove the answer again by other routes, which the certificate then names;
+    `clock`, to stop the search from outside; `keep_mapping`, whether to keep the directives of the mapping in `spec` (None: if it is
+    given in part).
     LoopTree input takes one goal of energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
     Raises: InputError if architecture or problem are missing or the objective is unknown; ExactnessError if the solver and the exact
-    nest model disagree, which is a bug.
+    nest model, or two proofs, disagree, which is a bug.
     """
+    clock = clock or Clock(time_limit)
     if isinstance(spec, TreeSpec):
-        return solve_tree(spec, objective, seed=seed, on_progress=on_progress, clock=clock or Clock(time_limit))
-    return solve_spec(spec, objective, time_limit=time_limit, workers=workers, seed=seed, on_progress=on_progress, gap=gap, clock=clock,
-                      keep_mapping=keep_mapping)
+        if verify:
+            raise InputError("verifying answers to LoopTree input is not supported", spec.place)
+        return solve_tree(spec, objective, seed=seed, on_progress=on_progress, clock=clock)
+    solution = solve_spec(spec, objective, workers=workers, seed=seed, on_progress=on_progress, gap=gap, clock=clock,
+                          keep_mapping=keep_mapping)
+    return verify_solution(with_directives(spec, keep_mapping), solution, clock, on_progress) if verify else solution
 
 
 def pareto(spec: Spec | TreeSpec, metrics: Sequence[str] = ("energy", "delay"), time_limit: float | None = None,

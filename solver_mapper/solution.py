@@ -25,10 +25,13 @@ class Certificate:
     parameters: dict[str, Any]
     proofs: tuple[dict[str, Any], ...] = ()
     checks: tuple[str, ...] = ()
+    verification: tuple[dict[str, Any], ...] = ()
+    """What other routes found, if they were asked: see `verify.route.Route`."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"mapspace": self.mapspace, "solver": self.solver, "seed": self.seed, "parameters": self.parameters,
-                "proofs": list(self.proofs), "checks": list(self.checks)}
+        result = {"mapspace": self.mapspace, "solver": self.solver, "seed": self.seed, "parameters": self.parameters,
+                  "proofs": list(self.proofs), "checks": list(self.checks)}
+        return result | {"verification": list(self.verification)} if self.verification else result
 
 
 @dataclass(frozen=True)

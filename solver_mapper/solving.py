@@ -101,10 +101,11 @@ def _start(spec: Spec) -> _Start:
 
 
 def prepare(space: Space, settings: Settings, clock: Clock, on_progress: Callable[[Progress], None] | None = None,
-            gap: float = 0.0) -> Search[Figures]:
-    """The space compiled, with the exact model as the judge."""
+            gap: float = 0.0, *, symmetric: bool = False) -> Search[Figures]:
+    """The space compiled, with the exact model as the judge; `symmetric` leaves mappings in that mirror others."""
     compiled = compile_space(space)
-    break_symmetries(compiled.variables, symmetries(space))
+    if not symmetric:
+        break_symmetries(compiled.variables, symmetries(space))
     evaluator = Evaluator(space.architecture, space.problem)
     search = Search(compiled, evaluator.evaluate, settings, clock, partial(_helped, space), on_progress, gap)
     for rule in space.caps:

@@ -38,6 +38,7 @@ def solve(
     keep_mapping: Annotated[bool | None, typer.Option(
         "--keep-mapping/--no-keep-mapping",
         help="Whether to keep the directives of the mapping in FILE...; by default if its loops do not make up the problem.")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Prove the answer again by other routes.")] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Directory for map.yaml, stats.txt and solution.json.")] = None,
     as_json: Json = False,
 ) -> int:
@@ -49,7 +50,7 @@ def solve(
         write_files(output, {})  # a folder that cannot be written to is better known before the search
     clock = Clock(time_limit)
     with ProgressLine() as line, interrupts(clock, line):
-        solution = api.solve(spec, objective, seed=seed, workers=workers, gap=gap, on_progress=line.show, clock=clock,
+        solution = api.solve(spec, objective, seed=seed, workers=workers, gap=gap, verify=verify, on_progress=line.show, clock=clock,
                              keep_mapping=keep_mapping)
     solution.seconds["load"] = load_seconds
     if output is not None:

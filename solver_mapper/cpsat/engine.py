@@ -51,18 +51,19 @@ class Clock:
 
 @dataclass(frozen=True)
 class Settings:
-    """`workers` above 1 may change which of several optimal mappings is found. `fixed` are further parameters by name."""
+    """`workers` above 1 may change which of several optimal mappings is found. `others` are further parameters by name."""
 
     seed: int = 0
     workers: int = 1
     presolve: bool = True
+    others: tuple[tuple[str, int | bool], ...] = ()
 
     def parameters(self) -> dict[str, int | bool]:
         """What is set, beyond defaults. `presolve_inclusion_work_limit=0` keeps clear of or-tools issue 5293."""
         return {
             "num_workers": self.workers, "random_seed": self.seed, "presolve_inclusion_work_limit": 0,
             "linearization_level": 2, "cut_level": 0, "cp_model_probing_level": 1, "symmetry_level": 0,
-            "cp_model_presolve": self.presolve,
+            "cp_model_presolve": self.presolve, **dict(self.others),
         }
 
 

@@ -10,7 +10,8 @@ from solver_mapper.report.nest_text import nest_text
 from solver_mapper.report.plain import WIDTH
 from solver_mapper.solution import Solution
 
-_PHASES = ("load", "compile", "solve", "explain", "check")
+_PHASES = ("load", "compile", "solve", "explain", "check", "verify")
+_VERDICTS = {"agrees": "verified", "consistent": "consistent", "none": "not verified"}
 
 
 def solution_text(solution: Solution) -> str:
@@ -49,6 +50,7 @@ def _proof(solution: Solution) -> list[tuple[str, str]]:
     rows += [("proof", _step(step)) for step in certificate.proofs]
     rows += [("conflict", _entry(entry)) for entry in solution.conflict]
     rows += [("repairs", "are what 'solver-mapper explain' tries out")] if solution.conflict else []
+    rows += [(_VERDICTS[each["verdict"]], f"{each['route']}: {each['did']}; {each['found']}") for each in certificate.verification]
     if certificate.checks:
         rows.append(("checked", "; ".join(certificate.checks)))
     parameters = ", ".join(f"{name} {value}" for name, value in certificate.parameters.items())

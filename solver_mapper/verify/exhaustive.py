@@ -62,14 +62,18 @@ class Exhaustive:
         self._limited = [(level, buffer) for level, buffer in enumerate(architecture.levels)
                          if buffer.read_bandwidth or buffer.write_bandwidth or buffer.shared_bandwidth]
 
-    def best(self, objectives: Sequence[Objective]) -> list[tuple[Mapping, Figures] | None]:
+    def best(
+        self, objectives: Sequence[Objective], each_nest: Callable[[], None] = lambda: None
+    ) -> list[tuple[Mapping, Figures] | None]:
         """For each objective the first of the best legal mappings; None if there is no legal mapping.
 
+        `each_nest` is called for each loop nest; what it raises ends the enumeration.
         Raises: ExactnessError if a mapping's full evaluation differs from the figures it was chosen by.
         """
         held: list[tuple[Ranks, Found] | None] = [None] * len(objectives)
 
         def promising(least: Outcome) -> bool:
+            each_nest()
             return any(best is None or _ranks(objective, least) < best[0] for objective, best in zip(objectives, held, strict=True))
 
         for found in self.outcomes(promising):
