@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 from solver_mapper.bounds.axes import divisors
-from solver_mapper.bounds.search import Found, Restriction, least_traffic
+from solver_mapper.bounds.search import Restriction, least_traffic
 from solver_mapper.fusion.cores import Block
 from solver_mapper.fusion.net import Net
 from solver_mapper.spec.problem import Problem, Tensor
@@ -31,6 +31,19 @@ class HeadRule:
 
 
 @dataclass(frozen=True)
+class Row:
+    """A mapping of one Einsum: the tile of each dimension, the loops over tiles (outermost first), and the tensors that it fetches
+    or writes `whole`, once, above all loops. Figures in units.
+    """
+
+    buffer: int
+    accesses: int
+    tile: Mapping[str, int]
+    order: tuple[str, ...]
+    whole: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Family:
     """Mappings of Einsum `einsum` that fuse `fused` with fused loops over `loops`, outermost first. With `trips` (uneven fusion
     only) all have those iteration counts. `points` is their staircase.
@@ -40,11 +53,14 @@ class Family:
     fused: frozenset[str]
     loops: tuple[str, ...]
     trips: tuple[int, ...] | None
-    points: tuple[Found, ...]
+    points: tuple[Row, ...]
 
 
-def families(net: Net, einsum: int, fusable: Collection[str], rule: HeadRule, sized: bool = False) -> Iterator[Family]:
-    """All families of an Einsum. `sized`: one for each iteration count of the fused loops as well."""
+def families(net: Net, einsum: int, fusable: Collection[str], rule: HeadRule, sized: bool = False,
+             uneven_tensors: bool = False) -> Iterator[Family]:
+    """All families of an Einsum. `sized`: one for each iteration count of the fused loops as well. `uneven_tensors`: any tensor may
+    be whole on chip while the others are tiled.
+    """
     problem = net.problems[einsum]
     candidates = [name for name in problem.tensor_names if name in fusable]
     for count in range(len(candidates) + 1):
@@ -54,7 +70,7 @@ def families(net: Net, einsum: int, fusable: Collection[str], rule: HeadRule, si
             for size in range(len(common) + 1):
                 for loops in permutations(common, size):
                     if _heads_first(problem, loops, common, rule):
-                        yield from _family(net, einsum, fused, common, loops, sized)
+                        yield from _family(net, einsum, fused, common, loops, sized, uneven_tensors)
 
 
 def _heads_first(problem: Problem, loops: Sequence[str], common: Sequence[str], rule: HeadRule) -> bool:
@@ -65,7 +81,7 @@ def _heads_first(problem: Problem, loops: Sequence[str], common: Sequence[str], 
 
 
 def _family(net: Net, einsum: int, fused: frozenset[str], common: Sequence[str], loops: tuple[str, ...],
-            sized: bool) -> Iterator[Family]:
+            sized: bool, uneven_tensors: bool) -> Iterator[Family]:
     problem = net.problems[einsum]
     shared = [dim for dim in common if all(dim in tensor.dims for tensor in problem.tensors)]
     allowed: dict[str, Sequence[int]] = {}
@@ -74,17 +90,33 @@ def _family(net: Net, einsum: int, fused: frozenset[str], common: Sequence[str],
         allowed[dim] = divisors(bound)[:-1] if dim in loops else (bound,)
         if dim in shared:
             allowed[dim] = [size for size in allowed[dim] if size == 1]
-    moving = replace(problem, tensors=tuple(tensor for tensor in problem.tensors if tensor.name not in fused))
     held = [_occupant(net, problem, name, common) for name in fused]
     inner = tuple(dim for dim in problem.dims if dim not in loops)
     stages = (inner, *((dim,) for dim in reversed(loops)))
     for tiles in _each(allowed, loops) if sized else [allowed]:
         order = tuple(filter(None, stages)) if fused else ()
         spaces = [Restriction(_blocked(problem, tiles, block), order) for block in net.blocks[einsum]]
-        points = tuple(found for space in spaces for found in least_traffic(moving, net.weights, space, held))
+        points = tuple(row for whole in _wholes(problem, fused, uneven_tensors) for space in spaces
+                       for row in _rows(net, einsum, fused, whole, space, held))
         if points:
             trips = tuple(problem.bounds[dim] // tiles[dim][0] for dim in loops) if sized else None
             yield Family(einsum, fused, loops, trips, points)
+
+
+def _wholes(problem: Problem, fused: frozenset[str], uneven_tensors: bool) -> Iterator[tuple[str, ...]]:
+    others = [name for name in problem.tensor_names if name not in fused]
+    for count in range(len(others) if uneven_tensors else 1):
+        yield from combinations(others, count)
+
+
+def _rows(net: Net, einsum: int, fused: frozenset[str], whole: tuple[str, ...], space: Restriction,
+          held: Sequence[tuple[Tensor, int]]) -> Iterator[Row]:
+    """The staircase with `whole` tensors whole: each takes all its room and moves once; the others stream."""
+    problem = net.problems[einsum]
+    moving = replace(problem, tensors=tuple(tensor for tensor in problem.tensors if tensor.name not in {*fused, *whole}))
+    units = sum(net.weights[name] * net.use(einsum, name).footprint(problem.bounds) for name in whole)
+    for found in least_traffic(moving, net.weights, space, held):
+        yield Row(found.buffer + units, found.accesses + units, found.tile, found.order, whole)
 
 
 def _blocked(problem: Problem, tiles: Mapping[str, Sequence[int]], block: Block) -> dict[str, Sequence[int]]:

@@ -111,7 +111,7 @@ def _ffmt(net: Net, _: FusionOptions) -> _Answer:
 def _v2(net: Net, options: FusionOptions) -> _Answer:
     rule = HeadRule(frozenset(options.head), frozenset(options.batch), options.head_is_tiled)
     fusable = net.intermediates - set(options.never_fuse)
-    picks = V2(net, fusable, must_names(net, options), rule, options.uneven).picks()
+    picks = V2(net, fusable, must_names(net, options), rule, options.uneven, options.uneven_tensors).picks()
     return _Answer(tuple(FamilyPoint(pick.buffer, pick.accesses, pick.chosen, net) for pick in picks), (
         "capacities by the rules of Orojenesis v2: sums over Einsums that are tiled-fused, the maximum over others, whatever the "
         "sizes of their fused loops; a tensor that only one side holds whole counts there alone",),
@@ -166,7 +166,7 @@ def _check(net: Net, template: str, options: FusionOptions) -> None:
             raise unknown_name("rank variable", name, net.workload.variables, place)
     if options.most < 1:
         raise InputError(f"groups have at least 1 Einsum, not {options.most}", place)
-    for flag, templates in (("uneven", ("ffmr", "v2")), ("uneven_tensors", ("ffmr",)), ("share_inputs", ("ffmr",)),
+    for flag, templates in (("uneven", ("ffmr", "v2")), ("uneven_tensors", ("ffmr", "v2")), ("share_inputs", ("ffmr",)),
                             ("recompute", ("ffmr",)), ("must_fuse", ("ffmr", "v2")), ("never_fuse", ("ffmr", "v2")),
                             ("must_fuse_easily", ("ffmr", "v2")), ("head", ("ffmr", "v2")), ("batch", ("ffmr", "v2")),
                             ("head_is_tiled", ("v2",)), ("tensor_core", ("ffmr", "v2"))):

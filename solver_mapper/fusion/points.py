@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from solver_mapper.bounds.search import Found
 from solver_mapper.fusion.evaluate import Account, Flow
-from solver_mapper.fusion.families import Family
+from solver_mapper.fusion.families import Family, Row
 from solver_mapper.fusion.net import Net
 from solver_mapper.fusion.plan import Plan, Step
 from solver_mapper.fusion.tree import tree_of, trunk_text
@@ -82,7 +81,7 @@ class FamilyPoint:
 
     buffer: int
     accesses: int
-    chosen: tuple[tuple[Family, Found], ...]
+    chosen: tuple[tuple[Family, Row], ...]
     net: Net
 
     @property
@@ -94,16 +93,17 @@ class FamilyPoint:
         return {"buffer": self.buffer, "accesses": self.accesses, "fused": list(self.fused), "mapping": list(self._mappings())}
 
     def _mappings(self) -> Iterator[dict[str, Any]]:
-        for family, found in self.chosen:
-            inner = [dim for dim in found.order if dim not in family.loops]
+        for family, row in self.chosen:
+            inner = [dim for dim in row.order if dim not in family.loops]
             yield {"einsum": self.net.problems[family.einsum].name, "fused": sorted(family.fused),
-                   "fused_loops": list(family.loops), "unfused_loops": inner, "tile": dict(found.tile),
-                   "buffer": found.buffer, "accesses": found.accesses}
+                   "fused_loops": list(family.loops), "unfused_loops": inner, "tile": dict(row.tile), "whole": list(row.whole),
+                   "buffer": row.buffer, "accesses": row.accesses}
 
     def summary(self) -> Mapping[str, str]:
-        return {"": "; ".join(self._words(family) for family, _ in self.chosen)}
+        return {"": "; ".join(self._words(family, row) for family, row in self.chosen)}
 
-    def _words(self, family: Family) -> str:
+    def _words(self, family: Family, row: Row) -> str:
         name = self.net.problems[family.einsum].name
         loops = f" over {' '.join(family.loops)}" if family.loops else ""
-        return f"{name} fuses {' '.join(sorted(family.fused))}{loops}" if family.fused else name
+        held = f", whole {' '.join(row.whole)}" if row.whole else ""
+        return f"{name} fuses {' '.join(sorted(family.fused))}{loops}{held}" if family.fused else f"{name}{held}"

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solver_mapper.bounds.search import Found
 from solver_mapper.bounds.staircase import Ints
-from solver_mapper.fusion.families import Family, HeadRule, families
+from solver_mapper.fusion.families import Family, HeadRule, Row, families
 from solver_mapper.fusion.leaf import undominated_triples
 from solver_mapper.fusion.net import Net
 from solver_mapper.fusion.v2 import compatible, tiled_together
@@ -27,7 +26,7 @@ class Pick:
 
     buffer: int
     accesses: int
-    chosen: tuple[tuple[Family, Found], ...]
+    chosen: tuple[tuple[Family, Row], ...]
 
 
 State = tuple[tuple[int, ...], tuple[frozenset[int], ...]]
@@ -50,12 +49,15 @@ class _Points:
 
 
 class V2:
-    """The v2 search of a net. `fusable`: intermediates that may stay on chip; `must`: those that have to."""
+    """The v2 search of a net. `fusable`: intermediates that may stay on chip; `must`: those that have to. `uneven`,
+    `uneven_tensors`: see `FusionOptions`.
+    """
 
-    def __init__(self, net: Net, fusable: Collection[str], must: Collection[str], rule: HeadRule, uneven: bool = False):
+    def __init__(self, net: Net, fusable: Collection[str], must: Collection[str], rule: HeadRule, uneven: bool = False,
+                 uneven_tensors: bool = False):
         self.net, self.rule, self.uneven, self.fusable = net, rule, uneven, frozenset(fusable)
-        self.families = [[family for family in families(net, i, fusable, rule, uneven) if family.fused >= self._forced(i, must)]
-                         for i in range(len(net.problems))]
+        every = (families(net, i, fusable, rule, uneven, uneven_tensors) for i in range(len(net.problems)))
+        self.families = [[family for family in each if family.fused >= self._forced(i, must)] for i, each in enumerate(every)]
         self.numbered = [family for each in self.families for family in each]
         self._numbers = {id(family): number for number, family in enumerate(self.numbered)}
         self.order = self._closing_order()
@@ -144,8 +146,8 @@ class V2:
             self._pairs[key] = compatible(self.net, a, b, self.rule, self.uneven), tiled_together(self.net, a, b, self.rule)
         return self._pairs[key]
 
-    def _chosen(self, code: int) -> tuple[tuple[Family, Found], ...]:
-        chosen: list[tuple[Family, Found]] = []
+    def _chosen(self, code: int) -> tuple[tuple[Family, Row], ...]:
+        chosen: list[tuple[Family, Row]] = []
         while code >= 0:
             code, number, at = self.history[code]
             chosen.append((self.numbered[number], self.numbered[number].points[at]))

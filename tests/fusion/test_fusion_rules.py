@@ -116,6 +116,25 @@ def test_recomputation_may_lower_the_curve_and_says_so():
     assert "no Einsum runs twice" in once.assumptions and "no Einsum runs twice" not in again.assumptions
 
 
+@pytest.mark.parametrize("einsum, sizes", [(CHAIN2[0], {"m": 8, "k": 6, "n": 4}),
+                                           (CONVOLUTIONS[0], {"p": 6, "x": 8, "r": 3, "d": 2, "c": 4})], ids=["product", "windows"])
+def test_uneven_tensors_are_whole_while_others_are_tiled(einsum, sizes):
+    """By the rules of v2 and by FFMR, which put it down differently, one Einsum has the same curve; never above the even one."""
+    load, options = workload([einsum], **sizes), FusionOptions(uneven_tensors=True)
+    even, uneven = fuse(load, "v2"), fuse(load, "v2", options)
+    assert steps(uneven) == steps(fuse(load, options=options))
+    assert all(uneven.accesses(point.buffer) <= point.accesses for point in even.points)
+    assert any(point.accesses < even.accesses(point.buffer) for point in uneven.points)
+
+
+def test_v2_fuses_uneven_tensors():
+    """Both weights held whole (32 each), a row of A and of E (4 each), one word of C that counts on both sides."""
+    load = workload(CHAIN2, **SIZES)
+    even, uneven = fuse(load, "v2"), fuse(load, "v2", FusionOptions(uneven_tensors=True))
+    assert (even.enough, uneven.enough) == (80, 74)
+    assert [row.whole for _, row in uneven.points[-1].chosen] == [("B",), ("D",)]
+
+
 def test_windows_are_fused_whole_only():
     """A rank that a window reads cannot be cut between writer and reader; channels can."""
     curve = fuse(workload(CONVOLUTIONS, p=6, x=8, r=3, d=2, c=4, q=4, s=3, f=2))
