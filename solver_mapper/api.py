@@ -169,7 +169,7 @@ def bound(spec: Spec | TreeSpec, *, einsum: str | None = None, word_bits: Table[
 
     Args: `einsum`, which one of a workload of several. `word_bits[tensor]`, sizes of words (figures are then in bytes or bits
     instead of words). `stationary`, `order` and `tiles` ask for the curve of one dataflow, `constrained` for that of the
-    constraint files. `regular_shifts` counts sliding windows exactly as `solve` does; without, the curve may lie below.
+    constraint files. `regular_shifts` counts sliding windows exactly as `solve` does, not as Orojenesis does.
     `bypass` admits mappings that give some tensors no tile in the buffer. An architecture is optional: its buffers are marked.
     Raises: InputError for a missing problem or names that it does not have; InfeasibleError for a dataflow without mappings.
     """

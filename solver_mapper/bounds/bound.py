@@ -9,7 +9,8 @@ from typing import Any
 
 from solver_mapper.bounds.curve import Curve, Mark
 from solver_mapper.bounds.dataflow import restriction
-from solver_mapper.bounds.reuse import window_dims
+from solver_mapper.bounds.regular import regular_movements, regular_traffic
+from solver_mapper.bounds.reuse import has_windows
 from solver_mapper.bounds.search import Restriction, least_traffic
 from solver_mapper.bounds.size import touched_words
 from solver_mapper.bounds.snowcat import BUFFER, STORE
@@ -29,15 +30,15 @@ ASSUMED = (
 ALL_KEPT = "every tensor has a tile in the buffer"
 SOME_KEPT = "a tensor without a tile in the buffer is fetched, or updated, by every operation"
 WINDOWS = "a sliding window fetches only what is new, but only from one step of its innermost relevant loop to the next"
-REGULAR = "a sliding window fetches only what is new, but only along the innermost loop of all, as the nest model counts"
+REGULAR = "a sliding window fetches only what is new while it moves by one and the same shift, as the nest model counts"
 
 
 @dataclass(frozen=True)
 class Counting:
     """What a bound admits, and how it counts.
 
-    `regular_shifts`: windows keep their overlap only where the nest model (and so `solve`) says that they do, not also behind loops
-    that leave them where they are; without, the curve lies on or below that of `solve`. `bypass`: tensors may do without a tile
+    `regular_shifts`: sliding windows keep their overlap where the nest model (and so `solve`) says that they do (see `regular`),
+    not where Orojenesis does (see `traffic`). `bypass`: tensors may do without a tile
     in the buffer (at least one has one); each operation then moves its own word of them.
     """
 
@@ -112,7 +113,7 @@ def bound(problem: Problem, *, word_bits: Mapping[str, int] | None = None, stati
     space = restriction(problem, stationary, order, tiles) if within is None else within
     weights, units = unit_weights(problem, word_bits)
     points = _corners(point for kept in _kept_sets(problem, counting.bypass, stationary)
-                      for point in _points(problem, kept, weights, space, counting.regular_shifts))
+                      for point in _points(problem, kept, weights, space, counting.regular_shifts and has_windows(problem)))
     if not points:
         raise InfeasibleError(f"no mapping of '{problem.name}' obeys the dataflow asked for")
     sizes = {tensor.name: touched_words(tensor, problem.bounds) for tensor in problem.tensors}
@@ -152,8 +153,9 @@ def _points(problem: Problem, kept: frozenset[str], weights: Mapping[str, int], 
     """The staircase of the mappings that keep exactly `kept`, each step counted a second time."""
     seen = replace(problem, tensors=tuple(tensor for tensor in problem.tensors if tensor.name in kept))
     away = {tensor.name: unkept(tensor, problem) for tensor in problem.tensors if tensor.name not in kept}
-    for found in least_traffic(seen, weights, space, regular=regular):
-        moved = movements(seen, found.tile, found.order, regular)
+    search, count = (regular_traffic, regular_movements) if regular else (least_traffic, movements)
+    for found in search(seen, weights, space):
+        moved = count(seen, found.tile, found.order)
         buffer = sum(weights[name] * move.tile for name, move in moved.items())
         accesses = sum(weights[name] * move.accesses for name, move in moved.items())
         if (buffer, accesses) != (found.buffer, found.accesses):
@@ -174,8 +176,7 @@ def _corners(points: Iterable[TilePoint]) -> tuple[TilePoint, ...]:
 
 
 def _said(problem: Problem, counting: Counting) -> tuple[str, ...]:
-    slides = any(window_dims(tensor) for tensor in problem.tensors)
-    windows = (REGULAR if counting.regular_shifts else WINDOWS,) if slides else ()
+    windows = (REGULAR if counting.regular_shifts else WINDOWS,) if has_windows(problem) else ()
     return (*ASSUMED, SOME_KEPT if counting.bypass else ALL_KEPT, *windows)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from solver_mapper.spec.problem import Tensor
+from solver_mapper.spec.problem import Problem, Tensor
 
 
 @dataclass(frozen=True)
@@ -40,24 +40,25 @@ def window_dims(tensor: Tensor) -> frozenset[str]:
     return frozenset(term.dim for rank in tensor.ranks if len(rank) > 1 for term in rank)
 
 
-def class_of(order: Sequence[str], tensors: Sequence[Tensor], regular: bool = False) -> ReuseClass:
-    """The class of one order, given innermost first. Every listed loop counts, even one of a single iteration.
+def has_windows(problem: Problem) -> bool:
+    """Does some tensor, read or written, have a rank of several dimensions?"""
+    return any(len(rank) > 1 for tensor in problem.tensors for rank in tensor.ranks)
 
-    `regular`: windows overlap only along the innermost loop of all, for an idle step between two of theirs ends the overlap.
-    """
+
+def class_of(order: Sequence[str], tensors: Sequence[Tensor]) -> ReuseClass:
+    """The class of one order, given innermost first. Every listed loop counts, even one of a single iteration."""
     reused, slides = [], []
     for tensor in tensors:
         inside = next((i for i, dim in enumerate(order) if dim in tensor.dims), len(order))
         first = order[inside] if inside < len(order) else None
         reused.append(frozenset(order[:inside]))
-        slides.append(first if first in window_dims(tensor) and not (regular and inside) else None)
+        slides.append(first if first in window_dims(tensor) else None)
     return ReuseClass(tuple(order), tuple(reused), tuple(slides))
 
 
-def reuse_classes(dims: Sequence[str], tensors: Sequence[Tensor], stages: Sequence[Sequence[str]] = (),
-                  regular: bool = False) -> tuple[ReuseClass, ...]:
+def reuse_classes(dims: Sequence[str], tensors: Sequence[Tensor], stages: Sequence[Sequence[str]] = ()) -> tuple[ReuseClass, ...]:
     """The classes that no other covers, of the orders in which all loops of `stages[0]` are innermost, those of `stages[1]` next
-    around them, and so on; loops in no stage are outermost. Without stages, of all orders. `regular`: see `class_of`.
+    around them, and so on; loops in no stage are outermost. Without stages, of all orders.
 
     Built from the innermost loop outwards. While a tensor is still waiting for its first relevant loop, loops of the current
     stage that no waiting tensor indexes may come next at no cost to anyone, so they do; only the choice of the next loop that
@@ -71,7 +72,7 @@ def reuse_classes(dims: Sequence[str], tensors: Sequence[Tensor], stages: Sequen
         rest = next(filter(None, ([dim for dim in stage if dim not in order] for stage in plan)), [])
         free = tuple(dim for dim in rest if not any(dim in tensor.dims for tensor in waiting))
         if not rest:
-            kind = class_of(order, tensors, regular)
+            kind = class_of(order, tensors)
             found.setdefault((kind.reused, kind.slides), kind)
         elif free:
             extend(order + free, waiting)

@@ -49,29 +49,29 @@ FREE = Restriction({})
 
 
 def least_traffic(problem: Problem, weights: Mapping[str, int] | None = None, restriction: Restriction = FREE,
-                  held: Sequence[tuple[Tensor, int]] = (), regular: bool = False) -> tuple[Found, ...]:
+                  held: Sequence[tuple[Tensor, int]] = ()) -> tuple[Found, ...]:
     """The strict staircase of buffer size against least accesses, both in units of `weights[tensor]` per word (1 by default).
 
     Mapspace: perfect factors, tiles of all tensors in the buffer, any order of the loops over tiles; or what `restriction` leaves
-    of it. `held` are further tensors, with weights, whose tiles take space but do not move. `regular`: see `traffic.movement`.
+    of it. `held` are further tensors, with weights, whose tiles take space but do not move.
     """
     weights = weights or {}
     grids: list[_Grid] = []
     stairs, offset = EMPTY, 0
-    for trivial in _trivial_sets(problem, restriction):
-        axes = axes_of(problem, _allowed(problem, restriction, trivial), merge=not restriction.stages and not held)
+    for trivial in trivial_sets(problem, restriction):
+        axes = axes_of(problem, allowed_tiles(problem, restriction, trivial), merge=not restriction.stages and not held)
         if any(not axis.sizes for axis in axes):
             continue
         seen = joined_problem(problem, axes)
         dims = [dim for dim in seen.dims if dim not in trivial]
-        for kind in reuse_classes(dims, seen.tensors, restriction.stages, regular):
+        for kind in reuse_classes(dims, seen.tensors, restriction.stages):
             grid = _grid(axes, kind, seen, weights, held, offset)
             stairs, offset = grid.improve(stairs), offset + grid.size
             grids.append(grid)
     return tuple(_found(stairs, step, grids, problem) for step in range(len(stairs)))
 
 
-def _trivial_sets(problem: Problem, restriction: Restriction) -> list[frozenset[str]]:
+def trivial_sets(problem: Problem, restriction: Restriction) -> list[frozenset[str]]:
     """Sets of dimensions to take as having no loop over tiles.
 
     A prescribed order binds real loops only, so with stages every set is tried; without, the empty one suffices.
@@ -82,7 +82,7 @@ def _trivial_sets(problem: Problem, restriction: Restriction) -> list[frozenset[
             for ones in product((False, True), repeat=len(problem.dims))]
 
 
-def _allowed(problem: Problem, restriction: Restriction, trivial: frozenset[str]) -> dict[str, Sequence[int]]:
+def allowed_tiles(problem: Problem, restriction: Restriction, trivial: frozenset[str]) -> dict[str, Sequence[int]]:
     allowed = dict(restriction.tiles)
     for dim in trivial:
         whole = problem.bounds[dim]
@@ -172,7 +172,7 @@ def largest_traffic(problem: Problem, weights: Mapping[str, int]) -> int:
 
 def words_of(tensor: Tensor, tile: Mapping[str, Ints]) -> Ints:
     """`Tensor.footprint` for arrays of tiles."""
-    return product_of(_extents(tensor, tile))
+    return product_of(extents_of(tensor, tile))
 
 
 def moved_words(tensor: Tensor, kind: ReuseClass, index: int, tile: Mapping[str, Ints], trips: Mapping[str, Ints]) -> Ints:
@@ -197,14 +197,15 @@ def product_of(factors: Sequence[Ints]) -> Ints:
     return total
 
 
-def _extents(tensor: Tensor, tile: Mapping[str, Ints]) -> list[Ints]:
+def extents_of(tensor: Tensor, tile: Mapping[str, Ints]) -> list[Ints]:
+    """`Tensor.extents` for arrays of tiles."""
     return [1 + sum((abs(term.coefficient) * (tile[term.dim] - 1) for term in rank), np.zeros((), dtype=np.int64))
             for rank in tensor.ranks]
 
 
 def _overlap(tensor: Tensor, tile: Mapping[str, Ints], dim: str) -> Ints:
     shared = []
-    for rank, extent in zip(tensor.ranks, _extents(tensor, tile), strict=True):
+    for rank, extent in zip(tensor.ranks, extents_of(tensor, tile), strict=True):
         shift = sum(abs(term.coefficient) for term in rank if term.dim == dim) * tile[dim]
         shared.append(np.maximum(0, extent - shift))
     return product_of(shared)

@@ -26,16 +26,14 @@ class Movement:
         return self.reads + self.writes
 
 
-def movement(tensor: Tensor, problem: Problem, tile: Mapping[str, int], order: Sequence[str], regular: bool = False) -> Movement:
+def movement(tensor: Tensor, problem: Problem, tile: Mapping[str, int], order: Sequence[str]) -> Movement:
     """What `tensor` moves when tiles of `tile[dim]` points are visited in `order` (loops over tiles, outermost first).
 
     Reads elide the first visit of an output tile, which starts at zero. An input window that slides one step along its innermost
-    relevant loop fetches only what the previous window lacks; any other change fetches the whole tile. `regular`: nothing is
-    credited if loops inside that one leave the window where it is, which is how Timeloop and the nest model count.
+    relevant loop fetches only what the previous window lacks; any other change fetches the whole tile.
     """
     trips = {dim: problem.bounds[dim] // tile[dim] for dim in order}
     loops = [dim for dim in order if trips[dim] > 1]
-    idle = bool(loops) and loops[-1] not in tensor.dims
     while loops and loops[-1] not in tensor.dims:
         loops.pop()
     visits = distinct = 1
@@ -45,7 +43,7 @@ def movement(tensor: Tensor, problem: Problem, tile: Mapping[str, int], order: S
     words = tensor.footprint(tile)
     if tensor.read_write:
         return Movement(words, words * (visits - distinct), words * visits)
-    if not loops or loops[-1] not in window_dims(tensor) or (regular and idle):
+    if not loops or loops[-1] not in window_dims(tensor):
         return Movement(words, words * visits, 0)
     steps = trips[loops[-1]]
     fresh = words - overlap(tensor, tile, loops[-1])
@@ -68,6 +66,6 @@ def overlap(tensor: Tensor, tile: Mapping[str, int], dim: str) -> int:
     return words
 
 
-def movements(problem: Problem, tile: Mapping[str, int], order: Sequence[str], regular: bool = False) -> dict[str, Movement]:
+def movements(problem: Problem, tile: Mapping[str, int], order: Sequence[str]) -> dict[str, Movement]:
     """`movement` of every tensor, by name."""
-    return {tensor.name: movement(tensor, problem, tile, order, regular) for tensor in problem.tensors}
+    return {tensor.name: movement(tensor, problem, tile, order) for tensor in problem.tensors}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import solver_mapper.bounds.search as search
-from solver_mapper.bounds import Counting, Mark, bound
+from solver_mapper.bounds import Counting, Mark, TilePoint, bound
 from solver_mapper.bounds.axes import divisors
 from solver_mapper.bounds.plot import plot
 from solver_mapper.bounds.snowcat import BUFFER, STORE
@@ -165,8 +165,41 @@ def test_the_nest_model_counts_the_same_for_every_witness(problem):
         assert sum(each.tile for each in figures.levels[BUFFER].tensors.values()) == point.buffer
 
 
+AS_MODEL = {
+    "windows": conv(P=4, R=3, C=2, K=2),
+    "windows that an outer loop moves on": conv(P=6, R=3, C=2, K=2),
+    "stride 2": conv(2, 1, P=4, R=3, K=2),
+    "two windows": conv(P=2, Q=3, R=2, S=3),
+    "written windows": Problem("spread", ("P", "R", "C"), {"P": 4, "R": 3, "C": 2}, (
+        Tensor("A", single("P", "C")), Tensor("W", single("R", "C")), Tensor("Z", ((Term("P"), Term("R")),), True))),
+}
+
+
+@pytest.mark.parametrize("problem", AS_MODEL.values(), ids=AS_MODEL)
+def test_regular_shifts_give_the_best_of_all_mappings_by_the_nest_model(problem):
+    points = []
+    for sizes in itertools.product(*(divisors(problem.bounds[dim]) for dim in problem.dims)):
+        tile = dict(zip(problem.dims, sizes, strict=True))
+        for order in itertools.permutations([dim for dim in problem.dims if tile[dim] < problem.bounds[dim]]):
+            witness = TilePoint(0, 0, tile, order, {}, problem, frozenset(problem.tensor_names))
+            figures = evaluate(SNOWCAT, problem, witness.mapping)
+            points.append((sum(each.tile for each in figures.levels[BUFFER].tensors.values()), figures.last_level_accesses))
+    assert steps(bound(problem, counting=Counting(regular_shifts=True))) == corners(points)
+
+
+def test_a_prescribed_order_holds_with_regular_shifts():
+    problem = AS_MODEL["windows"]
+    free = bound(problem, counting=Counting(regular_shifts=True))
+    flows = [steps(bound(problem, order=(*order, "S", "Q", "N"), counting=Counting(regular_shifts=True)))
+             for order in itertools.permutations("RPCK")]
+    assert corners(point for flow in flows for point in flow) == steps(free)
+
+
 def test_a_grid_walked_in_small_blocks_gives_the_same_curve(monkeypatch):
     want = steps(bound(conv(P=8, Q=8, R=3, S=3, C=8, K=8)))
+    windows = bound(conv(P=4, R=3, C=2, K=2), counting=Counting(regular_shifts=True))
+    monkeypatch.setattr(search, "BLOCK", 5)
+    assert steps(bound(conv(P=4, R=3, C=2, K=2), counting=Counting(regular_shifts=True))) == steps(windows)
     monkeypatch.setattr(search, "BLOCK", 50)
     assert steps(bound(conv(P=8, Q=8, R=3, S=3, C=8, K=8))) == want
 
