@@ -1,6 +1,6 @@
 """Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
 
-from solver_mapper.api import bound, convert, evaluate, explain, fuse, load, pareto, solve, suggest, validate
+from solver_mapper.api import bound, convert, enumerate, evaluate, explain, fuse, load, pareto, solve, suggest, validate
 from solver_mapper.bounds import Curve, Mark, TilePoint
 from solver_mapper.errors import (
     ExactnessError,
@@ -64,6 +64,7 @@ __all__ = [
     "Violation",
     "bound",
     "convert",
+    "enumerate",
     "evaluate",
     "explain",
     "fuse",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Table
 from typing import Any, overload
 
@@ -19,6 +19,7 @@ from solver_mapper.fusion.for_spec import bound_einsum, fuse_spec
 from solver_mapper.fusion.fuse import Template
 from solver_mapper.given import with_directives
 from solver_mapper.judge.rules import broken
+from solver_mapper.listing import list_mappings
 from solver_mapper.looptree import evaluate as looptree_evaluate
 from solver_mapper.looptree import validate as looptree_validate
 from solver_mapper.looptree.convert import Conversion, to_looptree, to_timeloop
@@ -42,7 +43,7 @@ from solver_mapper.sweep import find_front
 from solver_mapper.verdict import Verdict
 from solver_mapper.verifying import verify_solution
 
-__all__ = ["bound", "convert", "evaluate", "explain", "fuse", "load", "pareto", "solve", "suggest", "validate"]
+__all__ = ["bound", "convert", "enumerate", "evaluate", "explain", "fuse", "load", "pareto", "solve", "suggest", "validate"]
 
 
 def load(*sources: Source) -> Spec | TreeSpec:
@@ -95,6 +96,24 @@ def suggest(spec: Spec | TreeSpec, mapping: Mapping | None = None, time_limit: f
     if isinstance(spec, TreeSpec):
         raise InputError("suggestions for LoopTree mappings are not supported", spec.place)
     return suggest_for(spec, _levels(spec, mapping), hold_bypass, clock or Clock(time_limit))
+
+
+def enumerate(spec: Spec | TreeSpec, limit: int | None = None, *, orders: bool = True, time_limit: float | None = None,
+              clock: Clock | None = None) -> Iterator[Mapping]:
+    """All legal mappings of perfect factors, one by one, each different, in no order of merit; it ends when there are no more.
+
+    Two mappings differ in a factor at a level, the axis of a spatial loop, a tensor kept or bypassed, or the order of loops above 1
+    along one axis or over time, whether or not that order changes any figure. Loops to 1 make no difference.
+
+    Args: `limit`, the most that are wanted; `orders` false gives one order of each; `time_limit` in seconds and `clock` end the
+    search for the next one where the problem has so many tiles that the solver has to look for it.
+    Raises: InputError if a part is missing or `limit` is negative; LimitReached.
+    """
+    if isinstance(spec, TreeSpec):
+        raise InputError("listing LoopTree mappings is not supported", spec.place)
+    if limit is not None and limit < 0:
+        raise InputError(f"the limit is {limit}; it must not be negative")
+    return list_mappings(spec, limit, orders, clock or Clock(time_limit))
 
 
 @overload

@@ -10,6 +10,7 @@ from ortools.sat.python import cp_model
 from solver_mapper.cpsat.engine import Clock
 from solver_mapper.cpsat.legal.ask import least
 from solver_mapper.cpsat.legal.extract import mapping_of
+from solver_mapper.cpsat.legal.listing import exclude
 from solver_mapper.cpsat.legal.model import Legal, legal_model
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.judge.rules import broken
@@ -19,12 +20,14 @@ from solver_mapper.space.asks import asks_of
 from solver_mapper.space.orders import arrange
 from solver_mapper.space.primes import exponents_of
 from solver_mapper.space.space import Slot
-from solver_mapper.spec.constraints import Kind
+from solver_mapper.spec.constraints import Kind, MetricRule
 from solver_mapper.spec.ordering import pairs_at
 from solver_mapper.spec.spec import Spec
 from solver_mapper.suggest.given import KINDS, Given, given_as
 from solver_mapper.suggest.suggestion import Suggestion
 
+_TRIES = 200
+"""Mappings that are judged by their figures before the search gives up."""
 Cost = tuple[list[cp_model.LinearExprT], int]
 """Terms of what is to be small, and the most that they can be together."""
 
@@ -36,17 +39,33 @@ def suggest_for(spec: Spec, mapping: Mapping, hold_bypass: bool, clock: Clock) -
     architecture, problem = spec.need_architecture(), spec.need_problem()
     given = given_as(mapping, architecture, problem)
     legal = legal_model(architecture, problem, asks_of(spec))
-    try:
-        answer = least(legal, _distance(legal, given, hold_bypass), clock)
-    except LimitReached:
-        return Suggestion(mapping, None, proven=False)
-    if answer.read is None:
-        return Suggestion(mapping, None)
-    found = _in_order(spec, mapping_of(legal, answer.read), given)
-    wrong = _wrong(spec, found)
-    if wrong:
-        raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")
-    return Suggestion.between(given, found, mapping, answer.proven)
+    caps = [rule for rule in spec.constraints.rules if isinstance(rule, MetricRule)]
+    _fewer_steps(legal, caps)
+    distance = _distance(legal, given, hold_bypass)
+    for tried in range(_TRIES):
+        try:
+            answer = least(legal, distance, clock)
+        except LimitReached:
+            break
+        if answer.read is None:
+            return Suggestion(mapping, None, proven=tried == 0)
+        found = _in_order(spec, mapping_of(legal, answer.read), given)
+        wrong = _wrong(spec, found)
+        if not wrong:
+            return Suggestion.between(given, found, mapping, answer.proven and tried == 0)
+        if not all(isinstance(each.asked, MetricRule) for each in wrong):
+            raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")
+        exclude(legal, answer.read)
+    return Suggestion(mapping, None, proven=False)
+
+
+def _fewer_steps(legal: Legal, caps: Sequence[MetricRule]) -> None:
+    """No mapping has fewer cycles than steps of its temporal loops; other caps are judged one mapping at a time."""
+    most = min((rule.most for rule in caps if rule.metric == "cycles"), default=None)
+    if most is not None and legal.loops.dims:
+        temporal = [slot for slot in legal.loops.slots if not slot.axis]
+        steps = legal.loops.value(legal.loops.places(legal.loops.dims, temporal))
+        legal.model.add_bool_or(steps.where(lambda value: value <= most))
 
 
 def _wrong(spec: Spec, mapping: Mapping) -> tuple[Violation, ...]:

@@ -40,7 +40,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The legal mapping nearest to the `given` one; `mapping` is None if none is legal, or none was found in time.
+    """The legal mapping nearest to the `given` one; `mapping` is None if none is legal, or none was found within the limits.
 
     Nearest is: fewest factors changed (a dimension's factor among the temporal or the spatial loops of a level); of those, fewest
     tensors newly kept or bypassed; of those, fewest loops turned to the other axis of a mesh. Where bypass is held, the first two
@@ -72,7 +72,7 @@ class Suggestion:
 
     def __str__(self) -> str:
         if self.mapping is None:
-            return "no mapping is legal: see 'explain'" if self.proven else "no legal mapping was found in time"
+            return "no mapping is legal: see 'explain'" if self.proven else "no legal mapping was found within the limits"
         if not self.differences:
             return "the mapping is legal as it is"
         title = "the nearest legal mapping" if self.proven else "a legal mapping, not proven to be the nearest"

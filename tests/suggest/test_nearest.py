@@ -111,6 +111,20 @@ def test_residual_factors_are_made_perfect() -> None:
     assert [(each.before, each.after) for each in suggestion.differences] == [("P=3,1", "P=2")]
 
 
+@pytest.mark.parametrize(("caps", "factors"), [({"cycles": "<= 96"}, 2), ({"cycles": "<= 95"}, None), ({"energy_pj": "<= 1"}, None)])
+def test_caps_on_figures_are_kept(caps: dict[str, str], factors: int | None) -> None:
+    """A cap on cycles is known to the solver by the steps of loops, any other is judged mapping by mapping."""
+    half = [{**each, "factors": "K=2 P=4"} if each["type"] == "spatial" else each for each in MAPPING]
+    half[0] = {**half[0], "factors": "K=4 P=2"}
+    spec = spec_with({"metrics": caps}, mapping=half)
+    suggestion = sm.suggest(spec)
+    if factors is None:
+        assert suggestion.mapping is None
+    else:
+        assert suggestion.mapping is not None and sm.validate(spec, suggestion.mapping).legal
+        assert suggestion.count("factor") == factors
+
+
 def test_where_nothing_is_legal_there_is_no_suggestion() -> None:
     suggestion = sm.suggest(spec_with(spatial("GLB", factors="P=16 K=8")))
     assert (suggestion.mapping, suggestion.proven) == (None, True)
@@ -121,7 +135,7 @@ def test_where_nothing_is_legal_there_is_no_suggestion() -> None:
 def test_a_time_limit_ends_the_search() -> None:
     suggestion = sm.suggest(spec_with(temporal("GLB", factors="C=4")), time_limit=0)
     assert (suggestion.mapping, suggestion.proven) == (None, False)
-    assert str(suggestion) == "no legal mapping was found in time"
+    assert str(suggestion) == "no legal mapping was found within the limits"
 
 
 def test_suggestions_for_trees_are_refused() -> None:

@@ -1,0 +1,72 @@
+"""Products of loop bounds that rules limit over several loops at once, kept apart while counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil, prod
+
+from solver_mapper.space.space import Slot, Space
+from solver_mapper.spec.constraints import HOLDS, Comparison
+
+Values = tuple[int, ...]
+"""The products so far, one for each amount."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    """The product of the loops at `places` compares with `value`."""
+
+    places: frozenset[tuple[str, Slot]]
+    comparison: Comparison
+    value: int
+
+    def holds(self, product: int) -> bool:
+        return HOLDS[self.comparison](product, self.value)
+
+    def reduced(self, product: int) -> int | None:
+        """The product as far as it matters, whatever it is multiplied by; None if nothing can make it hold any more."""
+        if self.comparison in (">=", ">"):
+            return min(product, self.value + 1)
+        if self.comparison == "!=":
+            return min(product, self.value + 1)
+        fits = self.value % product == 0 if self.comparison == "==" and self.value > 0 else self.holds(product)
+        return product if fits else None
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """All amounts of a space: its limits on products, and the least use of its instances."""
+
+    listed: tuple[Amount, ...]
+
+    @property
+    def none(self) -> Values:
+        return (1,) * len(self.listed)
+
+    def of(self, slot: Slot, bounds: Mapping[str, int]) -> Values | None:
+        """What loops of these bounds at a slot contribute."""
+        return self._reduced(prod(bound for dim, bound in bounds.items() if (dim, slot) in each.places) for each in self.listed)
+
+    def times(self, one: Values, other: Values) -> Values | None:
+        return self._reduced(a * b for a, b in zip(one, other, strict=True))
+
+    def _reduced(self, products: Iterable[int]) -> Values | None:
+        found = [each.reduced(product) for each, product in zip(self.listed, products, strict=True)]
+        return None if None in found else tuple(value for value in found if value is not None)
+
+    def count(self, dim: str, slot: Slot) -> bool:
+        """Whether loops over `dim` at a slot contribute to any amount."""
+        return any((dim, slot) in each.places for each in self.listed)
+
+    def hold(self, values: Values) -> bool:
+        return all(each.holds(value) for each, value in zip(self.listed, values, strict=True))
+
+
+def amounts_of(space: Space) -> Amounts:
+    listed = [Amount(space.places_of(rule), rule.comparison, rule.value) for rule in space.products]
+    if space.least_utilization:
+        units = prod(prod(space.architecture.fanout(level)) for level in range(space.depth))
+        spatial = frozenset((dim, slot) for dim in space.dims for slot in space.slots if slot.axis)
+        listed.append(Amount(spatial, ">=", ceil(space.least_utilization * units)))
+    return Amounts(tuple(listed))
