@@ -6,15 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
-from solver_mapper.cpsat.compile import compile_space
 from solver_mapper.cpsat.engine import Clock, Settings, solver_name
 from solver_mapper.cpsat.legal.ask import legal_mapping
-from solver_mapper.cpsat.search import Progress, Proof, Search
-from solver_mapper.cpsat.variables import break_symmetries
-from solver_mapper.cpsat.windows import Scramble
+from solver_mapper.cpsat.search import Progress, Proof
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.explain.conflict import conflict_of
 from solver_mapper.explain.explain import entry_of
@@ -24,11 +20,11 @@ from solver_mapper.mapping import Mapping
 from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.latency import latency
 from solver_mapper.nest.legality import violations
-from solver_mapper.nest.model import Evaluator, evaluate
-from solver_mapper.objective import Goal, Objective, parse_objective
+from solver_mapper.nest.model import evaluate
+from solver_mapper.objective import Objective, parse_objective
+from solver_mapper.searching import prepare
 from solver_mapper.solution import Certificate, Solution, Status
 from solver_mapper.space.space import Space, build_space
-from solver_mapper.space.symmetry import symmetries
 from solver_mapper.spec.constraints import MAPPING, Constraints, MetricRule, NestingRule, ProductRule, Rule
 from solver_mapper.spec.spec import Spec
 from solver_mapper.verify.mapspace import Mapspace
@@ -68,6 +64,10 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     timer.lap("compile")
     proven = search.minimize(goals)
     timer.lap("solve")
+    conflict: tuple[dict[str, Any], ...] = ()
+    if proven and search.best is None:
+        conflict = _conflict(spec, clock)
+        timer.lap("explain")
     best = search.best
     figures = checked(spec, best.mapping, best.figures, search.bound, goals) if best is not None else None
     checks = CHECKS if best is not None else ()
@@ -76,7 +76,7 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     certificate = Certificate(describe(space, spec.constraints), solver_name(), seed, settings.parameters(),
                               tuple(proof.to_dict() for proof in search.proofs), (*start.notes, *checks))
     return Solution(status, goals, best.mapping if best else None, figures,
-                    goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds)
+                    goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds, conflict)
 
 
 class _Start(NamedTuple):
@@ -100,32 +100,6 @@ def _start(spec: Spec) -> _Start:
     return _Start(given, ("the search began with the given mapping",))
 
 
-def prepare(space: Space, settings: Settings, clock: Clock, on_progress: Callable[[Progress], None] | None = None,
-            gap: float = 0.0, *, symmetric: bool = False) -> Search[Figures]:
-    """The space compiled, with the exact model as the judge; `symmetric` leaves mappings in that mirror others."""
-    compiled = compile_space(space)
-    if not symmetric:
-        break_symmetries(compiled.variables, symmetries(space))
-    evaluator = Evaluator(space.architecture, space.problem)
-    search = Search(compiled, evaluator.evaluate, settings, clock, partial(_helped, space), on_progress, gap)
-    for rule in space.caps:
-        search.cap(goal_of(rule), rule.most, strict=rule.strict)
-    return search
-
-
-def goal_of(rule: MetricRule) -> Goal:
-    """The goal whose value a cap limits."""
-    names = {"cycles": "delay", "energy_pj": "energy", "last_level_accesses": "last-level-accesses"}
-    return parse_objective(names.get(rule.metric, rule.metric)).goals[0]
-
-
-def _helped(space: Space, figures: Figures, claim: Scramble) -> bool:
-    """Whether neighbours pass any words of the claim's tensor on, in the network above its child."""
-    names = [*space.architecture.level_names, space.architecture.arithmetic.name]
-    network = figures.networks[f"{names[claim.child - 1]} <==> {names[claim.child]}"]
-    return network.tensors[claim.tensor.name].link_transfers > 0
-
-
 def proven_illegal(spec: Spec, clock: Clock) -> bool:
     """Whether it is quickly proven, without costs, that no mapping is legal."""
     try:
@@ -137,10 +111,7 @@ def proven_illegal(spec: Spec, clock: Clock) -> bool:
 def _no_mapping(spec: Spec, goals: Objective, settings: Settings, clock: Clock, timer: Timer) -> Solution:
     """The answer where no mapping is legal, with a conflict if the time suffices for one."""
     timer.lap("solve")
-    try:
-        conflict = tuple(entry_of(ask, spec).to_dict() for ask in conflict_of(spec, clock))
-    except LimitReached:
-        conflict = ()
+    conflict = _conflict(spec, clock)
     timer.lap("explain")
     architecture, problem = spec.need_architecture(), spec.need_problem()
     space = build_space(architecture, problem, spec.constraints, latency(architecture))
@@ -148,6 +119,13 @@ def _no_mapping(spec: Spec, goals: Objective, settings: Settings, clock: Clock, 
     certificate = Certificate(describe(space, spec.constraints), solver_name(), settings.seed, settings.parameters(),
                               (proof.to_dict(),))
     return Solution("infeasible", goals, None, None, None, None, certificate, timer.seconds, conflict)
+
+
+def _conflict(spec: Spec, clock: Clock) -> tuple[dict[str, Any], ...]:
+    try:
+        return tuple(entry_of(ask, spec).to_dict() for ask in conflict_of(spec, clock))
+    except LimitReached:
+        return ()
 
 
 def checked(spec: Spec, mapping: Mapping, figures: Figures, bound: Fraction | None, goals: Objective) -> Figures:

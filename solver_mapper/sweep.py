@@ -12,8 +12,9 @@ from solver_mapper.front import Front, FrontPoint
 from solver_mapper.given import with_directives
 from solver_mapper.nest.latency import latency
 from solver_mapper.objective import METRICS, parse_objective
+from solver_mapper.searching import prepare
 from solver_mapper.solution import Certificate
-from solver_mapper.solving import CHECKS, Timer, checked, describe, prepare
+from solver_mapper.solving import CHECKS, Timer, checked, describe
 from solver_mapper.space.space import build_space
 from solver_mapper.spec.spec import Spec
 

@@ -12,8 +12,8 @@ from solver_mapper.cpsat.engine import Clock, Settings
 from solver_mapper.cpsat.search import Progress
 from solver_mapper.errors import LimitReached
 from solver_mapper.nest.latency import latency
+from solver_mapper.searching import prepare
 from solver_mapper.solution import Solution
-from solver_mapper.solving import prepare
 from solver_mapper.space.primes import factorize
 from solver_mapper.space.space import build_space
 from solver_mapper.spec.spec import Spec

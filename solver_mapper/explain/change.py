@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 
 from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, with_fanout
@@ -24,11 +25,13 @@ class Change:
 
     ask: Ask
     to: Value = None
+    least: bool = True
+    """Whether no number closer to the ask's own would do, as far as this ask is concerned."""
 
 
 def decimal(value: Fraction) -> str:
-    """`value` as it can be written in a file: exact where its decimals end, else with six significant digits."""
-    return str(value) if value.denominator == 1 else f"{float(value):.6g}"
+    """`value` as it can be written in a file, exact where its decimals end."""
+    return str(value) if value.denominator == 1 else f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
 
 
 def changed(spec: Spec, change: Change) -> Spec:

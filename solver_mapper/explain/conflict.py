@@ -6,10 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from solver_mapper.cpsat.engine import Clock
-from solver_mapper.cpsat.legal.ask import colliding
+from solver_mapper.cpsat.legal.ask import colliding, legal_mapping
 from solver_mapper.cpsat.legal.extract import Read, bound_at, mapping_of
 from solver_mapper.cpsat.legal.model import Legal, legal_model
 from solver_mapper.errors import ExactnessError
+from solver_mapper.explain.caps import capped_conflict, caps_of, without_caps
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.judge.rules import broken
 from solver_mapper.nest.legality import violations
@@ -19,11 +20,14 @@ from solver_mapper.spec.spec import Spec
 
 
 def conflict_of(spec: Spec, clock: Clock) -> tuple[Ask, ...]:
-    """The smallest of a few irreducible conflicts of `spec`, which must not have a legal mapping.
+    """The smallest of a few irreducible conflicts of `spec`, which must not have a legal mapping within its caps on figures.
 
     That each smaller part can be obeyed is shown by a mapping, which the exact model judges.
     Raises: LimitReached; ExactnessError if the solver contradicts itself or the exact model.
     """
+    if caps_of(spec) and legal_mapping(spec, clock) is not None:
+        return capped_conflict(spec, clock)
+    spec = without_caps(spec)
     guarded = legal_model(spec.need_architecture(), spec.need_problem(), asks_of(spec), guarded=True)
     asks = tuple(ask for ask in asks_of(spec) if is_changeable(ask))
     found = [_irreducible(spec, guarded, order, clock) for order in (asks, asks[::-1])]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from solver_mapper.cpsat.engine import Clock
-from solver_mapper.cpsat.legal.ask import legal_mapping
 from solver_mapper.errors import ExactnessError, LimitReached
+from solver_mapper.explain.caps import capped_repairs, caps_of, raised_caps, some_mapping, without_caps
+from solver_mapper.explain.change import Change, changed
 from solver_mapper.explain.conflict import conflict_of
 from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.explain.repairs import repair, smallest_lifts
@@ -16,13 +17,14 @@ from solver_mapper.judge.rules import broken
 from solver_mapper.mapping import Mapping
 from solver_mapper.nest.legality import violations
 from solver_mapper.space.asks import Ask
+from solver_mapper.spec.constraints import MetricRule
 from solver_mapper.spec.spec import Spec
 
 
 def explain_spec(spec: Spec, clock: Clock) -> Reason:
     """See `api.explain`."""
     spec = with_directives(spec)
-    mapping = legal_mapping(spec, clock)
+    mapping = some_mapping(spec, clock)
     if mapping is not None:
         _judge(spec, mapping)
         return Reason(True, mapping=mapping, seconds=clock.seconds)
@@ -30,19 +32,35 @@ def explain_spec(spec: Spec, clock: Clock) -> Reason:
     repairs: list[Repair] = []
     complete = True
     try:
-        for lifted in smallest_lifts(spec, asks, clock):
-            found = repair_for(spec, lifted, clock)
-            repairs += [found] if found is not None else []
+        repairs.extend(_repairs(spec, asks, clock))
     except LimitReached:
         complete = False
     return Reason(False, tuple(entry_of(ask, spec) for ask in asks), tuple(repairs), complete=complete, seconds=clock.seconds)
 
 
+def _repairs(spec: Spec, conflict: Sequence[Ask], clock: Clock) -> Iterator[Repair]:
+    """Repairs one by one, as they are found."""
+    if any(isinstance(ask, MetricRule) for ask in conflict):
+        yield from (_in_words(spec, changes) for changes in capped_repairs(spec, conflict, clock))
+        return
+    for lifted in smallest_lifts(without_caps(spec), conflict, clock):
+        found = repair_for(spec, lifted, clock)
+        if found is not None:
+            yield found
+
+
 def repair_for(spec: Spec, lifted: Sequence[Ask], clock: Clock) -> Repair | None:
-    """The repair that gives way on `lifted`, in words; None if that does not make any mapping legal."""
-    changes = repair(spec, lifted, clock)
+    """The repair that gives way on `lifted`, and on caps that cannot be met then, in words; None if that makes no mapping legal."""
+    changes = repair(without_caps(spec), lifted, clock)
     if changes is None:
         return None
+    after = spec
+    for change in changes:
+        after = changed(after, change)
+    return _in_words(spec, (*changes, *(raised_caps(after, clock) if caps_of(after) else ())))
+
+
+def _in_words(spec: Spec, changes: tuple[Change, ...]) -> Repair:
     architecture, problem = spec.need_architecture(), spec.need_problem()
     text = ", and ".join(advice(change, architecture, problem) for change in changes)
     return Repair(text, changes, tuple(entry_of(change.ask, spec) for change in changes))

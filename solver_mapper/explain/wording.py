@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal
 
 from solver_mapper.errors import Place
-from solver_mapper.explain.change import Change
+from solver_mapper.explain.change import Change, decimal
 from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill
 from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.constraints import MAPPING, FactorRule, KeepRule, ProductRule, Rule, SplitRule, UtilizationRule
+from solver_mapper.spec.constraints import MAPPING, FactorRule, KeepRule, MetricRule, ProductRule, Rule, SplitRule, UtilizationRule
 from solver_mapper.spec.problem import Problem
 
 What = Literal["constraint", "capacity", "utilization", "fanout", "dimension"]
@@ -68,9 +69,16 @@ def advice(change: Change, architecture: Architecture, problem: Problem) -> str:
         grown = to[0] >= x and to[1] >= y
         return f"{'raise' if grown else 'change'} {mesh} to {'at least ' if grown else ''}{to[0]} x {to[1]}"
     if isinstance(ask, Capacity):
-        return f"raise {buffer.name} entries from {buffer.entries} to at least {to}" if to else f"raise {buffer.name} entries"
+        return f"raise {buffer.name} entries from {buffer.entries}" + (f" to {_to(change, 'at least')}" if to else "")
     share = 0.0 if to is None or isinstance(to, tuple) else float(to)
-    return f"lower the min-utilization of {buffer.name} from {float(buffer.min_utilization):g} to at most {share:.6g}"
+    most = "at most " if change.least else ""
+    return f"lower the min-utilization of {buffer.name} from {float(buffer.min_utilization):g} to {most}{share:.6g}"
+
+
+def _to(change: Change, side: str) -> str:
+    """The number, "at least" or "at most" if it is known that none nearer would do."""
+    number = decimal(change.to) if isinstance(change.to, Fraction) else f"{change.to}"
+    return f"{side} {number}" if change.least else number
 
 
 def _advice_on_rule(rule: Rule, change: Change) -> str:
@@ -81,12 +89,15 @@ def _advice_on_rule(rule: Rule, change: Change) -> str:
             asked = f"{rule.value}" if rule.last is None else f"{rule.value},{rule.last}"
             return f"allow {rule.dim}={to} instead of {rule.dim}={asked} at {where}"
         if rule.comparison in ("<=", "<"):
-            return f"raise the limit {rule.dim}{rule.comparison}{rule.value} at {where} to at least {to}"
-        return f"lower the limit {rule.dim}{rule.comparison}{rule.value} at {where} to at most {to}"
+            return f"raise the limit {rule.dim}{rule.comparison}{rule.value} at {where} to {_to(change, 'at least')}"
+        return f"lower the limit {rule.dim}{rule.comparison}{rule.value} at {where} to {_to(change, 'at most')}"
     if isinstance(rule, ProductRule) and isinstance(to, int):
-        verb = {"==": "allow", "<=": "raise", "<": "raise"}.get(rule.comparison, "lower")
-        goal = {"==": f"{to}", "<=": f"at least {to}", "<": f"at least {to}"}.get(rule.comparison, f"at most {to}")
-        return f"{verb} '{rule.text}' to {goal}" if verb != "allow" else f"allow {to} in '{rule.text}'"
+        if rule.comparison == "==":
+            return f"allow {to} in '{rule.text}'"
+        raised = rule.comparison in ("<=", "<")
+        return f"{'raise' if raised else 'lower'} '{rule.text}' to {_to(change, 'at least' if raised else 'at most')}"
+    if isinstance(rule, MetricRule) and isinstance(to, int | Fraction):
+        return f"raise the cap on {rule.metric} from {decimal(rule.most)} to {_to(change, 'at least')}"
     if isinstance(rule, KeepRule):
         return f"let {rule.level} {'bypass' if rule.keep else 'keep'} {rule.tensor}"
     if isinstance(rule, SplitRule) and isinstance(to, int):

@@ -8,7 +8,7 @@ the output does not have) runs whole at the level, inside all its other loops.
 from __future__ import annotations
 
 from solver_mapper.errors import InputError, Place
-from solver_mapper.spec.constraints import FactorRule, NestingRule, Rule
+from solver_mapper.spec.constraints import Kind, NestingRule, ProductRule, Rule
 from solver_mapper.spec.fields import text_of
 from solver_mapper.spec.problem import Problem, Tensor
 from solver_mapper.spec.source import Node
@@ -38,7 +38,8 @@ def dataflow_rules(subject: str, level: str, problem: Problem, place: Place) -> 
     if subject.lower() == "row":
         row = _row(problem, place)
         others = frozenset(problem.dims) - {row}
-        whole = FactorRule(level, f"{text} ({row}={problem.bounds[row]})", "temporal", row, "==", problem.bounds[row], place=place)
+        loops: frozenset[tuple[str, Kind, str]] = frozenset({(level, "temporal", row)})
+        whole = ProductRule("", f"{text}, {row} = {problem.bounds[row]}", loops, "==", problem.bounds[row], place=place)
         return [whole, NestingRule(level, text, "row", frozenset({row}), others, place=place)]
     tensor = _tensor(subject, problem, place)
     inside = frozenset(problem.dims) - tensor.dims

@@ -10,7 +10,16 @@ from pathlib import Path
 from solver_mapper.explain.change import Change
 from solver_mapper.explain.reason import Repair
 from solver_mapper.space.asks import Bound, Capacity, Fanout, LeastFill
-from solver_mapper.spec.constraints import FactorRule, KeepRule, PermutationRule, SplitRule, UtilizationRule
+from solver_mapper.spec.constraints import (
+    FactorRule,
+    KeepRule,
+    MetricRule,
+    NestingRule,
+    PermutationRule,
+    ProductRule,
+    SplitRule,
+    UtilizationRule,
+)
 from solver_mapper.spec.spec import Spec
 
 ARCH = """\
@@ -112,6 +121,26 @@ def cases() -> Iterator[Case]:
         yield Case("utilization of a buffer", (temporal("RF", f"factors: {factors}"),), {"fill": fill})
     for residual in ("P=6,4", "P=10,6", "K=5,3"):
         yield Case("residual", (temporal("GLB", f"factors: '{residual}'"),))
+    yield from _additions()
+
+
+def _additions() -> Iterator[Case]:
+    """Inputs in which limits on products, caps on figures or dataflows collide with something."""
+    for number, line in enumerate(("spatial: {product: 'C*K >= 32'}", "spatial: {product: 'C*K*P = 5'}",
+                                   "target: GLB, temporal: {product: 'C*P >= 128'}")):
+        yield Case("product over levels", (line,), {} if number else {"C": 8})
+    yield Case("product over levels", ("spatial: {product: 'C*K <= 2'}", spatial("GLB", "factors: C=2 K=4")))
+    nested = ("target: GLB, dataflow: weight-stationary", temporal("GLB", "permutation: C*P"), temporal("GLB", "factors: C=2 P=2"))
+    yield Case("dataflow", nested)
+    yield Case("dataflow", ("target: RF, dataflow: weight-stationary", "target: RF, dataflow: output-stationary",
+                            temporal("RF", "factors: C=2 P=2")))
+    yield Case("metric cap", ("metrics: {cycles: '<= 95'}",))
+    yield Case("metric cap", ("metrics: {cycles: '< 96'}", spatial("GLB", "factors: K<=4")))
+    yield Case("metric cap", ("metrics: {cycles: 100}", spatial("GLB", "factors: K<=4"), spatial("GLB", "factors: C=1 R=1 P<=2")))
+    yield Case("metric cap", ("metrics: {energy_pj: '<= 200.5', cycles: '<= 96'}",))
+    yield Case("metric cap", ("metrics: {cycles: '<= 90'}", "metrics: {energy_pj: '<= 200'}"))
+    yield Case("metric cap", ("metrics: {edp: '<= 1'}", temporal("RF", "factors: R=2")), {"C": 2, "K": 2, "P": 4})
+    yield Case("metric cap", ("metrics: {last_level_accesses: '<= 30'}", temporal("GLB", "factors: P=1")), {"C": 2, "K": 4, "P": 4})
 
 
 def edited(text: str, repair: Repair, spec: Spec) -> dict[str, str]:
@@ -153,6 +182,12 @@ def _edit(line: str, at: int, change: Change) -> str:
             return re.sub(rf"\b{ask.tensor}, |, {ask.tensor}\b|\b{ask.tensor}\b(?=\])", "", line)
         others = ", ".join(name for name in "WIO" if name != ask.tensor)
         return head + (tail.replace("'*'", f"[{others}]") if tail.startswith("'*'") else re.sub(rf"^{ask.tensor}(, )?", "", tail))
+    if isinstance(ask, MetricRule):
+        return head + re.sub(r"^('?<?=? ?)[\d.]+", rf"\g<1>{float(change.to)}", tail).replace("'< ", "'<= ", 1)  # type: ignore[arg-type]
+    if isinstance(ask, ProductRule):
+        return head + re.sub(r"^([^\d}]+)\d+", rf"\g<1>{change.to}", tail)
+    if isinstance(ask, NestingRule):
+        return re.sub(r"target: \w+, dataflow: [\w-]+", rf"{re.split(',', line[3:])[0]}, type: temporal", line)
     if isinstance(ask, PermutationRule):
         return head + re.sub(r"^[^,}]+", "''", tail)
     if isinstance(ask, LeastFill):

@@ -96,3 +96,9 @@ def test_a_mapping_added_in_python_does_not_bind_the_search() -> None:
     assert isinstance(spec, Spec)
     whole = spec.with_mapping(spec_with().need_mapping())
     assert sm.solve(whole, "delay").value == sm.solve(spec, "delay").value
+def test_a_cap_that_nothing_meets_is_proven_and_explained() -> None:
+    _, solution = solved({"metrics": {"cycles": "<= 95"}})
+    assert solution.status == "infeasible"
+    assert solution.conflict[0]["text"] == "metrics: cycles <= 95"
+
+

@@ -1,0 +1,221 @@
+"""Conflicts and repairs in which caps on figures take part.
+
+Whether a cap can be met is a question about costs, which the model of legality does not know: here each question is a search. The
+figures are those of the problem and the machine at hand, so bounds and meshes are taken as given; what may give way are the rules,
+capacities and least fills.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from solver_mapper.cpsat.engine import Clock, Settings
+from solver_mapper.cpsat.legal.ask import legal_mapping
+from solver_mapper.cpsat.legal.model import units_of
+from solver_mapper.cpsat.search import Progress
+from solver_mapper.errors import LimitReached
+from solver_mapper.explain.change import Change, Value, changed
+from solver_mapper.judge.amounts import METRICS
+from solver_mapper.judge.loops import bound_of
+from solver_mapper.mapping import Mapping
+from solver_mapper.nest.latency import latency
+from solver_mapper.nest.model import evaluate
+from solver_mapper.objective import Objective
+from solver_mapper.searching import goal_of, prepare
+from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, asks_of, is_changeable
+from solver_mapper.space.space import build_space
+from solver_mapper.spec.constraints import Constraints, FactorRule, KeepRule, MetricRule, ProductRule, UtilizationRule
+from solver_mapper.spec.spec import Spec
+
+PATIENCE = 10.0
+"""Seconds for one question, of which a conflict takes several."""
+
+
+def caps_of(spec: Spec) -> tuple[MetricRule, ...]:
+    return tuple(rule for rule in spec.constraints.rules if isinstance(rule, MetricRule))
+
+
+def without_caps(spec: Spec) -> Spec:
+    return replace(spec, constraints=Constraints(tuple(rule for rule in spec.constraints.rules if not isinstance(rule, MetricRule))))
+
+
+def some_mapping(spec: Spec, clock: Clock) -> Mapping | None:
+    """Some legal mapping, caps included; None if there is provably none.
+
+    Raises: LimitReached.
+    """
+    mapping = legal_mapping(spec, clock)
+    caps = caps_of(spec)
+    if mapping is None or not caps:
+        return mapping
+    own = Clock(clock.left)
+    found = _minimize(spec, caps[0], own, lambda progress: own.stop_run() if progress.value is not None else None)
+    return None if found is None else found.mapping
+
+
+@dataclass(frozen=True)
+class _Least:
+    """A legal mapping; `value` is that of the figure that was minimized, `proven` that there is no smaller one."""
+
+    mapping: Mapping
+    value: Fraction
+    proven: bool
+
+
+def _least(spec: Spec, cap: MetricRule, clock: Clock) -> _Least | None:
+    """A legal mapping with a small value of what `cap` limits, the least if that is soon proven; None if there is provably none.
+
+    Raises: LimitReached.
+    """
+    return _minimize(spec, cap, Clock(_patience(clock)))
+
+
+def _minimize(spec: Spec, cap: MetricRule, clock: Clock, on_progress: Callable[[Progress], None] | None = None) -> _Least | None:
+    architecture, problem = spec.need_architecture(), spec.need_problem()
+    space = build_space(architecture, problem, spec.constraints, latency(architecture))
+    search = prepare(space, Settings(), clock, on_progress)
+    proven = search.minimize(Objective((goal_of(cap),)))
+    if search.best is not None:
+        return _Least(search.best.mapping, METRICS[cap.metric](search.best.figures), proven)
+    if not proven:
+        raise LimitReached("the time limit was reached before it was clear whether the caps on figures can be met")
+    return None
+
+
+def _patience(clock: Clock) -> float:
+    return PATIENCE if clock.left is None else min(PATIENCE, clock.left)
+
+
+@dataclass
+class _Oracle:
+    """Whether some mapping obeys a part of the asks, with the others among `asks` lifted. What stays open counts as yes: so a
+    conflict is one in any case, and irreducible if everything was answered.
+    """
+
+    spec: Spec
+    asks: tuple[Ask, ...]
+    clock: Clock
+    _known: dict[frozenset[Ask], bool] = field(default_factory=dict)
+
+    def can_hold(self, held: Collection[Ask]) -> bool:
+        key = frozenset(held)
+        if key not in self._known:
+            spec = self.spec
+            for ask in self.asks:
+                spec = spec if ask in key else changed(spec, Change(ask))
+            if self.clock.over:
+                raise LimitReached("the time limit was reached before the conflict was found")
+            try:
+                self._known[key] = some_mapping(spec, Clock(_patience(self.clock))) is not None
+            except LimitReached:
+                self._known[key] = True
+        return self._known[key]
+
+
+def capped_conflict(spec: Spec, clock: Clock) -> tuple[Ask, ...]:
+    """An irreducible conflict of a `spec` that has legal mappings, but none within its caps.
+
+    Raises: LimitReached.
+    """
+    asks = tuple(ask for ask in asks_of(spec) if _may_give_way(ask, spec))
+    caps_last = (*(ask for ask in asks if not isinstance(ask, MetricRule)), *caps_of(spec))
+    found = _explain(_Oracle(spec, asks, clock), (), (), caps_last[::-1])
+    return tuple(ask for ask in asks if ask in found)
+
+
+def _may_give_way(ask: Ask, spec: Spec) -> bool:
+    """Bounds and meshes are taken as given; so is a bypass of the outermost level, without which it would hold the tensor."""
+    outermost = isinstance(ask, KeepRule) and not ask.keep and ask.level == spec.need_architecture().level_names[0]
+    return is_changeable(ask) and not outermost and not isinstance(ask, Bound | Fanout)
+
+
+def _explain(oracle: _Oracle, held: tuple[Ask, ...], added: tuple[Ask, ...], asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
+    """A smallest part of `asks` that collides together with `held`, by halving (QuickXplain, Junker 2004). `added` came last to `held`.
+    """
+    if added and not oracle.can_hold(held):
+        return ()
+    if len(asks) == 1:
+        return asks
+    first, second = asks[: len(asks) // 2], asks[len(asks) // 2:]
+    late = _explain(oracle, (*held, *first), first, second)
+    early = _explain(oracle, (*held, *late), late, first)
+    return (*early, *late)
+
+
+def capped_repairs(spec: Spec, conflict: Sequence[Ask], clock: Clock) -> list[tuple[Change, ...]]:
+    """Single changes of what takes part in `conflict` that make some mapping legal; if there are none, other caps.
+
+    Raises: LimitReached.
+    """
+    found: list[tuple[Change, ...]] = []
+    for ask in conflict:
+        change = raised(changed(spec, Change(ask)), ask, clock) if isinstance(ask, MetricRule) else _numbered(spec, ask, clock)
+        if change is not None:
+            found.append((change,))
+    return found or [raised_caps(spec, clock)]
+
+
+def _numbered(spec: Spec, ask: Ask, clock: Clock) -> Change | None:
+    """A change of `ask` that makes some mapping legal, if one is soon found."""
+    try:
+        mapping = some_mapping(changed(spec, Change(ask)), Clock(_patience(clock)))
+    except LimitReached:
+        return None
+    return None if mapping is None else Change(ask, _value(spec, ask, mapping), least=False)
+
+
+def raised(others: Spec, cap: MetricRule, clock: Clock) -> Change | None:
+    """`cap` as high as it must be for some mapping of `others` to keep to it; None if that has no legal mapping.
+
+    Raises: LimitReached.
+    """
+    found = _least(others, cap, clock)
+    return None if found is None else Change(cap, rounded_up(found.value), least=found.proven)
+
+
+def raised_caps(spec: Spec, clock: Clock) -> tuple[Change, ...]:
+    """Caps, one after the other, raised as far as needed for some mapping to be legal; without its caps `spec` must have one.
+
+    Raises: LimitReached.
+    """
+    if some_mapping(spec, clock) is not None:
+        return ()
+    changes: list[Change] = []
+    held = without_caps(spec)
+    for cap in caps_of(spec):
+        change = raised(held, cap, clock)
+        if change is not None and isinstance(change.to, Fraction) and (change.to > cap.most or (change.to == cap.most and cap.strict)):
+            changes.append(change)
+            cap = replace(cap, most=change.to, strict=False)
+        held = replace(held, constraints=Constraints((*held.constraints.rules, cap)))
+    return tuple(changes)
+
+
+def _value(spec: Spec, ask: Ask, mapping: Mapping) -> Value:
+    """The number with which `mapping` obeys `ask`; None for asks without a number."""
+    architecture = spec.need_architecture()
+    if isinstance(ask, Capacity | LeastFill):
+        buffer = architecture.levels[ask.level]
+        figures = evaluate(architecture, spec.need_problem(), mapping)
+        words = sum(row.tile for row in figures.levels[buffer.name].tensors.values())
+        return math.ceil(words * buffer.multiple_buffering) if isinstance(ask, Capacity) else Fraction(words, buffer.capacity or 1)
+    levels = dict(zip(architecture.level_names, mapping.levels, strict=True))
+    if isinstance(ask, UtilizationRule):
+        used = math.prod(each.bound for level in mapping.levels for each in level.spatial)
+        return Fraction(used, units_of(architecture))
+    if isinstance(ask, FactorRule | ProductRule) and ask.comparison != "!=":
+        loops = ask.loops if isinstance(ask, ProductRule) else {(ask.level, ask.kind, ask.dim)}
+        product = math.prod(bound_of(levels[level], kind, dim)[0] for level, kind, dim in loops)
+        return product + {"<": 1, ">": -1}.get(ask.comparison, 0) or None
+    return None
+
+
+def rounded_up(value: Fraction) -> Fraction:
+    """`value` itself if a few decimals spell it, else with six significant digits, rounded up."""
+    if (value * 10**6).denominator == 1:
+        return value
+    step = Fraction(10) ** (math.floor(math.log10(value)) - 5)
+    return math.ceil(value / step) * step
