@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -67,13 +67,18 @@ def _reservation(branch: Branch, hold: HoldStep, instances: int) -> Reservation:
     return Reservation(hold.unit.name, hold.access.name, branch.einsum.name, values, bits, len(loops), hold.backing, hold.node)
 
 
-def peaks(branches: Sequence[Branch], instances: int = 1) -> dict[str, Occupancy]:
+def peaks(branches: Sequence[Branch], instances: int = 1, unknown: Callable[[Branch], Set[str]] | None = None) -> dict[str, Occupancy]:
     """The peak of every finite memory that is used, over all Einsums (in execution order).
 
     While Einsum x runs, a reservation of Einsum e is alive if e is x; if x and e share more loops than stand above it; or if it
     backs a tensor of several Einsums and x lies between the first and the last of them.
+
+    Args: `unknown`, the variables of a branch whose tiles are not known; tensors that they index are left out.
     """
     owned = [reservations(branch, instances * branch.einsum.instances) for branch in branches]
+    if unknown is not None:
+        owned = [tuple(each for each in reserved if not branch.einsum.by_tensor[each.tensor].variables & unknown(branch))
+                 for branch, reserved in zip(branches, owned, strict=True)]
     spans = _spans(branches)
     best: dict[str, Occupancy] = {}
     sizes = {unit.name: unit.size for branch in branches for unit in branch.chain.memories}

@@ -9,18 +9,34 @@ from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.looptree.architecture import Architecture
 from solver_mapper.looptree.branch import Branch, HoldStep, LoopStep
 from solver_mapper.looptree.hardware import Chain, Kind
-from solver_mapper.looptree.soundness import unsound
-from solver_mapper.looptree.tree import Compute, Holder, Leaf, Spatial, Storage, Temporal, Toll, TreeMapping
+from solver_mapper.looptree.soundness import branch_problems, common_problems
+from solver_mapper.looptree.tree import (
+    Compute,
+    Holder,
+    Leaf,
+    Nested,
+    Pipeline,
+    Sequential,
+    Spatial,
+    Storage,
+    Temporal,
+    Toll,
+    TreeMapping,
+)
 from solver_mapper.looptree.workload import Einsum, Relevance, Workload
 from solver_mapper.nest.legality import Violation
 
 
 @dataclass
 class Prepared:
-    """`branches` in execution order; `problems` are what keeps the mapping from being counted at all."""
+    """`branches` in execution order; `problems` are what keeps the mapping from being counted at all.
+
+    `sound` are the branches that have no problem themselves.
+    """
 
     branches: list[Branch] = field(default_factory=list)
     problems: list[Violation] = field(default_factory=list)
+    sound: list[Branch] = field(default_factory=list)
 
     def need_sound(self) -> tuple[Branch, ...]:
         """The branches. Raises: InputError with all problems if there are any."""
@@ -36,13 +52,13 @@ def prepare(architecture: Architecture, workload: Workload, mapping: TreeMapping
     Raises: InputError for a tree without proper ends, and for an architecture that cannot be evaluated.
     """
     result = Prepared()
-    result.problems += _names(architecture, workload, mapping)
+    unknown: set[int] = set()
+    for node, problem in _names(architecture, workload, mapping):
+        result.problems.append(problem)
+        unknown.add(id(node))
     for path in mapping.branches():
         leaf = path[-1]
-        if not isinstance(leaf, Compute) or leaf.einsum not in workload.by_name:
-            continue
-        component = architecture.by_name.get(leaf.component)
-        if component is None or component.kind is not Kind.COMPUTE:
+        if not isinstance(leaf, Compute) or id(leaf) in unknown:
             continue
         einsum = workload.by_name[leaf.einsum]
         if einsum.copy:
@@ -50,10 +66,14 @@ def prepare(architecture: Architecture, workload: Workload, mapping: TreeMapping
         if leaf.component not in architecture.enabled_computes(einsum):
             text = f"compute '{leaf.component}' is not enabled for Einsum '{einsum.name}'"
             result.problems.append(Violation("unknown-name", text, level=leaf.component, place=leaf.place))
+            unknown.add(id(leaf))
             continue
         result.branches.append(branch_of(einsum, architecture.chain(einsum, leaf.component), path))
-    if not result.problems:
-        result.problems += unsound(workload, mapping, result.branches)
+    own = [tuple(branch_problems(branch, unknown)) for branch in result.branches]
+    result.problems += [problem for problems in own for problem in problems]
+    result.problems += common_problems(workload, mapping, result.branches, unknown)
+    result.sound = [branch for branch, problems in zip(result.branches, own, strict=True)
+                    if not problems and not any(id(node) in unknown for node in branch.nodes)]
     return result
 
 
@@ -83,25 +103,30 @@ def branch_of(einsum: Einsum, chain: Chain, path: tuple[Leaf, ...]) -> Branch:
     return Branch(einsum, chain, path, tuple(loops), tuple(holds))
 
 
-def _names(architecture: Architecture, workload: Workload, mapping: TreeMapping) -> Iterator[Violation]:
-    """Names that nothing bears."""
+def _names(architecture: Architecture, workload: Workload, mapping: TreeMapping) -> Iterator[tuple[Leaf, Violation]]:
+    """Names that nothing bears, with their nodes."""
     for node in mapping.walk():
-        if isinstance(node, (Storage, Toll)):
-            wanted = Kind.MEMORY if isinstance(node, Storage) else Kind.TOLL
-            yield from _component(architecture, node, wanted)
-            for tensor in node.tensors:
-                if tensor not in workload.tensors:
-                    yield _unknown("tensor", tensor, workload.tensors, node, tensor=tensor)
-        elif isinstance(node, (Temporal, Spatial)):
-            for variable in node.variables:
-                if variable not in workload.variables:
-                    yield _unknown("rank variable", variable, workload.variables, node, dimension=variable)
-            if isinstance(node, Spatial):
-                yield from _dimension(architecture, node)
-        elif isinstance(node, Compute):
-            if node.einsum not in workload.by_name:
-                yield _unknown("Einsum", node.einsum, tuple(workload.by_name), node)
-            yield from _component(architecture, node, Kind.COMPUTE)
+        if not isinstance(node, (Nested, Sequential, Pipeline)):
+            yield from ((node, problem) for problem in _names_of(architecture, workload, node))
+
+
+def _names_of(architecture: Architecture, workload: Workload, node: Leaf) -> Iterator[Violation]:
+    if isinstance(node, (Storage, Toll)):
+        wanted = Kind.MEMORY if isinstance(node, Storage) else Kind.TOLL
+        yield from _component(architecture, node, wanted)
+        for tensor in node.tensors:
+            if tensor not in workload.tensors:
+                yield _unknown("tensor", tensor, workload.tensors, node, tensor=tensor)
+    elif isinstance(node, (Temporal, Spatial)):
+        for variable in node.variables:
+            if variable not in workload.variables:
+                yield _unknown("rank variable", variable, workload.variables, node, dimension=variable)
+        if isinstance(node, Spatial):
+            yield from _dimension(architecture, node)
+    elif isinstance(node, Compute):
+        if node.einsum not in workload.by_name:
+            yield _unknown("Einsum", node.einsum, tuple(workload.by_name), node)
+        yield from _component(architecture, node, Kind.COMPUTE)
 
 
 def _component(architecture: Architecture, node: Holder | Compute, wanted: Kind) -> Iterator[Violation]:

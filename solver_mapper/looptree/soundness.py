@@ -3,28 +3,56 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from solver_mapper.looptree.branch import Branch, HoldStep
-from solver_mapper.looptree.tree import Spatial, Temporal, TreeMapping
+from solver_mapper.looptree.tree import Compute, Spatial, Storage, Temporal, Toll, TreeMapping
 from solver_mapper.looptree.workload import Relevance, Workload
 from solver_mapper.nest.legality import Violation
 
 
-def unsound(workload: Workload, mapping: TreeMapping, branches: Sequence[Branch]) -> tuple[Violation, ...]:
-    """What keeps the branches of a mapping, in execution order, from being counted. Later kinds are only judged if the earlier
-    ones are in order."""
-    found = [problem for branch in branches for problem in _branch(branch)]
-    found += _einsums(workload, mapping, branches)
-    if not found:
-        found += _shared(workload, branches)
-    return tuple(found)
+def branch_problems(branch: Branch, unknown: Set[int] = frozenset()) -> Iterator[Violation]:
+    """Whether the loops of a branch cut its Einsum to single points and its tensors have somewhere to live.
+
+    Args: `unknown`, nodes (by identity) that name something nobody knows; what may be missing because of them is not held
+    against the branch.
+    """
+    einsum = branch.einsum
+    yield from _foreign(branch, unknown)
+    yield from _nesting(branch, judge_ends=not any(id(node) in unknown and isinstance(node, (Temporal, Spatial))
+                                                   for node in branch.nodes))
+    judge_homes = not any(id(node) in unknown and isinstance(node, (Storage, Toll)) for node in branch.nodes)
+    for tensor in einsum.tensors:
+        if branch.holders(tensor) or judge_homes:
+            yield from _held(branch, tensor)
+    for hold in branch.holds:
+        yield from _in_pieces(branch, hold)
 
 
-def _branch(branch: Branch) -> Iterator[Violation]:
-    """Whether the loops of a branch cut its Einsum to single points and its tensors have somewhere to live."""
-    einsum, leaf = branch.einsum, branch.nodes[-1]
-    yield from _foreign(branch)
+def common_problems(workload: Workload, mapping: TreeMapping, branches: Sequence[Branch],
+                    unknown: Set[int] = frozenset()) -> Iterator[Violation]:
+    """Whether every Einsum is computed once, and whether Einsums agree on what they share.
+
+    Args: `branches` in execution order; `unknown` as for `branch_problems`.
+    """
+    seen: set[str] = set()
+    for branch in branches:
+        name = branch.einsum.name
+        if name in seen:
+            yield Violation("einsum", f"Einsum '{name}' is computed twice", place=branch.nodes[-1].place)
+        seen.add(name)
+    if not any(isinstance(node, Compute) and id(node) in unknown for node in mapping.walk()):
+        for name in workload.by_name:
+            if name not in seen:
+                yield Violation("einsum", f"Einsum '{name}' is computed nowhere", place=mapping.place)
+    if len(seen) == len(branches) == len(workload.einsums):
+        yield from _trips(branches)
+        yield from _handed_over(workload, branches)
+
+
+def _nesting(branch: Branch, judge_ends: bool) -> Iterator[Violation]:
+    """Tiles larger than what is around them, and (if these are to be judged) loops that end above tiles of 1."""
+    einsum = branch.einsum
     extents = dict(einsum.bounds)
     for loop in branch.loops:
         enclosing, shape = extents[loop.variable], loop.node.tile_shape
@@ -38,18 +66,19 @@ def _branch(branch: Branch) -> Iterator[Violation]:
         else:
             extents[loop.variable] = loop.tiles(enclosing)[0][0]
     for variable, extent in extents.items():
-        if extent > 1:
+        if extent > 1 and judge_ends:
             yield Violation("missing-loop", f"Einsum '{einsum.name}' has no loop that cuts '{variable}' from {extent} to 1",
-                            dimension=variable, found=extent, limit=1, place=leaf.place)
-    for tensor in einsum.tensors:
-        yield from _held(branch, tensor)
-    for hold in branch.holds:
-        yield from _in_pieces(branch, hold)
+                            dimension=variable, found=extent, limit=1, place=branch.nodes[-1].place)
 
 
-def _foreign(branch: Branch) -> Iterator[Violation]:
+def doubtful(branch: Branch) -> frozenset[str]:
+    """Variables whose tiles are not known, because their loops do not nest or do not end at 1."""
+    return frozenset(problem.dimension for problem in _nesting(branch, judge_ends=True) if problem.dimension is not None)
+
+
+def _foreign(branch: Branch, unknown: Set[int]) -> Iterator[Violation]:
     """Nodes above an Einsum that it cannot follow: loops over variables it lacks, components off its path."""
-    for node in branch.nodes:
+    for node in (node for node in branch.nodes if id(node) not in unknown):
         if isinstance(node, (Temporal, Spatial)):
             own = [variable for variable in node.variables if variable in branch.einsum.bounds]
             if len(own) != 1:
@@ -93,21 +122,8 @@ def _in_pieces(branch: Branch, hold: HoldStep) -> Iterator[Violation]:
                                 place=inner.node.place)
 
 
-def _einsums(workload: Workload, mapping: TreeMapping, branches: Sequence[Branch]) -> Iterator[Violation]:
-    seen: dict[str, Branch] = {}
-    for branch in branches:
-        name = branch.einsum.name
-        if name in seen:
-            yield Violation("einsum", f"Einsum '{name}' is computed twice", place=branch.nodes[-1].place)
-        seen[name] = branch
-    for name in workload.by_name:
-        if name not in seen:
-            yield Violation("einsum", f"Einsum '{name}' is computed nowhere", place=mapping.place)
-
-
-def _shared(workload: Workload, branches: Sequence[Branch]) -> Iterator[Violation]:
-    """What Einsums must agree on: trip counts of shared loops, and where the tensors live that they hand over."""
-    yield from _trips(branches)
+def _handed_over(workload: Workload, branches: Sequence[Branch]) -> Iterator[Violation]:
+    """Whether each tensor is read where and when it has been written."""
     order = {branch.einsum.name: position for position, branch in enumerate(branches)}
     by_name = {branch.einsum.name: branch for branch in branches}
     for tensor in sorted(workload.intermediates):
@@ -115,14 +131,15 @@ def _shared(workload: Workload, branches: Sequence[Branch]) -> Iterator[Violatio
         readers = [workload.einsums[index].name for index in workload.consumers(tensor)]
         first = by_name[min(writers, key=order.__getitem__)]
         for name in readers:
-            yield from _handed_over(tensor, first, by_name[name], order)
+            if order[name] < order[first.einsum.name]:
+                text = f"Einsum '{name}' reads '{tensor}' before '{first.einsum.name}' has written it"
+                yield Violation("order", text, tensor=tensor, place=by_name[name].nodes[-1].place)
+            if first.holders(tensor) and by_name[name].holders(tensor):
+                yield from _same_home(tensor, first, by_name[name])
 
 
-def _handed_over(tensor: str, writer: Branch, reader: Branch, order: dict[str, int]) -> Iterator[Violation]:
+def _same_home(tensor: str, writer: Branch, reader: Branch) -> Iterator[Violation]:
     mine, theirs = writer.holders(tensor)[0], reader.holders(tensor)[0]
-    if order[reader.einsum.name] < order[writer.einsum.name]:
-        yield Violation("order", f"Einsum '{reader.einsum.name}' reads '{tensor}' before '{writer.einsum.name}' has written it",
-                        tensor=tensor, place=reader.nodes[-1].place)
     if mine.node is not theirs.node:
         yield Violation("not-stored", f"'{tensor}' is left by '{writer.einsum.name}' in '{mine.unit.name}' but taken by "
                         f"'{reader.einsum.name}' from '{theirs.unit.name}'", tensor=tensor, place=theirs.node.place)

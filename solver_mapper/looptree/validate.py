@@ -9,29 +9,31 @@ from solver_mapper.looptree.branch import Branch
 from solver_mapper.looptree.occupancy import peaks
 from solver_mapper.looptree.prepare import prepare
 from solver_mapper.looptree.rules import broken
+from solver_mapper.looptree.soundness import doubtful
 from solver_mapper.looptree.tree import Spatial, TreeMapping
 from solver_mapper.looptree.workload import Workload
 from solver_mapper.nest.legality import Violation
 
 
 def violations(architecture: Architecture, workload: Workload, mapping: TreeMapping) -> tuple[Violation, ...]:
-    """Everything that makes `mapping` illegal. What needs counting is only judged for a mapping that can be counted.
+    """Everything that makes `mapping` illegal. Fan-outs and capacities are judged as far as tiles are known, the architecture's rules
+    for Einsums whose own branch makes sense: nothing is reported that only follows from another mistake.
 
     Raises: InputError for a tree without proper ends, and for an architecture that cannot be evaluated.
     """
     prepared = prepare(architecture, workload, mapping)
-    if prepared.problems:
-        return tuple(prepared.problems)
     branches = prepared.branches
-    return (*_fanouts(branches), *_persistent(branches), *_capacities(branches, workload.instances), *broken(architecture, branches))
+    return (*prepared.problems, *_fanouts(branches), *_persistent(branches), *_capacities(branches, workload.instances),
+            *broken(architecture, prepared.sound))
 
 
 def _fanouts(branches: Sequence[Branch]) -> Iterator[Violation]:
     seen: set[tuple[int, int]] = set()
     for branch in branches:
+        vague = {(loop.level, loop.fanout) for loop in branch.loops if loop.variable in doubtful(branch)}
         for loop in branch.loops:
             node = loop.node
-            if not isinstance(node, Spatial) or loop.fanout is None:
+            if not isinstance(node, Spatial) or loop.fanout is None or (loop.level, loop.fanout) in vague:
                 continue
             used, size = branch.used(node.component, node.name), loop.fanout.size
             if used > size and (id(loop.fanout), used) not in seen:
@@ -53,7 +55,7 @@ def _persistent(branches: Sequence[Branch]) -> Iterator[Violation]:
 
 
 def _capacities(branches: Sequence[Branch], instances: int) -> Iterator[Violation]:
-    for name, peak in peaks(branches, instances).items():
+    for name, peak in peaks(branches, instances, doubtful).items():
         if peak.bits > peak.size:
             parts = ", ".join(f"{each.tensor} ({float(each.bits):g})" for each in peak.reservations)
             text = (f"{name}: the tiles of {parts} need {float(peak.bits):g} bits while {peak.einsum} runs; "

@@ -102,6 +102,43 @@ def test_several_mistakes_are_all_listed():
     assert [number for _, number in found] == [line(3), line(3), line(6), line(7)]
 
 
+EVERYTHING = """\
+mapping:
+  nodes:
+  - !Storage {tensors: [A, B, Z], component: Dram}
+  - !Storage {tensors: [B], component: Sram}
+  - !Temporal {rank_variable: m, tile_shape: 9}
+  - !Storage {tensors: [A], component: Srm}
+  - !Spatial {rank_variable: n, tile_shape: 1, component: Grid, name: X}
+  - !Storage {tensors: [Z], component: Dram}
+  - !Temporal {rank_variable: k, tile_shape: 1}
+  - !Compute {einsum: Z, component: Mac}
+"""
+
+
+def test_mistakes_of_different_kinds_are_listed_at_once():
+    text = ARCH[: ARCH.index("mapping:")] + EVERYTHING
+    for old, new in (("fanout: 4", "fanout: 3"), ("B[k, n]\"]", "B[k, n]\", \"Y[n] = Z[m, n] * V[m]\"]"),
+                     ("may_keep: All", "keep: A, may_keep: B")):
+        assert old in text
+        text = text.replace(old, new)
+    found = [(each.rule, each.place.line) for each in sm.validate(sm.load(io.StringIO(text))).violations]
+    assert sorted(found) == sorted([
+        ("unknown-name", line(4)), ("tile-not-nested", line(3)), ("missing-loop", line(8)), ("hierarchy", line(6)),
+        ("einsum", line(0)), ("fanout", line(5)), ("capacity", line(2))])
+
+
+@pytest.mark.parametrize(("changes", "rule"), [
+    ([("[A], component: Sram", "[A], component: Srm"), ("may_keep: All", "keep: A"),
+      ("A, B, Z], component: Dram", "B, Z], component: Dram")], "unknown-name"),
+    ([("  - !Temporal {rank_variable: k, tile_shape: 1}\n", ""), ("size: 64", "size: 60")], "missing-loop"),
+    ([("tile_shape: 2", "tile_shape: 9"), ("fanout: 4", "fanout: 3")], "tile-not-nested"),
+])
+def test_what_only_follows_from_another_mistake_is_not_reported(changes: list[tuple[str, str]], rule: str):
+    """A misspelt memory keeps nothing, a missing loop leaves tiles large: only the cause is named."""
+    assert [found for found, _ in violations(*changes)] == [rule]
+
+
 def test_a_missing_einsum_and_results_read_too_early():
     text = (Path(__file__).parents[1] / "data" / "looptree" / "chain2_tiled1_22" / "case.yaml").read_text()
     first = text.index("    - !Nested\n")
