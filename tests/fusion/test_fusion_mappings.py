@@ -49,6 +49,16 @@ def test_the_looptree_model_counts_what_every_witness_claims(einsums, sizes, opt
         assert occupied <= point.buffer
 
 
+def test_a_shared_input_is_charged_to_each_reader_by_the_looptree_model():
+    """T0 (6 x 4) is read by two Einsums. The curve fetches it once; LoopTree once for each."""
+    shared = 0
+    for point, occupied, traffic in judged(*EVEN["join"], FusionOptions(share_inputs=True)):
+        assert traffic - point.accesses == (6 * 4 if "T0" in point.fused else 0)
+        assert occupied <= point.buffer
+        shared += "T0" in point.fused
+    assert shared
+
+
 UNEVEN = {"three": (CHAIN3, {"m": 8, "k": 2, "p": 16, "q": 2, "r": 16}), "fork": (FORK, {"m": 4, "k": 2, "p": 4, "q": 4, "r": 2})}
 
 
