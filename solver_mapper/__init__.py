@@ -2,6 +2,7 @@
 
 from solver_mapper.api import bound, convert, enumerate, evaluate, explain, fuse, load, pareto, solve, suggest, validate
 from solver_mapper.bounds import Curve, Mark, TilePoint
+from solver_mapper.cpsat.handle import Model
 from solver_mapper.errors import (
     ExactnessError,
     InfeasibleError,
@@ -21,6 +22,7 @@ from solver_mapper.looptree.tree import TreeMapping
 from solver_mapper.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.legality import Violation
+from solver_mapper.rules import Rules
 from solver_mapper.solution import Certificate, Solution
 from solver_mapper.spec.spec import Spec
 from solver_mapper.suggest.suggestion import Difference, Suggestion
@@ -46,9 +48,11 @@ __all__ = [
     "Loop",
     "Mapping",
     "Mark",
+    "Model",
     "Place",
     "Reason",
     "Repair",
+    "Rules",
     "Solution",
     "SolverMapperError",
     "Spec",

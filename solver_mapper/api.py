@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Table
 from typing import Any, overload
 
+from solver_mapper import rules as rules_module
 from solver_mapper.bounds import Counting, Curve, TilePoint
 from solver_mapper.bounds.for_spec import bound_spec
 from solver_mapper.cpsat.engine import Clock
+from solver_mapper.cpsat.handle import Hook
 from solver_mapper.cpsat.search import Progress
 from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.explain.explain import explain_spec
@@ -32,6 +34,7 @@ from solver_mapper.mapping import Mapping
 from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.legality import violations
 from solver_mapper.nest.model import evaluate as evaluate_nest
+from solver_mapper.rules import Rules
 from solver_mapper.solution import Solution
 from solver_mapper.solving import solve_spec
 from solver_mapper.spec.load import read_spec
@@ -44,6 +47,8 @@ from solver_mapper.verdict import Verdict
 from solver_mapper.verifying import verify_solution
 
 __all__ = ["bound", "convert", "enumerate", "evaluate", "explain", "fuse", "load", "pareto", "solve", "suggest", "validate"]
+
+AnyRules = Rules | Sequence[Rules]
 
 
 def load(*sources: Source) -> Spec | TreeSpec:
@@ -73,14 +78,17 @@ def evaluate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None
     return evaluate_nest(spec.need_architecture(), spec.need_problem(), _levels(spec, mapping))
 
 
-def validate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None) -> Verdict:
+def validate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None, *, rules: AnyRules = ()) -> Verdict:
     """Whether a mapping is legal: hardware, problem and constraints. All violations are listed.
 
-    Args: `mapping`, of the same notation as `spec`, or None for the one in `spec`.
+    Args: `mapping`, of the same notation as `spec`, or None for the one in `spec`; `rules`, further constraints (see
+    `solver_mapper.rules`).
     Raises: InputError if a part is missing.
     """
     if isinstance(spec, TreeSpec):
+        _refuse_rules(spec, rules)
         return Verdict(looptree_validate.violations(spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)))
+    spec = _under(spec, rules)
     architecture, problem, levels = spec.need_architecture(), spec.need_problem(), _levels(spec, mapping)
     return Verdict((*violations(architecture, problem, levels), *broken(spec.constraints.rules, architecture, problem, levels)))
 
@@ -119,18 +127,22 @@ def enumerate(spec: Spec | TreeSpec, limit: int | None = None, *, orders: bool =
 @overload
 def solve(spec: Spec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution: ...
+          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None,
+          rules: AnyRules = (), model_hook: Hook | None = None) -> Solution: ...
 @overload
 def solve(spec: TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None) -> TreeSolution: ...
+          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None,
+          rules: AnyRules = (), model_hook: Hook | None = None) -> TreeSolution: ...
 @overload
 def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution | TreeSolution: ...
+          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None,
+          rules: AnyRules = (), model_hook: Hook | None = None) -> Solution | TreeSolution: ...
 def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
           seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution | TreeSolution:
+          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None,
+          rules: AnyRules = (), model_hook: Hook | None = None) -> Solution | TreeSolution:
     """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search begins, if it is legal; of one that
     was given in part, whose loops do not make up the problem, the directives are kept and the rest is found.
 
@@ -139,18 +151,23 @@ def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_li
     input gives equal answers); `seed`, CP-SAT's; `on_progress`, called with a `Progress` as the search advances; `gap`, the share of
     the value that may stay unproven; `verify`, to prove the answer again by other routes, which the certificate then names;
     `clock`, to stop the search from outside; `keep_mapping`, whether to keep the directives of the mapping in `spec` (None: if it is
-    given in part).
+    given in part); `rules`, further constraints (see `solver_mapper.rules`); `model_hook`, called with a `Model` before the search, to
+    add constraints of any kind to the CP-SAT model (then no conflict is named, and `verify` has nothing to say).
     LoopTree input takes one goal of energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
     Raises: InputError if architecture or problem are missing or the objective is unknown; ExactnessError if the solver and the exact
     nest model, or two proofs, disagree, which is a bug.
     """
     clock = clock or Clock(time_limit)
     if isinstance(spec, TreeSpec):
+        _refuse_rules(spec, rules, model_hook)
         if verify:
             raise InputError("verifying answers to LoopTree input is not supported", spec.place)
         return solve_tree(spec, objective, seed=seed, on_progress=on_progress, clock=clock)
+    if verify and model_hook is not None:
+        raise InputError("answers under a model hook cannot be verified by other routes", spec.place)
+    spec = _under(spec, rules)
     solution = solve_spec(spec, objective, workers=workers, seed=seed, on_progress=on_progress, gap=gap, clock=clock,
-                          keep_mapping=keep_mapping)
+                          keep_mapping=keep_mapping, hook=model_hook)
     return verify_solution(with_directives(spec, keep_mapping), solution, clock, on_progress) if verify else solution
 
 
@@ -168,17 +185,19 @@ def pareto(spec: Spec | TreeSpec, metrics: Sequence[str] = ("energy", "delay"), 
     return find_front(spec, metrics, time_limit=time_limit, workers=workers, seed=seed, on_progress=on_progress, clock=clock)
 
 
-def explain(spec: Spec | TreeSpec, time_limit: float | None = None, *, clock: Clock | None = None) -> Reason:
+def explain(spec: Spec | TreeSpec, time_limit: float | None = None, *, clock: Clock | None = None, rules: AnyRules = ()) -> Reason:
     """Why no mapping of perfect factors is legal: rules, capacities, meshes and bounds that collide, and what would lift that.
 
     The conflict is irreducible: any smaller part of it can be obeyed. Each repair has been tried out.
 
-    Args: `time_limit` in seconds; `clock`, to stop from outside.
+    Where a cap on a figure collides, bounds and meshes are taken as given; a mapping that is given in part counts as rules.
+
+    Args: `time_limit` in seconds; `clock`, to stop from outside; `rules`, further constraints (see `solver_mapper.rules`).
     Raises: InputError if architecture or problem are missing; LimitReached if the time does not suffice for a conflict.
     """
     if isinstance(spec, TreeSpec):
         raise InputError("explaining LoopTree input is not supported", spec.place)
-    return explain_spec(spec, clock or Clock(time_limit))
+    return explain_spec(_under(spec, rules), clock or Clock(time_limit))
 
 
 def bound(spec: Spec | TreeSpec, *, einsum: str | None = None, word_bits: Table[str, int] | None = None,
@@ -239,3 +258,13 @@ def _levels(spec: Spec, mapping: Mapping | TreeMapping | None) -> Mapping:
     if isinstance(mapping, TreeMapping):
         raise InputError("a level-by-level specification needs a level-by-level mapping, not a LoopTree")
     return mapping or spec.need_mapping()
+
+
+def _under(spec: Spec, rules: AnyRules) -> Spec:
+    """`spec` with further rules."""
+    return rules_module.add(spec, rules) if isinstance(rules, Rules) or rules else spec
+
+
+def _refuse_rules(spec: TreeSpec, rules: AnyRules, hook: Hook | None = None) -> None:
+    if isinstance(rules, Rules) or rules or hook is not None:
+        raise InputError("rules for LoopTree input are not supported", spec.place)

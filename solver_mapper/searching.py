@@ -7,6 +7,7 @@ from functools import partial
 
 from solver_mapper.cpsat.compile import compile_space
 from solver_mapper.cpsat.engine import Clock, Settings
+from solver_mapper.cpsat.handle import Hook, Model
 from solver_mapper.cpsat.search import Progress, Search
 from solver_mapper.cpsat.variables import break_symmetries
 from solver_mapper.cpsat.windows import Scramble
@@ -19,13 +20,15 @@ from solver_mapper.spec.constraints import MetricRule
 
 
 def prepare(space: Space, settings: Settings, clock: Clock, on_progress: Callable[[Progress], None] | None = None,
-            gap: float = 0.0, *, symmetric: bool = False) -> Search[Figures]:
-    """The space compiled, ready to be searched; `symmetric` leaves mappings in that mirror others."""
+            gap: float = 0.0, *, symmetric: bool = False, hook: Hook | None = None) -> Search[Figures]:
+    """The space compiled, ready to be searched; `symmetric` leaves mappings in that mirror others. A `hook` may add to the model."""
     compiled = compile_space(space)
-    if not symmetric:
+    if hook is not None:
+        hook(Model(compiled))
+    elif not symmetric:
         break_symmetries(compiled.variables, symmetries(space))
     evaluator = Evaluator(space.architecture, space.problem)
-    search = Search(compiled, evaluator.evaluate, settings, clock, partial(_helped, space), on_progress, gap)
+    search = Search(compiled, evaluator.evaluate, settings, clock, partial(_helped, space), on_progress, gap, hook is not None)
     for rule in space.caps:
         search.cap(goal_of(rule), rule.most, strict=rule.strict)
     return search

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from solver_mapper.cpsat.engine import Clock, Settings, solver_name
+from solver_mapper.cpsat.handle import Hook
 from solver_mapper.cpsat.legal.ask import legal_mapping
 from solver_mapper.cpsat.search import Progress, Proof
 from solver_mapper.errors import ExactnessError, LimitReached
@@ -47,7 +48,7 @@ class Timer:
 
 def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit: float | None = None, workers: int | None = None,
                seed: int = 0, gap: float = 0.0, on_progress: Callable[[Progress], None] | None = None,
-               clock: Clock | None = None, keep_mapping: bool | None = None) -> Solution:
+               clock: Clock | None = None, keep_mapping: bool | None = None, hook: Hook | None = None) -> Solution:
     """See `api.solve`."""
     timer = Timer()
     spec = with_directives(spec, keep_mapping)
@@ -58,14 +59,14 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     if start.mapping is None and proven_illegal(spec, clock):
         return _no_mapping(spec, goals, settings, clock, timer)
     space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints, latency(spec.need_architecture()))
-    search = prepare(space, settings, clock, on_progress, gap)
+    search = prepare(space, settings, clock, on_progress, gap, hook=hook)
     if start.mapping is not None:
         search.start_from(start.mapping)
     timer.lap("compile")
     proven = search.minimize(goals)
     timer.lap("solve")
     conflict: tuple[dict[str, Any], ...] = ()
-    if proven and search.best is None:
+    if proven and search.best is None and hook is None:
         conflict = _conflict(spec, clock)
         timer.lap("explain")
     best = search.best
@@ -73,7 +74,8 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     checks = CHECKS if best is not None else ()
     timer.lap("check")
     status: Status = ("optimal" if proven else "feasible") if best else ("infeasible" if proven else "unknown")
-    certificate = Certificate(describe(space, spec.constraints), solver_name(), seed, settings.parameters(),
+    mapspace = describe(space, spec.constraints) | ({} if hook is None else {"model_hook": getattr(hook, "__qualname__", repr(hook))})
+    certificate = Certificate(mapspace, solver_name(), seed, settings.parameters(),
                               tuple(proof.to_dict() for proof in search.proofs), (*start.notes, *checks))
     return Solution(status, goals, best.mapping if best else None, figures,
                     goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds, conflict)

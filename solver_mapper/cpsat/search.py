@@ -81,6 +81,8 @@ class Search(Generic[F]):
     helped: Callable[[F, Scramble], bool]
     on_progress: Callable[[Progress], None] | None = None
     gap: float = 0.0
+    hooked: bool = False
+    """Whether a user added to the model, about which the exact model knows nothing."""
     best: Candidate[F] | None = None
     proofs: list[Proof] = field(default_factory=list)
     settled: list[tuple[Goal, Fraction]] = field(default_factory=list)
@@ -121,9 +123,9 @@ class Search(Generic[F]):
         self._require(goal, rank, strict=strict and self._whole(goal))
 
     def start_from(self, mapping: Mapping) -> None:
-        """Take a mapping of the space as the incumbent and as the solver's hint: only better ones are looked for."""
+        """Take a mapping of the space as the solver's hint and, unless a user added to the model, as the incumbent."""
         candidate = Candidate(mapping, self.assess(mapping))
-        if self._admits(candidate.figures):
+        if self._admits(candidate.figures) and not self.hooked:
             self.best = candidate
         for variable, value in values_of(self.compiled, mapping) or []:
             self.compiled.model.add_hint(variable, value)
@@ -302,9 +304,10 @@ class Search(Generic[F]):
     def _check_claim(self, goal: Goal, claimed: Fraction) -> None:
         """What the solver calls optimal may not exceed the exact figure, and must equal it where the model is exact.
 
-        Under a limit that the candidate breaks, the model may have paid in the goal for what it was spared elsewhere.
+        Under a limit that the candidate breaks, or a constraint of the user's own, the model may have paid in the goal for what it
+        was spared elsewhere.
         """
-        if self.last is None or goal.single is None or not (self.compiled.exact or self._admits(self.last.figures)):
+        if self.last is None or goal.single is None or self.hooked or not (self.compiled.exact or self._admits(self.last.figures)):
             return
         exact = goal.rank(self.last.figures)
         off = claimed > exact if self._whole(goal) else claimed > exact * (1 + IMPROVEMENT)
