@@ -149,12 +149,19 @@ class Tiny:
             reached |= {i for name in tiled if self.users[name] & reached for i in self.users[name]}
         if reached != group:
             return []
-        both = [name for name in self.intermediates if self.users[name] <= group]
+        both = self.passing(group, tiled)
         common = [dim for dim in self.bounds[members[0]] if all(dim in self.bounds[i] for i in members)
                   and all(dim in self.dims(name) for name in both)]
         bounds = {dim: self.bounds[members[0]][dim] for dim in common}
-        return corners(point for trunk in loops_in_every_order(bounds) if trunk
-                       for point in self.trunked(members, tiled, where, trunk))
+        return corners(point for trunk in self.trunks(members, tiled, bounds) for point in self.trunked(members, tiled, where, trunk))
+
+    def trunks(self, members, tiled, bounds):
+        """All fused loops of a group, over ranks with `bounds`."""
+        return (trunk for trunk in loops_in_every_order(bounds) if trunk)
+
+    def passing(self, group, tiled):
+        """Tensors that every loop of a trunk has to cut."""
+        return [name for name in self.intermediates if self.users[name] <= group]
 
     def trunked(self, members, tiled, where, trunk):
         common = [name for name in self.users if len(self.users[name] & set(members)) > 1]
