@@ -14,7 +14,7 @@ from solver_mapper.looptree.convert import rules
 ROOT = Path(__file__).parents[2]
 EXAMPLE = (ROOT / "examples" / "two_accounts.yaml").read_text(encoding="utf-8")
 RULES = [rules.IMPLIED_REUSE, rules.WRITE_BACK, rules.HALO, rules.DIAGONAL, rules.LINKS, rules.BLOCKS, rules.PRICES, rules.CLUSTERS,
-         rules.NETWORKS]
+         rules.NETWORKS, rules.RESTS, rules.FIRST_READS]
 
 
 def documented() -> dict[str, tuple[Fraction, Fraction]]:
@@ -61,6 +61,9 @@ def counted() -> dict[str, tuple[Fraction, Fraction]]:
     in_a_row, tree_in_a_row = both(EXAMPLE, *row)
     clustered, tree_clustered = both(EXAMPLE, ("entries: 32", "entries: 32, cluster-size: 3"))
     routed, tree_routed = both(EXAMPLE, ("entries: 64", "entries: 64, router-energy: 1"))
+    rest, tree_rest = both(EXAMPLE, ("P: 8", "P: 7"), ("factors: K=1 C=1 P=2 R=3", "factors: 'K=1 C=1 P=2,1 R=3'"))
+    apart, tree_apart = both(EXAMPLE, ("permutation: RPKC}", "permutation: RPKC, no_multicast_no_reduction: [O]}"))
+    returned = words(tree_apart, "DRAM", "O", "write")
     glb, register = timeloop.levels["GLB"].tensors, in_a_row.levels["RF"].tensors["I"]
     return {
         "implied reuse": (Fraction(glb["W"].fills), words(where_timeloop_has_them(), "GLB", "W", "write")),
@@ -71,6 +74,8 @@ def counted() -> dict[str, tuple[Fraction, Fraction]]:
         "blocks": (Fraction(-(-glb["W"].fills // 16)), looptree.action("GLB", "W", "write")),
         "prices": (writes_of_outputs(timeloop), looptree.action("GLB", "O", "write") * 12),
         "clusters": (clustered.energy_pj - timeloop.energy_pj, tree_clustered.energy * 10**12 - looptree.energy * 10**12),
+        "rests": (Fraction(rest.levels["RF"].tensors["W"].reads * 6), words(tree_rest, "RF", "W", "read")),
+        "first reads": (Fraction(apart.levels["GLB"].tensors["O"].reads), words(tree_apart, "GLB", "O", "read") - returned),
         "networks": (routed.energy_pj - timeloop.energy_pj, tree_routed.energy * 10**12 - looptree.energy * 10**12),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from solver_mapper.mapping import Mapping
 from solver_mapper.spec.architecture import Architecture
 from solver_mapper.spec.problem import Problem
 
@@ -17,9 +18,12 @@ PRICES = "prices: Timeloop prices fills and updates apart; a LoopTree has one pr
 CLUSTERS = "clusters: Timeloop lets the instances of a cluster share one access; a LoopTree does not"
 NETWORKS = "networks: Timeloop charges wires and routers; a LoopTree does not"
 
+RESTS = "rests: Timeloop charges every instance like the first, a LoopTree those that a residual factor leaves less for what they have"
+FIRST_READS = "first reads: Timeloop skips one first read for each word of a result; a LoopTree one for each instance that adds to it"
 
-def applying(architecture: Architecture, problem: Problem) -> Iterator[str]:
-    """The rules that may show in figures of this architecture and problem, apart from those that always do."""
+
+def applying(architecture: Architecture, problem: Problem, mapping: Mapping | None) -> Iterator[str]:
+    """The rules that may show in figures of this input, but for implied reuse."""
     sliding = any(len(rank) > 1 for tensor in problem.tensors for rank in tensor.ranks)
     fanned = any(architecture.fanout(index) != (1, 1) for index in range(len(architecture.levels)))
     yield WRITE_BACK
@@ -36,3 +40,8 @@ def applying(architecture: Architecture, problem: Problem) -> Iterator[str]:
         yield PRICES
     if any(level.cluster_size > 1 for level in architecture.levels):
         yield CLUSTERS
+    if mapping is not None and any(loop.last != loop.bound for loop in mapping.loops()):
+        yield RESTS
+    written = [tensor for tensor in problem.tensors if tensor.read_write]
+    if mapping is not None and any(tensor.name in level.no_multicast for tensor in written for level in mapping.levels):
+        yield FIRST_READS

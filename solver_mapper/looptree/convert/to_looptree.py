@@ -27,7 +27,7 @@ def to_looptree(spec: Spec) -> Conversion:
 
     Raises: InputError if there is neither architecture, problem nor mapping to convert, or a mapping without the others.
     """
-    names = _names(spec)
+    names = names_of(spec)
     parts: list[str] = []
     notes: list[str] = []
     if spec.architecture is not None:
@@ -39,7 +39,7 @@ def to_looptree(spec: Spec) -> Conversion:
         parts.append(tree.to_yaml().rstrip("\n"))
         notes += [IMPLIED_REUSE] if moved else []
     if spec.architecture is not None and spec.problem is not None:
-        notes += applying(spec.architecture, spec.problem)
+        notes += applying(spec.architecture, spec.problem, spec.mapping)
     if not parts:
         spec.need_mapping()
     return Conversion("\n".join(parts) + "\n", tuple(notes))
@@ -58,7 +58,7 @@ class Names:
         return f"{self.levels[level]}_fanout"
 
 
-def _names(spec: Spec) -> Names:
+def names_of(spec: Spec) -> Names:
     levels = (*spec.architecture.level_names, spec.architecture.arithmetic.name) if spec.architecture else ()
     tensors = spec.problem.tensor_names if spec.problem else ()
     dims = spec.problem.dims if spec.problem else ()
