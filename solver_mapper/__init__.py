@@ -1,7 +1,8 @@
 """Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
 
-from solver_mapper.api import bound, convert, enumerate, evaluate, explain, fuse, load, pareto, solve, suggest, validate
+from solver_mapper.api import bound, convert, enumerate, evaluate, explain, fuse, load, pareto, solve, space, suggest, validate
 from solver_mapper.bounds import Curve, Mark, TilePoint
+from solver_mapper.census.census import Census, Choices, Count, Cut, LevelCount
 from solver_mapper.cpsat.handle import Model
 from solver_mapper.errors import (
     ExactnessError,
@@ -30,9 +31,13 @@ from solver_mapper.tiling import Tiling, tile
 from solver_mapper.verdict import Verdict
 
 __all__ = [
+    "Census",
     "Certificate",
+    "Choices",
     "Conversion",
+    "Count",
     "Curve",
+    "Cut",
     "Difference",
     "Entry",
     "ExactnessError",
@@ -43,6 +48,7 @@ __all__ = [
     "FusionOptions",
     "InfeasibleError",
     "InputError",
+    "LevelCount",
     "LevelMapping",
     "LimitReached",
     "Loop",
@@ -75,6 +81,7 @@ __all__ = [
     "load",
     "pareto",
     "solve",
+    "space",
     "suggest",
     "tile",
     "validate",

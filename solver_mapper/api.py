@@ -9,6 +9,8 @@ from typing import Any, overload
 from solver_mapper import rules as rules_module
 from solver_mapper.bounds import Counting, Curve, TilePoint
 from solver_mapper.bounds.for_spec import bound_spec
+from solver_mapper.census.census import Census
+from solver_mapper.census.for_spec import count_spec
 from solver_mapper.cpsat.engine import Clock
 from solver_mapper.cpsat.handle import Hook
 from solver_mapper.cpsat.search import Progress
@@ -46,7 +48,7 @@ from solver_mapper.sweep import find_front
 from solver_mapper.verdict import Verdict
 from solver_mapper.verifying import verify_solution
 
-__all__ = ["bound", "convert", "enumerate", "evaluate", "explain", "fuse", "load", "pareto", "solve", "suggest", "validate"]
+__all__ = ["bound", "convert", "enumerate", "evaluate", "explain", "fuse", "load", "pareto", "solve", "space", "suggest", "validate"]
 
 AnyRules = Rules | Sequence[Rules]
 
@@ -122,6 +124,17 @@ def enumerate(spec: Spec | TreeSpec, limit: int | None = None, *, orders: bool =
     if limit is not None and limit < 0:
         raise InputError(f"the limit is {limit}; it must not be negative")
     return list_mappings(spec, limit, orders, clock or Clock(time_limit))
+
+
+def space(spec: Spec | TreeSpec) -> Census:
+    """How many mappings of perfect factors there are, exactly: without rules, under the rules, and legal; level by level; and how many
+    there would be without each rule and capacity, which shows those that are redundant.
+
+    Raises: InputError if architecture or problem are missing.
+    """
+    if isinstance(spec, TreeSpec):
+        raise InputError("counting LoopTree mappings is not supported", spec.place)
+    return count_spec(spec)
 
 
 @overload

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from solver_mapper.census.amounts import amounts_of
 from solver_mapper.census.holdings import Held, uncertain
-from solver_mapper.census.lattice import Lattice
+from solver_mapper.census.lattice import Counts, Lattice
 from solver_mapper.census.level import NOTHING, Key, Level, Tiles
 from solver_mapper.space.space import Space
 
@@ -90,7 +90,17 @@ class Tally:
     def _needed(self) -> Held:
         return uncertain(self.space)
 
-    def with_level(self, number: int, space: Space) -> int:
-        """The total if level `number` were as in another space, all others as they are."""
-        outward = self.level(number, space).outward(self.outward[number + 1])
-        return self.join(self.inward[number], outward)
+    def with_level(self, level: Level) -> int:
+        """The total if one level were another one, all others as they are."""
+        return self.join(self.inward[level.level], level.outward(self.outward[level.level + 1]))
+
+    def reached(self, number: int) -> Counts:
+        """How many ways lead to each tile of a level from outside, of those that go on from there to a legal mapping."""
+        result = self.lattice.zeros()
+        for one, ways in self.inward[number].items():
+            goes_on = self.lattice.zeros().astype(bool)
+            for other, on in self.outward[number].items():
+                if self.complete(one, other):
+                    goes_on |= on.astype(bool)
+            result += ways * goes_on
+        return result
