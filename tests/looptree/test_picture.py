@@ -8,8 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 from random_trees import random_case
+from typer.testing import CliRunner
 
 import solver_mapper as sm
+from solver_mapper.cli import app
 from solver_mapper.looptree.labels import labels
 from solver_mapper.looptree.picture import Box, arrange
 from solver_mapper.looptree.tree import Compute, Nested, Sequential, Storage, Temporal, TreeMapping
@@ -54,11 +56,12 @@ def apart(one: Box, two: Box) -> bool:
     return (one.x + one.width <= two.x or two.x + two.width <= one.x or one.y + one.height <= two.y or two.y + two.height <= one.y)
 
 
-@pytest.mark.parametrize("seed", range(40))
+LEGAL = [seed for seed in range(45) if sm.validate(sm.load(io.StringIO(random_case(seed)))).legal]
+
+
+@pytest.mark.parametrize("seed", LEGAL)
 def test_pictures_of_random_trees_are_well_formed_and_nothing_overlaps(seed: int):
     spec = load(random_case(seed))
-    if not sm.validate(spec).legal:
-        pytest.skip("not a legal tree")
     mapping = spec.need_mapping()
     notes = labels(spec.branches(mapping))
     drawing = arrange(mapping.nodes, notes)
@@ -93,3 +96,24 @@ def test_a_tree_is_built_printed_changed_and_saved_in_code():
     assert mapping.replaced(mapping.nodes[2]).branches()[1] == (*mapping.nodes[:2], *fork.nodes[1].nodes)
     with pytest.raises(LookupError):
         mapping.replaced(Temporal("m", 8), Temporal("m", 4))
+
+
+@pytest.mark.parametrize("command", [["evaluate"], ["solve", "--objective", "energy"]], ids=["evaluate", "solve"])
+def test_the_command_line_writes_pictures_of_the_mapping(command: list[str], tmp_path: Path):
+    """`-o` gives an SVG and an HTML page; both show each node of the mapping that was evaluated or found."""
+    file = Path(__file__).parents[2] / "examples" / "fused_matmuls.yaml"
+    done = CliRunner().invoke(app, [command[0], str(file), *command[1:], "-o", str(tmp_path / "out"), "--json"])
+    assert done.exit_code == 0, done.output
+    names = {"mapping.svg", "mapping.html"}
+    assert names <= {each.name for each in (tmp_path / "out").iterdir()}
+    shown = " ".join(ElementTree.fromstring((tmp_path / "out" / "mapping.svg").read_text(encoding="utf-8")).itertext())
+    spec = sm.load(file) if command[0] == "evaluate" else sm.load(load_without_mapping(file), tmp_path / "out" / "map.yaml")
+    assert isinstance(spec, sm.TreeSpec)
+    found = labels(spec.branches(spec.need_mapping()))
+    assert all(label.text in shown and label.detail in shown for label in found.values())
+    page = (tmp_path / "out" / "mapping.html").read_text(encoding="utf-8")
+    assert "<svg" in page and f"energy {float(sm.evaluate(spec).energy):.9g} J" in page
+
+
+def load_without_mapping(file: Path) -> io.StringIO:
+    return io.StringIO(file.read_text(encoding="utf-8").split("\nmapping:")[0] + "\n")

@@ -18,7 +18,7 @@ PRICES = "prices: Timeloop prices fills and updates apart; a LoopTree has one pr
 CLUSTERS = "clusters: Timeloop lets the instances of a cluster share one access; a LoopTree does not"
 NETWORKS = "networks: Timeloop charges wires and routers; a LoopTree does not"
 
-RESTS = "rests: Timeloop charges every instance like the first, a LoopTree those that a residual factor leaves less for what they have"
+RESTS = "rests: with residual factors Timeloop charges every instance like the first; a LoopTree counts the tiles there are"
 FIRST_READS = "first reads: Timeloop skips one first read for each word of a result; a LoopTree one for each instance that adds to it"
 
 

@@ -1,0 +1,149 @@
+"""Every kind of node is read, written and counted; hardware is read with its arithmetic, scales and nesting."""
+
+from __future__ import annotations
+
+import io
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import solver_mapper as sm
+
+CHAIN = Path(__file__).parents[1] / "data" / "looptree" / "chain2_tiled1_22" / "case.yaml"
+HARDWARE = """
+variables: {size: 100, cost: 5}
+arch:
+  nodes:
+  - !Memory
+    name: Dram
+    size: inf
+    leak_power: 0
+    actions: [{name: read, energy: 2 * cost, throughput: inf}, {name: write, energy: cost, energy_scale: 3, throughput: inf}]
+  - !Hierarchical
+    nodes:
+    - !Memory
+      name: Sram
+      size: 8 * size
+      leak_power: 0
+      energy_scale: 2
+      actions: [{name: read, energy: 1, throughput: 4}, {name: write, energy: 1, throughput: 4, bits_per_action: 4}]
+  - !Compute
+    name: Mac
+    leak_power: 0
+    actions: [{name: compute, energy: 1, throughput: 1}]
+"""
+WINDOW = """
+workload:
+  iteration_space_shape: {p: 0 <= p < 7, r: 0 <= r < 2}
+  bits_per_value: {All: 1}
+  einsums: ["O[p] = I[H: p + r] * F[r]"]
+mapping:
+  nodes:
+  - !Storage {tensors: [I, F, O], component: Dram}
+  - !Temporal {rank_variable: p, tile_shape: 2, initial_tile_shape: 3}
+  - !Storage {tensors: [I, F], component: Sram}
+  - !Temporal {rank_variable: p, tile_shape: 1}
+  - !Temporal {rank_variable: r, tile_shape: 1}
+  - !Compute {einsum: O, component: Mac}
+"""
+TWO = """
+workload:
+  rank_sizes: {M: 4, K: 2, N: 2, Q: 2}
+  bits_per_value: {All: 1}
+  einsums:
+  - "C[m, n] = A[m, k] * B[k, n]"
+  - name: D
+    tensor_accesses:
+    - {name: C, projection: {M: x, N: n}}
+    - {name: W, projection: {N: n, Q: q}}
+    - {name: D, projection: {X: x, Q: q}, output: true}
+mapping:
+  nodes:
+  - !Storage {tensors: [A, B, W, D], component: Dram}
+  - !Storage {tensors: [B], component: Sram, persistent: true}
+  - !Temporal {rank_variable: [m, x], tile_shape: 1}
+  - !Storage {tensors: [C], component: Sram}
+  - !Sequential
+    nodes:
+    - !Nested
+      nodes:
+      - !Temporal {rank_variable: k, tile_shape: 1}
+      - !Temporal {rank_variable: n, tile_shape: 1}
+      - !Compute {einsum: C, component: Mac}
+    - !Nested
+      nodes:
+      - !Temporal {rank_variable: n, tile_shape: 1}
+      - !Temporal {rank_variable: q, tile_shape: 1}
+      - !Compute {einsum: D, component: Mac}
+"""
+
+
+def load(text: str) -> sm.TreeSpec:
+    spec = sm.load(io.StringIO(text))
+    assert isinstance(spec, sm.TreeSpec)
+    return spec
+
+
+def test_a_pipeline_is_counted_like_a_sequence():
+    text = CHAIN.read_text(encoding="utf-8")
+    assert "!Sequential" in text
+    pipeline = load(text.replace("!Sequential", "!Pipeline"))
+    assert sm.evaluate(pipeline).to_dict() == sm.evaluate(load(text)).to_dict()
+    assert "in a pipeline" in str(sm.evaluate(pipeline)) and "in a pipeline" in pipeline.picture()
+    assert "!Pipeline" in pipeline.need_mapping().to_yaml()
+    with pytest.raises(sm.InputError, match="!Pipeline: Timeloop's notation has no forks"):
+        sm.convert(pipeline, "timeloop")
+
+
+def test_energies_sizes_and_scales_are_arithmetic_over_variables():
+    spec = load(HARDWARE + TWO)
+    figures = sm.evaluate(spec)
+    rows = {(row.component, row.subject, row.action): row for einsum in figures.einsums for row in einsum.actions}
+    assert rows["Dram", "A", "read"].energy == 16 * 10
+    assert rows["Dram", "D", "write"].energy == rows["Dram", "D", "write"].actions * 15
+    assert rows["Sram", "B", "write"].actions == Fraction(4, 4) and rows["Sram", "B", "write"].energy == 2
+    assert figures.occupancy["Sram"].size == 800
+
+
+def test_a_first_tile_of_its_own_size_is_counted():
+    """Windows of 2 over tiles of 3, 2 and 2 points: 4 + 3 + 3 values."""
+    figures = sm.evaluate(load(HARDWARE + WINDOW))
+    assert figures.action("Dram", "I", "read") == 10
+    assert [each.values for each in figures.occupancy["Sram"].reservations] == [4, 2]
+    again = sm.evaluate(load(HARDWARE + WINDOW.split("mapping:")[0] + load(HARDWARE + WINDOW).need_mapping().to_yaml()))
+    assert again.to_dict() == figures.to_dict()
+
+
+def test_one_shared_loop_may_have_two_names():
+    spec = load(HARDWARE + TWO)
+    assert sm.validate(spec).legal
+    figures = sm.evaluate(spec)
+    assert figures.action("Dram", "C", "read") == figures.action("Dram", "C", "write") == 0
+    again = load(HARDWARE + TWO.split("mapping:")[0] + spec.need_mapping().to_yaml())
+    assert again.need_mapping() == spec.need_mapping() and sm.evaluate(again).to_dict() == figures.to_dict()
+
+
+def test_persistent_tiles_stay_while_others_run():
+    text = HARDWARE + TWO
+    peak = sm.evaluate(load(text)).occupancy["Sram"]
+    assert ("B", "C") in [(each.tensor, each.einsum) for each in peak.reservations] and peak.bits == 4 + 2
+    below = text.replace("  - !Storage {tensors: [B], component: Sram, persistent: true}\n", "").replace(
+        "  - !Storage {tensors: [C], component: Sram}\n", "  - !Storage {tensors: [C], component: Sram}\n"
+        "  - !Storage {tensors: [B], component: Sram, persistent: true}\n")
+    assert [each.rule for each in sm.validate(load(below)).violations] == ["persistent"]
+
+
+@pytest.mark.parametrize("fields", ["component_class: SmartBufferSRAM", "component_class: CactiSRAM\n      leak_power: 0"])
+def test_component_models_of_other_packages_are_refused_with_the_numbers_to_write(fields: str):
+    memory = f"!Memory\n      name: Sram\n      size: 800\n      {fields}\n"
+    memory += "      actions: [{name: read}, {name: write, energy: 1}]\n"
+    start, end = HARDWARE.index("!Memory\n      name: Sram"), HARDWARE.index("  - !Compute")
+    text = HARDWARE[:start] + memory + HARDWARE[end:] + TWO
+    with pytest.raises(sm.InputError) as caught:
+        load(text)
+    shown = str(caught.value)
+    assert caught.value.line == text[:start].count("\n") + 1
+    assert "'Sram' lacks" in shown and "energy (J) and throughput (1/s, or inf) for action 'read'" in shown
+    assert "throughput (1/s, or inf) for action 'write'" in shown and "model of another package: write the numbers" in shown
+    assert ("'leak_power' (W; 0 is fine)" in shown) == ("leak_power" not in fields)
