@@ -6,12 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from solver_mapper.cpsat.engine import Clock, Settings, solver_name
 from solver_mapper.cpsat.handle import Hook
-from solver_mapper.cpsat.legal.ask import legal_mapping
-from solver_mapper.cpsat.search import Progress, Proof
+from solver_mapper.cpsat.search import Progress, Proof, Search
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.explain.conflict import conflict_of
 from solver_mapper.explain.explain import entry_of
@@ -28,6 +27,8 @@ from solver_mapper.solution import Certificate, Solution, Status
 from solver_mapper.space.space import Space, build_space
 from solver_mapper.spec.constraints import MAPPING, Constraints, MetricRule, NestingRule, ProductRule, Rule
 from solver_mapper.spec.spec import Spec
+from solver_mapper.start import begin
+from solver_mapper.verify.bound import Floor
 from solver_mapper.verify.mapspace import Mapspace
 
 CHECKS = ("legal for hardware, problem and constraints", "figures equal to the exact nest model's", "no bound exceeds the value")
@@ -55,8 +56,9 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
     goals = parse_objective(objective)
     settings = Settings(seed=seed, workers=workers or 1)
     clock = clock or Clock(time_limit)
-    start = _start(spec)
-    if start.mapping is None and proven_illegal(spec, clock):
+    start = begin(spec, goals.goals[0], clock, seed, on_progress, climb=hook is None)
+    timer.lap("start")
+    if start.impossible:
         return _no_mapping(spec, goals, settings, clock, timer)
     space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints, latency(spec.need_architecture()))
     search = prepare(space, settings, clock, on_progress, gap, hook=hook)
@@ -70,44 +72,28 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
         conflict = _conflict(spec, clock)
         timer.lap("explain")
     best = search.best
+    notes = start.notes if proven or best is None else (*start.notes, *_raised(spec, search, goals))
     figures = checked(spec, best.mapping, best.figures, search.bound, goals) if best is not None else None
     checks = CHECKS if best is not None else ()
     timer.lap("check")
     status: Status = ("optimal" if proven else "feasible") if best else ("infeasible" if proven else "unknown")
     mapspace = describe(space, spec.constraints) | ({} if hook is None else {"model_hook": getattr(hook, "__qualname__", repr(hook))})
     certificate = Certificate(mapspace, solver_name(), seed, settings.parameters(),
-                              tuple(proof.to_dict() for proof in search.proofs), (*start.notes, *checks))
+                              tuple(proof.to_dict() for proof in search.proofs), (*notes, *checks))
     return Solution(status, goals, best.mapping if best else None, figures,
                     goals.goals[0].rank(best.figures) if best else None, search.bound, certificate, timer.seconds, conflict)
 
 
-class _Start(NamedTuple):
-    """A mapping to begin with, and what the certificate says about it."""
-
-    mapping: Mapping | None
-    notes: tuple[str, ...] = ()
-
-
-def _start(spec: Spec) -> _Start:
-    """The given mapping, if there is one and it is legal and of the mapspace: then it is the first incumbent."""
-    given = spec.mapping
-    if given is None:
-        return _Start(None)
-    architecture, problem = spec.need_architecture(), spec.need_problem()
-    wrong = (*violations(architecture, problem, given), *broken(spec.constraints.rules, architecture, problem, given))
-    if wrong:
-        return _Start(None, (f"the given mapping is illegal and was not used: {wrong[0].message}",))
-    if not Mapspace(architecture, problem, spec.constraints).contains(given):
-        return _Start(None, ("the given mapping is not of this mapspace and was not used",))
-    return _Start(given, ("the search began with the given mapping",))
-
-
-def proven_illegal(spec: Spec, clock: Clock) -> bool:
-    """Whether it is quickly proven, without costs, that no mapping is legal."""
+def _raised(spec: Spec, search: Search[Figures], goals: Objective) -> tuple[str, ...]:
+    """The bound of an unfinished search raised to the one that needs no solver, if that is higher; then a note about it."""
     try:
-        return not clock.over and legal_mapping(spec, clock) is None
-    except LimitReached:
-        return False
+        floor = Floor(Mapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)).goal(goals.goals[0])
+    except ValueError:
+        return ()
+    if floor is None or (search.bound is not None and search.bound >= floor):
+        return ()
+    search.bound = floor
+    return ("the bound is that of the least words that cross into each level",)
 
 
 def _no_mapping(spec: Spec, goals: Objective, settings: Settings, clock: Clock, timer: Timer) -> Solution:

@@ -95,6 +95,8 @@ class Search(Generic[F]):
     _last_energy: Fraction = Fraction(0)
     _weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
     _thresholds: dict[int, cp_model.IntVar] = field(default_factory=dict)
+    _passing: list[cp_model.Constraint] = field(default_factory=list)
+    """What holds for the current goal only: later ones may tie with its optimum, and look among mappings that were ruled out."""
 
     def minimize(self, objective: Objective) -> bool:
         """Minimize goal after goal; True if all were proven. `best` and `bound` hold the outcome for the first goal."""
@@ -136,6 +138,10 @@ class Search(Generic[F]):
 
     def _settle(self, goal: Goal, rank: Fraction) -> None:
         self.settled.append((goal, rank))
+        never = self.compiled.model.new_constant(0)
+        for constraint in self._passing:
+            constraint.only_enforce_if(never)
+        self._passing.clear()
         self._require(goal, rank, strict=False)
 
     def _minimize_goal(self, goal: Goal) -> bool:
@@ -144,7 +150,7 @@ class Search(Generic[F]):
             cut = None
             if self.best is not None:
                 cut = goal.rank(self.best.figures)
-                self._require(goal, cut, strict=True)
+                self._passing += self._require(goal, cut, strict=True)
             scale, constant = self._set_objective(goal)
             self.last = None
             outcome = run(self.compiled.model, self.settings, self.clock,
@@ -247,11 +253,10 @@ class Search(Generic[F]):
         self.compiled.model.minimize(expr)
         return scale, constant
 
-    def _require(self, goal: Goal, rank: Fraction, *, strict: bool) -> None:
+    def _require(self, goal: Goal, rank: Fraction, *, strict: bool) -> list[cp_model.Constraint]:
         """Cut off mappings whose goal cannot be below `rank` (or at most `rank`)."""
         if goal.single is not None:
-            self._limit(goal.single, rank, strict)
-            return
+            return [self._limit(goal.single, rank, strict)]
         (first, a), (second, b) = goal.powers
         assert (first, second) == ("energy", "delay")
         energy = self.compiled.energy
@@ -263,10 +268,11 @@ class Search(Generic[F]):
         caps = []
         for steps in points.values:
             caps.append(_below(rank * share, scale, steps, a, b, slack) - constant)
-        self.compiled.model.add(expr <= cp_model.LinearExpr.weighted_sum(points.selection.literals, caps))
+        cuts = [self.compiled.model.add(expr <= cp_model.LinearExpr.weighted_sum(points.selection.literals, caps))]
         for cycles, later in sorted(self._thresholds.items()):
             most = _below(rank * share, scale, cycles, a, b, slack) - constant
-            self.compiled.model.add(expr <= most).only_enforce_if(later)
+            cuts.append(self.compiled.model.add(expr <= most).only_enforce_if(later))
+        return cuts
 
     def _later(self, cycles: int) -> cp_model.IntVar:
         """A literal that is implied by taking at least `cycles`."""
@@ -276,14 +282,14 @@ class Search(Generic[F]):
             self._thresholds[cycles] = literal
         return self._thresholds[cycles]
 
-    def _limit(self, metric: str, rank: Fraction, strict: bool) -> None:
+    def _limit(self, metric: str, rank: Fraction, strict: bool) -> cp_model.Constraint:
         amount = self.amount(metric)
         scale = amount.scale()
         expr, constant = amount.whole(scale)
         most = math.floor(rank * scale)
         if strict:
             most = math.ceil(rank * scale) - 1 if _is_exact(amount) else math.floor(rank * scale * (1 - IMPROVEMENT))
-        self.compiled.model.add(expr <= most - constant)
+        return self.compiled.model.add(expr <= most - constant)
 
     def _meet(self, goal: Goal, read: Read, _bound: float) -> None:
         """Evaluate a candidate exactly, and keep it if it is better."""
@@ -323,7 +329,7 @@ class Search(Generic[F]):
 
     def _exclude(self) -> None:
         """Rule out the last candidate's decisions: at least one must differ."""
-        self._forbid(self._decisions())
+        self._passing.append(self._forbid(self._decisions()))
 
     def _refute(self) -> bool:
         """Take back claims of help from neighbours on partly filled rows that no variant of the last candidate bears out.
@@ -342,7 +348,7 @@ class Search(Generic[F]):
             refuted = True
         return refuted
 
-    def _forbid(self, variables: Sequence[cp_model.IntVar]) -> None:
+    def _forbid(self, variables: Sequence[cp_model.IntVar]) -> cp_model.Constraint:
         """At least one of `variables` must differ from its value in the last candidate."""
         model = self.compiled.model
         differs = []
@@ -353,7 +359,7 @@ class Search(Generic[F]):
                     literal = model.new_bool_var("")
                     model.add(bound).only_enforce_if(literal)
                     differs.append(literal)
-        model.add_bool_or(differs)
+        return model.add_bool_or(differs)
 
     def _bounded(self, goal: Goal, scale: Fraction, constant: int, bound: float) -> None:
         self._learn(goal, scale, constant, bound)

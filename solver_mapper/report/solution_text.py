@@ -10,7 +10,7 @@ from solver_mapper.report.nest_text import nest_text
 from solver_mapper.report.plain import WIDTH
 from solver_mapper.solution import Solution
 
-_PHASES = ("load", "compile", "solve", "explain", "check", "verify")
+_PHASES = ("load", "start", "compile", "solve", "explain", "check", "verify")
 _VERDICTS = {"agrees": "verified", "consistent": "consistent", "none": "not verified"}
 
 
