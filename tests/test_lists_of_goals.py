@@ -1,4 +1,4 @@
-"""Goals in order of importance: a later goal picks among all mappings that tie in the earlier ones, whatever was ruled out for those."""
+"""Goals in order of importance: a later goal picks among all mappings that tie in the earlier ones."""
 
 from __future__ import annotations
 
