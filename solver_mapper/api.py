@@ -96,45 +96,49 @@ def validate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None
 
 
 def suggest(spec: Spec | TreeSpec, mapping: Mapping | None = None, time_limit: float | None = None, *, hold_bypass: bool = False,
-            clock: Clock | None = None) -> Suggestion:
+            rules: AnyRules = (), clock: Clock | None = None) -> Suggestion:
     """The legal mapping of perfect factors that changes the fewest factors of `mapping`, with what it changes.
 
     Args: `mapping`, or None for the one in `spec`; `time_limit` in seconds; `hold_bypass`, to change what levels keep and bypass only
-    where no factors would do; `clock`, to stop from outside. A legal mapping is its own suggestion.
+    where no factors would do; `rules`, further constraints (see `solver_mapper.rules`); `clock`, to stop from outside. A legal mapping
+    is its own suggestion.
     Raises: InputError if a part is missing.
     """
     if isinstance(spec, TreeSpec):
         raise InputError("suggestions for LoopTree mappings are not supported", spec.place)
+    spec = _under(spec, rules)
     return suggest_for(spec, _levels(spec, mapping), hold_bypass, clock or Clock(time_limit))
 
 
-def enumerate(spec: Spec | TreeSpec, limit: int | None = None, *, orders: bool = True, time_limit: float | None = None,
-              clock: Clock | None = None) -> Iterator[Mapping]:
+def enumerate(spec: Spec | TreeSpec, limit: int | None = None, *, orders: bool = True, rules: AnyRules = (),
+              time_limit: float | None = None, clock: Clock | None = None) -> Iterator[Mapping]:
     """All legal mappings of perfect factors, one by one, each different, in no order of merit; it ends when there are no more.
 
     Two mappings differ in a factor at a level, the axis of a spatial loop, a tensor kept or bypassed, or the order of loops above 1
     along one axis or over time, whether or not that order changes any figure. Loops to 1 make no difference.
 
-    Args: `limit`, the most that are wanted; `orders` false gives one order of each; `time_limit` in seconds and `clock` end the
-    search for the next one where the problem has so many tiles that the solver has to look for it.
+    Args: `limit`, the most that are wanted; `orders` false gives one order of each; `rules`, further constraints (see
+    `solver_mapper.rules`); `time_limit` in seconds and `clock` end the search for the next one where the problem has so many tiles that
+    the solver has to look for it.
     Raises: InputError if a part is missing or `limit` is negative; LimitReached.
     """
     if isinstance(spec, TreeSpec):
         raise InputError("listing LoopTree mappings is not supported", spec.place)
     if limit is not None and limit < 0:
         raise InputError(f"the limit is {limit}; it must not be negative")
-    return list_mappings(spec, limit, orders, clock or Clock(time_limit))
+    return list_mappings(_under(spec, rules), limit, orders, clock or Clock(time_limit))
 
 
-def space(spec: Spec | TreeSpec) -> Census:
+def space(spec: Spec | TreeSpec, *, rules: AnyRules = ()) -> Census:
     """How many mappings of perfect factors there are, exactly: without rules, under the rules, and legal; level by level; and how many
     there would be without each rule and capacity, which shows those that are redundant.
 
+    Args: `rules`, further constraints (see `solver_mapper.rules`).
     Raises: InputError if architecture or problem are missing.
     """
     if isinstance(spec, TreeSpec):
         raise InputError("counting LoopTree mappings is not supported", spec.place)
-    return count_spec(spec)
+    return count_spec(_under(spec, rules))
 
 
 @overload

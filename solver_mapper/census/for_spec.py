@@ -11,6 +11,7 @@ from solver_mapper.census.holdings import keep_sets, uncertain
 from solver_mapper.census.lattice import Lattice
 from solver_mapper.census.level import Level
 from solver_mapper.census.tally import Tally, countable
+from solver_mapper.space.asks import is_changeable
 from solver_mapper.space.primes import divisors
 from solver_mapper.space.space import Space, build_space
 from solver_mapper.spec.constraints import Constraints, FlagRule, MetricRule, ProductRule, Rule, UtilizationRule
@@ -85,8 +86,8 @@ def _reached(tally: Tally, level: LevelCount, number: int) -> LevelCount:
 
 
 def _rule_cuts(spec: Spec, rules: tuple[Rule, ...], tally: Tally) -> tuple[Cut, ...]:
-    """What each rule cuts. Rules about reuse cut nothing: they say what mappings do, not which there are."""
-    judged = [rule for rule in rules if not isinstance(rule, FlagRule | MetricRule)]
+    """What each rule cuts that somebody wrote. Rules about reuse cut nothing: they say what mappings do, not which there are."""
+    judged = [rule for rule in rules if is_changeable(rule) and not isinstance(rule, FlagRule | MetricRule)]
     cuts = [Cut(rule.text, _without(spec, rule, rules, tally), tally.total, place=rule.place) for rule in judged]
     redundant = [rule for rule, cut in zip(judged, cuts, strict=True) if cut.redundant]
     spare = _spare(spec, rules, redundant, tally.total)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import solver_mapper as sm
-from solver_mapper import library
+from solver_mapper import library, rules
 from solver_mapper.census import tally
 from solver_mapper.mapping import Mapping
 from tests.census.every import every_legal, small_specs
@@ -98,6 +98,15 @@ def test_caps_on_figures_are_kept() -> None:
     assert len(cycles) > 1
     capped = list(few(*rules, {"metrics": {"cycles": f"<= {cycles[0]}"}}))
     assert set(capped) == {mapping for mapping in free if sm.evaluate(spec_with(), mapping).cycles == cycles[0]}
+
+
+def test_rules_from_python_hold_everywhere() -> None:
+    """`enumerate`, `space` and `suggest` take the same rules as `solve`."""
+    spec, wanted = spec_with(), (rules.temporal("RF", "C") == 4) & rules.bypass("GLB", "O")
+    assert all(sm.validate(spec, mapping, rules=wanted).legal for mapping in sm.enumerate(spec, 100, orders=False, rules=wanted))
+    assert sm.space(spec, rules=wanted).legal.mappings < sm.space(spec).legal.mappings
+    suggestion = sm.suggest(spec, rules=wanted)
+    assert suggestion.mapping is not None and sm.validate(spec, suggestion.mapping, rules=wanted).legal
 
 
 def test_wrong_arguments_are_refused_at_once() -> None:
