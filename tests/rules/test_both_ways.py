@@ -95,6 +95,12 @@ def test_the_compiled_model_and_validate_agree() -> None:
 
 
 @pytest.mark.campaign
-def test_they_agree_on_thousands_of_mappings() -> None:
-    assert min(compare(range(10_000, 14_000), compiled=False).values()) > 1000
-    assert min(compare(range(20_000, 21_000), compiled=True).values()) > 250
+@pytest.mark.parametrize("first", range(10_000, 14_000, 200))
+def test_the_model_of_legality_agrees_on_thousands_of_mappings(first: int) -> None:
+    assert min(compare(range(first, first + 200), compiled=False).values()) > 40
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(20_000, 21_000, 100))
+def test_the_compiled_model_agrees_on_thousands_of_mappings(first: int) -> None:
+    assert min(compare(range(first, first + 100), compiled=True).values()) > 20
