@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
 from typer.testing import CliRunner
 
 import solver_mapper as sm
+from solver_mapper import library
 from solver_mapper.cli import app
+from solver_mapper.cpsat.engine import Clock
 from solver_mapper.objective import figure
 from solver_mapper.verify.exhaustive import Exhaustive
 from tests.instances import PLAIN, instance
@@ -47,6 +50,67 @@ def test_a_front_with_several_points():
     lines = str(front).split("\n")
     assert "complete front of energy against delay" in lines[0]
     assert len(lines) == len(front.points) + 3
+
+
+@pytest.mark.parametrize("metrics", PAIRS)
+def test_the_ends_are_the_optima_of_single_objectives(metrics):
+    """Of any two figures: the first point has the least of the first, the last the least of the second, and none beats another."""
+    spec = sm.load(GEMM, SLOW_BUFFER)
+    front = sm.pareto(spec, metrics)
+    values = [tuple(point.value(metric) for metric in metrics) for point in front.points]
+    assert values[0][0] == sm.solve(spec, metrics[0]).rank
+    assert values[-1][1] == sm.solve(spec, metrics[1]).rank
+    assert values == sorted(values) == sorted(set(values))
+    assert all(after[1] < before[1] for before, after in itertools.pairwise(values))
+
+
+def test_front_of_a_real_layer():
+    """A layer of ResNet-50 on Eyeriss: complete, with the optima of single objectives at its ends, and edp's optimum among its points
+    or above one of them."""
+    spec = sm.load(*library.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3"))
+    front = sm.pareto(spec)
+    assert front.status == "complete"
+    assert front.points[0].value("energy") == sm.solve(spec, "energy").rank
+    assert front.points[-1].value("delay") == sm.solve(spec, "delay").rank
+    assert min(point.value("energy") * point.value("delay") for point in front.points) == sm.solve(spec, "edp").rank
+    assert all(sm.validate(spec, point.mapping).legal for point in front.points)
+
+
+def test_a_front_cut_short_has_proven_points_only():
+    """Stopped after two points: they are the first two of the whole front, and the answer says that there may be more."""
+    spec, clock = sm.load(GEMM, SLOW_BUFFER), Clock()
+    whole = [[point.value(metric) for metric in ("energy", "delay")] for point in sm.pareto(spec).points]
+    solved: list[float] = []
+
+    def stop_later(progress):
+        solved.append(progress.seconds)
+        if progress.where == "energy" and progress.value is not None and progress.value > whole[1][0]:
+            clock.stop()
+
+    front = sm.pareto(spec, on_progress=stop_later, clock=clock)
+    found = [[point.value(metric) for metric in ("energy", "delay")] for point in front.points]
+    assert front.status in ("partial", "unknown")
+    assert found == whole[: len(found)]
+    assert len(found) < len(whole)
+
+
+def test_caps_hold_for_the_front_too():
+    """A cap on cycles leaves the points that keep to it."""
+    whole = sm.pareto(sm.load(GEMM, SLOW_BUFFER))
+    most = int(whole.points[2].value("delay"))
+    capped = sm.pareto(sm.load(GEMM, SLOW_BUFFER, {"mapspace_constraints": [{"metrics": {"cycles": f"<= {most}"}}]}))
+    assert [point.value("delay") for point in capped.points] == [point.value("delay") for point in whole.points[2:]]
+
+
+def test_json_has_the_shape_that_is_promised():
+    shown = json.loads(json.dumps(sm.pareto(sm.load(GEMM, SLOW_BUFFER), ("delay", "last-level-accesses")).to_dict()))
+    assert set(shown) == {"status", "metrics", "points", "certificate", "seconds"}
+    assert shown["metrics"] == ["delay", "last-level-accesses"]
+    for point in shown["points"]:
+        assert set(point) == {"values", "mapping", "evaluation", "proofs"}
+        assert point["values"] == {"delay": point["evaluation"]["cycles"],
+                                   "last-level-accesses": point["evaluation"]["last_level_accesses"]}
+        assert {"goal", "claim", "runs", "excluded", "tolerance"} == set(point["proofs"][0])
 
 
 def test_stopped_before_anything_was_found():
