@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from solver_mapper.bounds.reuse import ReuseClass
+from solver_mapper.space.primes import divisors
 from solver_mapper.spec.problem import Problem, Tensor
 
 
@@ -28,12 +29,6 @@ class Axis:
     @property
     def name(self) -> str:
         return self.dims[0]
-
-
-def divisors(number: int) -> tuple[int, ...]:
-    """All divisors, rising."""
-    small = [d for d in range(1, int(number**0.5) + 2) if d * d <= number and number % d == 0]
-    return tuple(small) + tuple(number // d for d in reversed(small) if d * d != number)
 
 
 def plain(tensor: Tensor, dim: str) -> bool:

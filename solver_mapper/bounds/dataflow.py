@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from solver_mapper.bounds.axes import divisors
 from solver_mapper.bounds.search import Restriction
 from solver_mapper.errors import InputError, unknown_name
+from solver_mapper.space.primes import divisors
 from solver_mapper.spec.constraints import HOLDS, Constraints, FactorRule, PermutationRule, Rule
 from solver_mapper.spec.problem import Problem
 

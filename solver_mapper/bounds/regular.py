@@ -14,7 +14,6 @@ from itertools import permutations, product
 import numpy as np
 
 from solver_mapper.bounds import search
-from solver_mapper.bounds.axes import divisors
 from solver_mapper.bounds.search import (
     Found,
     Restriction,
@@ -27,6 +26,7 @@ from solver_mapper.bounds.search import (
 )
 from solver_mapper.bounds.staircase import EMPTY, LARGEST, Ints, Staircase
 from solver_mapper.bounds.traffic import Movement
+from solver_mapper.space.primes import divisors
 from solver_mapper.spec.problem import Problem, Tensor
 
 

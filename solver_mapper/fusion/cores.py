@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from solver_mapper.bounds.axes import divisors
+from solver_mapper.space.primes import divisors
 from solver_mapper.spec.problem import Problem
 
 

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
-from solver_mapper.bounds.axes import divisors
 from solver_mapper.bounds.search import Restriction, least_traffic
 from solver_mapper.fusion.cores import Block
 from solver_mapper.fusion.net import Net
+from solver_mapper.space.primes import divisors
 from solver_mapper.spec.problem import Problem, Tensor
 
 

@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from solver_mapper.bounds.axes import Axis, divisors, smallest_suffices
+from solver_mapper.bounds.axes import Axis, smallest_suffices
 from solver_mapper.bounds.reuse import ReuseClass, reuse_classes
 from solver_mapper.bounds.search import moved_words, product_of, words_of
 from solver_mapper.bounds.staircase import Ints
@@ -19,6 +19,7 @@ from solver_mapper.fusion.leaf import inner_nest
 from solver_mapper.fusion.links import Rank
 from solver_mapper.fusion.net import Net
 from solver_mapper.fusion.trunk import Trunk, TrunkLoop, bundled, cut, leading, parts_of
+from solver_mapper.space.primes import divisors
 from solver_mapper.spec.problem import Tensor
 
 Skeleton = tuple[tuple[int, ...], ...]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from solver_mapper.bounds.axes import divisors
 from solver_mapper.fusion.groups import Group
 from solver_mapper.fusion.links import Rank, alone
 from solver_mapper.fusion.net import Net
+from solver_mapper.space.primes import divisors
 
 
 @dataclass(frozen=True)

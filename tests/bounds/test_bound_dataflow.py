@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from test_bound_single import conv, corners, gemm, steps, walked
 
 from solver_mapper.bounds import Mark, bound
-from solver_mapper.bounds.axes import divisors
 from solver_mapper.bounds.dataflow import from_constraints
 from solver_mapper.bounds.machine import level_bounds
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.mapping import LevelMapping, Mapping, loop
 from solver_mapper.nest.model import evaluate
+from solver_mapper.space.primes import divisors
 from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.spec.constraints import Constraints, FactorRule, KeepRule, PermutationRule
 

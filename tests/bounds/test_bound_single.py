@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import solver_mapper.bounds.search as search
 from solver_mapper.bounds import Counting, Mark, TilePoint, bound
-from solver_mapper.bounds.axes import divisors
 from solver_mapper.bounds.plot import plot
 from solver_mapper.bounds.snowcat import BUFFER, STORE
 from solver_mapper.errors import InputError
 from solver_mapper.nest.model import evaluate
+from solver_mapper.space.primes import divisors
 from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.spec.problem import Problem, Tensor, Term
 
