@@ -1,8 +1,10 @@
-"""Maps LoopTree files with AccelForge: the other half of `looptree_speed.py`, run by the interpreter in which AccelForge is installed.
+"""What AccelForge makes of LoopTree files: the other half of `looptree_speed.py` and of the tests that compare the two, run by the
+interpreter in which AccelForge is installed.
 
-Standard input: JSON, a list of [file, metric] with metric "energy", "latency" or "edp". Prints one JSON line a file: the optimum,
-and the seconds of processor time of making and joining its partial mappings, reading not included. The first file is mapped once
-before, untimed, for what is compiled or imported on first use.
+Standard input: JSON, a list of [file, task] with task "energy", "latency" or "edp" to map, or "evaluate". Prints one JSON line a
+file: the optimum as `value` and the `seconds` of processor time of making and joining partial mappings, reading not included; or
+the `energy` and `latency` of the mapping in the file; or an `error`. A first file to be mapped is mapped once before, untimed, for
+what is compiled or imported on first use.
 """
 
 from __future__ import annotations
@@ -33,14 +35,29 @@ def timed(path: str, metric: str) -> tuple[float, float]:
     return float(found.data[f"Total<SEP>{column}"].iloc[0]), seconds
 
 
+def evaluated(path: str) -> dict[str, float]:
+    result = af.Spec.from_yaml(path).evaluate_mapping()
+    return {"energy": float(result.energy()), "latency": float(result.latency())}
+
+
+def answer(path: str, task: str) -> dict[str, float | str]:
+    try:
+        if task == "evaluate":
+            return dict(evaluated(path))
+        value, seconds = timed(path, task)
+    except Exception as error:  # whatever goes wrong in AccelForge is part of the comparison
+        return {"error": f"{type(error).__name__}: {error}"}
+    return {"value": value, "seconds": seconds}
+
+
 def main() -> None:
     warnings.filterwarnings("ignore")
     af.set_n_parallel_jobs(1)
     cases = json.load(sys.stdin)
-    timed(*cases[0])
-    for path, metric in cases:
-        value, seconds = timed(path, metric)
-        print(json.dumps({"value": value, "seconds": seconds}), flush=True)
+    if cases[0][1] in METRICS:
+        answer(*cases[0])
+    for path, task in cases:
+        print(json.dumps(answer(path, task)), flush=True)
 
 
 if __name__ == "__main__":

@@ -96,6 +96,9 @@ def theirs(cases: list[Case], python: Path) -> list[tuple[float, float]]:
         done = subprocess.run([str(python), str(HERE / "accelforge_peer.py")], input=json.dumps(asked), cwd=folder, text=True,
                               stdout=subprocess.PIPE, check=True)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
+    for case, answer in zip(cases, answers, strict=True):
+        if "error" in answer:
+            raise SystemExit(f"{case.name}: {answer['error']}")
     return [(answer["value"], answer["seconds"]) for answer in answers]
 
 

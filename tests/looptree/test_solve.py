@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 from fractions import Fraction
 from itertools import count, islice
+from pathlib import Path
 
 import pytest
 from chain_enumeration import ChainEnumeration, random_chain
@@ -78,6 +80,18 @@ def test_thirty_random_chains_have_the_optimum_of_full_enumeration(block: int):
         chain = random_chain(seed)
         solution = solve(chain.text(), chain.einsums[0].objective)
         assert (solution.value, solution.status) == (ChainEnumeration(chain).best(), "optimal"), seed
+
+
+CHAINS = Path(__file__).parents[1] / "data" / "looptree_chains"
+OPTIMA = json.loads((CHAINS / "optima.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", sorted(OPTIMA))
+def test_chains_of_three_and_four_einsums_have_the_optimum_that_accelforge_finds(name: str):
+    spec = sm.load(CHAINS / f"{name}.yaml")
+    assert isinstance(spec, sm.TreeSpec)
+    solution = sm.solve(spec, OPTIMA[name]["objective"])
+    assert solution.status == "optimal" and solution.value == pytest.approx(OPTIMA[name]["value"], rel=1e-6)
 
 
 @pytest.mark.campaign
