@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -158,6 +158,7 @@ class Architecture:
         return {}
 
     def _evaluated(self, einsum: Einsum, compute: str) -> Chain:
+        _need_numbers(self.root.components())
         scope = self.scope(einsum)
         on_path = self.path(compute)
         instances = dict(_instances(self.root, 1, scope))
@@ -215,7 +216,6 @@ def unit_of(component: Component, scope: Scope, einsum: Einsum, instances: int) 
     fanouts = tuple(_fanout(fanout, scope, component.name) for fanout in component.fanouts)
     if component.kind is Kind.CONTAINER:
         return Unit(component.name, component.kind, fanouts, instances=instances, place=component.place)
-    _need_numbers(component)
     what = f"of '{component.name}'"
 
     def value(name: str, default: int = 0) -> Fraction:
@@ -247,9 +247,15 @@ def unit_of(component: Component, scope: Scope, einsum: Einsum, instances: int) 
 _INFINITE = ("inf", ".inf", "infinity")
 
 
-def _need_numbers(component: Component) -> None:
-    """Raise InputError naming every number that a component model would have to supply."""
-    if component.dummy:
+def _need_numbers(components: Iterable[Component]) -> None:
+    """Raise InputError naming every number that component models would have to supply."""
+    errors = [error for component in components for error in _lacking(component)]
+    if errors:
+        raise InputError(errors[0].message, errors[0].place, errors[0].hint, tuple(errors[1:]))
+
+
+def _lacking(component: Component) -> Iterator[InputError]:
+    if component.dummy or component.kind is Kind.CONTAINER:
         return
     missing = ["'leak_power' (W; 0 is fine)"] if "leak_power" not in component.values else []
     for action in component.actions:
@@ -261,7 +267,7 @@ def _need_numbers(component: Component) -> None:
     if missing:
         model = f"component_class '{component.component_class}' is a model of another package" if component.component_class else \
             "no component model is available"
-        raise InputError(f"'{component.name}' lacks {'; '.join(missing)}", component.place,
+        yield InputError(f"'{component.name}' lacks {'; '.join(missing)}", component.place,
                          f"{model}: write the numbers, or 'component_class: Dummy' for none")
 
 

@@ -147,3 +147,12 @@ def test_component_models_of_other_packages_are_refused_with_the_numbers_to_writ
     assert "'Sram' lacks" in shown and "energy (J) and throughput (1/s, or inf) for action 'read'" in shown
     assert "throughput (1/s, or inf) for action 'write'" in shown and "model of another package: write the numbers" in shown
     assert ("'leak_power' (W; 0 is fine)" in shown) == ("leak_power" not in fields)
+
+
+def test_all_components_that_lack_numbers_are_named_at_once():
+    text = HARDWARE.replace("energy: 2 * cost, ", "").replace("[{name: compute, energy: 1, throughput: 1}]", "[{name: compute}]") + TWO
+    with pytest.raises(sm.InputError) as caught:
+        load(text)
+    shown = str(caught.value)
+    assert "'Dram' lacks energy (J) for action 'read'" in shown
+    assert "'Mac' lacks energy (J) and throughput (1/s, or inf) for action 'compute'" in shown
