@@ -8,8 +8,9 @@ capacities and least fills.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from solver_mapper.cpsat.engine import Clock, Settings
@@ -27,11 +28,13 @@ from solver_mapper.objective import Objective
 from solver_mapper.searching import goal_of, prepare
 from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, asks_of, is_changeable
 from solver_mapper.space.space import build_space
-from solver_mapper.spec.constraints import Constraints, FactorRule, KeepRule, MetricRule, ProductRule, UtilizationRule
+from solver_mapper.spec.constraints import Constraints, FactorRule, KeepRule, MetricRule, ProductRule, Rule, UtilizationRule
 from solver_mapper.spec.spec import Spec
 
 PATIENCE = 10.0
-"""Seconds for one question, of which a conflict takes several."""
+"""Seconds for one search."""
+BUDGET, SLOW = 5.0, 1.5
+"""Seconds of the processor for a conflict, and what is long for one step of it; a step is not cut short by them."""
 
 
 def caps_of(spec: Spec) -> tuple[MetricRule, ...]:
@@ -89,60 +92,45 @@ def _patience(clock: Clock) -> float:
     return PATIENCE if clock.left is None else min(PATIENCE, clock.left)
 
 
-@dataclass
-class _Oracle:
-    """Whether some mapping obeys a part of the asks, with the others among `asks` lifted. What stays open counts as yes: so a
-    conflict is one in any case, and irreducible if everything was answered.
-    """
-
-    spec: Spec
-    asks: tuple[Ask, ...]
-    clock: Clock
-    _known: dict[frozenset[Ask], bool] = field(default_factory=dict)
-
-    def can_hold(self, held: Collection[Ask]) -> bool:
-        key = frozenset(held)
-        if key not in self._known:
-            spec = self.spec
-            for ask in self.asks:
-                spec = spec if ask in key else changed(spec, Change(ask))
-            if self.clock.over:
-                raise LimitReached("the time limit was reached before the conflict was found")
-            try:
-                self._known[key] = some_mapping(spec, Clock(_patience(self.clock))) is not None
-            except LimitReached:
-                self._known[key] = True
-        return self._known[key]
-
-
 def capped_conflict(spec: Spec, clock: Clock) -> tuple[Ask, ...]:
     """An irreducible conflict of a `spec` that has legal mappings, but none within its caps.
 
-    Raises: LimitReached.
+    One ask after the other is left out, and stays out if there is no mapping all the same. The fewer rules are left, the larger is the
+    space to be searched: when a step takes long, the asks that were not looked at are taken as given too. The order is: rules that
+    the user set, caps, sizes of buffers, rules of the architecture.
     """
     asks = tuple(ask for ask in asks_of(spec) if _may_give_way(ask, spec))
-    caps_last = (*(ask for ask in asks if not isinstance(ask, MetricRule)), *caps_of(spec))
-    found = _explain(_Oracle(spec, asks, clock), (), (), caps_last[::-1])
-    return tuple(ask for ask in asks if ask in found)
+    left, begun = spec, time.process_time()
+    needed: set[Ask] = set(caps_of(spec))
+    for ask in sorted(asks, key=_turn):
+        started, without = time.process_time(), changed(left, Change(ask))
+        try:
+            spared = some_mapping(without, Clock(_patience(clock))) is None
+        except LimitReached:
+            break
+        if spared:
+            left = without
+            needed.discard(ask)
+        else:
+            needed.add(ask)
+        now = time.process_time()
+        if now - begun > BUDGET or now - started > SLOW:
+            break
+    return tuple(ask for ask in asks if ask in needed)
+
+
+def _turn(ask: Ask) -> int:
+    if isinstance(ask, MetricRule):
+        return 1
+    if isinstance(ask, Capacity | LeastFill):
+        return 2
+    return 3 if isinstance(ask, Rule) and ask.origin.startswith("arch") else 0
 
 
 def _may_give_way(ask: Ask, spec: Spec) -> bool:
     """Bounds and meshes are taken as given; so is a bypass of the outermost level, without which it would hold the tensor."""
     outermost = isinstance(ask, KeepRule) and not ask.keep and ask.level == spec.need_architecture().level_names[0]
     return is_changeable(ask) and not outermost and not isinstance(ask, Bound | Fanout)
-
-
-def _explain(oracle: _Oracle, held: tuple[Ask, ...], added: tuple[Ask, ...], asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
-    """A smallest part of `asks` that collides together with `held`, by halving (QuickXplain, Junker 2004). `added` came last to `held`.
-    """
-    if added and not oracle.can_hold(held):
-        return ()
-    if len(asks) == 1:
-        return asks
-    first, second = asks[: len(asks) // 2], asks[len(asks) // 2:]
-    late = _explain(oracle, (*held, *first), first, second)
-    early = _explain(oracle, (*held, *late), late, first)
-    return (*early, *late)
 
 
 def capped_repairs(spec: Spec, conflict: Sequence[Ask], clock: Clock) -> list[tuple[Change, ...]]:

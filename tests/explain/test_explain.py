@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -159,3 +160,14 @@ def test_real_layers_take_less_than_ten_seconds(accelerator: str, layer: str, li
 
 def explained(case: Case, folder: Path) -> Reason:
     return sm.explain(load(*case.write(folder)))
+
+
+def test_a_cap_that_a_real_layer_cannot_meet_takes_less_than_ten_seconds(tmp_path: Path) -> None:
+    """What the rules of the architecture leave of the mesh cannot do the work in fewer cycles. (Seconds of the processor.)"""
+    file = tmp_path / "rules.yaml"
+    file.write_text("mapspace:\n- {metrics: {cycles: 100000}}\n")
+    started = time.process_time()
+    reason = sm.explain(load(*library.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3", file)))
+    assert [entry.text for entry in reason.conflict] == ["metrics: cycles <= 100000"]
+    assert [repair.text for repair in reason.repairs] == ["raise the cap on cycles from 100000 to at least 688128"]
+    assert time.process_time() - started < 10
