@@ -1,9 +1,9 @@
 """Joining Orojenesis v2 families over a graph of Einsums, one Einsum after another, loop-closing neighbours first.
 
 A state says which families the Einsums have that still share a tensor with a later one, and which of those are in one component
-(tiled-fused, directly or through others). Its points carry the accesses so far, the largest footprint of a finished component,
-and the footprint so far of each open one. Later Einsums only add to these figures or take maxima of them, so a point that
-another beats in all of them is dropped without loss.
+(tiled-fused, directly or through others). Families that every family of the later Einsums treats alike count as one in a state. Its
+points carry the accesses so far, the largest footprint of a finished component, and the footprint so far of each open one. Later
+Einsums only add to these figures or take maxima of them, so a point that another beats in all of them is dropped without loss.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ class V2:
         self.order = self._closing_order()
         self.history: list[tuple[int, int, int]] = []
         self._pairs: dict[tuple[int, int], tuple[bool, bool]] = {}
+        self._views: dict[tuple[int, frozenset[int]], tuple[int, bool] | None] = {}
+        self._alike: dict[tuple[int, frozenset[int], tuple[tuple[bool, bool], ...]], int] = {}
 
     def _forced(self, einsum: int, must: Collection[str]) -> frozenset[str]:
         return frozenset(must) & frozenset(self.net.problems[einsum].tensor_names)
@@ -124,15 +126,28 @@ class V2:
 
     def _settled(self, later: frozenset[int], live: tuple[int, ...], components: list[frozenset[int]],
                  rows: Ints) -> tuple[State, Ints]:
-        """Forget Einsums that share nothing with a later one, and close components without live members."""
-        alive = tuple(number for number in live if any(self._neighbours(self.numbered[number].einsum, other) for other in later))
-        names = frozenset(self.numbered[number].einsum for number in alive)
+        """Forget Einsums that share nothing with a later one, and close components that no later one can join."""
+        views = [view for number in live if (view := self._view(number, later)) is not None]
+        alive = tuple(number for number, _ in views)
+        names = frozenset(self.numbered[number].einsum for number, joins in views if joins)
         done = [at for at, component in enumerate(components) if not component & names]
         open_ = [at for at in range(len(components)) if at not in done]
         order = sorted(open_, key=lambda at: min(components[at] & names))
         closed = rows[:, [1, *(2 + at for at in done)]].max(axis=1)
         rows = np.column_stack([rows[:, 0], closed, *(rows[:, 2 + at] for at in order)])
         return (alive, tuple(components[at] & names for at in order)), rows
+
+    def _view(self, number: int, later: frozenset[int]) -> tuple[int, bool] | None:
+        """The first family that those of the Einsums in `later` treat as they treat this one, and whether one of them can be
+        tiled-fused with it; None if it shares nothing with them.
+        """
+        einsum = self.numbered[number].einsum
+        near = frozenset(other for other in later if self._neighbours(einsum, other))
+        if (number, near) not in self._views:
+            seen = tuple(self._pair(number, self._numbers[id(family)]) for other in sorted(near) for family in self.families[other])
+            first = self._alike.setdefault((einsum, near, seen), number)
+            self._views[number, near] = (first, any(tied for _, tied in seen)) if near else None
+        return self._views[number, near]
 
     def _neighbours(self, one: int, other: int) -> bool:
         """Do two Einsums share a tensor that can be fused? No others are ever compared."""
