@@ -1,34 +1,41 @@
-"""How long proofs take: real layers on the shipped architectures, one process, one worker.
+"""How long proofs take: real layers on the shipped architectures, in one process; and beside other programs' mappers.
 
-    python benchmarks/suites.py [SUITE ...] [--limit SECONDS] [--json FILE]
+    python benchmarks/suites.py [SUITE ...] [--limit SECONDS] [--workers N] [--json FILE]
+                                [--peer accelforge --peer-python PYTHON | --peer timeloop] ...
 
 Suites: eyeriss, three_level, simba (ResNet-50's layers, energy and edp), gemm (language models, unconstrained), primes (sizes with many
-small primes). Times are CPU seconds of the whole solve, which a busy machine disturbs less than wall-clock time.
+small primes). Times are CPU seconds of the whole solve, which a busy machine disturbs less than wall-clock time; both are in the JSON.
+
+With --peer the suites run only if they are named. `accelforge` needs an interpreter (3.12) in which AccelForge is installed, `timeloop`
+the program timeloop-mapper; see peers.py for what is compared, and how. Both sides are timed in the same run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import resource
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from peers import Beside, accelforge, gemm, timeloop
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 import solver_mapper as sm
 from solver_mapper import library
+from solver_mapper.cpsat.engine import solver_name
 from solver_mapper.spec.source import Source
 
-GEMM_SHAPE = {"name": "gemm", "dimensions": ["M", "N", "K"], "data-spaces": [
-    {"name": "Inputs", "projection": [[["M"]], [["K"]]]}, {"name": "Weights", "projection": [[["K"]], [["N"]]]},
-    {"name": "Outputs", "projection": [[["M"]], [["N"]]], "read-write": True}]}
-PRIMES = ((720, 5040, 2520), (840, 1260, 2310))
+PRIMES = ((720, 2520, 5040), (840, 2310, 1260))
+"""M x K x N."""
+CONV_OF_PRIMES = {"K": 120, "C": 90, "P": 60, "Q": 60, "R": 3, "S": 3, "N": 1}
 LANGUAGE_MODELS = ("bert_large", "gpt3_6.7b_prefill", "llama2_7b")
 
 
@@ -42,6 +49,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Timing:
+    """`seconds` are of processor time, `wall` by the clock; `megabytes` the most that the process held so far."""
+
     suite: str
     name: str
     objective: str
@@ -49,6 +58,8 @@ class Timing:
     value: float | None
     gap: float | None
     seconds: float
+    wall: float
+    megabytes: float
 
 
 def cases() -> Iterator[Case]:
@@ -57,12 +68,14 @@ def cases() -> Iterator[Case]:
         for objective in ("energy", "edp"):
             for layer in _layers("resnet50"):
                 yield Case(f"{architecture} {objective}", layer, objective, (architecture, f"resnet50/{layer}"))
-    for network in LANGUAGE_MODELS:
-        for layer in _layers(network):
-            yield Case("gemm energy", f"{network}/{layer}", "energy", ("three_level", f"{network}/{layer}"))
-    for m, n, k in PRIMES:
-        problem = {"problem": {"shape": GEMM_SHAPE, "instance": {"M": m, "N": n, "K": k}}}
-        yield Case("primes energy", f"{m}x{n}x{k}", "energy", ("three_level", problem))
+    for objective in ("energy", "edp"):
+        for network in LANGUAGE_MODELS:
+            for layer in _layers(network):
+                yield Case(f"gemm {objective}", f"{network}/{layer}", objective, ("three_level", f"{network}/{layer}"))
+    for m, k, n in PRIMES:
+        yield Case("primes energy", f"{m}x{n}x{k}", "energy", ("three_level", gemm(m, k, n)))
+    conv = {"problem": {"shape": "cnn-layer", **CONV_OF_PRIMES}}
+    yield Case("primes energy", "conv " + "120x90x60x60x3x3", "energy", ("three_level", conv))
 
 
 def _layers(name: str) -> list[str]:
@@ -70,46 +83,98 @@ def _layers(name: str) -> list[str]:
     return [layer.name for layer in network.layers] if network else []
 
 
-def run(case: Case, limit: float) -> Timing:
+def run(case: Case, limit: float, workers: int) -> Timing:
     spec = sm.load(*library.resolve(*case.sources))
-    started = time.process_time()
-    solution = sm.solve(spec, case.objective, time_limit=limit)
-    seconds = time.process_time() - started
+    started, began = time.process_time(), time.perf_counter()
+    solution = sm.solve(spec, case.objective, time_limit=limit, workers=workers)
+    seconds, wall = time.process_time() - started, time.perf_counter() - began
     value = None if solution.value is None else float(solution.value)
-    return Timing(case.suite, case.name, case.objective, solution.status, value, solution.gap, round(seconds, 3))
+    return Timing(case.suite, case.name, case.objective, solution.status, value, solution.gap, round(seconds, 3), round(wall, 3),
+                  _peak())
+
+
+def _peak() -> float:
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
 
 
 def table(timings: list[Timing]) -> Table:
-    """Median, 95th percentile and worst CPU seconds, and the share proven, per suite."""
-    result = Table("suite", "cases", "proven", "median s", "p95 s", "worst s", "worst case")
+    """Median, 95th percentile and worst CPU seconds, the share proven and the peak of memory so far, per suite."""
+    result = Table("suite", "cases", "proven", "median s", "p95 s", "worst s", "peak MiB", "worst case")
     for suite in dict.fromkeys(each.suite for each in timings):
         rows = sorted((each for each in timings if each.suite == suite), key=lambda each: each.seconds)
         proven = sum(each.status == "optimal" for each in rows)
         high = rows[min(len(rows) - 1, int(0.95 * len(rows)))].seconds
         result.add_row(suite, str(len(rows)), f"{100 * proven / len(rows):.0f} %", f"{statistics.median(r.seconds for r in rows):.2f}",
-                       f"{high:.2f}", f"{rows[-1].seconds:.2f}", rows[-1].name)
+                       f"{high:.2f}", f"{rows[-1].seconds:.2f}", f"{max(r.megabytes for r in rows):.0f}", rows[-1].name)
     return result
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suites", nargs="*")
-    parser.add_argument("--limit", type=float, default=30.0)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    chosen = [case for case in cases() if not options.suites or any(case.suite.startswith(suite) for suite in options.suites)]
-    timings = []
+def beside_table(rows: list[Beside]) -> Table:
+    """Seconds of both sides and their ratios: above 1, ours are fewer."""
+    result = Table("peer", "case", "workers", "status", "ours, CPU s", "wall s", "theirs, CPU s", "wall s", "CPU ratio", "wall ratio")
+    for row in rows:
+        result.add_row(row.peer, row.name, str(row.workers), row.status, f"{row.cpu:.2f}", f"{row.wall:.2f}", _number(row.peer_cpu),
+                       _number(row.peer_wall), _number(row.peer_cpu and row.peer_cpu / row.cpu),
+                       _number(row.peer_wall and row.peer_wall / row.wall))
+    return result
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def peers(names: list[str], python: Path | None) -> Iterator[Beside]:
+    """What the peers named take, with one and with two workers where they know of workers."""
+    for name in names:
+        if name == "accelforge":
+            if python is None:
+                raise SystemExit("--peer accelforge needs --peer-python, an interpreter in which AccelForge is installed")
+            for workers in (1, 2):
+                yield from accelforge(python, workers)
+        else:
+            try:
+                yield from timeloop()
+            except FileNotFoundError as error:
+                raise SystemExit(f"--peer timeloop: {error}") from None
+
+
+def watched(chosen: list[Case], limit: float, workers: int) -> Iterator[Timing]:
     with Progress() as progress:
         bar = progress.add_task("solving", total=len(chosen))
         for case in chosen:
             progress.update(bar, description=f"{case.suite} {case.name}")
-            timings.append(run(case, options.limit))
+            yield run(case, limit, workers)
             progress.advance(bar)
+
+
+def record(timings: Iterable[Timing], rows: Iterable[Beside]) -> dict[str, object]:
+    """Everything that the tables show, and where it was measured."""
+    machine = {"cpus": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version(), "solver": solver_name()}
+    return {"machine": machine, "timings": [asdict(each) for each in timings], "peers": [asdict(row) for row in rows],
+            "peak_megabytes": _peak()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="the beginning of a suite's name; all without")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds on the wall for each case")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--peer", action="append", default=[], choices=["accelforge", "timeloop"])
+    parser.add_argument("--peer-python", type=Path)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    wanted = options.suites or ([""] if not options.peer else [])
+    chosen = [case for case in cases() if any(case.suite.startswith(suite) for suite in wanted)]
     console = Console()
-    console.print(table(timings))
-    console.print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
+    timings = list(watched(chosen, options.limit, options.workers)) if chosen else []
+    if timings:
+        console.print(table(timings))
+    rows = list(peers(options.peer, options.peer_python))
+    if rows:
+        console.print(beside_table(rows))
+    console.print(f"peak memory {_peak():.0f} MiB")
     if options.json:
-        options.json.write_text(json.dumps([asdict(each) for each in timings], indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps(record(timings, rows), indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

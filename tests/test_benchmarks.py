@@ -1,0 +1,106 @@
+"""The benchmark commands run, and their tables and JSON say what was measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import solver_mapper as sm
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import growth  # noqa: E402
+import peers  # noqa: E402
+import suites  # noqa: E402
+
+
+def run(script: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(ROOT / "benchmarks" / script), *map(str, words)], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}, timeout=300, check=False)
+
+
+def test_suites_measure_what_they_say(tmp_path, monkeypatch):
+    """The first cases of a suite: proven, timed both ways, and in the JSON that the table is made from."""
+    some = [case for case in suites.cases() if case.suite == "gemm energy"][:2]
+    timings = [suites.run(case, 60, 1) for case in some]
+    assert [timing.status for timing in timings] == ["optimal", "optimal"]
+    assert all(timing.seconds > 0 and timing.wall > 0 and 0 < timing.megabytes < 2048 for timing in timings)
+    shown = json.loads(json.dumps(suites.record(timings, [])))
+    assert [each["name"] for each in shown["timings"]] == [case.name for case in some]
+    assert shown["machine"]["solver"] == sm.solve(sm.load(peers.HERE / "timeloop_simba.yaml", peers.gemm(2, 2, 2))).certificate.solver
+    assert suites.table(timings).row_count == 1
+
+
+def test_every_case_of_the_suites_can_be_read():
+    found = list(suites.cases())
+    assert {case.suite for case in found} == {f"{name} {goal}" for name in ("eyeriss", "three_level", "simba", "gemm")
+                                              for goal in ("energy", "edp")} | {"primes energy"}
+    for case in found[-3:]:
+        sm.load(*suites.library.resolve(*case.sources))
+
+
+def test_a_peer_that_is_missing_is_named(tmp_path):
+    """Without AccelForge's interpreter, or without Timeloop's program, the command says so."""
+    done = run("suites.py", "--peer", "accelforge")
+    assert done.returncode == 1
+    assert "--peer-python" in done.stderr
+    with pytest.raises(FileNotFoundError, match="no-such-mapper is not on this machine"):
+        list(peers.timeloop("no-such-mapper"))
+
+
+def test_a_peer_is_timed_beside_ours(tmp_path, monkeypatch):
+    """A stand-in for AccelForge that reads what it is asked and answers with seconds of its own."""
+    stand_in = tmp_path / "python"
+    stand_in.write_text(f"""#!{sys.executable}
+import json, sys
+for path, metric in json.load(sys.stdin):
+    text = open(path).read()
+    assert "!Memory" in text and "einsums" in text and metric == "edp" and sys.argv[2] == "2"
+    print(json.dumps({{"value": 1.0, "seconds": 1000.0, "wall": 2000.0}}))
+""")
+    stand_in.chmod(0o755)
+    monkeypatch.setattr(peers, "PRODUCTS", ((8, 8, 8),))
+    rows = list(peers.accelforge(stand_in, 2))
+    assert [(row.name, row.workers, row.status, row.peer_cpu, row.peer_wall) for row in rows] == [
+        ("eyeriss 8x8x8", 2, "optimal", 1000.0, 2000.0), ("simba 8x8x8", 2, "optimal", 1000.0, 2000.0)]
+    assert suites.beside_table(rows).row_count == 2
+
+
+def test_timeloops_mapper_gets_ten_times_our_time(tmp_path, monkeypatch):
+    """A stand-in that writes statistics as Timeloop does."""
+    stand_in = tmp_path / "timeloop-mapper"
+    stand_in.write_text("#!/bin/sh\ntest -s problem.yaml && test -s mapper.yaml && test -s $1 || exit 1\n"
+                        "printf 'Summary Stats\\n-----\\nCycles: 200\\nEnergy: 3.50 uJ\\n' > timeloop-mapper.stats.txt\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setattr(peers, "PRODUCTS", ((8, 8, 8),))
+    rows = list(peers.timeloop(str(stand_in)))
+    assert [row.peer_value for row in rows] == [pytest.approx(7e8), pytest.approx(7e8)]
+    assert all(row.value is not None and row.peer_cpu is None for row in rows)
+
+
+@pytest.mark.parametrize("array", ["eyeriss", "simba"])
+def test_arrays_in_both_notations_have_the_same_levels_and_sizes(array):
+    """The Timeloop input has each memory of the LoopTree input, with as many bits."""
+    ours = sm.load(peers.HERE / f"timeloop_{array}.yaml", peers.gemm(4, 4, 4))
+    theirs = (peers.HERE / f"looptree_{array}.yaml").read_text(encoding="utf-8")
+    memories = [part.split("- !")[0] for part in theirs.split("- !Memory")[1:]]
+    assert [level.name for level in ours.architecture.levels] == [part.split("name: ")[1].split()[0] for part in memories]
+    for level, part in zip(ours.architecture.levels[1:], memories[1:], strict=True):
+        bits = part.split("size: ")[1].splitlines()[0].split(" * ")
+        assert level.entries * level.word_bits == int(bits[0]) * (int(bits[1]) if len(bits) > 1 else 1)
+
+
+def test_growth_writes_its_tables(tmp_path):
+    """Each family has a row for each point; one that is cut short shows its gap."""
+    points = [growth.Point("size", 64, "energy", "optimal", 0.0, 0.125), growth.Point("size", 64, "edp", "feasible", 0.25, 60.0)]
+    assert growth.markdown(points).splitlines() == [
+        "| size of each dimension | energy (s) | edp (s) |", "| --- | --- | --- |", "| 64 | 0.12 | 60, gap 25.0 % |"]
+    for family, count in (("size", 9), ("levels", 5), ("dimensions", 6)):
+        assert len(list(growth.inputs(family))) == count
+    spec = sm.load(*next(growth.inputs("levels"))[1])
+    assert len(spec.architecture.levels) == 2
