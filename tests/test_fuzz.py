@@ -59,4 +59,5 @@ def test_broken_files(folder: Path, command: str) -> None:
             content = content[:position] + random.randbytes(3) + content[position:]
         file.write_bytes(content)
         beside = random.choice([[], [], ["eyeriss"], ["tiny/mm8"]])
-        run([command, *LIMITED.get(command, []), *beside, str(file) if seed % 2 else "-"], content)
+        more = ["--suggest", "--time-limit", "1"] if command == "validate" and seed % 2 else LIMITED.get(command, [])
+        run([command, *more, *beside, str(file) if seed % 2 else "-"], content)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, prod
 
+from solver_mapper.space.primes import divisors
 from solver_mapper.space.space import Slot, Space
 from solver_mapper.spec.constraints import HOLDS, Comparison
 
@@ -24,11 +25,16 @@ class Amount:
     def holds(self, product: int) -> bool:
         return HOLDS[self.comparison](product, self.value)
 
+    def distinct(self, space: Space, level: int | None = None) -> int:
+        """How many products have to be kept apart: over all levels together, or of one level by itself."""
+        places = [(dim, slot) for dim, slot in self.places if level in (None, slot.level)]
+        room = prod(space.architecture.fanout(level)) if level is not None and all(slot.axis for _, slot in places) else None
+        products = divisors(prod(space.problem.bounds[dim] for dim in {dim for dim, _ in places}))
+        return len({self.reduced(product) for product in products if room is None or product <= room} - {None})
+
     def reduced(self, product: int) -> int | None:
         """The product as far as it matters, whatever it is multiplied by; None if nothing can make it hold any more."""
-        if self.comparison in (">=", ">"):
-            return min(product, self.value + 1)
-        if self.comparison == "!=":
+        if self.comparison in (">=", ">", "!="):
             return min(product, self.value + 1)
         fits = self.value % product == 0 if self.comparison == "==" and self.value > 0 else self.holds(product)
         return product if fits else None
@@ -61,6 +67,22 @@ class Amounts:
 
     def hold(self, values: Values) -> bool:
         return all(each.holds(value) for each, value in zip(self.listed, values, strict=True))
+
+
+def work(space: Space) -> int:
+    """How often a number is moved from one product to another while counting, for each tile."""
+    listed = amounts_of(space).listed
+    apart = prod(each.distinct(space) for each in listed)
+    return apart * sum(prod(each.distinct(space, level) for each in listed) * (_ORDERS if _timed(listed, level) else 1)
+                       for level in range(space.depth))
+
+
+_ORDERS = 7
+"""Temporal loops are moved apart for each number of loops that there are."""
+
+
+def _timed(listed: tuple[Amount, ...], level: int) -> bool:
+    return any(slot == Slot(level) for each in listed for _, slot in each.places)
 
 
 def amounts_of(space: Space) -> Amounts:

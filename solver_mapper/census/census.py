@@ -89,7 +89,7 @@ class Census:
 
     `unruled` counts what hardware and problem leave (capacities apart), `ruled` what the rules leave of it, `legal` what fits the
     buffers as well; None where the problem has too many tiles (`tiles`) to count. `chains[dim]` are the factorizations of a dimension
-    by itself. `uncounted` are rules about figures: mappings that break them are counted nevertheless.
+    by itself. `uncounted` are caps on figures, and limits on products of too many values: mappings that break these are in the numbers.
     """
 
     tiles: int

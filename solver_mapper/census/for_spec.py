@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
-from fractions import Fraction
 from math import factorial, prod
 
 from solver_mapper.census.census import Census, Choices, Count, Cut, LevelCount
@@ -21,16 +21,28 @@ from solver_mapper.spec.spec import Spec
 def count_spec(spec: Spec) -> Census:
     """See `api.space`."""
     rules = tuple(dict.fromkeys(spec.constraints.rules))
-    space, free = _space(spec, rules), _space(spec, ())
-    uncounted = tuple(rule.text for rule in rules if isinstance(rule, MetricRule))
-    chains = {dim: Choices(_chains(space, dim), _chains(free, dim)) for dim in space.dims}
-    tiles = Lattice(space.problem.bounds).size
-    if not countable(space):
-        return Census(tiles, chains, tuple(_choices(space, free, level) for level in range(space.depth)), uncounted=uncounted)
-    tally = Tally(space)
-    levels = tuple(_reached(tally, _choices(space, free, level), level) for level in range(space.depth))
+    free = _space(spec, ())
+    alone = _space(spec, tuple(rule for rule in rules if not isinstance(rule, ProductRule | UtilizationRule)))
+    chains = {dim: Choices(_chains(alone, dim), _chains(free, dim)) for dim in free.dims}
+    tiles = Lattice(free.problem.bounds).size
+    choices = tuple(_choices(alone, free, level) for level in range(free.depth))
+    if not countable(free):
+        return Census(tiles, chains, choices, uncounted=tuple(rule.text for rule in rules if isinstance(rule, MetricRule)))
+    rules, uncounted = _counted(spec, rules)
+    tally = Tally(_space(spec, rules))
+    levels = tuple(_reached(tally, each, number) for number, each in enumerate(choices))
     cuts = (*_rule_cuts(spec, rules, tally), *_capacity_cuts(tally))
-    return Census(tiles, chains, levels, _count(free, False), _count(space, False), _count(space, True), cuts, uncounted)
+    return Census(tiles, chains, levels, _count(free, False), _count(tally.space, False), _count(tally.space, True), cuts, uncounted)
+
+
+def _counted(spec: Spec, rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """The rules that can be counted, and the texts of the others: caps on figures, and limits on products of too many values."""
+    counted = [rule for rule in rules if not isinstance(rule, MetricRule | ProductRule | UtilizationRule)]
+    for rule in rules:
+        if isinstance(rule, ProductRule | UtilizationRule) and countable(_space(spec, (*counted, rule))):
+            counted.append(rule)
+    kept = frozenset(counted)
+    return tuple(rule for rule in rules if rule in kept), tuple(rule.text for rule in rules if rule not in kept)
 
 
 def _space(spec: Spec, rules: tuple[Rule, ...]) -> Space:
@@ -59,10 +71,9 @@ def _chains(space: Space, dim: str) -> int:
 
 
 def _choices(space: Space, free: Space, number: int) -> LevelCount:
-    """Each choice of one level by itself."""
+    """Each choice of one level by itself; `space` has no rules about several loops."""
     lattice = Lattice({dim: space.problem.bounds[dim] for dim in space.dims})
-    alone = replace(space, products=(), least_utilization=Fraction(0))
-    here, without = (Level(each, lattice, number) for each in (alone, free))
+    here, without = (Level(each, lattice, number) for each in (space, free))
     dims = frozenset(space.dims)
     return LevelCount(
         space.architecture.levels[number].name,
@@ -75,7 +86,8 @@ def _choices(space: Space, free: Space, number: int) -> LevelCount:
 
 def _spatial(level: Level) -> int:
     """Spatial loops that fit the mesh, orders apart."""
-    return sum(bool(level.ways(across.dims, along.dims)) for across in level.vectors["X"] for along in level.vectors["Y"])
+    across, along = (Counter(vector.dims for vector in level.vectors[axis]) for axis in "XY")
+    return sum(one * other for inner, one in across.items() for outer, other in along.items() if level.ways(inner, outer))
 
 
 def _reached(tally: Tally, level: LevelCount, number: int) -> LevelCount:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from solver_mapper.census.amounts import amounts_of
+from solver_mapper.census.amounts import amounts_of, work
 from solver_mapper.census.holdings import Held, uncertain
 from solver_mapper.census.lattice import Counts, Lattice
 from solver_mapper.census.level import NOTHING, Key, Level, Tiles
 from solver_mapper.space.space import Space
 
 MOST_TILES = 200_000
-"""Tiles that counting still takes seconds for."""
+MOST_WORK = 40_000_000
+"""Numbers moved from one product to another that this takes seconds for."""
 
 
 def countable(space: Space) -> bool:
-    """Whether the space has few enough tiles."""
-    return Lattice(space.problem.bounds).size <= MOST_TILES
+    """Whether the space has few enough tiles, and its rules on several loops few enough products."""
+    tiles = Lattice(space.problem.bounds).size
+    return tiles <= MOST_TILES and (not amounts_of(space).listed or tiles * work(space) <= MOST_WORK)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def _headline(census: Census) -> str:
     if census.empty:
         return "no mapping is legal: see 'explain'"
     plural = "" if census.legal.mappings == 1 else "s"
-    return f"{census.legal.mappings:,} legal mapping{plural}{', caps on figures apart' if census.uncounted else ''}"
+    return f"{census.legal.mappings:,} legal mapping{plural}{', as far as rules are counted' if census.uncounted else ''}"
 
 
 def _stages(census: Census) -> Table:
@@ -101,5 +101,5 @@ def _redundancy(census: Census) -> list[str]:
 def _uncounted(census: Census) -> list[str]:
     if not census.uncounted:
         return []
-    return [f"Not counted are caps on figures, which only an evaluation can judge: {'; '.join(census.uncounted)}.",
-            "Mappings that break them are in all numbers above."]
+    return [f"Not counted are these rules, so that mappings which break them are in all numbers above: {'; '.join(census.uncounted)}.",
+            "(Caps on figures take an evaluation of each mapping; products of many values, a number for each.)"]

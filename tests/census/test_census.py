@@ -149,6 +149,18 @@ def test_too_many_tiles_are_said_to_be_too_many(monkeypatch: pytest.MonkeyPatch)
     golden.check("census_too_large.txt", f"{census}\n")
 
 
+def test_products_of_too_many_values_are_said_not_to_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything else is counted; `enumerate` keeps to the product nevertheless."""
+    rules = [temporal("GLB", factors="C=2"), {"temporal": {"product": "C*K*P <= 40"}}]
+    monkeypatch.setattr(tally, "MOST_WORK", 1000)
+    census, without = sm.space(spec_with(*rules)), sm.space(spec_with(rules[0]))
+    assert census.uncounted == ("all levels temporal: product C*K*P <= 40",)
+    assert (census.legal, census.cuts) == (without.legal, without.cuts)
+    assert census.uncounted[0] in str(census)
+    spec = spec_with(*rules)
+    assert all(sm.validate(spec, mapping).legal for mapping in sm.enumerate(spec, 5))
+
+
 def test_json_has_all_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("design.yaml").write_text(yaml.safe_dump(DESIGN))
