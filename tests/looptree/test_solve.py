@@ -87,7 +87,7 @@ OPTIMA = json.loads((CHAINS / "optima.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMA))
-def test_chains_of_three_and_four_einsums_have_the_optimum_that_accelforge_finds(name: str):
+def test_longer_chains_and_windows_have_the_optimum_that_accelforge_finds(name: str):
     spec = sm.load(CHAINS / f"{name}.yaml")
     assert isinstance(spec, sm.TreeSpec)
     solution = sm.solve(spec, OPTIMA[name]["objective"])
