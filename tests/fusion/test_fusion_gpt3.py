@@ -8,6 +8,7 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.bounds.snowcat import AS_TREE
+from solver_mapper.fusion import FusionOptions
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "fusion"
 ROWS, HIDDEN, FFN, HEADS, TOKENS = 16 * 2048, 4096, 16384, 32, 2048
@@ -35,6 +36,17 @@ def test_the_ffn_pair_saves_its_intermediate():
     assert curve.least == curve.compulsory == 402_653_184 == 2 * ACTIVATION + 2 * HIDDEN * FFN
     assert curve.beside["unfused"][-1][1] == 1_476_395_008 == LEAST["FFA"] + LEAST["FFB"]
     assert curve.enough == 2 * HIDDEN * FFN + HIDDEN + 1 + HIDDEN
+
+
+def test_uneven_fusion_saves_both_intermediates_of_output_projection_and_ffn():
+    """The projection waits for all of a row while the FFN layers also run over its 16384 channels: with all three weights resident
+    (144 Mi words) everything moves once. Even fusion cannot fuse all three over rows and channels at once.
+    """
+    curve = sm.fuse(sm.load(EXAMPLES / "gpt3_6.7b_output_ffn.yaml"), options=FusionOptions(uneven=True))
+    weights = HIDDEN**2 + 2 * HIDDEN * FFN
+    assert curve.least == curve.compulsory == 2 * ACTIVATION + weights
+    assert weights < curve.enough < weights + 2 * FFN
+    assert min(moved for buffer, moved in curve.beside["even fusion"] if buffer <= curve.enough) == 687_865_856
 
 
 @pytest.mark.campaign
