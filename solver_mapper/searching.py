@@ -8,9 +8,9 @@ from functools import partial
 from solver_mapper.cpsat.compile import compile_space
 from solver_mapper.cpsat.engine import Clock, Settings
 from solver_mapper.cpsat.handle import Hook, Model
+from solver_mapper.cpsat.passing import Scramble
 from solver_mapper.cpsat.search import Progress, Search
 from solver_mapper.cpsat.variables import break_symmetries
-from solver_mapper.cpsat.windows import Scramble
 from solver_mapper.nest.figures import Figures
 from solver_mapper.nest.model import Evaluator
 from solver_mapper.objective import Goal, parse_objective

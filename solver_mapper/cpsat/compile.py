@@ -11,10 +11,13 @@ from ortools.sat.python import cp_model
 from solver_mapper.cpsat.amount import Amount, total, weigh
 from solver_mapper.cpsat.counts import Counts, Rows
 from solver_mapper.cpsat.links import Links
+from solver_mapper.cpsat.neighbours import Neighbours
+from solver_mapper.cpsat.passing import Scramble
 from solver_mapper.cpsat.reuse import Reuse
 from solver_mapper.cpsat.selection import Looked, value_of
+from solver_mapper.cpsat.sequences import Sequence, Sequences
 from solver_mapper.cpsat.variables import Variables, declare, slots_where
-from solver_mapper.cpsat.windows import Scramble, Windows
+from solver_mapper.cpsat.windows import Windows
 from solver_mapper.space.space import Space
 from solver_mapper.spec.architecture import Buffer, Network
 from solver_mapper.spec.constraints import HOLDS
@@ -33,6 +36,7 @@ class Compiled:
     """
 
     variables: Variables
+    neighbours: Neighbours
     steps: Looked
     cycles: cp_model.IntVar
     energy: Amount = field(default_factory=Amount)
@@ -40,6 +44,7 @@ class Compiled:
     exact: bool = True
     throttled: bool = False
     scrambled: list[Scramble] = field(default_factory=list)
+    sequences: list[Sequence] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
 
     @property
@@ -51,10 +56,12 @@ def compile_space(space: Space) -> Compiled:
     """Compile factors, orders, bypass, capacities, meshes and bandwidths, with energy, cycles and outermost accesses."""
     variables = declare(space)
     reuse = Reuse(variables)
-    windows, links = Windows(variables, reuse), Links(variables)
+    neighbours, sequences = Neighbours(variables), Sequences(variables)
+    links = Links(variables, neighbours)
+    windows = Windows(variables, reuse, neighbours, sequences, links)
     _fanouts(variables)
     _products(variables)
-    compiled = Compiled(variables, *_steps(variables))
+    compiled = Compiled(variables, neighbours, *_steps(variables))
     compiled.exact = not any(_wired(buffer.network) for buffer in space.architecture.levels)
     levels: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
     reads: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
@@ -68,7 +75,7 @@ def compile_space(space: Space) -> Compiled:
     for level, buffer in enumerate(space.architecture.levels):
         _capacity(variables, buffer, total(levels[level]))
         _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
-    compiled.scrambled = windows.scrambled
+    compiled.scrambled, compiled.sequences = windows.scrambled, list(sequences.found.values())
     units = space.architecture.arithmetic
     leak = units.leak * units.instances + sum(b.energy.leak * b.instances for b in space.architecture.levels)
     fixed = Amount(constant=Fraction(space.problem.macs * units.energy))

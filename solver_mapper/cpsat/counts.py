@@ -133,7 +133,7 @@ class Counts:
         """Words that instances of `child` take from each other where windows slide, read from one and filled into the next."""
         amounts = []
         for component in self.shape.components:
-            factor = self.windows.links(self.tensor, component, child)
+            factor = self.windows.passed(self.tensor, component, child)
             if factor is None:
                 continue
             axes = self.reuse.refetch_axes(self.tensor, child, self.variables.places(self.irrelevant, self._spatial(above=child)))

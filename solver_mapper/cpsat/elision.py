@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
+from solver_mapper.cpsat.layout import Layout
 from solver_mapper.cpsat.selection import Factor, Looked, Tuple
 from solver_mapper.cpsat.variables import Variables, highest, slots_where
-from solver_mapper.cpsat.windows import Layout
 from solver_mapper.space.shapes import Component
 
 

@@ -8,6 +8,8 @@ from itertools import takewhile
 from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.compile import Compiled
+from solver_mapper.cpsat.sequences import Sequence
+from solver_mapper.cpsat.variants import similar_orders
 from solver_mapper.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.space.orders import Pattern, arrange
 from solver_mapper.space.space import Slot, Space
@@ -22,11 +24,16 @@ def mapping_of(compiled: Compiled, read: Read) -> Mapping:
     bounds: dict[tuple[str, Slot], int] = {}
     for (dim, prime, slot), variable in variables.power.items():
         bounds[dim, slot] = bounds.get((dim, slot), 1) * prime ** read(variable)
+    claims: list[list[Sequence]] = [[] for _ in space.architecture.levels]
+    for each in compiled.sequences:
+        if read(each.literal):
+            claims[each.level].append(each)
     levels = []
     for level, buffer in enumerate(space.architecture.levels):
         chosen = next(k for k, literal in enumerate(variables.pattern[level]) if read(literal))
         levels.append(LevelMapping(
-            buffer.name, _temporal_loops(space, level, space.patterns[level][chosen], bounds), _spatial_loops(space, level, bounds),
+            buffer.name, _temporal_loops(space, level, space.patterns[level][chosen], bounds, claims[level]),
+            _spatial_loops(space, level, bounds, compiled.neighbours.claimed(level, read)),
             frozenset(t for t in space.problem.tensor_names if read(variables.keep[t, level])),
             _flagged(space, "no_temporal_reuse", level),
             _flagged(space, "no_multicast", level), _flagged(space, "no_link_transfer", level),
@@ -38,19 +45,31 @@ def _flagged(space: Space, flag: str, level: int) -> frozenset[str]:
     return frozenset(tensor for tensor, where in space.flags.get(flag, ()) if where == level)
 
 
-def _temporal_loops(space: Space, level: int, pattern: Pattern, bounds: dict[tuple[str, Slot], int]) -> tuple[Loop, ...]:
-    """Temporal loops outer to inner, in an order that begins with the pattern and obeys the rules."""
+def _temporal_loops(space: Space, level: int, pattern: Pattern, bounds: dict[tuple[str, Slot], int],
+                    claims: list[Sequence]) -> tuple[Loop, ...]:
+    """Temporal loops outer to inner, in an order that has the pattern, obeys the rules, and bears out most of the claims."""
     used = [dim for dim in space.dims if bounds.get((dim, Slot(level)), 1) > 1]
     first = [dim for dim in pattern.order if dim in used]
-    rest = arrange([dim for dim in used if dim not in first], space.temporal_orders.get(level, frozenset()))
-    return tuple(loop(dim, bounds[dim, Slot(level)]) for dim in reversed((*first, *rest)))
+    order = (*first, *arrange([dim for dim in used if dim not in first], space.temporal_orders.get(level, frozenset())))
+    if claims:
+        orders = similar_orders(space, level, order)
+        order = max(orders, key=lambda each: sum(_bears(each, claim) for claim in claims))
+    return tuple(loop(dim, bounds[dim, Slot(level)]) for dim in reversed(order))
 
 
-def _spatial_loops(space: Space, level: int, bounds: dict[tuple[str, Slot], int]) -> tuple[Loop, ...]:
-    """Spatial loops outer to inner: Y outside X, each in the order that rules or else the problem give."""
+def _bears(order: tuple[str, ...], claim: Sequence) -> bool:
+    """Whether loops in `order` (innermost first) are as claimed."""
+    relevant = [dim for dim in order if dim in claim.relevant]
+    claimed = [dim for dim in claim.dims if dim in order]
+    return relevant[:len(claimed)] == claimed
+
+
+def _spatial_loops(space: Space, level: int, bounds: dict[tuple[str, Slot], int], first: tuple[str, ...]) -> tuple[Loop, ...]:
+    """Spatial loops outer to inner: Y outside X, each in the order that rules or else the problem give; those of `first` innermost."""
     order = []
+    dims = (*first, *(dim for dim in space.dims if dim not in first))
     for axis in "XY":
-        used = [dim for dim in space.dims if bounds.get((dim, Slot(level, axis)), 1) > 1]
+        used = [dim for dim in dims if bounds.get((dim, Slot(level, axis)), 1) > 1]
         order += [loop(d, bounds[d, Slot(level, axis)], axis) for d in arrange(used, space.spatial_orders.get(level, frozenset()))]
     return tuple(reversed(order))
 

@@ -2,19 +2,21 @@
 
 Multipliers hold nothing, so each step asks for operands anew, but a neighbour that had the same operand a step before passes it on
 (reference 3.3). In steps that leave a tensor alone, the units that share its words through a multicast feed each other, and the
-level above sends nothing. `Links` gives each tensor a literal for that, which needs a spatial loop that does not index it to be
-innermost along X, or to lie along Y. How completely neighbours line up depends on the placement; the model takes the best, a lower
-bound, and the search raises `unserved` for placements that it finds to be worse.
+level above sends nothing. `Links` gives each tensor a literal for that, which needs neighbours that share their words: a spatial loop
+that does not index the tensor innermost along an axis, or windows that coincide from one end of a loop to the next iteration of the
+loop outside it. Where rows are partly filled, or windows coincide, fewer may be served than the model assumes: a lower bound.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import permutations
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.cpsat.neighbours import Neighbours
 from solver_mapper.cpsat.variables import Variables
-from solver_mapper.space.space import Slot
+from solver_mapper.space.shapes import shape_of
 from solver_mapper.spec.problem import Tensor
 
 
@@ -23,8 +25,8 @@ class Links:
     """Link literals of the network above the multipliers."""
 
     variables: Variables
+    neighbours: Neighbours
     _linked: dict[str, cp_model.IntVar | None] = field(default_factory=dict)
-    _innermost: dict[tuple[str, str], cp_model.IntVar] = field(default_factory=dict)
 
     @property
     def level(self) -> int:
@@ -37,29 +39,22 @@ class Links:
         return self._linked[tensor.name]
 
     def _build(self, tensor: Tensor) -> cp_model.IntVar | None:
-        variables, space = self.variables, self.variables.space
-        slots = [s for s in space.slots if s.level == self.level and s.axis]
+        space, model = self.variables.space, self.variables.model
+        slots = self.neighbours.slots(self.level)
         irrelevant = [d for d in space.dims if d not in tensor.dims]
-        if not slots or not irrelevant or space.has_flag("no_link_transfer", tensor.name, self.level):
+        sliding = [each for each in shape_of(tensor, space.dims).components if each.sliding]
+        if not slots or not (irrelevant or sliding) or space.has_flag("no_link_transfer", tensor.name, self.level):
             return None
-        ways: list[cp_model.IntVar] = []
-        for slot in slots:
-            if slot.axis == "X":
-                ways += [self._inner(dim) for dim in irrelevant]
-            else:
-                ways += [variables.power[dim, prime, slot] for dim in irrelevant for prime, _ in space.primes[dim]]
-        literal = variables.model.new_bool_var(f"linked[{tensor.name}]")
-        variables.model.add(literal <= cp_model.LinearExpr.sum(ways))
+        ways = [literal for dim in irrelevant for literal in self.neighbours.inner(self.level, dim)]
+        for component in sliding:
+            for inner, outer in permutations(component.dims, 2):
+                ways += self.neighbours.next(self.level, inner, outer)
+        if len({slot.axis for slot in slots}) > 1:
+            anyone = model.new_bool_var(f"anyone[{tensor.name}]")
+            sharing = [*irrelevant, *(dim for component in sliding for dim in component.dims)]
+            model.add_implication(anyone, self.neighbours.partial(self.level))
+            model.add(anyone <= cp_model.LinearExpr.sum([self.neighbours.used(slot, dim) for slot in slots for dim in sharing]))
+            ways.append(anyone)
+        literal = model.new_bool_var(f"linked[{tensor.name}]")
+        model.add(literal <= cp_model.LinearExpr.sum(ways))
         return literal
-
-    def _inner(self, dim: str) -> cp_model.IntVar:
-        """Implies that `dim` has the innermost spatial loop along X."""
-        if not self._innermost:
-            variables, space = self.variables, self.variables.space
-            for each in space.dims:
-                literal = variables.model.new_bool_var(f"innermost[{each}]")
-                powers = [variables.power[each, prime, Slot(self.level, "X")] for prime, _ in space.primes[each]]
-                variables.model.add(literal <= cp_model.LinearExpr.sum(powers))
-                self._innermost[each, "X"] = literal
-            variables.model.add_at_most_one(self._innermost.values())
-        return self._innermost[dim, "X"]

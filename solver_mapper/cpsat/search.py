@@ -20,8 +20,8 @@ from solver_mapper.cpsat.amount import Amount, highest, weigh
 from solver_mapper.cpsat.compile import Compiled
 from solver_mapper.cpsat.engine import Clock, Read, Settings, run
 from solver_mapper.cpsat.extract import mapping_of, values_of
-from solver_mapper.cpsat.variants import variants
-from solver_mapper.cpsat.windows import Scramble
+from solver_mapper.cpsat.passing import Scramble
+from solver_mapper.cpsat.variants import some_variants
 from solver_mapper.errors import ExactnessError
 from solver_mapper.mapping import Mapping
 from solver_mapper.objective import Goal, HasFigures, Limit, Objective, figure
@@ -29,6 +29,9 @@ from solver_mapper.objective import Goal, HasFigures, Limit, Objective, figure
 IMPROVEMENT = Fraction(1, 10**8)
 """Improvements below this share of the value are not looked for where weights had to be rounded."""
 
+
+FEW, MANY = 32, 4096
+"""How many mappings that the model does not tell apart are judged for each candidate, and before one is ruled out."""
 
 F = TypeVar("F", bound=HasFigures)
 
@@ -91,6 +94,7 @@ class Search(Generic[F]):
     last: Candidate[F] | None = None
     _last_values: dict[int, int] = field(default_factory=dict)
     _last_variants: list[Candidate[F]] = field(default_factory=list)
+    _complete: bool = True
     _last_cycles: int = 0
     _last_energy: Fraction = Fraction(0)
     _weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
@@ -168,12 +172,21 @@ class Search(Generic[F]):
                 return self._proven(goal, "the solver's optimum is the incumbent's exact value", runs, excluded)
             if self._close_enough(goal):
                 return False
+            if not self._all_variants(goal):
+                return False
             if self._refute():
                 continue
             if not self._improved(goal, cut) and not self._cut_deeper(goal):
                 self._exclude()
                 excluded += 1
         return False
+
+    def _all_variants(self, goal: Goal) -> bool:
+        """Judge all mappings that the model does not tell from the last candidate; False if there are too many."""
+        if not self._complete and self.last is not None:
+            self.last = self._assess_variants(goal, self.last.mapping, MANY)
+            self._adopt(goal, self.last)
+        return self._complete
 
     def _improved(self, goal: Goal, cut: Fraction | None) -> bool:
         return self.best is not None and (cut is None or goal.rank(self.best.figures) < cut)
@@ -294,17 +307,25 @@ class Search(Generic[F]):
     def _meet(self, goal: Goal, read: Read, _bound: float) -> None:
         """Evaluate a candidate exactly, and keep it if it is better."""
         mapping = mapping_of(self.compiled, read)
-        options = [mapping] if self.compiled.exact else variants(self.compiled.variables.space, mapping)
-        candidates = [Candidate(option, self.assess(option)) for option in options]
-        chosen = min(candidates, key=lambda c: (not self._admits(c.figures), goal.rank(c.figures)))
+        chosen = self._assess_variants(goal, mapping, FEW)
         energy = self.compiled.energy
         self._last_energy = energy.constant + sum((w * read(v) for v, w in energy.terms), Fraction(0))
         self._last_cycles = read(self.compiled.cycles)
         claims = [claim.literal for claim in self.compiled.scrambled]
         self.last, self._last_values = chosen, {v.index: read(v) for v in [*self._decisions(), *claims]}
-        self._last_variants = candidates
-        if self._admits(chosen.figures) and (self.best is None or goal.rank(chosen.figures) < goal.rank(self.best.figures)):
-            self.best = chosen
+        self._adopt(goal, chosen)
+
+    def _assess_variants(self, goal: Goal, mapping: Mapping, most: int) -> Candidate[F]:
+        """The best of at most so many mappings that the model does not tell from this one."""
+        options, self._complete = [mapping], True
+        if not self.compiled.exact:
+            options, self._complete = some_variants(self.compiled.variables.space, mapping, most)
+        self._last_variants = [Candidate(option, self.assess(option)) for option in options]
+        return min(self._last_variants, key=lambda c: (not self._admits(c.figures), goal.rank(c.figures)))
+
+    def _adopt(self, goal: Goal, candidate: Candidate[F]) -> None:
+        if self._admits(candidate.figures) and (self.best is None or goal.rank(candidate.figures) < goal.rank(self.best.figures)):
+            self.best = candidate
             self._tell(goal)
 
     def _check_claim(self, goal: Goal, claimed: Fraction) -> None:
@@ -334,8 +355,9 @@ class Search(Generic[F]):
     def _refute(self) -> bool:
         """Take back claims of help from neighbours on partly filled rows that no variant of the last candidate bears out.
 
-        Who stands beside whom depends on the spatial loops there and on the tiles below alone, so the claim is forbidden for all
-        mappings that share them. False if there was no such claim.
+        Who stands beside whom, and whether that helps a run, depends on the spatial loops there and on the tiles below alone; whether
+        it helps from run to run, also on the other loops that move the window. The claim is forbidden for all mappings that share
+        these. False if there was no such claim.
         """
         refuted = False
         variables = self.compiled.variables
@@ -343,8 +365,10 @@ class Search(Generic[F]):
             if not self._last_values[claim.literal.index] or any(self.helped(each.figures, claim) for each in self._last_variants):
                 continue
             shared = [v for (dim, _, slot), v in variables.power.items()
-                      if (slot.level == claim.child - 1 and slot.axis) or (slot.level >= claim.child and dim in claim.tensor.dims)]
-            self._forbid([claim.literal, *shared])
+                      if (slot.level == claim.child - 1 and slot.axis)
+                      or ((claim.jumps or slot.level >= claim.child) and dim in claim.tensor.dims)]
+            orders = [literal for level in variables.pattern for literal in level] if claim.jumps else []
+            self._forbid([claim.literal, *shared, *orders])
             refuted = True
         return refuted
 

@@ -65,7 +65,7 @@ class Mode:
 
     axes: tuple[Axis, ...]
     on: cp_model.IntVar | None
-    possible: Callable[[Tuple], bool]
+    points: tuple[Tuple, ...]
 
 
 class Tables:
@@ -110,14 +110,14 @@ class Tables:
     def select_modes(self, modes: Sequence[Mode], name: Hashable) -> list[Selection]:
         """A selection for each mode. Axes that all modes share are tied to their sum, which keeps the relaxation tight."""
         if len(modes) == 1 and modes[0].on is None:
-            return [self.select(modes[0].axes, None, modes[0].possible, name)]
+            allowed = frozenset(modes[0].points)
+            return [self.select(modes[0].axes, None, allowed.__contains__, name)]
         model = self.model
         selections = []
         for mode in modes:
-            points = [point for point in _grid(mode.axes) if mode.possible(point)]
-            literals = [model.new_bool_var("") for _ in points]
+            literals = [model.new_bool_var("") for _ in mode.points]
             model.add(cp_model.LinearExpr.sum(literals) == (1 if mode.on is None else mode.on))
-            selections.append(Selection(tuple(points), tuple(literals)))
+            selections.append(Selection(mode.points, tuple(literals)))
         common = set.intersection(*({axis.key for axis in mode.axes} for mode in modes))
         shared: dict[Hashable, tuple[Axis, list[cp_model.LinearExpr]]] = {}
         for mode, selection in zip(modes, selections, strict=True):

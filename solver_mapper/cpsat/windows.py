@@ -1,8 +1,8 @@
 """Factors of a count that come from sliding windows: components whose dimensions do not simply multiply.
 
 At rest, a component's part of a count is its footprint times the number of tiles, less what coinciding windows share in a multicast.
-If a dimension that slides the window has the innermost loop outside the buffer, runs of steps keep halos and feed neighbours
-(`space.windows`). Each such way is a mode with a literal and a table of its own; exactly one mode holds.
+Motions (`cpsat.motions`) spare words, and neighbours may help each other during them (`space.windows`). Each such way is a mode with a
+literal and a table of its own, which lists only the points at which it spares anything; exactly one mode holds.
 """
 
 from __future__ import annotations
@@ -14,92 +14,44 @@ from functools import partial
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.cpsat.layout import Layout
+from solver_mapper.cpsat.links import Links
+from solver_mapper.cpsat.motions import Claims, Motion, Site, happens, lay_out, motions, run_of
+from solver_mapper.cpsat.neighbours import Neighbours
+from solver_mapper.cpsat.passing import ALONE, Passing, Scramble, Standing
 from solver_mapper.cpsat.reuse import Reuse
-from solver_mapper.cpsat.selection import Axis, Factor, Looked, Mode, Selection, Tuple, value_of
-from solver_mapper.cpsat.variables import Variables, highest, slots_where
+from solver_mapper.cpsat.selection import Factor, Looked, Mode, Selection, Tuple
+from solver_mapper.cpsat.sequences import Sequences
+from solver_mapper.cpsat.variables import Variables, slots_where
 from solver_mapper.space.shapes import Component
-from solver_mapper.space.space import Slot
-from solver_mapper.space.windows import Run, RunCost, fill_run, send_run
+from solver_mapper.space.windows import RunCost, send_runs
 from solver_mapper.spec.problem import Tensor
-
-Factors = dict[str, int]
-@dataclass(frozen=True)
-class Slide:
-    """A run along `dim` whose outermost loop stands at level `outer`; it may continue through the levels in between."""
-
-    dim: str
-    outer: int
-    literal: cp_model.IntVar
-
-
-@dataclass
-class Layout:
-    """Which axes of a table hold what: groups of (dimension, prime, position of the axis)."""
-
-    variables: Variables
-    component: Component
-    axes: list[Axis] = field(default_factory=list)
-    groups: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
-
-    def add(self, group: str, dims: tuple[str, ...], slots: list[Slot]) -> None:
-        for dim in dims:
-            for axis in self.variables.axes(self.variables.places([dim], slots)):
-                assert isinstance(axis.key, tuple)
-                self.groups.setdefault(group, []).append((dim, int(axis.key[0]), len(self.axes)))
-                self.axes.append(axis)
-
-    def read(self, group: str, point: Tuple) -> Factors:
-        """The product of bounds that a point gives each dimension in the group."""
-        values = dict.fromkeys(self.component.dims, 1)
-        for dim, prime, position in self.groups.get(group, []):
-            values[dim] *= prime ** point[position]
-        return values
-
-    def possible(self, point: Tuple) -> bool:
-        """Whether the groups together divide the problem's bounds."""
-        used = dict.fromkeys(self.component.dims, 1)
-        for group in self.groups:
-            used = {dim: used[dim] * factor for dim, factor in self.read(group, point).items()}
-        bounds = self.variables.space.problem.bounds
-        return all(bounds[dim] % used[dim] == 0 for dim in self.component.dims)
-
-    def tiles(self, *groups: Factors) -> int:
-        """Iterations of the component's dimensions outside the given groups of loops."""
-        return math.prod(self.rest(*groups).values())
-
-    def rest(self, *groups: Factors) -> Factors:
-        """The same for each dimension."""
-        bounds = self.variables.space.problem.bounds
-        return {d: bounds[d] // math.prod(group[d] for group in groups) for d in self.component.dims}
 
 
 @dataclass(frozen=True)
 class Way:
-    """One mode of a window table: a run, or none (`slide` None), with its axes and the literal under which it holds.
+    """One mode of a window table: a motion, or rest (`motion` None), the points where it applies, and its literal.
 
-    `linked` says whether neighbours stand so that they can pass words on, which costs the child reads: the order of spatial loops
-    decides, and the model may choose either. `jumps` says whether they can even as one run follows another, `scrambled` whether rows
-    are not full, so that anyone may be a neighbour.
+    `standing` says how neighbours stand beside each other to help. `least` replaces all counts where they are not worked out.
     """
 
     layout: Layout
-    slide: Slide | None
+    points: tuple[Tuple, ...]
     on: cp_model.IntVar | None
-    linked: bool = False
-    jumps: bool = False
-    scrambled: bool = False
+    motion: Motion | None = None
+    standing: Standing = ALONE
+    least: int | None = None
 
 
 @dataclass(frozen=True)
 class WindowTable:
     """All that a component's windows at one child can do, as one table: its points belong to the ways in order."""
 
-    component: Component
-    child: int
+    site: Site
     ways: tuple[Way, ...]
     selections: tuple[Selection, ...]
     meshes: tuple[int, ...]
-    _runs: dict[tuple[int, Tuple], tuple[RunCost, int]] = field(default_factory=dict, compare=False)
+    _runs: dict[tuple[int, Tuple], RunCost] = field(default_factory=dict, compare=False)
 
     def looked(self, cost: Callable[[Way, Tuple], int]) -> Looked:
         points = tuple(point for each in self.selections for point in each.points)
@@ -108,60 +60,62 @@ class WindowTable:
         return Looked(Selection(points, literals), values)
 
     def filled(self, way: Way, point: Tuple) -> int:
-        """Words that enter all instances of the child."""
-        layout = way.layout
+        """Words that enter all instances of the child.
+
+        Of words from neighbours, Timeloop's account spreads those of one parent over the instances of all, and drops fractions
+        (reference 3.4). Where there may be several parents, none of these words is counted: a lower bound.
+        """
+        words = self._filled(way, point)
+        if not (self.site.shared and way.standing.chains != ()):
+            return words
+        units, between = way.layout.read(f"mesh{self.site.child - 1}", point), way.layout.read("between", point)
+        return max(1, words - self.linked(way, point) - math.prod(units.values()) * math.prod(between.values()))
+
+    def _filled(self, way: Way, point: Tuple) -> int:
+        if way.least is not None:
+            return way.least
+        layout, motion = way.layout, way.motion
         tile = layout.read("tile", point)
-        if way.slide is None:
-            return self.component.footprint(tile) * layout.tiles(tile)
-        steps, dim = layout.read("steps", point), way.slide.dim
-        step = tile[dim] * layout.read(f"mesh{self.child - 1}", point)[dim]
-        return fill_run(self.component, tile, dim, steps[dim], step) * layout.tiles(tile, steps)
+        if motion is None:
+            return self.site.component.footprint(tile) * layout.tiles(tile)
+        steps, turns = layout.read("steps", point), layout.read("turns", point)
+        if not motion.returns:
+            return run_of(self.site, motion, layout, point).filled * layout.tiles(tile, steps, turns)
+        inside = layout.read("inside", point)
+        again = turns[motion.other or ""]
+        fetched = again * math.prod(steps.values()) * math.prod(inside.values()) - (again - 1)
+        return self.site.component.footprint(tile) * fetched * layout.tiles(tile, steps, turns, inside)
 
     def sent(self, levels: range, way: Way, point: Tuple) -> int:
         """Words that a parent sends through the networks below `levels`."""
-        layout = way.layout
+        if way.least is not None:
+            return way.least
+        layout, below = way.layout, self.site.child - 1
+        sliding = way.motion is not None and not way.motion.returns
+        words = self._run(way, point).sent if sliding else self._filled(way, point)
         tile = layout.read("tile", point)
-        if way.slide is None:
-            words = self.component.footprint(tile) * layout.tiles(tile)
-        else:
-            run, around = self._run(way.slide, way, point)
-            words = run.sent * around
         for level in self.meshes:
-            if level not in levels or (way.slide is not None and level == self.child - 1):
+            if level not in levels or (sliding and level == below):
                 continue
             units = layout.read(f"mesh{level}", point)
-            known = level == self.child - 1
-            groups = self.component.groups(tile, units) if known else self.component.fewest_groups(units)
+            component = self.site.component
+            groups = component.groups(tile, units) if level == below else component.fewest_groups(units)
             words = words * groups // math.prod(units.values())
         return words
 
     def linked(self, way: Way, point: Tuple) -> int:
         """Words that instances of the child take from each other."""
-        if way.slide is None:
+        if way.motion is None or way.motion.returns:
             return 0
-        run, around = self._run(way.slide, way, point)
-        return run.linked * around
+        return self._run(way, point).linked
 
-    def _run(self, slide: Slide, way: Way, point: Tuple) -> tuple[RunCost, int]:
-        """The cost of one run for the units side by side, and how many such runs there are."""
+    def _run(self, way: Way, point: Tuple) -> RunCost:
         key = (id(way), point)
         if key not in self._runs:
-            layout = way.layout
-            tile, steps = layout.read("tile", point), layout.read("steps", point)
-            units = layout.read(f"mesh{self.child - 1}", point)
-            run = Run(self.component, tile, units, slide.dim, steps[slide.dim], layout.rest(tile, steps, units))
-            self._runs[key] = send_run(run, way.linked, way.jumps, way.scrambled), layout.tiles(tile, steps, units)
+            assert way.motion is not None
+            run = run_of(self.site, way.motion, way.layout, point)
+            self._runs[key] = send_runs(run, way.standing.chains, way.standing.jumps, way.standing.crossed)
         return self._runs[key]
-
-
-@dataclass(frozen=True)
-class Scramble:
-    """A literal that claims help from neighbours on partly filled rows, for a run along `dim` into `child`: to be checked."""
-
-    tensor: Tensor
-    child: int
-    dim: str
-    literal: cp_model.IntVar
 
 
 @dataclass
@@ -170,11 +124,13 @@ class Windows:
 
     variables: Variables
     reuse: Reuse
-    _slides: dict[tuple[str, int], list[Slide]] = field(default_factory=dict)
+    neighbours: Neighbours
+    sequences: Sequences
+    links: Links
+    scrambled: list[Scramble] = field(default_factory=list)
     _tables: dict[tuple[str, int, Component], WindowTable] = field(default_factory=dict)
     _factors: dict[tuple[object, ...], Factor] = field(default_factory=dict)
-    _partial: dict[int, cp_model.IntVar] = field(default_factory=dict)
-    scrambled: list[Scramble] = field(default_factory=list)
+    _moving: dict[tuple[str, int], list[cp_model.IntVar]] = field(default_factory=dict)
 
     def footprint(self, component: Component, level: int) -> Factor:
         """The component's factor of the tile that `level` holds."""
@@ -198,10 +154,10 @@ class Windows:
         crossed = tuple(level for level in table.meshes if level in levels)
         return self._factor(("reads", tensor.name, component, child, crossed), table, partial(table.sent, levels))
 
-    def links(self, tensor: Tensor, component: Component, child: int) -> Factor | None:
-        """The component's factor of the words that instances of `child` take from each other; None if they never do."""
+    def passed(self, tensor: Tensor, component: Component, child: int) -> Factor | None:
+        """The component's factor of the words that instances of `child` take from each other; None if they count as none."""
         table = self.table(tensor, component, child)
-        if not any(way.linked for way in table.ways):
+        if table.site.shared or all(way.standing.chains == () for way in table.ways):
             return None
         factor = self._factor(("links", tensor.name, component, child), table, table.linked)
         return factor if factor.high else None
@@ -215,117 +171,98 @@ class Windows:
         key = (tensor.name, child, component)
         if key not in self._tables:
             space = self.variables.space
-            slides = self.slides(tensor, component, child)
-            meshes = tuple(level for level in range(child) if self._overlaps(tensor, component, level))
-            ways = [Way(self._layout(component, child, meshes, None), None, self._still(slides))]
-            linkable = (child > 0 and not space.has_flag("no_link_transfer", tensor.name, child - 1)
-                        and any(self._spreads(dim, child - 1) for dim in component.dims))
-            for slide in slides:
-                layout = self._layout(component, child, meshes, slide)
-                choices = self._link_choices(tensor, component, child, slide) if linkable else [(slide.literal, False, False, False)]
-                ways += [Way(layout, slide, *choice) for choice in choices]
-            modes = [Mode(tuple(way.layout.axes), way.on, way.layout.possible) for way in ways]
-            selections = self.variables.tables.select_modes(modes, ("component", component))
-            self._tables[key] = WindowTable(component, child, tuple(ways), tuple(selections), meshes)
+            keeps = child < space.depth and not space.has_flag("no_temporal_reuse", tensor.name, child)
+            shared = any(slot.axis and slot.level < child - 1 for slot in space.slots)
+            further = any(self.neighbours.spreads(dim, level) for dim in component.dims for level in range(child - 1))
+            self._tables[key] = self._build(Site(tensor, component, child, keeps, shared, further))
         return self._tables[key]
 
-    def _link_choices(self, tensor: Tensor, component: Component, child: int,
-                      slide: Slide) -> list[tuple[cp_model.IntVar, bool, bool, bool]]:
-        """(literal, linked, jumps, scrambled): how neighbours help during the run.
+    def _build(self, site: Site) -> WindowTable:
+        meshes = tuple(level for level in range(site.child) if self._overlaps(site, level))
+        moving = [*self._moving_ways(site, meshes), *self._floor(site, meshes)]
+        rest = self._layout(site, meshes, None)
+        literals = [way.on for way in moving if way.on is not None]
+        ways = [Way(rest, tuple(rest.points()), self._still(site, literals)), *moving]
+        selections = self.variables.tables.select_modes([Mode(tuple(w.layout.axes), w.on, w.points) for w in ways],
+                                                        ("component", site.component))
+        return WindowTable(site, tuple(ways), tuple(selections), meshes)
 
-        A jump between runs stays within reach only if the next loop outwards is over a dimension of the component or one that
-        leaves the tensor alone. That loop stands at the run's level, or all else there is absent.
-        """
-        variables, space = self.variables, self.variables.space
-        model, slot = variables.model, Slot(slide.outer)
-        apart, linked, jumping, outside = (model.new_bool_var(name) for name in ("apart", "linked", "jumping", "outside"))
-        mixed = model.new_bool_var("scrambled")
-        self.scrambled.append(Scramble(tensor, child, slide.dim, mixed))
-        model.add(mixed <= self._partly_filled(child - 1))
-        model.add(apart + linked + jumping + mixed == slide.literal)
-        near = {*component.dims, *space.irrelevant(tensor)} - {slide.dim}
-        beside = [variables.power[dim, prime, slot] for dim in sorted(near) for prime, _ in space.primes[dim]]
-        model.add(jumping <= cp_model.LinearExpr.sum([*beside, outside]))
-        model.add_implication(outside, self.reuse.idle(frozenset(space.dims) - near - {slide.dim}, slide.outer))
-        return [(apart, False, False, False), (linked, True, False, False), (jumping, True, True, False), (mixed, True, True, True)]
-
-    def _partly_filled(self, level: int) -> cp_model.IntVar:
-        """Implies that the level uses several rows of its mesh and does not fill them."""
-        if level not in self._partial:
-            variables, space = self.variables, self.variables.space
-            literal = variables.model.new_bool_var(f"partial[{level}]")
-            rows = [v for (_, _, slot), v in variables.power.items() if slot == Slot(level, "Y")]
-            variables.model.add(literal <= cp_model.LinearExpr.sum(rows))
-            axes = variables.axes(variables.places(space.dims, [Slot(level, "X")] if Slot(level, "X") in space.slots else []))
-            width = space.architecture.fanout(level)[0]
-            selection = variables.tables.select(axes, None, lambda p: value_of(axes, p) <= width, name=("fanout", Slot(level, "X")))
-            full = [lit for lit, p in zip(selection.literals, selection.points, strict=True) if value_of(axes, p) == width]
-            variables.model.add(cp_model.LinearExpr.sum([literal, *full]) <= 1)
-            self._partial[level] = literal
-        return self._partial[level]
-
-    def slides(self, tensor: Tensor, component: Component, child: int) -> list[Slide]:
-        """The ways in which runs along dimensions of the component can happen at `child`."""
-        space = self.variables.space
-        if not component.sliding or space.has_flag("no_temporal_reuse", tensor.name, child):
-            return []
-        if child == space.depth and not any(self._spreads(dim, child - 1) for dim in component.dims):
-            return []
-        key = (tensor.name, child)
-        if key not in self._slides:
-            dims = [d for d in space.dims if d in space.sliding and d in tensor.dims]
-            ways = [self._slide(tensor, child, outer, dim) for dim in dims for outer in range(child)]
-            self._slides[key] = [way for way in ways if way is not None]
-            if self._slides[key]:
-                self.variables.model.add_at_most_one([way.literal for way in self._slides[key]])
-        return [way for way in self._slides[key] if way.dim in component.dims]
-
-    def _slide(self, tensor: Tensor, child: int, outer: int, dim: str) -> Slide | None:
-        """The literal implies: the level's order starts with `dim`, its loop exists, and loops over nothing else are nearer."""
-        variables, space = self.variables, self.variables.space
-        starts = [variables.pattern[outer][k] for k, p in enumerate(space.patterns[outer]) if p.order[:1] == (dim,)]
-        rooms = [highest(space, dim, prime, Slot(outer)) for prime, _ in space.primes[dim]]
-        if not starts or not any(rooms):
+    def _still(self, site: Site, moving: list[cp_model.IntVar]) -> cp_model.IntVar | None:
+        """The literal that no motion happens; None if none can. Of all components of a tensor, only one moves first."""
+        if not moving:
             return None
-        literal = variables.model.new_bool_var(f"slide[{tensor.name},{child},{outer},{dim}]")
-        variables.model.add(literal <= cp_model.LinearExpr.sum(starts))
-        variables.model.add(literal <= cp_model.LinearExpr.sum([variables.power[dim, p, Slot(outer)] for p, _ in space.primes[dim]]))
-        through = self.reuse.through(frozenset(space.dims) - {dim}, outer, child)
-        if through is not None:
-            variables.model.add_implication(literal, through)
-        return Slide(dim, outer, literal)
-
-    def _still(self, slides: list[Slide]) -> cp_model.IntVar | None:
-        """The literal that no run along these dimensions happens; None if none can."""
-        if not slides:
-            return None
-        literal = self.variables.model.new_bool_var("still")
-        self.variables.model.add(literal + cp_model.LinearExpr.sum([slide.literal for slide in slides]) == 1)
+        model = self.variables.model
+        literal = model.new_bool_var("still")
+        model.add_exactly_one([literal, *moving])
+        together = self._moving.setdefault((site.tensor.name, site.child), [])
+        together += moving
+        model.add_at_most_one(together)
         return literal
 
-    def _overlaps(self, tensor: Tensor, component: Component, level: int) -> bool:
+    def _moving_ways(self, site: Site, meshes: tuple[int, ...]) -> list[Way]:
+        linkable = self._linkable(site)
+        if not site.component.sliding:
+            return []
+        claims, ways = Claims(self.variables, self.reuse, self.sequences, self.links), []
+        passing = Passing(self.variables, self.reuse, self.neighbours, site)
+        for motion in motions(site):
+            layout = self._layout(site, meshes, motion)
+            points = list(layout.points())
+            found = [(ALONE, [p for p in points if (site.keeps or motion.returns) and happens(site, motion, layout, p)])]
+            if linkable and not motion.returns:
+                runs = {p: run_of(site, motion, layout, p) for p in (points if motion.other is None else found[0][1])}
+                found += passing.helpful({p: run for p, run in runs.items() if run.steps > 1})
+            found = [(standing, chosen) for standing, chosen in found if chosen]
+            if not found:
+                continue
+            literal = claims.claim(site, motion)
+            shares = [passing.stand(standing, motion, literal) for standing, _ in found]
+            self.variables.model.add(cp_model.LinearExpr.sum(shares) == literal)
+            for (standing, chosen), share in zip(found, shares, strict=True):
+                ways.append(Way(layout, tuple(chosen), share, motion, standing))
+        self.scrambled += passing.scrambled
+        return ways
+
+    def _floor(self, site: Site, meshes: tuple[int, ...]) -> list[Way]:
+        """Where two loops run over dimensions of a component that has no closed form, no more is claimed than that each distinct word
+        is fetched once."""
+        variables, component = self.variables, site.component
+        if not component.sliding or component.orderly:
+            return []
+        model = variables.model
+        literal, used = model.new_bool_var("floor"), []
+        for dim in component.dims:
+            runs = model.new_bool_var(f"runs[{dim},{site.child}]")
+            slots = slots_where(variables.space, temporal=True, above=site.child)
+            primes = [prime for prime, _ in variables.space.primes[dim]]
+            model.add(runs <= cp_model.LinearExpr.sum([variables.power[dim, prime, slot] for prime in primes for slot in slots]))
+            used.append(runs)
+        model.add(2 * literal <= cp_model.LinearExpr.sum(used))
+        forwards = all(term.coefficient > 0 for rank in component.ranks for term in rank)
+        least = component.fewest_groups(variables.space.problem.bounds) if forwards else 1
+        layout = self._layout(site, meshes, None)
+        return [Way(layout, tuple(layout.points()), literal, least=least)]
+
+    def _linkable(self, site: Site) -> bool:
+        """Whether units side by side may pass the tensor on."""
+        return (site.child > 0 and not self.variables.space.has_flag("no_link_transfer", site.tensor.name, site.child - 1)
+                and any(self.neighbours.spreads(dim, site.child - 1) for dim in site.component.dims))
+
+    def _overlaps(self, site: Site, level: int) -> bool:
         """Whether two dimensions of the component can be spatial there, so that windows may coincide in a multicast."""
-        if not component.sliding or self.variables.space.has_flag("no_multicast", tensor.name, level):
+        if not site.component.sliding or self.variables.space.has_flag("no_multicast", site.tensor.name, level):
             return False
-        return sum(self._spreads(d, level) for d in component.dims) > 1
-
-    def _spreads(self, dim: str, level: int) -> bool:
-        space = self.variables.space
-        return any(highest(space, dim, prime, s) for s in self._mesh(level) for prime, _ in space.primes[dim])
-
-    def _mesh(self, level: int) -> list[Slot]:
-        return [s for s in self.variables.space.slots if s.level == level and s.axis]
+        return sum(self.neighbours.spreads(d, level) for d in site.component.dims) > 1
 
     def _tile(self, component: Component, child: int) -> Layout:
         layout = Layout(self.variables, component)
         layout.add("tile", component.dims, slots_where(self.variables.space, below=child))
         return layout
 
-    def _layout(self, component: Component, child: int, meshes: tuple[int, ...], slide: Slide | None) -> Layout:
-        layout = self._tile(component, child)
-        levels = set(meshes) | ({child - 1} if slide is not None else set())
-        for level in sorted(levels):
-            layout.add(f"mesh{level}", component.dims, self._mesh(level))
-        if slide is not None:
-            layout.add("steps", (slide.dim,), slots_where(self.variables.space, temporal=True, below=slide.outer, above=child))
+    def _layout(self, site: Site, meshes: tuple[int, ...], motion: Motion | None) -> Layout:
+        layout = self._tile(site.component, site.child)
+        for level in sorted(set(meshes) | ({site.child - 1} if motion is not None else set())):
+            layout.add(f"mesh{level}", site.component.dims, self.neighbours.slots(level))
+        if motion is not None:
+            lay_out(layout, motion, site.child)
         return layout

@@ -38,8 +38,8 @@ class _State:
 
 
 def patterns(dims: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]], sliding: frozenset[str],
-             pairs: Collection[Pair] = ()) -> tuple[Pattern, ...]:
-    """All patterns of one level that no other pattern improves upon.
+             pairs: Collection[Pair] = (), best: bool = True) -> tuple[Pattern, ...]:
+    """All patterns of one level that no other pattern improves upon, or without `best`, all.
 
     Args: `dims`, the dimensions with bound above 1; `irrelevant[tensor]`, those that do not index it; `sliding`, dimensions that
     share a rank with another one, for which being innermost matters by itself; `pairs`, the order that constraints ask for.
@@ -52,7 +52,7 @@ def patterns(dims: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]], sl
     stack = [_State((), frozenset(), frozenset(t for t, gone in irrelevant.items() if gone))]
     while stack:
         state = stack.pop()
-        first = state.order[0] if state.order and state.order[0] in sliding else None
+        first = _first(state.order, sliding)
         pattern = Pattern(state.order, _reuse(state.order, irrelevant), state.unit)
         key = (pattern.reuse, frozenset(state.order), state.unit, state.alive, first)
         if key in seen:
@@ -62,7 +62,12 @@ def patterns(dims: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]], sl
         if state.order and not state.alive:
             continue
         stack += _steps(state, dims, irrelevant, pairs)
-    return _undominated(list(found.values()), sliding)
+    return _undominated(list(found.values()), sliding) if best else tuple(found.values())
+
+
+def _first(order: tuple[str, ...], sliding: frozenset[str]) -> str | None:
+    """The innermost dimension, if it slides windows."""
+    return order[0] if order and order[0] in sliding else None
 
 
 def _reuse(order: tuple[str, ...], irrelevant: Mapping[str, frozenset[str]]) -> tuple[tuple[str, frozenset[str]], ...]:
@@ -118,15 +123,13 @@ def circular(dims: Collection[str], pairs: Collection[Pair]) -> bool:
 
 
 def _undominated(candidates: list[Pattern], sliding: frozenset[str]) -> tuple[Pattern, ...]:
-    def first(pattern: Pattern) -> str | None:
-        return pattern.order[0] if pattern.order and pattern.order[0] in sliding else None
-
     def beats(one: Pattern, other: Pattern) -> bool:
-        return (one.unit <= other.unit and first(other) in (None, first(one))
+        return (one.unit <= other.unit and _first(other.order, sliding) in (None, _first(one.order, sliding))
                 and all(mine[1] >= theirs[1] for mine, theirs in zip(one.reuse, other.reuse, strict=True)))
 
     kept: list[Pattern] = []
-    for candidate in sorted(candidates, key=lambda p: (len(p.unit), -sum(len(r) for _, r in p.reuse), first(p) is None, p.order)):
+    weight = {p: (len(p.unit), -sum(len(r) for _, r in p.reuse), _first(p.order, sliding) is None, p.order) for p in candidates}
+    for candidate in sorted(candidates, key=weight.__getitem__):
         if not any(beats(other, candidate) for other in kept):
             kept.append(candidate)
     return tuple(kept)

@@ -25,6 +25,15 @@ class Component:
         """Whether windows can overlap: some rank sums two dimensions."""
         return any(len(rank) > 1 for rank in self.ranks)
 
+    @property
+    def orderly(self) -> bool:
+        """Whether the closed forms of `space.windows` hold: two dimensions, and no index that runs backwards."""
+        return len(self.dims) == 2 and all(term.coefficient > 0 for rank in self.ranks for term in rank)
+
+    def offset(self, points: Mapping[str, int]) -> tuple[int, ...]:
+        """Words along each rank for so many points of each dimension (0 where missing)."""
+        return tuple(sum(t.coefficient * points.get(t.dim, 0) for t in rank) for rank in self.ranks)
+
     def footprint(self, tile: Mapping[str, int]) -> int:
         words = 1
         for rank in self.ranks:

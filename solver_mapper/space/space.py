@@ -107,11 +107,20 @@ class Space:
         return frozenset(found)
 
     @cached_property
+    def gone(self) -> Mapping[str, frozenset[str]]:
+        """For each tensor the dimensions that do not index it."""
+        return {tensor.name: self.irrelevant(tensor) for tensor in self.problem.tensors}
+
+    @cached_property
     def patterns(self) -> tuple[tuple[Pattern, ...], ...]:
-        """The order patterns of each level's temporal loops."""
-        gone = {tensor.name: self.irrelevant(tensor) for tensor in self.problem.tensors}
+        """The order patterns of each level's temporal loops.
+
+        Where the windows of two tensors slide, none is left out for being dominated: what helps one may hinder the other.
+        """
+        windows = [t for t in self.problem.tensors if any(len({term.dim for term in rank} & set(self.dims)) > 1 for rank in t.ranks)]
         return tuple(
-            patterns(self.dims, gone, self.sliding, self.temporal_orders.get(level, frozenset())) for level in range(self.depth)
+            patterns(self.dims, self.gone, self.sliding, self.temporal_orders.get(level, frozenset()), len(windows) < 2)
+            for level in range(self.depth)
         )
 
     def has_flag(self, flag: str, tensor: str, level: int) -> bool:

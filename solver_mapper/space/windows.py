@@ -7,21 +7,23 @@ offsets; where one needs what a neighbour fetched a step before, the neighbour p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
+from solver_mapper.space.primes import divisors
 from solver_mapper.space.shapes import Component
 
 Offset = tuple[int, ...]
+Chains = tuple[tuple[str, ...], ...]
+"""Who stands beside whom: each chain lists, innermost first, dimensions whose loops number the places along an axis."""
+APART: Chains = ()
 
 
 @dataclass(frozen=True)
 class RunCost:
-    """Words over one run: `sent` by the parent to all units of one instance, and `linked`, received from neighbours instead.
-
-    Both assume the placement in which most neighbours line up; `sent` is then a lower bound for every placement.
-    """
+    """Words over all runs: `sent` by the parents to all units, and `linked`, received from neighbours instead."""
 
     sent: int
     linked: int
@@ -38,16 +40,12 @@ def new_words(component: Component, tile: Mapping[str, int], dim: str, step: int
     return full - overlap
 
 
-def fill_run(component: Component, tile: Mapping[str, int], dim: str, steps: int, step: int) -> int:
-    """Words that enter one buffer over a run."""
-    return component.footprint(tile) + (steps - 1) * new_words(component, tile, dim, step)
-
-
 @dataclass(frozen=True)
 class Run:
     """A run along `dim` of `steps` tiles for `units[d]` buffers per dimension, side by side, each with a tile of `tile[d]` points.
 
-    `rest[d]` iterations of each dimension lie outside the run. A step spans the units along `dim`.
+    `rest[d]` iterations of each dimension lie outside the run. A step spans the units along `dim`. `keeps` says whether a buffer keeps
+    the overlap with the next tile; multipliers do not. `further` says that loops outside may skip units further out.
     """
 
     component: Component
@@ -56,76 +54,198 @@ class Run:
     dim: str
     steps: int
     rest: Mapping[str, int]
+    keeps: bool = True
+    further: bool = False
 
     @property
     def step(self) -> int:
         return self.tile[self.dim] * self.units[self.dim]
 
-    def shift(self, points: Mapping[str, int]) -> Offset:
-        """Words along each rank for so many points of each dimension."""
-        return tuple(sum(t.coefficient * points.get(t.dim, 0) for t in rank) for rank in self.component.ranks)
+    @property
+    def plain(self) -> bool:
+        """Whether all moves are known."""
+        return self.component.orderly and not self.further
+
+    @property
+    def other(self) -> str:
+        """The other one of two dimensions."""
+        return next(dim for dim in self.component.dims if dim != self.dim)
+
+    @property
+    def full(self) -> int:
+        return self.component.footprint(self.tile)
+
+    @property
+    def fresh(self) -> int:
+        """Words that are new in each tile but the first."""
+        return new_words(self.component, self.tile, self.dim, self.step) if self.keeps else self.full
+
+    @property
+    def filled(self) -> int:
+        """Words that enter one buffer over the run."""
+        return self.full + (self.steps - 1) * self.fresh
+
+    @property
+    def number(self) -> int:
+        """How many runs there are, in all instances of the parent."""
+        return math.prod(self.rest.values())
+
+    def base(self, dim: str) -> Offset:
+        """How far the windows move when `dim` advances by one iteration right outside the units."""
+        return self.component.offset({dim: self.tile[dim] * self.units[dim]})
 
 
-def send_run(run: Run, linkable: bool, jumps: bool = False, scrambled: bool = False) -> RunCost:
-    """Words of one run, if neighbours line up (`linkable`) or do not; `jumps` if even its first tile may come from neighbours.
+def send_runs(run: Run, beside: Chains | None = APART, jumps: bool = False, crossed: bool = False) -> RunCost:
+    """Words of all runs where neighbours stand `beside` each other like that; None: any two units may be neighbours.
 
-    Neighbours are units next to each other along a spatial loop, unless rows are not full (`scrambled`): the grid is filled row by row
-    (reference 3.3), and then any two units may come to stand side by side.
+    `jumps` says that even its first tile may come from neighbours as one run follows another; `crossed` that half of those may that
+    start a row, since the loop between them moves another component's window. Both take the best case: `sent` is a lower bound.
     """
     held = offsets(run.component, run.tile, run.units)
-    full = run.component.footprint(run.tile)
-    fresh = new_words(run.component, run.tile, run.dim, run.step)
-    groups, steps = len(held), run.steps
-    if not linkable or groups == 1 or steps == 1:
-        return RunCost(groups * (full + (steps - 1) * fresh), 0)
-    near = None if scrambled or len(run.component.dims) > 2 else _near(run)
-    alone = _unlinked(held, run.shift({run.dim: run.step}), near)
-    passing = sum(held.values()) - sum(held[o] for o in alone)
-    if fresh < full:
+    groups, fresh = len(held), run.fresh
+    if beside == APART or groups == 1:
+        return RunCost(run.number * groups * run.filled, 0)
+    alone, passed = _served(run, held, run.base(run.dim), beside)
+    if fresh < run.full:
         # the first step's neighbours hold whole tiles, not steps: nothing to pass on yet
-        return RunCost(groups * (full + fresh) + len(alone) * (steps - 2) * fresh, passing * (steps - 2) * fresh)
-    first = min([groups, *(len(_unlinked(held, shift, near)) for shift in _jumps(run, held))]) if jumps else groups
-    return RunCost((first + len(alone) * (steps - 1)) * full, passing * (steps - 1) * full)
+        return RunCost(run.number * (groups * (run.full + fresh) + alone * (run.steps - 2) * fresh),
+                       run.number * passed * (run.steps - 2) * fresh)
+    first, given, starts = groups, 0, groups
+    if jumps or crossed:
+        helped = [_served(run, held, shift, beside) for shift in _jumps(run, held, beside, crossed)]
+        if helped:
+            first, given = min(waiting for waiting, _ in helped), min(passed for _, passed in helped)
+        if crossed:
+            first, given = max(first, 0 if beside is None else (groups + 1) // 2), 0
+        starts = _served(run, held, _restart(run), beside)[0] if run.plain and not crossed else first
+    again = run.number - (starts > first)
+    sent = run.number * alone * (run.steps - 1) + again * first + (run.number - again) * starts
+    return RunCost(sent * run.full, (run.number * passed * (run.steps - 1) + again * given) * run.full)
 
 
-def _jumps(run: Run, held: Mapping[Offset, int]) -> set[Offset]:
-    """Moves from the end of a run to the start of the next that could reach what another unit held.
-
-    The run itself goes back `steps - 1` steps, while loops outside it move any of the component's dimensions by whole multiples.
-    """
-    reach = {tuple(a - b for a, b in zip(one, other, strict=True)) for one in held for other in held}
-    shifts = {run.shift({run.dim: -run.step * (run.steps - 1)})}
-    for dim in run.component.dims:
-        move = run.shift({dim: run.step * run.steps if dim == run.dim else run.tile[dim] * run.units[dim]})
-        times = range(1 - run.rest[dim], run.rest[dim])
-        shifts = {tuple(a + n * b for a, b in zip(shift, move, strict=True)) for shift in shifts for n in times}
-    return shifts & reach
+def _restart(run: Run) -> Offset:
+    """How far windows move when all of the component's loops start over, while something else advances."""
+    inside = {dim: run.rest[dim] * (run.steps if dim == run.dim else 1) for dim in run.component.dims}
+    moved = (0,) * len(run.component.ranks)
+    for dim, iterations in inside.items():
+        moved = _plus(moved, run.base(dim), 1 - iterations)
+    return moved
 
 
 def offsets(component: Component, tile: Mapping[str, int], units: Mapping[str, int]) -> dict[Offset, int]:
     """Where the units' windows begin, each with the number of units that share it."""
     found: dict[Offset, int] = {(0,) * len(component.ranks): 1}
     for dim in component.dims:
-        strides = [sum(t.coefficient for t in rank if t.dim == dim) * tile[dim] for rank in component.ranks]
+        step = component.offset({dim: tile[dim]})
         spread: dict[Offset, int] = {}
         for (offset, count), index in product(found.items(), range(units[dim])):
-            moved = tuple(o + index * s for o, s in zip(offset, strides, strict=True))
+            moved = _plus(offset, step, index)
             spread[moved] = spread.get(moved, 0) + count
         found = spread
     return found
 
 
-def _unlinked(held: Mapping[Offset, int], shift: Offset, near: set[Offset] | None) -> list[Offset]:
-    """The offsets whose shifted place no neighbour held; `near` are the differences between neighbours (None: any)."""
-    if near is not None and shift not in near:
-        return list(held)
-    return [o for o in held if tuple(a + b for a, b in zip(o, shift, strict=True)) not in held]
+def _plus(offset: Offset, step: Offset, times: int = 1) -> Offset:
+    return tuple(a + times * b for a, b in zip(offset, step, strict=True))
 
 
-def _near(run: Run) -> set[Offset]:
-    """Differences between the windows of units that are next to each other along a spatial loop, or where the next loop carries."""
-    spread = [dim for dim in run.component.dims if run.units[dim] > 1]
-    moves = [{dim: run.tile[dim]} for dim in spread]
-    moves += [{outer: run.tile[outer], inner: -run.tile[inner] * (run.units[inner] - 1)}
-              for outer in spread for inner in spread if outer != inner]
-    return {run.shift({dim: sign * points for dim, points in move.items()}) for move in moves for sign in (1, -1)}
+def _served(run: Run, held: Mapping[Offset, int], shift: Offset, beside: Chains | None) -> tuple[int, int]:
+    """(offsets that the parent must still send to, units that take the words from a neighbour) after windows moved by `shift`.
+
+    Neighbours relieve the parent of an offset only if they serve all units that share it. Windows that do not move are taken to be
+    all served, by units that share them.
+    """
+    if not any(shift):
+        return 0, 0
+    if beside is None:
+        alone = [offset for offset in held if _plus(offset, shift) not in held]
+        return len(alone), sum(held.values()) - sum(held[offset] for offset in alone)
+    if not any(shift in (near, _plus((0,) * len(near), near, -1)) for chain in beside for near in _differences(run, chain)):
+        return len(held), 0
+    waiting, passed = set(), 0
+    for place in _places(run.units):
+        if any(_plus(other, shift, -1) == (0,) * len(shift) for chain in beside for other in _neighbours(run, chain, place)):
+            passed += 1
+        else:
+            waiting.add(run.component.offset({dim: run.tile[dim] * index for dim, index in place.items()}))
+    return (len(waiting), passed) if len(waiting) < len(held) else (len(held), 0)
+
+
+def _differences(run: Run, chain: tuple[str, ...]) -> Iterator[Offset]:
+    """Differences between the windows of units next to each other along a chain."""
+    moved: dict[str, int] = {}
+    for dim in chain:
+        yield run.component.offset({**moved, dim: run.tile[dim]})
+        moved[dim] = -run.tile[dim] * (run.units[dim] - 1)
+
+
+def _places(units: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    for index in product(*(range(count) for count in units.values())):
+        yield dict(zip(units, index, strict=True))
+
+
+def _neighbours(run: Run, chain: tuple[str, ...], place: Mapping[str, int]) -> Iterator[Offset]:
+    """How far the windows of the units before and after a place along a chain lie from its own."""
+    position, size = 0, 1
+    for dim in chain:
+        position += place[dim] * size
+        size *= run.units[dim]
+    for other in (position - 1, position + 1):
+        if 0 <= other < size:
+            moved = {}
+            for dim in chain:
+                moved[dim] = run.tile[dim] * (other % run.units[dim] - place[dim])
+                other //= run.units[dim]
+            yield run.component.offset(moved)
+
+
+def _jumps(run: Run, held: Mapping[Offset, int], beside: Chains | None, crossed: bool) -> set[Offset]:
+    """Moves from the end of a run to the start of the next that lead to where a neighbour, or the unit itself, was."""
+    nowhere = (0,) * len(run.component.ranks)
+    if beside is None:
+        reach = {_plus(one, other, -1) for one in held for other in held}
+    else:
+        near = [each for chain in beside for each in _differences(run, chain)]
+        reach = {nowhere, *near, *(_plus(nowhere, each, -1) for each in near)}
+    if run.plain:
+        return reach & (_returns(run) if crossed else _moves(run))
+    return {shift for shift in reach if _reachable(run, shift)}
+
+
+def _moves(run: Run) -> set[Offset]:
+    """How far windows move as one run of two orderly dimensions follows another: a loop outside advances by one iteration while those
+    inside start over.
+    """
+    one, other = run.base(run.dim), run.base(run.other)
+    along = set()
+    if run.rest[run.other] > 1:
+        along |= {_plus(other, one, 1 - inside) for inside in _iterations(run, run.dim)}
+    if run.rest[run.dim] > 1:
+        along |= {_plus(one, other, 1 - inside) for inside in _iterations(run, run.other)}
+    return along | _returns(run)
+
+
+def _returns(run: Run) -> set[Offset]:
+    """How far windows move when loops over both dimensions start over, while something else advances."""
+    back = {_plus((0,) * len(run.component.ranks), run.base(run.dim), 1 - inside) for inside in _iterations(run, run.dim)}
+    return {_plus(shift, run.base(run.other), 1 - inside) for shift in back for inside in _iterations(run, run.other)}
+
+
+def _iterations(run: Run, dim: str) -> list[int]:
+    """How often loops over `dim` may run inside another."""
+    return [(run.steps if dim == run.dim else 1) * times for times in divisors(run.rest[dim])]
+
+
+def _reachable(run: Run, shift: Offset) -> bool:
+    """Whether whole numbers of iterations of the loops outside can move windows by `shift` from a run's end: a necessary condition."""
+    first, *others = sorted(run.component.dims, key=lambda dim: dim != run.dim)
+    step = run.base(first)
+    for times in product(*(range(1 - run.rest[dim], run.rest[dim]) for dim in others)):
+        left = shift
+        for dim, count in zip(others, times, strict=True):
+            left = _plus(left, run.base(dim), -count)
+        rank = next(k for k, each in enumerate(step) if each)
+        count, odd = divmod(left[rank], step[rank])
+        if not odd and left == _plus((0,) * len(step), step, count):
+            return True
+    return False

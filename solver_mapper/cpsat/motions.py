@@ -1,0 +1,187 @@
+"""How windows move from tile to tile outside a child, as far as that spares words: what has to hold for it, and in which tables.
+
+With `base(d)` the move of a window by one iteration of d right outside the child, and F iterations of f inside a loop over e of the
+same component, the window moves by `base(e) - (F - 1) base(f)` when e advances and f starts over; how the other loops over e are
+split does not matter. (Units further out are skipped by loops outside them, whose iterations then count several times.) Hence the
+cases in which words are spared (reference 3.2; nothing else that indexes the tensor may run inside):
+
+- *slide*: the innermost loop runs over d, and each tile overlaps the last. Where base(e) = F base(d), a loop over e outside goes on
+  with the same steps.
+- *return*: loops that leave the tensor alone are innermost, and e and f cancel: base(e) = (F - 1) base(f). The tile stays.
+  Multipliers keep nothing, but neighbours that share a tile pass it on (`cpsat.links`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.cpsat.layout import Layout
+from solver_mapper.cpsat.links import Links
+from solver_mapper.cpsat.reuse import Reuse
+from solver_mapper.cpsat.selection import Tuple
+from solver_mapper.cpsat.sequences import Sequences
+from solver_mapper.cpsat.variables import Variables, slots_where
+from solver_mapper.space.primes import divisors
+from solver_mapper.space.shapes import Component
+from solver_mapper.space.space import Slot
+from solver_mapper.space.windows import Run
+from solver_mapper.spec.problem import Tensor
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Loops over `dim` from level `level` inwards, and then over `other` from level `outer` inwards.
+
+    `returns` tells the two cases apart; `swapped` says that the loop over `other` at `level` stands inside that over `dim`.
+    """
+
+    dim: str
+    level: int
+    other: str | None = None
+    outer: int = 0
+    returns: bool = False
+    swapped: bool = False
+
+
+@dataclass(frozen=True)
+class Site:
+    """A component of a tensor at one child.
+
+    `keeps` says whether the child keeps a tile until the next, `shared` whether there may be several parents of its meshes, `further`
+    whether the component may be spread over these.
+    """
+
+    tensor: Tensor
+    component: Component
+    child: int
+    keeps: bool
+    shared: bool
+    further: bool
+
+
+def motions(site: Site) -> Iterator[Motion]:
+    """All motions that may spare words at the site."""
+    dims, pairs = site.component.dims, []
+    for dim in dims:
+        for level in range(site.child):
+            yield Motion(dim, level)
+            if site.keeps:
+                yield from (Motion(dim, level, dim, outer) for outer in range(level))
+            if site.component.orderly:
+                pairs += [(dim, level, other, outer) for other in dims if other != dim for outer in range(level + 1)]
+    for dim, level, other, outer in pairs:
+        if site.keeps:
+            yield Motion(dim, level, other, outer)
+        yield Motion(dim, level, other, outer, returns=True)
+        if outer < level:
+            yield Motion(dim, level, other, outer, returns=True, swapped=True)
+
+
+def lay_out(layout: Layout, motion: Motion, child: int) -> None:
+    """Add the motion's loops: "steps" over its dimension, "turns" and "inside" over the other, and "between", units further out."""
+    def loops(first: int, end: int) -> list[Slot]:
+        return slots_where(layout.variables.space, temporal=True, below=first, above=end)
+
+    layout.add("steps", (motion.dim,), loops(motion.level, child))
+    layout.add("between", layout.component.dims, slots_where(layout.variables.space, temporal=False, above=child - 1))
+    if motion.other is not None:
+        layout.add("turns", (motion.other,), loops(motion.outer, motion.level + (not motion.swapped and motion.other != motion.dim)))
+        if motion.returns:
+            layout.add("inside", (motion.other,), loops(motion.level + (not motion.swapped), child))
+
+
+def run_of(site: Site, motion: Motion, layout: Layout, point: Tuple) -> Run:
+    """The steps that a motion goes on for, as a run."""
+    tile, units = layout.read("tile", point), layout.read(f"mesh{site.child - 1}", point)
+    steps, turns = layout.read("steps", point), layout.read("turns", point)
+    count = steps[motion.dim] * (turns[motion.other] if motion.other else 1)
+    return Run(site.component, tile, units, motion.dim, count, layout.rest(tile, units, steps, turns), site.keeps, site.further)
+
+
+def happens(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
+    """Whether the sizes are such that the motion spares words, neighbours aside."""
+    run = run_of(site, motion, layout, point)
+    if motion.other is None:
+        return run.fresh < run.full and run.steps > 1
+    steps, turns = layout.read("steps", point)[motion.dim], layout.read("turns", point)[motion.other]
+    if steps == 1 or turns == 1:
+        return False
+    if not motion.returns and run.fresh == run.full:
+        return False
+    if motion.other == motion.dim:
+        return True
+    stay = tuple(0 for _ in site.component.ranks) if motion.returns else run.base(motion.dim)
+    inside, between = layout.read("inside", point)[motion.other], layout.read("between", point)
+    ahead = {times * inside - (inside - 1) * fewer for times in divisors(between[motion.other])
+             for fewer in divisors(times)}
+    back = {(near - 1) + near * times * (steps // near - 1) for near in divisors(steps) for times in divisors(between[motion.dim])}
+    one, other = run.base(motion.dim), run.base(motion.other)
+    return any(tuple(a * y - b * x for x, y in zip(one, other, strict=True)) == stay for a in ahead for b in back)
+
+
+@dataclass
+class Claims:
+    """Literals that imply what a motion asks of loop orders."""
+
+    variables: Variables
+    reuse: Reuse
+    sequences: Sequences
+    links: Links
+    _made: dict[tuple[str, int, Motion], cp_model.IntVar] = field(default_factory=dict)
+
+    def claim(self, site: Site, motion: Motion) -> cp_model.IntVar:
+        key = (site.tensor.name, site.child, motion)
+        if key not in self._made:
+            literal = self._made[key] = self.variables.model.new_bool_var(f"motion[{','.join(map(str, key))}]")
+            if motion.returns:
+                self._stay(site, motion, literal)
+            elif site.keeps:
+                self._innermost(motion, literal)
+                self._imply(literal, self.reuse.through(frozenset(self.variables.space.dims) - {motion.dim}, motion.level, site.child))
+            self._sequence(site, motion, literal)
+        return self._made[key]
+
+    def _imply(self, literal: cp_model.IntVar, *implied: cp_model.IntVar | None) -> None:
+        for each in implied:
+            if each is not None:
+                self.variables.model.add_implication(literal, each)
+
+    def _powers(self, dims: frozenset[str], levels: range) -> cp_model.LinearExprT:
+        return cp_model.LinearExpr.sum([v for (dim, _, slot), v in self.variables.power.items()
+                                        if dim in dims and not slot.axis and slot.level in levels])
+
+    def _innermost(self, motion: Motion, literal: cp_model.IntVar) -> None:
+        """The level's order begins with the loop."""
+        variables, level = self.variables, motion.level
+        choices = zip(variables.pattern[level], variables.space.patterns[level], strict=True)
+        starts = [chosen for chosen, pattern in choices if pattern.order[:1] == (motion.dim,)]
+        variables.model.add(literal <= cp_model.LinearExpr.sum(starts))
+        variables.model.add(literal <= self._powers(frozenset({motion.dim}), range(level, level + 1)))
+
+    def _stay(self, site: Site, motion: Motion, literal: cp_model.IntVar) -> None:
+        """Buffers keep a tile through loops inside that leave the tensor alone; at multipliers, neighbours pass it on."""
+        space = self.variables.space
+        if site.keeps:
+            self.variables.model.add(literal <= self._powers(space.irrelevant(site.tensor), range(motion.level, site.child)))
+        elif site.child == space.depth:
+            linked = self.links.linked(site.tensor)
+            self.variables.model.add(literal <= (0 if linked is None else linked))
+
+    def _sequence(self, site: Site, motion: Motion, literal: cp_model.IntVar) -> None:
+        reuse, tensor, level, other = self.reuse, site.tensor, motion.level, motion.other
+        relevant = tensor.dims & frozenset(self.variables.space.dims)
+        if other is None:
+            if not site.keeps:
+                self._imply(literal, self.sequences.begins(tensor, level, (motion.dim,)),
+                            reuse.through(relevant - {motion.dim}, level, site.child))
+            return
+        both = (other, motion.dim) if motion.swapped else (motion.dim, other) if other != motion.dim else (other,)
+        self._imply(literal, self.sequences.begins(tensor, level, both), reuse.through(relevant - {*both}, level, site.child))
+        if motion.outer < level:
+            self._imply(literal, reuse.idle(relevant - {*both}, level), reuse.through(relevant - {other}, motion.outer, level),
+                        self.sequences.begins(tensor, motion.outer, (other,)))
+        else:
+            self.variables.model.add(literal <= self._powers(frozenset({other}), range(level, level + 1)))

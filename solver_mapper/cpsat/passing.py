@@ -1,0 +1,158 @@
+"""Help from neighbours while windows move: who may stand beside whom, at which sizes that helps, and what has to hold for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import permutations
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.cpsat.motions import Motion, Site
+from solver_mapper.cpsat.neighbours import Neighbours
+from solver_mapper.cpsat.reuse import Reuse
+from solver_mapper.cpsat.selection import Tuple
+from solver_mapper.cpsat.variables import Variables
+from solver_mapper.space.shapes import shape_of
+from solver_mapper.space.space import Slot
+from solver_mapper.space.windows import Chains, Run, send_runs
+from solver_mapper.spec.problem import Tensor
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How units stand beside each other; `chains`, `jumps` and `crossed` are those of `space.windows.send_runs`."""
+
+    chains: Chains | None = ()
+    jumps: bool = False
+    crossed: bool = False
+
+
+ALONE = Standing()
+
+
+@dataclass(frozen=True)
+class Scramble:
+    """A literal that claims help from neighbours on partly filled rows, for a run into `child`, or also from run to run (`jumps`)."""
+
+    tensor: Tensor
+    child: int
+    jumps: bool
+    literal: cp_model.IntVar
+
+
+@dataclass
+class Passing:
+    """The standings of units at a site."""
+
+    variables: Variables
+    reuse: Reuse
+    neighbours: Neighbours
+    site: Site
+    scrambled: list[Scramble] = field(default_factory=list)
+
+    def helpful(self, runs: dict[Tuple, Run]) -> list[tuple[Standing, list[Tuple]]]:
+        """Standings with the points at which they relieve the parent of more than those that they include."""
+        sent = {ALONE: {point: send_runs(run).sent for point, run in runs.items()}}
+        found: list[tuple[Standing, list[Tuple]]] = []
+        for standing, included in self._standings():
+            words = {p: send_runs(run, standing.chains, standing.jumps, standing.crossed).sent for p, run in runs.items()}
+            sent[standing] = words
+            points = [point for point in runs if all(words[point] < sent[each][point] for each in included)]
+            if points:
+                found.append((standing, points))
+        return found
+
+    def _standings(self) -> Iterator[tuple[Standing, list[Standing]]]:
+        """Standings, each after those that it includes: whenever it holds, they may be claimed as well."""
+        dims = [dim for dim in self.site.component.dims if self.neighbours.spreads(dim, self.site.child - 1)]
+        chains: list[tuple[Chains | None, list[Chains]]] = []
+        if self.site.component.orderly:
+            chains += [(((dim,),), [()]) for dim in dims]
+            chains += [(((a,), (b,)), [((a,),), ((b,),)]) for a in dims for b in dims if a < b]
+            chains += [(((a, b),), [((a,),)]) for a, b in permutations(dims, 2)]
+        if self._rows() or not self.site.component.orderly:
+            chains.append((None, [()]))
+        for chain, included in chains:
+            yield Standing(chain), [Standing(each) for each in included]
+        for chain, included in chains:
+            yield Standing(chain, jumps=True), [Standing(chain), *(Standing(each, jumps=bool(each)) for each in included)]
+        if self._others():
+            for chain, _ in chains:
+                if chain is None or len(chain) == 1 == len(chain[0]):
+                    yield Standing(chain, jumps=True, crossed=True), [Standing(None, jumps=True) if chain is None else ALONE]
+
+    def _rows(self) -> bool:
+        return Slot(self.site.child - 1, "Y") in self.variables.space.slots
+
+    def _others(self) -> list[str]:
+        """Dimensions of the tensor's other sliding components that can be spread here."""
+        components = shape_of(self.site.tensor, self.variables.space.dims).components
+        return [dim for each in components if each.sliding and each != self.site.component for dim in each.dims
+                if self.neighbours.spreads(dim, self.site.child - 1)]
+
+    def stand(self, standing: Standing, motion: Motion, moving: cp_model.IntVar) -> cp_model.IntVar:
+        """A literal that implies that units stand so, as far as that can be told."""
+        model, level = self.variables.model, self.site.child - 1
+        literal = model.new_bool_var("stands")
+        if standing.chains == ():
+            return literal
+        if standing.chains is None:
+            self.scrambled.append(Scramble(self.site.tensor, self.site.child, standing.jumps, literal))
+            if self.site.component.orderly:
+                self._scramble(standing, literal)
+        elif standing.crossed:
+            self._cross(standing.chains[0][0], literal)
+        else:
+            for chain in standing.chains:
+                ways = self.neighbours.inner(level, *chain) if len(chain) == 1 else self.neighbours.next(level, *chain)
+                model.add(literal <= cp_model.LinearExpr.sum(ways))
+        if standing.jumps and not standing.crossed:
+            self._jump(motion, literal)
+        return literal
+
+    def _scramble(self, standing: Standing, literal: cp_model.IntVar) -> None:
+        """Rows are partly filled, and units one above the other can hold windows of the same tensor that differ as they should.
+
+        Between these, some loop along Y advances, and if the loops along X do not divide a row, these do as well: over the component,
+        or over dimensions that leave the tensor alone. Neighbours within a row are those of full rows.
+        """
+        model, level, space = self.variables.model, self.site.child - 1, self.variables.space
+        moving = [*self.site.component.dims, *(self._others() if standing.crossed else [])]
+
+        def used(axis: str, dims: Iterable[str]) -> cp_model.LinearExprT:
+            slots = [slot for slot in self.neighbours.slots(level) if slot.axis == axis]
+            return cp_model.LinearExpr.sum([self.neighbours.used(slot, dim) for slot in slots for dim in dims])
+
+        model.add_implication(literal, self.neighbours.partial(level))
+        even, uneven = model.new_bool_var("even"), model.new_bool_var("uneven")
+        model.add(literal <= even + uneven)
+        model.add_implication(even, ~self.neighbours.uneven(level))
+        model.add(even <= used("Y", self.site.component.dims))
+        model.add_implication(uneven, self.neighbours.uneven(level))
+        for axis in "XY":
+            model.add(uneven <= used(axis, [*moving, *space.irrelevant(self.site.tensor)]))
+        if standing.crossed:
+            model.add(even <= used("Y", self._others()))
+
+    def _cross(self, dim: str, literal: cp_model.IntVar) -> None:
+        """A loop of another component is innermost on an axis that `dim` shares."""
+        model, level = self.variables.model, self.site.child - 1
+        ways = []
+        for slot in self.neighbours.slots(level):
+            way = model.new_bool_var("crossed")
+            model.add(way <= self.neighbours.used(slot, dim))
+            model.add(way <= cp_model.LinearExpr.sum([self.neighbours.innermost(slot)[other] for other in self._others()]))
+            ways.append(way)
+        model.add(literal <= cp_model.LinearExpr.sum(ways))
+
+    def _jump(self, motion: Motion, literal: cp_model.IntVar) -> None:
+        """A jump between runs stays within reach only if the next loop outwards is over a dimension of the component or one that
+        leaves the tensor alone. That loop stands at the run's level, or all else there is absent.
+        """
+        variables, space = self.variables, self.variables.space
+        near = {*self.site.component.dims, *space.irrelevant(self.site.tensor)} - {motion.dim}
+        outside = variables.model.new_bool_var("outside")
+        beside = [variables.power[dim, prime, Slot(motion.level)] for dim in sorted(near) for prime, _ in space.primes[dim]]
+        variables.model.add(literal <= cp_model.LinearExpr.sum([*beside, outside]))
+        variables.model.add_implication(outside, self.reuse.idle(frozenset(space.dims) - near - {motion.dim}, motion.level))
