@@ -32,7 +32,8 @@ class Compiled:
     """A space as a CP-SAT model. Metrics never exceed the exact figures; `exact` tells whether they equal them everywhere.
 
     `steps` are the products of all temporal bounds, with the networks' latency;
-    `cycles` may exceed them only if `throttled`: some level has a bandwidth.
+    `cycles` may exceed them only if `throttled`: some level has a bandwidth. `rounded` says that words from neighbours may be counted
+    up to one word for each instance too low.
     """
 
     variables: Variables
@@ -43,6 +44,7 @@ class Compiled:
     last_level: Amount = field(default_factory=Amount)
     exact: bool = True
     throttled: bool = False
+    rounded: bool = False
     scrambled: list[Scramble] = field(default_factory=list)
     sequences: list[Sequence] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
@@ -301,14 +303,22 @@ class _TensorCost:
             self._pay(buffer, rows, [(fills, price.fill, address)])
             self.writes[child].append(weigh(rows.selection.literals, fills))
             return
-        filled = self.counts.filled(child, on)
+        filled, linked = self.counts.filled(child, on), Amount()
         if self.tensor.read_write:
             filled = filled - self.counts.elided(child, on, filled)
-        self._spend(filled * (price.fill + address) * Fraction(1, buffer.block_size * buffer.cluster_size))
-        linked = Amount() if self.counts.plain else self.counts.linked(child, on)
-        self._spend(linked * price.read * Fraction(1, buffer.block_size * buffer.cluster_size))
-        self.reads[child].append(linked * Fraction(1, buffer.instances))
-        self.writes[child].append(filled * Fraction(1, buffer.instances))
+        if not self.counts.plain:
+            linked = self.counts.linked(child, on)
+        block = Fraction(1, buffer.block_size * buffer.cluster_size)
+        reads, entered = linked, filled + linked
+        if linked.terms:
+            # each instance's words from neighbours are a fraction: fills are rounded down, reads to the nearest whole number
+            self.compiled.rounded = True
+            rounding = self.counts.helped(child) * Fraction(buffer.instances)
+            reads, entered = reads - rounding * Fraction(1, 2), entered - rounding
+        self._spend(entered * (price.fill + address) * block)
+        self._spend(reads * price.read * block)
+        self.reads[child].append(reads * Fraction(1, buffer.instances))
+        self.writes[child].append(entered * Fraction(1, buffer.instances))
 
     def _pay(self, buffer: Buffer, rows: Rows, kinds: list[tuple[list[int], Fraction, Fraction]]) -> None:
         """Energy of whole blocks and shared clusters, point by point."""

@@ -119,30 +119,46 @@ class Counts:
         return self.plain_words, self.reuse.refetch_axes(self.tensor, child, also), False
 
     def filled(self, child: int, on: cp_model.IntVar | None) -> Amount:
-        """Words that enter all instances of `child`; a lower bound where windows slide."""
+        """Words that parents send into all instances of `child`; a lower bound where windows slide."""
         axes = self.reuse.refetch_axes(self.tensor, child, self.variables.places(self.irrelevant, self._spatial(above=child)))
         selection = self.variables.tables.select(axes, on)
         values = tuple(self.plain_words * value_of(axes, p) for p in selection.points)
         if self.plain:
             return weigh(selection.literals, values)
         factors = [self.variables.tables.factor(Looked(selection, values))]
-        factors += [self.windows.fills(self.tensor, c, child) for c in self.shape.components]
+        factors += [self.windows.given(self.tensor, c, child) for c in self.shape.components]
         return weigh([self.variables.tables.product(factors, on)], [1])
 
     def linked(self, child: int, on: cp_model.IntVar | None) -> Amount:
-        """Words that instances of `child` take from each other where windows slide, read from one and filled into the next."""
+        """Words that instances of `child` take from each other where windows slide, below one parent: Timeloop's account spreads these
+        over the instances of all parents (reference 3.4), and counts them as read there and filled.
+        """
+        beyond, across = self._spatial(above=child - 1), self._spatial(below=child - 1, above=child)
+        moving = self.reuse.refetch_axes(self.tensor, child, self.variables.places(self.irrelevant, across))
+        spread = self.variables.axes(self.variables.places(self.shape.plain, beyond))
+
+        def words(point: Tuple) -> Fraction:
+            return Fraction(self.plain_words * value_of(moving, point[:len(moving)]), value_of(spread, point[len(moving):]))
+
+        def possible(point: Tuple) -> bool:
+            return self.plain_words % value_of(spread, point[len(moving):]) == 0
+
         amounts = []
         for component in self.shape.components:
             factor = self.windows.passed(self.tensor, component, child)
             if factor is None:
                 continue
-            axes = self.reuse.refetch_axes(self.tensor, child, self.variables.places(self.irrelevant, self._spatial(above=child)))
-            selection = self.variables.tables.select(axes, on)
-            values = tuple(self.plain_words * value_of(axes, p) for p in selection.points)
-            others = [self.windows.fills(self.tensor, c, child) for c in self.shape.components if c is not component]
-            factors = [self.variables.tables.factor(Looked(selection, values)), factor, *others]
+            selection = self.variables.tables.select([*moving, *spread], on, possible, ("below one", self.tensor.name))
+            others = [self.windows.fills(self.tensor, c, child, one=True) for c in self.shape.components if c is not component]
+            plain = Looked(selection, tuple(int(words(p)) for p in selection.points))
+            factors = [self.variables.tables.factor(plain), factor, *others]
             amounts.append(weigh([self.variables.tables.product(factors, positive=False)], [1]))
         return total(amounts)
+
+    def helped(self, child: int) -> Amount:
+        """1 if instances of `child` take words from each other, else 0."""
+        literals = [literal for c in self.shape.components for literal in self.windows.helped(self.tensor, c, child)]
+        return weigh(literals, [1] * len(literals))
 
     def elided(self, level: int, on: cp_model.IntVar | None, moved: Amount) -> Amount:
         """Those of the `moved` words that are first written, so that no old value is read: the distinct words that the instances of

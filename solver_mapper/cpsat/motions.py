@@ -13,6 +13,7 @@ cases in which words are spared (reference 3.2; nothing else that indexes the te
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -50,15 +51,14 @@ class Motion:
 class Site:
     """A component of a tensor at one child.
 
-    `keeps` says whether the child keeps a tile until the next, `shared` whether there may be several parents of its meshes, `further`
-    whether the component may be spread over these.
+    `keeps` says whether the child keeps a tile until the next, `further` whether the component may also be spread over units further
+    out than the mesh above the child.
     """
 
     tensor: Tensor
     component: Component
     child: int
     keeps: bool
-    shared: bool
     further: bool
 
 
@@ -81,16 +81,21 @@ def motions(site: Site) -> Iterator[Motion]:
 
 
 def lay_out(layout: Layout, motion: Motion, child: int) -> None:
-    """Add the motion's loops: "steps" over its dimension, "turns" and "inside" over the other, and "between", units further out."""
+    """Add the motion's loops: "steps" over its dimension, "turns" and "inside" over the other."""
     def loops(first: int, end: int) -> list[Slot]:
         return slots_where(layout.variables.space, temporal=True, below=first, above=end)
 
     layout.add("steps", (motion.dim,), loops(motion.level, child))
-    layout.add("between", layout.component.dims, slots_where(layout.variables.space, temporal=False, above=child - 1))
     if motion.other is not None:
         layout.add("turns", (motion.other,), loops(motion.outer, motion.level + (not motion.swapped and motion.other != motion.dim)))
         if motion.returns:
             layout.add("inside", (motion.other,), loops(motion.level + (not motion.swapped), child))
+
+
+def between(site: Site, layout: Layout, point: Tuple) -> dict[str, int]:
+    """Units of each dimension further out than the mesh above the child."""
+    groups = ["between", *(f"mesh{level}" for level in range(site.child - 1))]
+    return {dim: math.prod(layout.read(group, point)[dim] for group in groups) for dim in site.component.dims}
 
 
 def run_of(site: Site, motion: Motion, layout: Layout, point: Tuple) -> Run:
@@ -114,10 +119,10 @@ def happens(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
     if motion.other == motion.dim:
         return True
     stay = tuple(0 for _ in site.component.ranks) if motion.returns else run.base(motion.dim)
-    inside, between = layout.read("inside", point)[motion.other], layout.read("between", point)
-    ahead = {times * inside - (inside - 1) * fewer for times in divisors(between[motion.other])
+    inside, skipped = layout.read("inside", point)[motion.other], between(site, layout, point)
+    ahead = {times * inside - (inside - 1) * fewer for times in divisors(skipped[motion.other])
              for fewer in divisors(times)}
-    back = {(near - 1) + near * times * (steps // near - 1) for near in divisors(steps) for times in divisors(between[motion.dim])}
+    back = {(near - 1) + near * times * (steps // near - 1) for near in divisors(steps) for times in divisors(skipped[motion.dim])}
     one, other = run.base(motion.dim), run.base(motion.other)
     return any(tuple(a * y - b * x for x, y in zip(one, other, strict=True)) == stay for a in ahead for b in back)
 

@@ -28,6 +28,8 @@ from solver_mapper.objective import Goal, HasFigures, Limit, Objective, figure
 
 IMPROVEMENT = Fraction(1, 10**8)
 """Improvements below this share of the value are not looked for where weights had to be rounded."""
+ROUNDED = Fraction(1, 10**6)
+"""The same where the account itself rounds: words that neighbours pass on, per instance, which the model may count too low."""
 
 
 FEW, MANY = 32, 4096
@@ -207,12 +209,12 @@ class Search(Generic[F]):
     def _proven(self, goal: Goal, claim: str, runs: int, excluded: int) -> bool:
         if self.best is not None:
             self.bound = goal.rank(self.best.figures)
-        self.proofs.append(Proof(goal.name, claim, runs, excluded, 0.0 if self._whole(goal) else float(IMPROVEMENT)))
+        self.proofs.append(Proof(goal.name, claim, runs, excluded, 0.0 if self._whole(goal) else float(self._improvement)))
         return True
 
     def _closed(self, goal: Goal) -> bool:
         return (goal.single is not None and self.best is not None and self.bound is not None
-                and goal.rank(self.best.figures) <= self.bound * (1 if self._whole(goal) else 1 + IMPROVEMENT))
+                and goal.rank(self.best.figures) <= self.bound * (1 if self._whole(goal) else 1 + self._improvement))
 
     def _close_enough(self, goal: Goal) -> bool:
         if not self.gap or self.best is None or self.bound is None:
@@ -248,7 +250,14 @@ class Search(Generic[F]):
 
     def _whole(self, goal: Goal) -> bool:
         """Whether the goal's metrics are whole numbers in the model, so that strict cuts lose nothing."""
-        return all(_is_exact(self.amount(metric)) for metric, _ in goal.powers)
+        return all(self._counts_all(metric) for metric, _ in goal.powers)
+
+    def _counts_all(self, metric: str) -> bool:
+        return _is_exact(self.amount(metric)) and not (metric == "energy" and self.compiled.rounded)
+
+    @property
+    def _improvement(self) -> Fraction:
+        return ROUNDED if self.compiled.rounded else IMPROVEMENT
 
     def _set_objective(self, goal: Goal) -> tuple[Fraction, int]:
         """Minimize the metric itself, or for a product its linear approximation at the incumbent."""
@@ -275,8 +284,9 @@ class Search(Generic[F]):
         energy = self.compiled.energy
         scale = energy.scale()
         expr, constant = energy.whole(scale)
-        slack = 1 if strict and _is_exact(energy) else 0
-        share = 1 - IMPROVEMENT if strict and not _is_exact(energy) else 1
+        whole = self._counts_all("energy")
+        slack = 1 if strict and whole else 0
+        share = 1 - self._improvement if strict and not whole else 1
         points = self.compiled.steps
         caps = []
         for steps in points.values:
@@ -301,7 +311,7 @@ class Search(Generic[F]):
         expr, constant = amount.whole(scale)
         most = math.floor(rank * scale)
         if strict:
-            most = math.ceil(rank * scale) - 1 if _is_exact(amount) else math.floor(rank * scale * (1 - IMPROVEMENT))
+            most = math.ceil(rank * scale) - 1 if self._counts_all(metric) else math.floor(rank * scale * (1 - self._improvement))
         return self.compiled.model.add(expr <= most - constant)
 
     def _meet(self, goal: Goal, read: Read, _bound: float) -> None:
@@ -337,7 +347,7 @@ class Search(Generic[F]):
         if self.last is None or goal.single is None or self.hooked or not (self.compiled.exact or self._admits(self.last.figures)):
             return
         exact = goal.rank(self.last.figures)
-        off = claimed > exact if self._whole(goal) else claimed > exact * (1 + IMPROVEMENT)
+        off = claimed > exact if self._whole(goal) else claimed > exact * (1 + self._improvement)
         missed = self.compiled.exact and self._whole(goal) and claimed != exact
         if off or missed:
             raise ExactnessError(

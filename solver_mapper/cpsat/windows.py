@@ -16,7 +16,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.layout import Layout
 from solver_mapper.cpsat.links import Links
-from solver_mapper.cpsat.motions import Claims, Motion, Site, happens, lay_out, motions, run_of
+from solver_mapper.cpsat.motions import Claims, Motion, Site, between, happens, lay_out, motions, run_of
 from solver_mapper.cpsat.neighbours import Neighbours
 from solver_mapper.cpsat.passing import ALONE, Passing, Scramble, Standing
 from solver_mapper.cpsat.reuse import Reuse
@@ -60,18 +60,7 @@ class WindowTable:
         return Looked(Selection(points, literals), values)
 
     def filled(self, way: Way, point: Tuple) -> int:
-        """Words that enter all instances of the child.
-
-        Of words from neighbours, Timeloop's account spreads those of one parent over the instances of all, and drops fractions
-        (reference 3.4). Where there may be several parents, none of these words is counted: a lower bound.
-        """
-        words = self._filled(way, point)
-        if not (self.site.shared and way.standing.chains != ()):
-            return words
-        units, between = way.layout.read(f"mesh{self.site.child - 1}", point), way.layout.read("between", point)
-        return max(1, words - self.linked(way, point) - math.prod(units.values()) * math.prod(between.values()))
-
-    def _filled(self, way: Way, point: Tuple) -> int:
+        """Words that enter all instances of the child."""
         if way.least is not None:
             return way.least
         layout, motion = way.layout, way.motion
@@ -92,7 +81,7 @@ class WindowTable:
             return way.least
         layout, below = way.layout, self.site.child - 1
         sliding = way.motion is not None and not way.motion.returns
-        words = self._run(way, point).sent if sliding else self._filled(way, point)
+        words = self._run(way, point).sent if sliding else self.filled(way, point)
         tile = layout.read("tile", point)
         for level in self.meshes:
             if level not in levels or (sliding and level == below):
@@ -102,6 +91,21 @@ class WindowTable:
             groups = component.groups(tile, units) if level == below else component.fewest_groups(units)
             words = words * groups // math.prod(units.values())
         return words
+
+    def given(self, way: Way, point: Tuple) -> int:
+        """Those of them that a parent sends."""
+        return self.filled(way, point) - self.linked(way, point)
+
+    def filled_below_one(self, way: Way, point: Tuple) -> int:
+        """Words that enter the instances below one parent."""
+        return self.filled(way, point) // self._parents(way, point)
+
+    def linked_below_one(self, way: Way, point: Tuple) -> int:
+        """Words that instances below one parent take from each other."""
+        return self.linked(way, point) // self._parents(way, point)
+
+    def _parents(self, way: Way, point: Tuple) -> int:
+        return math.prod(between(self.site, way.layout, point).values())
 
     def linked(self, way: Way, point: Tuple) -> int:
         """Words that instances of the child take from each other."""
@@ -142,10 +146,16 @@ class Windows:
             self._factors[key] = self.variables.tables.factor(Looked(selection, values))
         return self._factors[key]
 
-    def fills(self, tensor: Tensor, component: Component, child: int) -> Factor:
-        """The component's factor of the words that enter all instances of `child`."""
+    def fills(self, tensor: Tensor, component: Component, child: int, *, one: bool = False) -> Factor:
+        """The component's factor of the words that enter all instances of `child`, or only those below `one` parent."""
         table = self.table(tensor, component, child)
-        return self._factor(("fills", tensor.name, component, child), table, table.filled)
+        cost = table.filled_below_one if one else table.filled
+        return self._factor(("fills", tensor.name, component, child, one), table, cost)
+
+    def given(self, tensor: Tensor, component: Component, child: int) -> Factor:
+        """The same without words from neighbours."""
+        table = self.table(tensor, component, child)
+        return self._factor(("given", tensor.name, component, child), table, table.given)
 
     def reads(self, tensor: Tensor, component: Component, parent: int, child: int) -> Factor:
         """The component's factor of the words that all instances of `parent` send towards `child` (which may be the arithmetic)."""
@@ -155,12 +165,17 @@ class Windows:
         return self._factor(("reads", tensor.name, component, child, crossed), table, partial(table.sent, levels))
 
     def passed(self, tensor: Tensor, component: Component, child: int) -> Factor | None:
-        """The component's factor of the words that instances of `child` take from each other; None if they count as none."""
+        """The component's factor of the words that instances of `child` below one parent pass on; None if they never do."""
         table = self.table(tensor, component, child)
-        if table.site.shared or all(way.standing.chains == () for way in table.ways):
+        if all(way.standing.chains == () for way in table.ways):
             return None
-        factor = self._factor(("links", tensor.name, component, child), table, table.linked)
+        factor = self._factor(("links", tensor.name, component, child), table, table.linked_below_one)
         return factor if factor.high else None
+
+    def helped(self, tensor: Tensor, component: Component, child: int) -> list[cp_model.IntVar]:
+        """Literals of which one holds if neighbours help."""
+        ways = self.table(tensor, component, child).ways
+        return [way.on for way in ways if way.standing.chains != () and way.on is not None]
 
     def _factor(self, key: tuple[object, ...], table: WindowTable, cost: Callable[[Way, Tuple], int]) -> Factor:
         if key not in self._factors:
@@ -172,9 +187,8 @@ class Windows:
         if key not in self._tables:
             space = self.variables.space
             keeps = child < space.depth and not space.has_flag("no_temporal_reuse", tensor.name, child)
-            shared = any(slot.axis and slot.level < child - 1 for slot in space.slots)
             further = any(self.neighbours.spreads(dim, level) for dim in component.dims for level in range(child - 1))
-            self._tables[key] = self._build(Site(tensor, component, child, keeps, shared, further))
+            self._tables[key] = self._build(Site(tensor, component, child, keeps, further))
         return self._tables[key]
 
     def _build(self, site: Site) -> WindowTable:
@@ -263,6 +277,8 @@ class Windows:
         layout = self._tile(site.component, site.child)
         for level in sorted(set(meshes) | ({site.child - 1} if motion is not None else set())):
             layout.add(f"mesh{level}", site.component.dims, self.neighbours.slots(level))
+        further = [slot for level in range(site.child - 1) if level not in meshes for slot in self.neighbours.slots(level)]
+        layout.add("between", site.component.dims, further)
         if motion is not None:
             lay_out(layout, motion, site.child)
         return layout
