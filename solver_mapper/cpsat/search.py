@@ -29,7 +29,9 @@ from solver_mapper.objective import Goal, HasFigures, Limit, Objective, figure
 IMPROVEMENT = Fraction(1, 10**8)
 """Improvements below this share of the value are not looked for where weights had to be rounded."""
 ROUNDED = Fraction(1, 10**6)
-"""The same where the account itself rounds: words that neighbours pass on, per instance, which the model may count too low."""
+"""The same where the account itself rounds: words that neighbours pass on, per instance, which the model may count too low. It applies
+once `NEAR` candidates that close to the incumbent have been ruled out one by one."""
+NEAR = 16
 
 
 FEW, MANY = 32, 4096
@@ -97,6 +99,7 @@ class Search(Generic[F]):
     _last_values: dict[int, int] = field(default_factory=dict)
     _last_variants: list[Candidate[F]] = field(default_factory=list)
     _complete: bool = True
+    _near: int = 0
     _last_cycles: int = 0
     _last_energy: Fraction = Fraction(0)
     _weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
@@ -170,6 +173,7 @@ class Search(Generic[F]):
             if outcome.status != "OPTIMAL" or outcome.value is None:
                 return False
             self._check_claim(goal, (Fraction(round(outcome.value)) + constant) / scale)
+            self._near += self._rounded_away(goal)
             if self._closed(goal):
                 return self._proven(goal, "the solver's optimum is the incumbent's exact value", runs, excluded)
             if self._close_enough(goal):
@@ -252,12 +256,17 @@ class Search(Generic[F]):
         """Whether the goal's metrics are whole numbers in the model, so that strict cuts lose nothing."""
         return all(self._counts_all(metric) for metric, _ in goal.powers)
 
+    def _rounded_away(self, goal: Goal) -> bool:
+        """Whether rounding may be all that keeps the bound from the incumbent."""
+        return (self.compiled.rounded and self.best is not None and self.bound is not None
+                and goal.rank(self.best.figures) <= self.bound * (1 + ROUNDED))
+
     def _counts_all(self, metric: str) -> bool:
-        return _is_exact(self.amount(metric)) and not (metric == "energy" and self.compiled.rounded)
+        return _is_exact(self.amount(metric)) and not (metric == "energy" and self._near > NEAR)
 
     @property
     def _improvement(self) -> Fraction:
-        return ROUNDED if self.compiled.rounded else IMPROVEMENT
+        return ROUNDED if self._near > NEAR else IMPROVEMENT
 
     def _set_objective(self, goal: Goal) -> tuple[Fraction, int]:
         """Minimize the metric itself, or for a product its linear approximation at the incumbent."""
