@@ -18,6 +18,7 @@ PROBLEMS = {
     "batched gemm": gemm(2, 4, 3, 2),
     "windows": conv(P=4, R=3, C=2, K=2),
     "windows, stride 2": conv(2, 1, P=4, R=3, K=2),
+    "windows that an outer loop moves on": conv(P=6, R=3, C=2, K=4),
 }
 
 
@@ -80,3 +81,14 @@ def test_they_agree_on_gemms_of_all_shapes_just_below_and_at_a_step(shape, data)
     step = data.draw(st.sampled_from([point.buffer for point in curve.points]))
     for capacity in (step - 1, step):
         assert solved(problem, capacity) == curve.accesses(capacity)
+
+
+@given(st.tuples(*[st.integers(1, 2)] * 4), st.sampled_from([2, 3, 4, 6]), st.integers(1, 3), st.booleans(), st.data())
+@settings(max_examples=10, deadline=None)
+def test_they_agree_on_convolutions_just_below_and_at_a_step(small, p, r, bypass, data):
+    stride, dilation, c, k = small
+    problem = conv(stride, dilation, P=p, R=r, C=c, K=k)
+    curve = bound(problem, counting=Counting(regular_shifts=True, bypass=bypass))
+    step = data.draw(st.sampled_from([point.buffer for point in curve.points]))
+    for capacity in range(max(1, step - 1), step + 1):
+        assert solved(problem, capacity, keep=not bypass) == curve.accesses(capacity)
