@@ -31,6 +31,8 @@ from solver_mapper.start import begin
 from solver_mapper.verify.bound import Floor
 from solver_mapper.verify.mapspace import Mapspace
 
+QUICK_SPLITS = 20_000
+"""How finely the bound of an unfinished search is worked out: in a fraction of a second."""
 CHECKS = ("legal for hardware, problem and constraints", "figures equal to the exact nest model's", "no bound exceeds the value")
 
 
@@ -87,7 +89,8 @@ def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit
 def _raised(spec: Spec, search: Search[Figures], goals: Objective) -> tuple[str, ...]:
     """The bound of an unfinished search raised to the one that needs no solver, if that is higher; then a note about it."""
     try:
-        floor = Floor(Mapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)).goal(goals.goals[0])
+        mapspace = Mapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+        floor = Floor(mapspace, QUICK_SPLITS).goal(goals.goals[0])
     except ValueError:
         return ()
     if floor is None or (search.bound is not None and search.bound >= floor):

@@ -67,6 +67,8 @@ class Floor:
     """
 
     mapspace: Mapspace
+    fine: int | None = None
+    """Splits of a boundary above which spatial factors are left out there (`boundary`): fewer are quicker, more give higher bounds."""
     _least: dict[Key, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -80,7 +82,8 @@ class Floor:
 
     @cached_property
     def boundaries(self) -> dict[int, Boundary]:
-        return {child: boundary(self.mapspace.architecture, self.mapspace.problem, child) for child in range(1, self.depth + 1)}
+        architecture, problem = self.mapspace.architecture, self.mapspace.problem
+        return {child: boundary(architecture, problem, child, self.fine) for child in range(1, self.depth + 1)}
 
     @cached_property
     def spared(self) -> list[Spared]:

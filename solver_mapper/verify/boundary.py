@@ -147,14 +147,18 @@ class Boundary:
         return Moved(np.maximum(sent - levels[parent].instances, 0), none, np.maximum(filled - rounding, 0), none)
 
 
-def boundary(architecture: Architecture, problem: Problem, child: int) -> Boundary:
-    """The splits at level `child`, or at the multipliers if that is the number of levels."""
+def boundary(architecture: Architecture, problem: Problem, child: int, fine: int | None = None) -> Boundary:
+    """The splits at level `child`, or at the multipliers if that is the number of levels; coarsely above `fine` of them (None: as
+    many as `MOST_POINTS`).
+
+    Raises: ValueError if even coarsely there are more than `MOST_POINTS`.
+    """
     meshes = [size for level in range(child) for size in architecture.fanout(level)]
     room = prod(meshes)
     within = 1 if child == len(architecture.levels) else None
     for coarse in (False, True):
         splits = [_splits(problem.bounds[dim], within, 1 if coarse else room) for dim in problem.dims]
-        points = _combine(splits, room)
+        points = _combine(splits, room, MOST_POINTS if coarse or fine is None else fine)
         if points is not None:
             break
     if points is None:
@@ -177,17 +181,17 @@ def _splits(size: int, within: int | None, room: int) -> list[tuple[int, int, in
             for spatial in divisors(size // inside) if spatial <= room]
 
 
-def _combine(splits: list[list[tuple[int, int, int]]], room: int) -> tuple[list[Ints], list[Ints], list[Ints]] | None:
-    """All combinations whose spatial factors fit into `room`; None if they are too many."""
+def _combine(splits: list[list[tuple[int, int, int]]], room: int, most: int) -> tuple[list[Ints], list[Ints], list[Ints]] | None:
+    """All combinations whose spatial factors fit into `room`; None if they are more than `most`."""
     columns: list[Ints] = []
     used = np.ones(1, dtype=np.int64)
     for each in splits:
         table = np.array(each, dtype=np.int64)
-        if len(used) * len(table) > 8 * MOST_POINTS:
+        if len(used) * len(table) > 8 * most:
             return None
         together = used[:, None] * table[None, :, 1]
         rows, picks = np.nonzero(together <= room)
-        if len(rows) > MOST_POINTS:
+        if len(rows) > most:
             return None
         columns = [column[rows] for column in columns] + [picks]
         used = together[rows, picks]
