@@ -47,6 +47,8 @@ def _proof(solution: Solution) -> list[tuple[str, str]]:
     certificate = solution.certificate
     rows = _values(solution)
     rows.append(("mapspace", _mapspace(certificate.mapspace)))
+    sorts = ("limits", "caps", "dataflows", "kept_from_mapping")
+    rows += [("under", rule) for sort in sorts for rule in certificate.mapspace.get(sort, [])]
     rows += [("proof", _step(step)) for step in certificate.proofs]
     rows += [("conflict", _entry(entry)) for entry in solution.conflict]
     rows += [("repairs", "are what 'solver-mapper explain' tries out")] if solution.conflict else []

@@ -35,6 +35,7 @@ def test_a_product_over_levels_holds(most: int) -> None:
     assert product(solution, "CKRP", axis=True) <= most
     assert solution.value == 1536 // product(solution, "CKRP", axis=True)
     assert solution.certificate.mapspace["limits"] == [f"all levels spatial: product C*K*R*P <= {most}"]
+    assert f"under all levels spatial: product C*K*R*P <= {most} " in " ".join(str(solution).split())
 
 
 def test_a_cap_on_one_figure_while_another_is_minimized() -> None:
