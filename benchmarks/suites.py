@@ -110,12 +110,13 @@ def table(timings: list[Timing]) -> Table:
 
 
 def beside_table(rows: list[Beside]) -> Table:
-    """Seconds of both sides and their ratios: above 1, ours are fewer."""
-    result = Table("peer", "case", "workers", "status", "ours, CPU s", "wall s", "theirs, CPU s", "wall s", "CPU ratio", "wall ratio")
+    """Seconds of both sides (processor / wall) and their ratios: above 1, ours are fewer."""
+    result = Table("peer", "case", "workers", "ours s", "theirs s", "ratios")
     for row in rows:
-        result.add_row(row.peer, row.name, str(row.workers), row.status, f"{row.cpu:.2f}", f"{row.wall:.2f}", _number(row.peer_cpu),
-                       _number(row.peer_wall), _number(row.peer_cpu and row.peer_cpu / row.cpu),
-                       _number(row.peer_wall and row.peer_wall / row.wall))
+        ratios = row.peer_cpu and row.peer_cpu / row.cpu, row.peer_wall and row.peer_wall / row.wall
+        shown = [" / ".join(map(_number, each)) for each in ((row.cpu, row.wall), (row.peer_cpu, row.peer_wall), ratios)]
+        shown[0] += "" if row.status == "optimal" else f", {row.status}"
+        result.add_row(row.peer, row.name, str(row.workers), *shown)
     return result
 
 
