@@ -58,6 +58,10 @@ class Layout:
             values[dim] *= prime ** point[position]
         return values
 
+    def factor(self, group: str, dim: str, point: Tuple) -> int:
+        """The product of bounds that a point gives one dimension in the group."""
+        return math.prod(prime ** point[position] for each, prime, position in self.groups.get(group, []) if each == dim)
+
     def possible(self, point: Tuple) -> bool:
         """Whether the groups together divide the problem's bounds."""
         used = dict.fromkeys(self.component.dims, 1)

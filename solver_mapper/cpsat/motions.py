@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ortools.sat.python import cp_model
 
@@ -24,11 +24,11 @@ from solver_mapper.cpsat.links import Links
 from solver_mapper.cpsat.reuse import Reuse
 from solver_mapper.cpsat.selection import Tuple
 from solver_mapper.cpsat.sequences import Sequences
-from solver_mapper.cpsat.variables import Variables, slots_where
+from solver_mapper.cpsat.variables import Variables, highest, slots_where
 from solver_mapper.space.primes import divisors
 from solver_mapper.space.shapes import Component
-from solver_mapper.space.space import Slot
-from solver_mapper.space.windows import Run
+from solver_mapper.space.space import Slot, Space
+from solver_mapper.space.windows import Run, new_words
 from solver_mapper.spec.problem import Tensor
 
 
@@ -62,22 +62,29 @@ class Site:
     further: bool
 
 
-def motions(site: Site) -> Iterator[Motion]:
-    """All motions that may spare words at the site."""
-    dims, pairs = site.component.dims, []
-    for dim in dims:
-        for level in range(site.child):
+def motions(site: Site, space: Space) -> Iterator[Motion]:
+    """All motions that may spare words at the site, where the space leaves their loops a choice."""
+    def free(dim: str, level: int) -> bool:
+        return any(highest(space, dim, prime, Slot(level)) for prime, _ in space.primes[dim])
+
+    loops = {dim: [level for level in range(site.child) if free(dim, level)] for dim in site.component.dims}
+    for dim, levels in loops.items():
+        for level in levels:
             yield Motion(dim, level)
             if site.keeps:
-                yield from (Motion(dim, level, dim, outer) for outer in range(level))
+                yield from (Motion(dim, level, dim, outer) for outer in levels if outer < level)
             if site.component.orderly:
-                pairs += [(dim, level, other, outer) for other in dims if other != dim for outer in range(level + 1)]
-    for dim, level, other, outer in pairs:
+                other = next(each for each in loops if each != dim)
+                yield from _pairs(site, Motion(dim, level, other), [outer for outer in loops[other] if outer <= level])
+
+
+def _pairs(site: Site, motion: Motion, outers: list[int]) -> Iterator[Motion]:
+    for outer in outers:
         if site.keeps:
-            yield Motion(dim, level, other, outer)
-        yield Motion(dim, level, other, outer, returns=True)
-        if outer < level:
-            yield Motion(dim, level, other, outer, returns=True, swapped=True)
+            yield replace(motion, outer=outer)
+        yield replace(motion, outer=outer, returns=True)
+        if outer < motion.level:
+            yield replace(motion, outer=outer, returns=True, swapped=True)
 
 
 def lay_out(layout: Layout, motion: Motion, child: int) -> None:
@@ -94,8 +101,8 @@ def lay_out(layout: Layout, motion: Motion, child: int) -> None:
 
 def between(site: Site, layout: Layout, point: Tuple) -> dict[str, int]:
     """Units of each dimension further out than the mesh above the child."""
-    groups = ["between", *(f"mesh{level}" for level in range(site.child - 1))]
-    return {dim: math.prod(layout.read(group, point)[dim] for group in groups) for dim in site.component.dims}
+    groups = [group for group in ("between", *(f"mesh{level}" for level in range(site.child - 1))) if group in layout.groups]
+    return {dim: math.prod(layout.factor(group, dim, point) for group in groups) for dim in site.component.dims}
 
 
 def run_of(site: Site, motion: Motion, layout: Layout, point: Tuple) -> Run:
@@ -108,23 +115,33 @@ def run_of(site: Site, motion: Motion, layout: Layout, point: Tuple) -> Run:
 
 def happens(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
     """Whether the sizes are such that the motion spares words, neighbours aside."""
-    run = run_of(site, motion, layout, point)
-    if motion.other is None:
-        return run.fresh < run.full and run.steps > 1
-    steps, turns = layout.read("steps", point)[motion.dim], layout.read("turns", point)[motion.other]
-    if steps == 1 or turns == 1:
+    if motion.other is not None and not _meets(site, motion, layout, point):
         return False
-    if not motion.returns and run.fresh == run.full:
-        return False
+    if motion.returns:
+        return True
+    tile, units = layout.read("tile", point), layout.factor(f"mesh{site.child - 1}", motion.dim, point)
+    return new_words(site.component, tile, motion.dim, tile[motion.dim] * units) < site.component.footprint(tile)
+
+
+def goes_on(motion: Motion, layout: Layout, point: Tuple) -> bool:
+    """Whether the motion's loops are there."""
+    return (layout.factor("steps", motion.dim, point) > 1
+            and (motion.other is None or layout.factor("turns", motion.other, point) > 1))
+
+
+def _meets(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
+    """Whether the window moves as it should when the loop over `other` advances."""
+    assert motion.other is not None
     if motion.other == motion.dim:
         return True
-    stay = tuple(0 for _ in site.component.ranks) if motion.returns else run.base(motion.dim)
-    inside, skipped = layout.read("inside", point)[motion.other], between(site, layout, point)
-    ahead = {times * inside - (inside - 1) * fewer for times in divisors(skipped[motion.other])
-             for fewer in divisors(times)}
+    one, other = (site.component.offset({dim: layout.factor("tile", dim, point) * layout.factor(f"mesh{site.child - 1}", dim, point)})
+                  for dim in (motion.dim, motion.other))
+    inside, steps = layout.factor("inside", motion.other, point), layout.factor("steps", motion.dim, point)
+    skipped = between(site, layout, point)
+    ahead = {times * inside - (inside - 1) * fewer for times in divisors(skipped[motion.other]) for fewer in divisors(times)}
     back = {(near - 1) + near * times * (steps // near - 1) for near in divisors(steps) for times in divisors(skipped[motion.dim])}
-    one, other = run.base(motion.dim), run.base(motion.other)
-    return any(tuple(a * y - b * x for x, y in zip(one, other, strict=True)) == stay for a in ahead for b in back)
+    stay = 0 if motion.returns else 1
+    return any(all(a * y - b * x == stay * x for x, y in zip(one, other, strict=True)) for a in ahead for b in back)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.layout import Layout
 from solver_mapper.cpsat.links import Links
-from solver_mapper.cpsat.motions import Claims, Motion, Site, between, happens, lay_out, motions, run_of
+from solver_mapper.cpsat.motions import Claims, Motion, Site, between, goes_on, happens, lay_out, motions, run_of
 from solver_mapper.cpsat.neighbours import Neighbours
 from solver_mapper.cpsat.passing import ALONE, Passing, Scramble, Standing
 from solver_mapper.cpsat.reuse import Reuse
@@ -219,13 +219,13 @@ class Windows:
             return []
         claims, ways = Claims(self.variables, self.reuse, self.sequences, self.links), []
         passing = Passing(self.variables, self.reuse, self.neighbours, site)
-        for motion in motions(site):
+        for motion in motions(site, self.variables.space):
             layout = self._layout(site, meshes, motion)
-            points = list(layout.points())
+            points = [point for point in layout.points() if goes_on(motion, layout, point)]
             found = [(ALONE, [p for p in points if (site.keeps or motion.returns) and happens(site, motion, layout, p)])]
             if linkable and not motion.returns:
                 runs = {p: run_of(site, motion, layout, p) for p in (points if motion.other is None else found[0][1])}
-                found += passing.helpful({p: run for p, run in runs.items() if run.steps > 1})
+                found += passing.helpful(runs)
             found = [(standing, chosen) for standing, chosen in found if chosen]
             if not found:
                 continue

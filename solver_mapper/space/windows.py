@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 from solver_mapper.space.primes import divisors
@@ -101,7 +102,8 @@ def send_runs(run: Run, beside: Chains | None = APART, jumps: bool = False, cros
     `jumps` says that even its first tile may come from neighbours as one run follows another; `crossed` that half of those may that
     start a row, since the loop between them moves another component's window. Both take the best case: `sent` is a lower bound.
     """
-    held = offsets(run.component, run.tile, run.units)
+    dims = run.component.dims
+    held = _offsets(run.component, tuple(run.tile[dim] for dim in dims), tuple(run.units[dim] for dim in dims))
     groups, fresh = len(held), run.fresh
     if beside == APART or groups == 1:
         return RunCost(run.number * groups * run.filled, 0)
@@ -132,15 +134,16 @@ def _restart(run: Run) -> Offset:
     return moved
 
 
-def offsets(component: Component, tile: Mapping[str, int], units: Mapping[str, int]) -> dict[Offset, int]:
+@lru_cache(maxsize=4096)
+def _offsets(component: Component, tiles: tuple[int, ...], units: tuple[int, ...]) -> Mapping[Offset, int]:
     """Where the units' windows begin, each with the number of units that share it."""
     found: dict[Offset, int] = {(0,) * len(component.ranks): 1}
-    for dim in component.dims:
-        step = component.offset({dim: tile[dim]})
+    for dim, tile, count in zip(component.dims, tiles, units, strict=True):
+        step = component.offset({dim: tile})
         spread: dict[Offset, int] = {}
-        for (offset, count), index in product(found.items(), range(units[dim])):
+        for (offset, sharing), index in product(found.items(), range(count)):
             moved = _plus(offset, step, index)
-            spread[moved] = spread.get(moved, 0) + count
+            spread[moved] = spread.get(moved, 0) + sharing
         found = spread
     return found
 

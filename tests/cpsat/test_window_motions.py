@@ -1,0 +1,94 @@
+"""No mapping of sliding windows moves fewer words than the compiled model claims at least, whatever the order and size of its loops."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import islice
+from random import Random
+
+import pytest
+
+from solver_mapper.cpsat.compile import compile_space
+from solver_mapper.cpsat.extract import mapping_of, values_of
+from solver_mapper.cpsat.variants import variants
+from solver_mapper.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.nest import Evaluator
+from solver_mapper.objective import figure
+from solver_mapper.space.space import build_space
+from solver_mapper.spec.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
+from solver_mapper.spec.constraints import Constraints
+from solver_mapper.spec.problem import Problem
+from tests.strategies import tensor
+from tests.test_compiled_model import claimed
+
+MOST = 300
+"""Operations of a nest at most."""
+MESHES = ((2, 1), (3, 1), (2, 2), (4, 2), (3, 3), (5, 2), (4, 3))
+STEPS = ((1, 1), (1, 1), (2, 1), (1, 2), (3, 1), (2, 2), (1, 3))
+ORDERS = 2000
+"""Orders that are compared for one choice of factors at most."""
+
+
+def loops_of(random: Random, dims: str, mesh: tuple[int, int], left: int) -> tuple[list[Loop], list[Loop], int]:
+    """A level's temporal and spatial loops, outer to inner, and the operations that are left."""
+    temporal, spatial = [], []
+    for dim in random.sample(dims, len(dims)):
+        bound = random.choice([2, 2, 3, 4])
+        if random.random() < 0.5 and bound <= left:
+            left //= bound
+            temporal.append(loop(dim, bound))
+    for axis, room in zip("YX", reversed(mesh), strict=True):
+        for dim in random.sample(dims, len(dims)):
+            bound = random.choice([2, 2, 3, 4])
+            if random.random() < 0.6 and bound <= min(room, left) and all(each.dim != dim for each in spatial):
+                left, room = left // bound, room // bound
+                spatial.append(loop(dim, bound, axis))
+    return temporal, spatial, left
+
+
+def disagreements(seed: int) -> list[str]:
+    """Where the model claims more than a random mapping of one random window costs, or than the best order of its loops."""
+    random = Random(seed)
+    (step, gap), kind = random.choice(STEPS), random.choice(["PR", "PRQS", "PRC"])
+    other = random.choice([1, 2])
+    ranks = {"PR": [[("P", step), ("R", gap)]], "PRQS": [[("P", step), ("R", gap)], [("Q", other), "S"]],
+             "PRC": ["C", [("P", step), ("R", gap)]]}[kind]
+    dims, left, levels, buffers, x, y = kind + "K", MOST, [], list[Buffer](), 1, 1
+    for number in range(random.choice([1, 2, 2, 3])):
+        mesh = random.choice(MESHES) if random.random() < 0.6 else (1, 1)
+        temporal, spatial, left = loops_of(random, dims, mesh, left)
+        levels.append(LevelMapping(f"L{number}", tuple(temporal), tuple(spatial), keep=frozenset("IW")))
+        price = Fraction(1 if buffers else 7)
+        buffers.append(Buffer(f"L{number}", None, x * y, x, y, energy=AccessEnergy(price, price, price)))
+        x, y = x * mesh[0], y * mesh[1]
+    bounds = dict.fromkeys(dims, 1)
+    for each in (each for level in levels for each in (*level.temporal, *level.spatial)):
+        bounds[each.dim] *= each.bound
+    problem = Problem("window", tuple(dims), bounds, (tensor("I", *ranks), tensor("W", "K")))
+    architecture = Architecture("window", tuple(buffers), Arithmetic("MAC", x * y, x, y))
+    mapping = Mapping(tuple(levels), tuple(dims), ("I", "W"))
+    space = build_space(architecture, problem, Constraints())
+    compiled, evaluator = compile_space(space), Evaluator(architecture, problem)
+    values = values_of(compiled, mapping)
+    assert values is not None
+    known = {variable.index: value for variable, value in values}
+    seen = mapping_of(compiled, lambda variable: known.get(variable.index, 0))
+    alike = [evaluator.evaluate(each) for each in islice(variants(space, seen), ORDERS)]
+    wrong = []
+    for metric in ("energy", "last-level-accesses"):
+        claim, exact = claimed(compiled, metric, values), figure(evaluator.evaluate(mapping), metric)
+        best = min(figure(each, metric) for each in alike)
+        if claim is None or claim > exact or best > exact:
+            wrong.append(f"seed {seed}, {metric}: claims {claim}, best order {best}, this order {exact}: {mapping}")
+    return wrong
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_claims_are_lower_bounds(first):
+    assert not [wrong for seed in range(first, first + 20) for wrong in disagreements(seed)]
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(1000, 4000, 100))
+def test_claims_are_lower_bounds_at_length(first):
+    assert not [wrong for seed in range(first, first + 100) for wrong in disagreements(seed)]
