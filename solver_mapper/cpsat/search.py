@@ -8,7 +8,7 @@ the incumbent's exact value. Where the two differ, the candidate is ruled out (i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -16,11 +16,13 @@ from typing import Generic, TypeVar
 
 from ortools.sat.python import cp_model
 
-from solver_mapper.cpsat.amount import Amount, highest, weigh
+from solver_mapper.cpsat.amount import Amount, weigh
 from solver_mapper.cpsat.compile import Compiled
 from solver_mapper.cpsat.engine import Clock, Read, Settings, run
+from solver_mapper.cpsat.exclusion import decisions, forbid, grounds
 from solver_mapper.cpsat.extract import mapping_of, values_of
 from solver_mapper.cpsat.passing import Scramble
+from solver_mapper.cpsat.thresholds import is_whole, middle, most_energy
 from solver_mapper.cpsat.variants import some_variants
 from solver_mapper.errors import ExactnessError
 from solver_mapper.mapping import Mapping
@@ -262,7 +264,7 @@ class Search(Generic[F]):
                 and goal.rank(self.best.figures) <= self.bound * (1 + ROUNDED))
 
     def _counts_all(self, metric: str) -> bool:
-        return _is_exact(self.amount(metric)) and not (metric == "energy" and self._near > NEAR)
+        return is_whole(self.amount(metric)) and not (metric == "energy" and self._near > NEAR)
 
     @property
     def _improvement(self) -> Fraction:
@@ -275,7 +277,7 @@ class Search(Generic[F]):
         else:
             weights = []
             for metric, power in goal.powers:
-                at = figure(self.best.figures, metric) if self.best else _middle(self.amount(metric))
+                at = figure(self.best.figures, metric) if self.best else middle(self.amount(metric))
                 weights.append(Fraction(power * 10**9) / at)
             self._weights = weights[0], weights[1]
             amount = self.amount("energy") * weights[0] + self.amount("delay") * weights[1]
@@ -299,10 +301,10 @@ class Search(Generic[F]):
         points = self.compiled.steps
         caps = []
         for steps in points.values:
-            caps.append(_below(rank * share, scale, steps, a, b, slack) - constant)
+            caps.append(most_energy(rank * share, scale, steps, a, b, slack) - constant)
         cuts = [self.compiled.model.add(expr <= cp_model.LinearExpr.weighted_sum(points.selection.literals, caps))]
         for cycles, later in sorted(self._thresholds.items()):
-            most = _below(rank * share, scale, cycles, a, b, slack) - constant
+            most = most_energy(rank * share, scale, cycles, a, b, slack) - constant
             cuts.append(self.compiled.model.add(expr <= most).only_enforce_if(later))
         return cuts
 
@@ -331,7 +333,7 @@ class Search(Generic[F]):
         self._last_energy = energy.constant + sum((w * read(v) for v, w in energy.terms), Fraction(0))
         self._last_cycles = read(self.compiled.cycles)
         claims = [claim.literal for claim in self.compiled.scrambled]
-        self.last, self._last_values = chosen, {v.index: read(v) for v in [*self._decisions(), *claims]}
+        self.last, self._last_values = chosen, {v.index: read(v) for v in [*decisions(self.compiled), *claims]}
         self._adopt(goal, chosen)
 
     def _assess_variants(self, goal: Goal, mapping: Mapping, most: int) -> Candidate[F]:
@@ -362,47 +364,20 @@ class Search(Generic[F]):
             raise ExactnessError(
                 f"the solver claims {goal.name} {float(claimed)} for a mapping that has {float(exact)}: {self.last.mapping}")
 
-    def _decisions(self) -> list[cp_model.IntVar]:
-        variables = self.compiled.variables
-        patterns = [literal for level in variables.pattern for literal in level]
-        return [*variables.power.values(), *variables.keep.values(), *variables.on_x.values(), *patterns]
-
     def _exclude(self) -> None:
         """Rule out the last candidate's decisions: at least one must differ."""
-        self._passing.append(self._forbid(self._decisions()))
+        self._passing.append(forbid(self.compiled.model, decisions(self.compiled), self._last_values))
 
     def _refute(self) -> bool:
         """Take back claims of help from neighbours on partly filled rows that no variant of the last candidate bears out.
 
-        Who stands beside whom, and whether that helps a run, depends on the spatial loops there and on the tiles below alone; whether
-        it helps from run to run, also on the other loops that move the window. The claim is forbidden for all mappings that share
-        these. False if there was no such claim.
+        False if there was no such claim.
         """
-        refuted = False
-        variables = self.compiled.variables
-        for claim in self.compiled.scrambled:
-            if not self._last_values[claim.literal.index] or any(self.helped(each.figures, claim) for each in self._last_variants):
-                continue
-            shared = [v for (dim, _, slot), v in variables.power.items()
-                      if (slot.level == claim.child - 1 and slot.axis)
-                      or ((claim.jumps or slot.level >= claim.child) and dim in claim.tensor.dims)]
-            orders = [literal for level in variables.pattern for literal in level] if claim.jumps else []
-            self._forbid([claim.literal, *shared, *orders])
-            refuted = True
-        return refuted
-
-    def _forbid(self, variables: Sequence[cp_model.IntVar]) -> cp_model.Constraint:
-        """At least one of `variables` must differ from its value in the last candidate."""
-        model = self.compiled.model
-        differs = []
-        for variable in variables:
-            value, (low, high) = self._last_values[variable.index], (variable.proto.domain[0], highest(variable))
-            for possible, bound in ((value > low, variable <= value - 1), (value < high, variable >= value + 1)):
-                if possible:
-                    literal = model.new_bool_var("")
-                    model.add(bound).only_enforce_if(literal)
-                    differs.append(literal)
-        return model.add_bool_or(differs)
+        claims = [claim for claim in self.compiled.scrambled if self._last_values[claim.literal.index]
+                  and not any(self.helped(each.figures, claim) for each in self._last_variants)]
+        for claim in claims:
+            forbid(self.compiled.model, [claim.literal, *grounds(self.compiled, claim)], self._last_values)
+        return bool(claims)
 
     def _bounded(self, goal: Goal, scale: Fraction, constant: int, bound: float) -> None:
         self._learn(goal, scale, constant, bound)
@@ -416,34 +391,3 @@ class Search(Generic[F]):
             bound = None if self.bound is None else float(goal.shown(self.bound))
             self.on_progress(Progress(value, bound, self.clock.seconds, goal.name))
 
-
-def _below(rank: Fraction, scale: Fraction, cycles: int, a: int, b: int, slack: int) -> int:
-    """The most scaled energy whose a-th power times `cycles` to the b-th stays below `rank` (at most `rank` without `slack`)."""
-    value = rank * scale**a / Fraction(cycles) ** b
-    most = _root(value, a)
-    return most - slack if most**a == value else most
-
-
-def _is_exact(amount: Amount) -> bool:
-    scale = amount.scale()
-    return all((w * scale).denominator == 1 for _, w in amount.terms)
-
-
-def _middle(amount: Amount) -> Fraction:
-    """Some value of the right size, to weigh metrics against each other before there is an incumbent."""
-    high = amount.constant + sum((abs(w) * highest(v) for v, w in amount.terms), Fraction(0))
-    return max(Fraction(1), high / 16)
-
-
-def _root(value: Fraction, power: int) -> int:
-    """The largest whole number whose `power`-th power is at most `value`."""
-    low, high = 0, 1
-    while Fraction(high) ** power <= value:
-        high *= 2
-    while low + 1 < high:
-        middle = (low + high) // 2
-        if Fraction(middle) ** power <= value:
-            low = middle
-        else:
-            high = middle
-    return low
