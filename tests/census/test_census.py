@@ -73,7 +73,7 @@ def total(spec: Spec) -> int:
 
 
 def test_all_numbers_are_those_of_trying_every_mapping() -> None:
-    assert compare(range(300, 330)) > 10
+    assert compare(range(300, 315)) > 5
 
 
 @pytest.mark.campaign
@@ -86,7 +86,7 @@ def prefix(mapping: Mapping, number: int) -> Mapping:
 
 
 def test_ways_down_and_tiles_are_those_of_the_mappings_listed() -> None:
-    for seed, spec in small_specs(range(400, 440), 100):
+    for seed, spec in small_specs(range(400, 415), 100):
         mappings, census = list(sm.enumerate(spec)), sm.space(spec)
         for number, level in enumerate(census.levels):
             assert level.down == len({prefix(mapping, number + 1) for mapping in mappings}), seed
