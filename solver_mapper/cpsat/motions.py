@@ -26,7 +26,7 @@ from solver_mapper.cpsat.selection import Tuple
 from solver_mapper.cpsat.sequences import Sequences
 from solver_mapper.cpsat.variables import Variables, highest, slots_where
 from solver_mapper.space.primes import divisors
-from solver_mapper.space.shapes import Component
+from solver_mapper.space.shapes import Component, shape_of
 from solver_mapper.space.space import Slot, Space
 from solver_mapper.space.windows import Run, new_words
 from solver_mapper.spec.problem import Tensor
@@ -184,13 +184,20 @@ class Claims:
         variables.model.add(literal <= self._powers(frozenset({motion.dim}), range(level, level + 1)))
 
     def _stay(self, site: Site, motion: Motion, literal: cp_model.IntVar) -> None:
-        """Buffers keep a tile through loops inside that leave the tensor alone; at multipliers, neighbours pass it on."""
-        space = self.variables.space
-        if site.keeps:
-            self.variables.model.add(literal <= self._powers(space.irrelevant(site.tensor), range(motion.level, site.child)))
-        elif site.child == space.depth:
+        """Buffers keep a tile through loops inside that leave the tensor alone. Without these, and at multipliers, neighbours that
+        share a tile pass it on.
+        """
+        space, model = self.variables.space, self.variables.model
+        if site.child == space.depth:
             linked = self.links.linked(site.tensor)
-            self.variables.model.add(literal <= (0 if linked is None else linked))
+            model.add(literal <= (0 if linked is None else linked))
+        elif site.keeps:
+            idle = space.irrelevant(site.tensor)
+            sliding = [dim for each in shape_of(site.tensor, space.dims).components if each.sliding for dim in each.dims]
+            linkable = not space.has_flag("no_link_transfer", site.tensor.name, site.child - 1)
+            meshes = [slot for slot in space.slots if slot.axis and slot.level == site.child - 1 and linkable]
+            shared = [self.links.neighbours.used(slot, dim) for slot in meshes for dim in sorted(idle | set(sliding))]
+            model.add(literal <= cp_model.LinearExpr.sum([self._powers(idle, range(motion.level, site.child)), *shared]))
 
     def _sequence(self, site: Site, motion: Motion, literal: cp_model.IntVar) -> None:
         reuse, tensor, level, other = self.reuse, site.tensor, motion.level, motion.other

@@ -33,7 +33,7 @@ IMPROVEMENT = Fraction(1, 10**8)
 ROUNDED = Fraction(1, 10**6)
 """The same where the account itself rounds: words that neighbours pass on, per instance, which the model may count too low. It applies
 once `NEAR` candidates that close to the incumbent have been ruled out one by one."""
-NEAR = 16
+NEAR = 2
 
 
 FEW, MANY = 32, 4096

@@ -100,14 +100,16 @@ def send_runs(run: Run, beside: Chains | None = APART, jumps: bool = False, cros
     """Words of all runs where neighbours stand `beside` each other like that; None: any two units may be neighbours.
 
     `jumps` says that even its first tile may come from neighbours as one run follows another; `crossed` that half of those may that
-    start a row, since the loop between them moves another component's window. Both take the best case: `sent` is a lower bound.
+    start a row, since the loop between them moves another component's window, whose loops then are innermost. Both take the best case:
+    `sent` is a lower bound.
     """
     dims = run.component.dims
     held = _offsets(run.component, tuple(run.tile[dim] for dim in dims), tuple(run.units[dim] for dim in dims))
     groups, fresh = len(held), run.fresh
     if beside == APART or groups == 1:
         return RunCost(run.number * groups * run.filled, 0)
-    alone, passed = _served(run, held, run.base(run.dim), beside)
+    inside = beside if beside is None or not crossed else APART
+    alone, passed = _served(run, held, run.base(run.dim), inside)
     if fresh < run.full:
         # the first step's neighbours hold whole tiles, not steps: nothing to pass on yet
         return RunCost(run.number * (groups * (run.full + fresh) + alone * (run.steps - 2) * fresh),
@@ -115,23 +117,15 @@ def send_runs(run: Run, beside: Chains | None = APART, jumps: bool = False, cros
     first, given, starts = groups, 0, groups
     if jumps or crossed:
         helped = [_served(run, held, shift, beside) for shift in _jumps(run, held, beside, crossed)]
+        restarts = [_served(run, held, shift, beside) for shift in _jumps(run, held, beside, True)]
         if helped:
             first, given = min(waiting for waiting, _ in helped), min(passed for _, passed in helped)
         if crossed:
             first, given = max(first, 0 if beside is None else (groups + 1) // 2), 0
-        starts = _served(run, held, _restart(run), beside)[0] if run.plain and not crossed else first
+        starts = min([groups, *(waiting for waiting, _ in restarts)]) if run.plain and not crossed else first
     again = run.number - (starts > first)
     sent = run.number * alone * (run.steps - 1) + again * first + (run.number - again) * starts
     return RunCost(sent * run.full, (run.number * passed * (run.steps - 1) + again * given) * run.full)
-
-
-def _restart(run: Run) -> Offset:
-    """How far windows move when all of the component's loops start over, while something else advances."""
-    inside = {dim: run.rest[dim] * (run.steps if dim == run.dim else 1) for dim in run.component.dims}
-    moved = (0,) * len(run.component.ranks)
-    for dim, iterations in inside.items():
-        moved = _plus(moved, run.base(dim), 1 - iterations)
-    return moved
 
 
 @lru_cache(maxsize=4096)
