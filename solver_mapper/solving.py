@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -28,25 +26,13 @@ from solver_mapper.space.space import Space, build_space
 from solver_mapper.spec.constraints import MAPPING, Constraints, MetricRule, NestingRule, ProductRule, Rule
 from solver_mapper.spec.spec import Spec
 from solver_mapper.start import begin
+from solver_mapper.timer import Timer
 from solver_mapper.verify.bound import Floor
 from solver_mapper.verify.mapspace import Mapspace
 
 QUICK_SPLITS = 20_000
 """How finely the bound of an unfinished search is worked out: in a fraction of a second."""
 CHECKS = ("legal for hardware, problem and constraints", "figures equal to the exact nest model's", "no bound exceeds the value")
-
-
-@dataclass
-class Timer:
-    """Wall-clock seconds of named phases."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    _since: float = field(default_factory=time.perf_counter)
-
-    def lap(self, phase: str) -> None:
-        now = time.perf_counter()
-        self.seconds[phase] = round(now - self._since, 4)
-        self._since = now
 
 
 def solve_spec(spec: Spec, objective: str | Sequence[str] = "edp", *, time_limit: float | None = None, workers: int | None = None,

@@ -14,9 +14,10 @@ from solver_mapper.nest.latency import latency
 from solver_mapper.objective import METRICS, parse_objective
 from solver_mapper.searching import prepare
 from solver_mapper.solution import Certificate
-from solver_mapper.solving import CHECKS, Timer, checked, describe
+from solver_mapper.solving import CHECKS, checked, describe
 from solver_mapper.space.space import build_space
 from solver_mapper.spec.spec import Spec
+from solver_mapper.timer import Timer
 
 
 def find_front(spec: Spec, metrics: Sequence[str] = ("energy", "delay"), *, time_limit: float | None = None,

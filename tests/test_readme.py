@@ -16,10 +16,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECONDS = re.compile(r"^seconds .*$", re.MULTILINE)
 
 
-def sessions() -> list[tuple[str, str]]:
-    """(command, what it prints) for each command in the README's console blocks."""
+def sessions(document: str = README) -> list[tuple[str, str]]:
+    """(command, what it prints) for each command in a document's console blocks."""
     found = []
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
+    for block in re.findall(r"```console\n(.*?)```", document, re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, printed = part.partition("\n")
             found.append((command, printed))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +26,7 @@ from solver_mapper.looptree.workload import Workload
 from solver_mapper.objective import Goal as Wish
 from solver_mapper.objective import Objective, parse_objective
 from solver_mapper.solution import Certificate, Status
+from solver_mapper.timer import Timer
 
 _MAPSPACE = {
     "tiles": "divisors", "storage": "every choice that keep and bypass allow",
@@ -41,17 +40,6 @@ _FUSED = {
 _CHECKS = ("legal for hardware and workload", "figures equal to the exact evaluation", "no bound exceeds the value")
 
 
-@dataclass
-class _Timer:
-    seconds: dict[str, float] = field(default_factory=dict)
-    since: float = field(default_factory=time.perf_counter)
-
-    def lap(self, phase: str) -> None:
-        now = time.perf_counter()
-        self.seconds[phase] = round(now - self.since, 4)
-        self.since = now
-
-
 def solve_tree(spec: TreeSpec, objective: str | Sequence[str] = "edp", *, seed: int = 0,
                on_progress: Callable[[Progress], None] | None = None, clock: Clock | None = None) -> TreeSolution:
     """The best LoopTree mapping, with a proof. See `api.solve`.
@@ -59,7 +47,7 @@ def solve_tree(spec: TreeSpec, objective: str | Sequence[str] = "edp", *, seed: 
     Raises: InputError for missing parts, objectives other than energy, latency and their products, and architectures whose numbers
     or rules cannot be used; ExactnessError if search and evaluation disagree, which is a bug.
     """
-    timer = _Timer()
+    timer = Timer()
     clock = clock or Clock()
     wish = parse_objective(objective)
     powers = _powers(wish, spec)

@@ -6,7 +6,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_bound_single import conv, corners, gemm, steps, walked
+from test_bound_single import conv, gemm, walked
 
 from solver_mapper.bounds import Mark, bound
 from solver_mapper.bounds.dataflow import from_constraints
@@ -17,6 +17,7 @@ from solver_mapper.nest.model import evaluate
 from solver_mapper.space.primes import divisors
 from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.spec.constraints import Constraints, FactorRule, KeepRule, PermutationRule
+from tests.staircases import corners, steps
 
 PROBLEMS = [gemm(4, 6, 4), gemm(2, 4, 3, 2), conv(P=4, R=3, C=2, K=2)]
 

@@ -17,6 +17,7 @@ from solver_mapper.nest.model import evaluate
 from solver_mapper.space.primes import divisors
 from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.spec.problem import Problem, Tensor, Term
+from tests.staircases import corners, steps
 
 RECORDED = json.loads((pathlib.Path(__file__).parents[1] / "data/orojenesis/curves.json").read_text())
 
@@ -39,19 +40,6 @@ def conv(stride=1, dilation=1, **sizes):
     tensors = (Tensor("Weights", single("C", "K", "R", "S")), Tensor("Inputs", single("N", "C") + windows),
                Tensor("Outputs", single("N", "K", "Q", "P"), True))
     return Problem("conv", tuple(bounds), bounds, tensors)
-
-
-def steps(curve):
-    return [(point.buffer, point.accesses) for point in curve.points]
-
-
-def corners(points):
-    """The strict staircase of (buffer, accesses) pairs, written the slow way."""
-    kept = []
-    for buffer, accesses in sorted(points):
-        if not kept or accesses < kept[-1][1]:
-            kept.append((buffer, accesses))
-    return kept
 
 
 def walked(problem, tile, order):

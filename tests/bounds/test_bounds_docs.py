@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_readme import clean, printed_by
+from tests.test_readme import clean, printed_by, sessions
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "bounds.md").read_text(encoding="utf-8")
-SHOWN = [tuple(block.split("\n", 1)) for block in re.findall(r"```console\n\$ (.*?)```", DOCUMENT, re.DOTALL)]
+SHOWN = sessions(DOCUMENT)
 
 
 @pytest.mark.parametrize(("command", "printed"), SHOWN, ids=[command for command, _ in SHOWN])

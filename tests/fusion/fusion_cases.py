@@ -19,19 +19,6 @@ def workload(einsums, **sizes):
     return sm.load({"workload": {"rank_sizes": {rank.upper(): size for rank, size in sizes.items()}, "einsums": einsums}}).workload
 
 
-def steps(curve):
-    return [(point.buffer, point.accesses) for point in curve.points]
-
-
-def corners(points):
-    """The strict staircase of (buffer, accesses) pairs, written the slow way."""
-    kept = []
-    for buffer, accesses in sorted(points):
-        if not kept or accesses < kept[-1][1]:
-            kept.append((buffer, accesses))
-    return kept
-
-
 def chains(count):
     """Independent chains of two, whose orders of execution are many."""
     return [each for i in range(count) for each in

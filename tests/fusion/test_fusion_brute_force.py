@@ -8,9 +8,10 @@ import itertools
 from functools import cache
 
 import pytest
-from fusion_cases import CHAIN2, CHAIN3, FORK, JOIN, corners, steps, workload
+from fusion_cases import CHAIN2, CHAIN3, FORK, JOIN, workload
 
 from solver_mapper.fusion import fuse
+from tests.staircases import corners, steps
 
 
 def divisors(number):

@@ -4,13 +4,14 @@ import itertools
 from functools import cache
 
 import pytest
-from fusion_cases import ATTENTION, CHAIN2, CHAIN3, FORK, JOIN, corners, steps, workload
+from fusion_cases import ATTENTION, CHAIN2, CHAIN3, FORK, JOIN, workload
 from test_fusion_brute_force import Tiny, divisors, kept, loops_in_every_order, size, streamed, thinned
 
 from solver_mapper.fusion import FusionOptions, fuse
 from solver_mapper.fusion.families import HeadRule, families
 from solver_mapper.fusion.net import net_of
 from solver_mapper.fusion.v2 import compatible, tiled_together
+from tests.staircases import corners, steps
 
 
 @cache

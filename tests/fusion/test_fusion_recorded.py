@@ -4,12 +4,13 @@ import json
 import pathlib
 
 import pytest
-from fusion_cases import CHAIN2, steps, workload
+from fusion_cases import CHAIN2, workload
 
 from solver_mapper.fusion import fuse
 from solver_mapper.fusion.families import Family, HeadRule
 from solver_mapper.fusion.net import net_of
 from solver_mapper.fusion.v2 import compatible, tiled_together
+from tests.staircases import steps
 
 RECORDED = json.loads((pathlib.Path(__file__).parents[1] / "data/orojenesis/curves.json").read_text())
 

@@ -5,7 +5,7 @@ import itertools
 import json
 
 import pytest
-from fusion_cases import ATTENTION, CHAIN2, CHAIN3, CONVOLUTIONS, FORK, JOIN, steps, workload
+from fusion_cases import ATTENTION, CHAIN2, CHAIN3, CONVOLUTIONS, FORK, JOIN, workload
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -17,6 +17,7 @@ from solver_mapper.errors import InfeasibleError, InputError
 from solver_mapper.fusion import FusionOptions, fuse
 from solver_mapper.fusion.fuse import must_names
 from solver_mapper.fusion.net import net_of
+from tests.staircases import steps
 
 MACHINE = """
 arch:

@@ -7,10 +7,11 @@ import itertools
 from functools import cache
 
 import pytest
-from fusion_cases import CHAIN3, FORK, corners, steps, workload
+from fusion_cases import CHAIN3, FORK, workload
 from test_fusion_brute_force import Tiny, kept, loops_in_every_order, size, streamed, thinned
 
 from solver_mapper.fusion import FusionOptions, fuse
+from tests.staircases import corners, steps
 
 
 @cache
