@@ -110,18 +110,23 @@ def table(timings: list[Timing]) -> Table:
 
 
 def beside_table(rows: list[Beside]) -> Table:
-    """Seconds of both sides (processor / wall) and their ratios: above 1, ours are fewer."""
-    result = Table("peer", "case", "workers", "ours s", "theirs s", "ratios")
+    """Seconds of both sides (processor / wall) and their ratios: above 1, ours are fewer. Where our model has counted the peer's
+    mapping, its edp over ours, by its own account / by ours."""
+    result = Table("peer", "case", "workers", "ours s", "theirs s", "ratios", "edp", "no worse")
     for row in rows:
-        ratios = row.peer_cpu and row.peer_cpu / row.cpu, row.peer_wall and row.peer_wall / row.wall
-        shown = [" / ".join(map(_number, each)) for each in ((row.cpu, row.wall), (row.peer_cpu, row.peer_wall), ratios)]
+        ratios = row.peer_cpu / row.cpu, row.peer_wall / row.wall
+        shown = [_pair(*each) for each in ((row.cpu, row.wall), (row.peer_cpu, row.peer_wall), ratios)]
         shown[0] += "" if row.status == "optimal" else f", {row.status}"
-        result.add_row(row.peer, row.name, str(row.workers), *shown)
+        edp = "-"
+        if row.value and row.peer_value and row.peer_counted:
+            edp = _pair(row.peer_value / row.value, row.peer_counted / row.value)
+        verdict = {None: "-", True: "yes", False: "NO"}[row.no_worse]
+        result.add_row(row.peer, row.name, str(row.workers), *shown, edp, verdict)
     return result
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+def _pair(first: float, second: float) -> str:
+    return f"{first:.3g} / {second:.3g}"
 
 
 def peers(names: list[str], python: Path | None) -> Iterator[Beside]:

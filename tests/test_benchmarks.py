@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,16 +72,71 @@ for path, metric in json.load(sys.stdin):
     assert suites.beside_table(rows).row_count == 2
 
 
-def test_timeloops_mapper_gets_ten_times_our_time(tmp_path, monkeypatch):
-    """A stand-in that writes statistics as Timeloop does."""
-    stand_in = tmp_path / "timeloop-mapper"
-    stand_in.write_text("#!/bin/sh\ntest -s problem.yaml && test -s mapper.yaml && test -s $1 || exit 1\n"
-                        "printf 'Summary Stats\\n-----\\nCycles: 200\\nEnergy: 3.50 uJ\\n' > timeloop-mapper.stats.txt\n")
-    stand_in.chmod(0o755)
-    monkeypatch.setattr(peers, "PRODUCTS", ((8, 8, 8),))
-    rows = list(peers.timeloop(str(stand_in)))
-    assert [row.peer_value for row in rows] == [pytest.approx(7e8), pytest.approx(7e8)]
-    assert all(row.value is not None and row.peer_cpu is None for row in rows)
+SUMMARY = """Summary Stats
+-------------
+GFLOPs (@1GHz): 59.08
+Cycles: 8192
+Energy: 1.26 uJ
+EDP(J*cycle): 1.03e-02
+
+Computes = 262144
+fJ/Compute
+    MAC                     = 250.00
+    SumPad <==> MAC         = 0.00
+    Total                   = 4801.25
+"""
+
+
+def in_place_of_timeloop(folder: Path, monkeypatch: pytest.MonkeyPatch, factors: str, ending: str) -> str:
+    """A program that waits to be interrupted if it is to search like `random`, then writes a summary and a mapping of one case."""
+    document = {**peers.gemm(4, 4, 4), "arch": {"arithmetic": {"name": "MAC", "instances": 1}, "storage": [
+        {"name": "Buffer", "entries": 16, "instances": 1, "vector-access-energy": "0.5"},
+        {"name": "DRAM", "technology": "DRAM", "instances": 1, "vector-access-energy": "64.25"}]}}
+    monkeypatch.setattr(peers, "timeloop_cases", lambda: iter([("small", document)]))
+    (folder / "stats").write_text(SUMMARY)
+    inside = {"target": "Buffer", "type": "temporal", "factors": "M1 N1 K1"}
+    (folder / "map").write_text(json.dumps({"mapping": [{"target": "DRAM", "type": "temporal", "factors": factors}, inside]}))
+    program = folder / "timeloop-mapper"
+    program.write_text(f"""#!{sys.executable}
+import json, shutil, signal, sys, time
+asked = json.load(open(sys.argv[1]))
+assert asked["arch"]["storage"][1]["vector-access-energy"] == 64.25 and asked["problem"]["instance"]["M"] == 4
+if asked["mapper"]["algorithm"] == "random":
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.pause()
+shutil.copy({str(folder / "stats")!r}, "timeloop-mapper.stats.txt")
+shutil.copy({str(folder / "map")!r}, "timeloop-mapper.map.yaml")
+{ending}
+""")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_timeloops_mapping_is_compared_in_our_account(tmp_path, monkeypatch):
+    """Every search gets ten times our time and is interrupted then; the mapping is evaluated and can only be worse than the optimum."""
+    [row] = peers.timeloop(in_place_of_timeloop(tmp_path, monkeypatch, "M4 N4 K4", ""))
+    assert row.peer_value == pytest.approx(8192 * 4801.25 * 262144 / 1000)
+    assert row.peer_wall > 10 * row.wall
+    assert row.status == "optimal"
+    assert row.value < row.peer_counted
+    assert row.no_worse
+    assert not replace(row, value=2 * row.peer_counted).no_worse
+    assert replace(row, peer_counted=None).no_worse is None
+    assert suites.beside_table([row]).row_count == 1
+
+
+def test_a_timeloop_that_fails_or_breaks_our_rules_is_reported(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match="no such level"):
+        list(peers.timeloop(in_place_of_timeloop(tmp_path, monkeypatch, "M4 N4 K4", "sys.exit('no such level')")))
+    with pytest.raises(SystemExit, match="illegal"):
+        list(peers.timeloop(in_place_of_timeloop(tmp_path, monkeypatch, "M4 N4 K2", "")))
+
+
+def test_timeloop_is_asked_for_products_and_real_layers():
+    """Every case can be read, and comes with its dataflow rules."""
+    cases = dict(peers.timeloop_cases())
+    assert len(cases) == 2 * len(peers.PRODUCTS) + 3 * len(peers.LAYERS)
+    assert len(sm.load(cases["eyeriss, conv1"]).constraints.rules) > len(sm.load(cases["simba, conv1"]).constraints.rules) > 0
 
 
 @pytest.mark.parametrize("array", ["eyeriss", "simba"])
