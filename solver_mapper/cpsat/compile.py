@@ -18,8 +18,9 @@ from solver_mapper.cpsat.selection import Looked, value_of
 from solver_mapper.cpsat.sequences import Sequence, Sequences
 from solver_mapper.cpsat.variables import Variables, declare, slots_where
 from solver_mapper.cpsat.windows import Windows
+from solver_mapper.cpsat.wires import Entries
 from solver_mapper.space.space import Space
-from solver_mapper.spec.architecture import Buffer, Network
+from solver_mapper.spec.architecture import Buffer
 from solver_mapper.spec.constraints import HOLDS
 from solver_mapper.spec.problem import Tensor
 
@@ -64,7 +65,8 @@ def compile_space(space: Space) -> Compiled:
     _fanouts(variables)
     _products(variables)
     compiled = Compiled(variables, neighbours, *_steps(variables))
-    compiled.exact = not any(_wired(buffer.network) for buffer in space.architecture.levels)
+    entries = Entries(space.architecture)
+    compiled.exact = entries.complete
     levels: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
     reads: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
     writes: dict[int, list[Amount]] = {level: [] for level in range(space.depth)}
@@ -73,7 +75,7 @@ def compile_space(space: Space) -> Compiled:
         compiled.exact &= counts.plain and links.linked(tensor) is None
         compiled.exact &= not any(reuse.relayed(tensor, child) for child in range(1, space.depth))
         _footprints(compiled, counts, levels)
-        _TensorCost(compiled, counts, reads, writes).compile()
+        _TensorCost(compiled, counts, entries, reads, writes).compile()
     for level, buffer in enumerate(space.architecture.levels):
         _capacity(variables, buffer, total(levels[level]))
         _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
@@ -83,14 +85,6 @@ def compile_space(space: Space) -> Compiled:
     fixed = Amount(constant=Fraction(space.problem.macs * units.energy))
     compiled.energy = total([compiled.energy, fixed, weigh([compiled.cycles], [leak])])
     return compiled
-
-
-def _wired(network: Network | None) -> bool:
-    """Whether moving words through a network costs energy, which the model leaves out (a lower bound)."""
-    if network is None:
-        return False
-    prices = (network.wire_energy, network.router_energy, network.energy_per_hop, network.ingress_energy, network.adder_energy)
-    return any(prices) or bool(network.multicast_energies)
 
 
 def _fanouts(variables: Variables) -> None:
@@ -188,6 +182,7 @@ class _TensorCost:
 
     compiled: Compiled
     counts: Counts
+    entries: Entries
     reads: dict[int, list[Amount]]
     writes: dict[int, list[Amount]]
 
@@ -201,6 +196,7 @@ class _TensorCost:
         for (name, parent, child), on in list(self.compiled.pairs.items()):
             if name == self.tensor.name:
                 self._parent_side(parent, child, on)
+                self._spend(self.entries.energy(self.counts, parent, child, on))
         for child in range(1, depth):
             fed = self._fed(child)
             if fed is not False:

@@ -71,11 +71,12 @@ def _legacy(wires: Wires, traffic: Traffic, read_write: bool, partition: int, us
 def arriving(wires: Wires, traffic: Traffic, read_write: bool, partition: int) -> tuple[Record, ...]:
     """Words that enter a network, per number of receivers.
 
-    Where the level above a Legacy network cannot add, partial sums also travel down: all but the first of each distinct word.
+    Where the level above a Legacy network cannot add, partial sums also travel down: all but the first of each distinct word. Timeloop
+    subtracts these from every record, also from one of fewer words; here no more are elided than are moved.
     """
     if wires.network.kind != "Legacy" or not read_write or UP not in wires.ways or wires.reduces:
         return traffic.records
-    return tuple(record._replace(words=2 * record.words - partition) for record in traffic.records)
+    return tuple(record._replace(words=record.words + max(0, record.words - partition)) for record in traffic.records)
 
 
 def _legacy_energy(wires: Wires, records: tuple[Record, ...], words: Rational, doubled: int, links: int) -> Fraction:

@@ -109,3 +109,13 @@ def test_the_latencies_of_networks_are_added_once() -> None:
     assert priced(slow).timeloop_cycles == 6 + 3 + 4
     figures = priced(replace(slow, declared=True), update=replace(slow, name="up", declared=True, fill_latency=1))
     assert (figures.cycles, figures.timeloop_cycles) == (6 + 3 + 4, 6 + 3 + 1)
+
+
+def test_no_more_partial_sums_are_elided_than_move() -> None:
+    """Z[m, m] has 4 words in a box of 16: Timeloop's `2 * words - partition` would be -8 for the 4 that enter."""
+    diagonal = Problem("diagonal", ("M",), {"M": 4}, (tensor("A", "M"), tensor("Z", "M", "M", read_write=True)))
+    both = frozenset("AZ")
+    once = Mapping((LevelMapping("GLB", (loop("M", 4),), keep=both), LevelMapping("RF", keep=both)))
+    figures = evaluate(array(Network("", ingress_energy=Fraction(1)), reduces=False), diagonal, once)
+    assert {name: each.ingresses for name, each in figures.networks["GLB <==> RF"].tensors.items()} == {"A": 4, "Z": 4}
+    assert figures.energy_pj == 8
