@@ -17,6 +17,8 @@ from solver_mapper.spec.ordering import Pair
 from solver_mapper.spec.problem import Tensor
 
 Signature = tuple[object, ...]
+Kept = tuple[frozenset[str], ...]
+"""For each tensor, the innermost loops that leave it alone."""
 
 
 def variants(space: Space, mapping: Mapping) -> Iterator[Mapping]:
@@ -47,27 +49,46 @@ def _spatial(space: Space, index: int, loops: tuple[Loop, ...]) -> Iterator[tupl
 
 
 def _temporal(space: Space, index: int, loops: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
-    """One order for each way in which windows can move, among those that keep what the given one keeps."""
+    """One order for each way in which windows can move: of those alike in that, the one that keeps most of the other tensors."""
     sliding = [tensor for tensor in space.problem.tensors if any(c.sliding for c in shape_of(tensor, space.dims).components)]
     if not sliding or len(loops) < 2:
         yield loops
         return
-    by_dim, seen = {each.dim: each for each in loops}, set[Signature]()
-    for order in similar_orders(space, index, tuple(each.dim for each in reversed(loops))):
-        signature = tuple(_signature(space, tensor, order) for tensor in sliding)
-        if signature not in seen:
-            seen.add(signature)
+    others = [tensor for tensor in space.problem.tensors if tensor not in sliding]
+    by_dim, seen = {each.dim: each for each in loops}, dict[Signature, list[Kept]]()
+    for order in _by_merit(space, index, tuple(each.dim for each in reversed(loops))):
+        better = seen.setdefault(tuple(_signature(space, tensor, order) for tensor in sliding), [])
+        kept = tuple(_kept(tensor, order) for tensor in others)
+        if not any(_within(kept, each) for each in better):
+            better.append(kept)
             yield tuple(by_dim[dim] for dim in reversed(order))
+
+
+def _by_merit(space: Space, level: int, order: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Orders that keep at least what `order` keeps, it first, and then those that keep no more than it, the ones that keep most first.
+
+    The model does not tell these from `order`: patterns that keep less and let the same windows slide are left out (`space.orders`).
+    """
+    yield from similar_orders(space, level, order)
+    most = _kept_by_all(space, order)
+    lesser = [(kept, each) for kept, each in ((_kept_by_all(space, each), each) for each in _allowed(space, level, order))
+              if _within(kept, most) and (each[0] not in space.sliding or each[0] == order[0])]
+    yield from (each for _, each in sorted(lesser, key=lambda pair: -sum(map(len, pair[0]))))
 
 
 def similar_orders(space: Space, level: int, order: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Orders of the level's temporal loops, innermost first, that obey the rules and keep at least what `order` keeps; it first."""
+    kept = _kept_by_all(space, order)
+    for each in _allowed(space, level, order):
+        if (order[0] not in space.sliding or each[0] == order[0]) and _within(kept, _kept_by_all(space, each)):
+            yield each
+
+
+def _allowed(space: Space, level: int, dims: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Orders that obey the rules, `dims` first if it does."""
     pairs = space.temporal_orders.get(level, frozenset())
-    kept = [_kept(tensor, order) for tensor in space.problem.tensors]
-    for each in permutations(order):
-        same = order[0] not in space.sliding or each[0] == order[0]
-        if (same and all(old <= _kept(tensor, each) for old, tensor in zip(kept, space.problem.tensors, strict=True))
-                and not any((outer, inner) in pairs for i, inner in enumerate(each) for outer in each[i + 1:])):
+    for each in permutations(dims):
+        if not any((outer, inner) in pairs for i, inner in enumerate(each) for outer in each[i + 1:]):
             yield each
 
 
@@ -78,6 +99,14 @@ def _obeys(loops: tuple[Loop, ...], pairs: frozenset[Pair]) -> bool:
 def _kept(tensor: Tensor, order: tuple[str, ...]) -> frozenset[str]:
     """The innermost loops that leave the tensor alone."""
     return frozenset(takewhile(lambda dim: dim not in tensor.dims, order))
+
+
+def _kept_by_all(space: Space, order: tuple[str, ...]) -> Kept:
+    return tuple(_kept(tensor, order) for tensor in space.problem.tensors)
+
+
+def _within(one: Kept, other: Kept) -> bool:
+    return all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
 
 
 def _signature(space: Space, tensor: Tensor, order: tuple[str, ...]) -> Signature:
