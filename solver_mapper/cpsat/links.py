@@ -40,21 +40,16 @@ class Links:
 
     def _build(self, tensor: Tensor) -> cp_model.IntVar | None:
         space, model = self.variables.space, self.variables.model
-        slots = self.neighbours.slots(self.level)
         irrelevant = [d for d in space.dims if d not in tensor.dims]
         sliding = [each for each in shape_of(tensor, space.dims).components if each.sliding]
-        if not slots or not (irrelevant or sliding) or space.has_flag("no_link_transfer", tensor.name, self.level):
+        sharing = [*irrelevant, *(dim for component in sliding for dim in component.dims)]
+        if not self.neighbours.slots(self.level) or not sharing or space.has_flag("no_link_transfer", tensor.name, self.level):
             return None
         ways = [literal for dim in irrelevant for literal in self.neighbours.inner(self.level, dim)]
         for component in sliding:
             for inner, outer in permutations(component.dims, 2):
                 ways += self.neighbours.next(self.level, inner, outer)
-        if len({slot.axis for slot in slots}) > 1:
-            anyone = model.new_bool_var(f"anyone[{tensor.name}]")
-            sharing = [*irrelevant, *(dim for component in sliding for dim in component.dims)]
-            model.add_implication(anyone, self.neighbours.partial(self.level))
-            model.add(anyone <= cp_model.LinearExpr.sum([self.neighbours.used(slot, dim) for slot in slots for dim in sharing]))
-            ways.append(anyone)
+        ways += self.neighbours.anyone(self.level, sharing)
         literal = model.new_bool_var(f"linked[{tensor.name}]")
         model.add(literal <= cp_model.LinearExpr.sum(ways))
         return literal

@@ -49,17 +49,12 @@ class Motion:
 
 @dataclass(frozen=True)
 class Site:
-    """A component of a tensor at one child.
-
-    `keeps` says whether the child keeps a tile until the next, `further` whether the component may also be spread over units further
-    out than the mesh above the child.
-    """
+    """A component of a tensor at one child; `keeps` says whether the child keeps a tile until the next."""
 
     tensor: Tensor
     component: Component
     child: int
     keeps: bool
-    further: bool
 
 
 def motions(site: Site, space: Space) -> Iterator[Motion]:
@@ -110,7 +105,8 @@ def run_of(site: Site, motion: Motion, layout: Layout, point: Tuple) -> Run:
     tile, units = layout.read("tile", point), layout.read(f"mesh{site.child - 1}", point)
     steps, turns = layout.read("steps", point), layout.read("turns", point)
     count = steps[motion.dim] * (turns[motion.other] if motion.other else 1)
-    return Run(site.component, tile, units, motion.dim, count, layout.rest(tile, units, steps, turns), site.keeps, site.further)
+    rest, skipped = layout.rest(tile, units, steps, turns), between(site, layout, point)
+    return Run(site.component, tile, units, motion.dim, count, rest, site.keeps, skipped)
 
 
 def happens(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:

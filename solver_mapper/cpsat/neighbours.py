@@ -7,7 +7,7 @@ ends, by one of the next. Where rows are only partly filled, any two units may b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
@@ -120,3 +120,14 @@ class Neighbours:
             variables.model.add(literal <= cp_model.LinearExpr.sum(rows))
             variables.model.add_implication(literal, ~self.full(level))
         return self._partial[level]
+
+    def anyone(self, level: int, dims: Sequence[str]) -> list[cp_model.IntVar]:
+        """A literal that rows are partly filled, so that any two units may be neighbours, and that a loop over one of `dims` tells them
+        apart; none if there is but one row.
+        """
+        if len({slot.axis for slot in self.slots(level)}) < 2:
+            return []
+        literal = self.variables.model.new_bool_var(f"anyone[{level},{','.join(dims)}]")
+        self.variables.model.add_implication(literal, self.partial(level))
+        self.variables.model.add(literal <= cp_model.LinearExpr.sum([self.used(slot, d) for slot in self.slots(level) for d in dims]))
+        return [literal]

@@ -15,17 +15,16 @@ from solver_mapper.cpsat.selection import Tuple
 from solver_mapper.cpsat.variables import Variables
 from solver_mapper.space.shapes import shape_of
 from solver_mapper.space.space import Slot
-from solver_mapper.space.windows import Chains, Run, send_runs
+from solver_mapper.space.windows import Chains, Jump, Run, send_runs
 from solver_mapper.spec.problem import Tensor
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How units stand beside each other; `chains`, `jumps` and `crossed` are those of `space.windows.send_runs`."""
+    """How units stand beside each other, and whether that helps from run to run: what `space.windows.send_runs` asks."""
 
     chains: Chains | None = ()
-    jumps: bool = False
-    crossed: bool = False
+    jump: Jump = Jump.NEVER
 
 
 ALONE = Standing()
@@ -56,7 +55,7 @@ class Passing:
         sent = {ALONE: {point: send_runs(run).sent for point, run in runs.items()}}
         found: list[tuple[Standing, list[Tuple]]] = []
         for standing, included in self._standings():
-            words = {p: send_runs(run, standing.chains, standing.jumps, standing.crossed).sent for p, run in runs.items()}
+            words = {p: send_runs(run, standing.chains, standing.jump).sent for p, run in runs.items()}
             sent[standing] = words
             points = [point for point in runs if all(words[point] < sent[each][point] for each in included)]
             if points:
@@ -76,11 +75,14 @@ class Passing:
         for chain, included in chains:
             yield Standing(chain), [Standing(each) for each in included]
         for chain, included in chains:
-            yield Standing(chain, jumps=True), [Standing(chain), *(Standing(each, jumps=bool(each)) for each in included)]
+            yield Standing(chain, Jump.ALONE), [Standing(chain), *(Standing(each, Jump.ALONE) if each else ALONE for each in included)]
         if self._others():
             for chain, _ in chains:
                 if chain is None or len(chain) == 1 == len(chain[0]):
-                    yield Standing(chain, jumps=True, crossed=True), [Standing(None, jumps=True) if chain is None else ALONE]
+                    yield Standing(chain, Jump.CROSSED), [Standing(None, Jump.ALONE) if chain is None else ALONE]
+            yield Standing((), Jump.SWEPT), [ALONE]
+            for chain, included in chains:
+                yield Standing(chain, Jump.SWEPT), [Standing(chain), *(Standing(each, Jump.SWEPT) for each in included)]
 
     def _rows(self) -> bool:
         return Slot(self.site.child - 1, "Y") in self.variables.space.slots
@@ -95,19 +97,21 @@ class Passing:
         """A literal that implies that units stand so, as far as that can be told."""
         model, level = self.variables.model, self.site.child - 1
         literal = model.new_bool_var("stands")
+        if standing.jump is Jump.SWEPT:
+            self._sweep(literal)
         if standing.chains == ():
             return literal
         if standing.chains is None:
-            self.scrambled.append(Scramble(self.site.tensor, self.site.child, standing.jumps, literal))
+            self.scrambled.append(Scramble(self.site.tensor, self.site.child, standing.jump is not Jump.NEVER, literal))
             if self.site.component.orderly:
                 self._scramble(standing, literal)
-        elif standing.crossed:
+        elif standing.jump is Jump.CROSSED:
             self._cross(standing.chains[0][0], literal)
         else:
             for chain in standing.chains:
                 ways = self.neighbours.inner(level, *chain) if len(chain) == 1 else self.neighbours.next(level, *chain)
                 model.add(literal <= cp_model.LinearExpr.sum(ways))
-        if standing.jumps and not standing.crossed:
+        if standing.jump is Jump.ALONE:
             self._jump(motion, literal)
         return literal
 
@@ -118,7 +122,7 @@ class Passing:
         or over dimensions that leave the tensor alone. Neighbours within a row are those of full rows.
         """
         model, level, space = self.variables.model, self.site.child - 1, self.variables.space
-        moving = [*self.site.component.dims, *(self._others() if standing.crossed else [])]
+        moving = [*self.site.component.dims, *(self._others() if standing.jump is Jump.CROSSED else [])]
 
         def used(axis: str, dims: Iterable[str]) -> cp_model.LinearExprT:
             slots = [slot for slot in self.neighbours.slots(level) if slot.axis == axis]
@@ -132,7 +136,7 @@ class Passing:
         model.add_implication(uneven, self.neighbours.uneven(level))
         for axis in "XY":
             model.add(uneven <= used(axis, [*moving, *space.irrelevant(self.site.tensor)]))
-        if standing.crossed:
+        if standing.jump is Jump.CROSSED:
             model.add(even <= used("Y", self._others()))
 
     def _cross(self, dim: str, literal: cp_model.IntVar) -> None:
@@ -145,6 +149,12 @@ class Passing:
             model.add(way <= cp_model.LinearExpr.sum([self.neighbours.innermost(slot)[other] for other in self._others()]))
             ways.append(way)
         model.add(literal <= cp_model.LinearExpr.sum(ways))
+
+    def _sweep(self, literal: cp_model.IntVar) -> None:
+        """A loop of another component is innermost on an axis, or any units may be neighbours that differ in it."""
+        level, others = self.site.child - 1, self._others()
+        ways = [way for dim in others for way in self.neighbours.inner(level, dim)] + self.neighbours.anyone(level, others)
+        self.variables.model.add(literal <= cp_model.LinearExpr.sum(ways))
 
     def _jump(self, motion: Motion, literal: cp_model.IntVar) -> None:
         """A jump between runs stays within reach only if the next loop outwards is over a dimension of the component or one that

@@ -23,7 +23,7 @@ from solver_mapper.cpsat.reuse import Reuse
 from solver_mapper.cpsat.selection import Factor, Looked, Mode, Selection, Tuple
 from solver_mapper.cpsat.sequences import Sequences
 from solver_mapper.cpsat.variables import Variables, slots_where
-from solver_mapper.space.shapes import Component
+from solver_mapper.space.shapes import Component, shape_of
 from solver_mapper.space.windows import RunCost, send_runs
 from solver_mapper.spec.problem import Tensor
 
@@ -118,7 +118,7 @@ class WindowTable:
         if key not in self._runs:
             assert way.motion is not None
             run = run_of(self.site, way.motion, way.layout, point)
-            self._runs[key] = send_runs(run, way.standing.chains, way.standing.jumps, way.standing.crossed)
+            self._runs[key] = send_runs(run, way.standing.chains, way.standing.jump)
         return self._runs[key]
 
 
@@ -187,8 +187,7 @@ class Windows:
         if key not in self._tables:
             space = self.variables.space
             keeps = child < space.depth and not space.has_flag("no_temporal_reuse", tensor.name, child)
-            further = any(self.neighbours.spreads(dim, level) for dim in component.dims for level in range(child - 1))
-            self._tables[key] = self._build(Site(tensor, component, child, keeps, further))
+            self._tables[key] = self._build(Site(tensor, component, child, keeps))
         return self._tables[key]
 
     def _build(self, site: Site) -> WindowTable:
@@ -259,8 +258,9 @@ class Windows:
 
     def _linkable(self, site: Site) -> bool:
         """Whether units side by side may pass the tensor on."""
+        sliding = [dim for each in shape_of(site.tensor, self.variables.space.dims).components if each.sliding for dim in each.dims]
         return (site.child > 0 and not self.variables.space.has_flag("no_link_transfer", site.tensor.name, site.child - 1)
-                and any(self.neighbours.spreads(dim, site.child - 1) for dim in site.component.dims))
+                and any(self.neighbours.spreads(dim, site.child - 1) for dim in sliding))
 
     def _overlaps(self, site: Site, level: int) -> bool:
         """Whether two dimensions of the component can be spatial there, so that windows may coincide in a multicast."""

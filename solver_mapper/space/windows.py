@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 from itertools import product
 
@@ -20,6 +21,18 @@ Offset = tuple[int, ...]
 Chains = tuple[tuple[str, ...], ...]
 """Who stands beside whom: each chain lists, innermost first, dimensions whose loops number the places along an axis."""
 APART: Chains = ()
+
+
+class Jump(Enum):
+    """How even a run's first tile may come from neighbours, as one run follows another: not at all; from units that differ in the
+    component's dimensions alone; in those and, *crossed*, in another component's, whose loops are innermost; or, *swept*, from units
+    that differ only in another component's, when this one's window is back where it was.
+    """
+
+    NEVER = "never"
+    ALONE = "alone"
+    CROSSED = "crossed"
+    SWEPT = "swept"
 
 
 @dataclass(frozen=True)
@@ -45,8 +58,8 @@ def new_words(component: Component, tile: Mapping[str, int], dim: str, step: int
 class Run:
     """A run along `dim` of `steps` tiles for `units[d]` buffers per dimension, side by side, each with a tile of `tile[d]` points.
 
-    `rest[d]` iterations of each dimension lie outside the run. A step spans the units along `dim`. `keeps` says whether a buffer keeps
-    the overlap with the next tile; multipliers do not. `further` says that loops outside may skip units further out.
+    `rest[d]` iterations of each dimension lie outside the run. A step spans `stride` times the units along `dim`: loops skip units
+    further out, of which there are `skipped[d]`. `keeps` says whether a buffer keeps the overlap with the next tile.
     """
 
     component: Component
@@ -55,17 +68,23 @@ class Run:
     dim: str
     steps: int
     rest: Mapping[str, int]
-    keeps: bool = True
-    further: bool = False
+    keeps: bool
+    skipped: Mapping[str, int]
+    stride: int = 1
 
     @property
     def step(self) -> int:
-        return self.tile[self.dim] * self.units[self.dim]
+        return self.tile[self.dim] * self.units[self.dim] * self.stride
+
+    @property
+    def shift(self) -> Offset:
+        """How far windows move in a step."""
+        return self.component.offset({self.dim: self.step})
 
     @property
     def plain(self) -> bool:
         """Whether all moves are known."""
-        return self.component.orderly and not self.further
+        return self.component.orderly and all(units == 1 for units in self.skipped.values())
 
     @property
     def other(self) -> str:
@@ -96,36 +115,71 @@ class Run:
         return self.component.offset({dim: self.tile[dim] * self.units[dim]})
 
 
-def send_runs(run: Run, beside: Chains | None = APART, jumps: bool = False, crossed: bool = False) -> RunCost:
-    """Words of all runs where neighbours stand `beside` each other like that; None: any two units may be neighbours.
-
-    `jumps` says that even its first tile may come from neighbours as one run follows another; `crossed` that half of those may that
-    start a row, since the loop between them moves another component's window, whose loops then are innermost. Both take the best case:
-    `sent` is a lower bound.
+def send_runs(run: Run, beside: Chains | None = APART, jump: Jump = Jump.NEVER) -> RunCost:
+    """Words of all runs where neighbours stand `beside` each other like that (None: any two units may be neighbours), in the best case
+    of those that cannot be told apart: a lower bound.
     """
     dims = run.component.dims
     held = _offsets(run.component, tuple(run.tile[dim] for dim in dims), tuple(run.units[dim] for dim in dims))
+    if jump is not Jump.SWEPT and (beside == APART or len(held) == 1):
+        return RunCost(run.number * len(held) * run.filled, 0)
+    costs = [_send(replace(run, stride=stride), held, beside, jump) for stride in _strides(run, held)]
+    return RunCost(min(cost.sent for cost in costs), min(cost.linked for cost in costs))
+
+
+def _strides(run: Run, held: Mapping[Offset, int]) -> list[int]:
+    """Strides that make a difference: those that lead to where another unit was, and one that leaves no overlap."""
+    strides = [1]
+    if run.skipped[run.dim] > 1:
+        reach = {_plus(one, other, -1) for one in held for other in held}
+        disjoint = False
+        for stride in range(2, run.skipped[run.dim] * run.steps + 1):
+            longer = replace(run, stride=stride)
+            if longer.shift in reach or (not disjoint and longer.fresh == run.full):
+                strides.append(stride)
+                disjoint |= longer.fresh == run.full
+    return strides
+
+
+def _send(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> RunCost:
     groups, fresh = len(held), run.fresh
-    if beside == APART or groups == 1:
-        return RunCost(run.number * groups * run.filled, 0)
-    inside = beside if beside is None or not crossed else APART
-    alone, passed = _served(run, held, run.base(run.dim), inside)
+    alone, passed = _served(run, held, run.shift, APART if beside is not None and jump is Jump.CROSSED else beside)
     if fresh < run.full:
         # the first step's neighbours hold whole tiles, not steps: nothing to pass on yet
         return RunCost(run.number * (groups * (run.full + fresh) + alone * (run.steps - 2) * fresh),
                        run.number * passed * (run.steps - 2) * fresh)
-    first, given, starts = groups, 0, groups
-    if jumps or crossed:
-        helped = [_served(run, held, shift, beside) for shift in _jumps(run, held, beside, crossed)]
-        restarts = [_served(run, held, shift, beside) for shift in _jumps(run, held, beside, True)]
-        if helped:
-            first, given = min(waiting for waiting, _ in helped), min(passed for _, passed in helped)
-        if crossed:
-            first, given = max(first, 0 if beside is None else (groups + 1) // 2), 0
-        starts = min([groups, *(waiting for waiting, _ in restarts)]) if run.plain and not crossed else first
+    first, given, starts = _firsts(run, held, beside, jump)
     again = run.number - (starts > first)
     sent = run.number * alone * (run.steps - 1) + again * first + (run.number - again) * starts
     return RunCost(sent * run.full, (run.number * passed * (run.steps - 1) + again * given) * run.full)
+
+
+def _firsts(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> tuple[int, int, int]:
+    """Offsets of a run's first tile that the parent must send to, units that take it from a neighbour, and offsets where nothing came
+    before but a restart.
+    """
+    groups = len(held)
+    if jump is Jump.NEVER:
+        return groups, 0, groups
+    if jump is Jump.SWEPT:
+        return (0, 0, 0) if _may_stay(run) else (groups, 0, groups)
+    crossed = jump is Jump.CROSSED
+    helped = [_served(run, held, shift, beside) for shift in _jumps(run, held, beside, crossed)]
+    first, given = (min(each) for each in zip(*helped, strict=True)) if helped else (groups, 0)
+    if crossed:
+        # only units that start a row of the other component's differ in this one's
+        first = max(first, 0 if beside is None else (groups + 1) // 2)
+        return first, 0, first
+    if not run.plain:
+        return first, given, first
+    restarts = [_served(run, held, shift, beside)[0] for shift in _jumps(run, held, beside, True)]
+    return first, given, min([groups, *restarts])
+
+
+def _may_stay(run: Run) -> bool:
+    """Whether the window may be where it was when the next run begins, if other components' windows move in between."""
+    nowhere = (0,) * len(run.component.ranks)
+    return nowhere in _moves(run) if run.plain else _reachable(run, nowhere)
 
 
 @lru_cache(maxsize=4096)
