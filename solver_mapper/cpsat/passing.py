@@ -75,11 +75,15 @@ class Passing:
         for chain, included in chains:
             yield Standing(chain), [Standing(each) for each in included]
         for chain, included in chains:
-            yield Standing(chain, Jump.ALONE), [Standing(chain), *(Standing(each, Jump.ALONE) if each else ALONE for each in included)]
+            less = [Standing(each, Jump.ONWARD) for each in included if each != ()]
+            yield Standing(chain, Jump.ONWARD), [Standing(chain), *less]
+        for chain, included in chains:
+            less = [Standing(each, Jump.AGAIN) for each in included if each != ()]
+            yield Standing(chain, Jump.AGAIN), [Standing(chain, Jump.ONWARD), *less]
         if self._others():
             for chain, _ in chains:
                 if chain is None or len(chain) == 1 == len(chain[0]):
-                    yield Standing(chain, Jump.CROSSED), [Standing(None, Jump.ALONE) if chain is None else ALONE]
+                    yield Standing(chain, Jump.CROSSED), [Standing(None, Jump.AGAIN) if chain is None else ALONE]
             yield Standing((), Jump.SWEPT), [ALONE]
             for chain, included in chains:
                 yield Standing(chain, Jump.SWEPT), [Standing(chain), *(Standing(each, Jump.SWEPT) for each in included)]
@@ -99,6 +103,8 @@ class Passing:
         literal = model.new_bool_var("stands")
         if standing.jump is Jump.SWEPT:
             self._sweep(literal)
+        if standing.jump is Jump.AGAIN:
+            self._idle_outside(motion, literal)
         if standing.chains == ():
             return literal
         if standing.chains is None:
@@ -111,7 +117,7 @@ class Passing:
             for chain in standing.chains:
                 ways = self.neighbours.inner(level, *chain) if len(chain) == 1 else self.neighbours.next(level, *chain)
                 model.add(literal <= cp_model.LinearExpr.sum(ways))
-        if standing.jump is Jump.ALONE:
+        if standing.jump in (Jump.ONWARD, Jump.AGAIN):
             self._jump(motion, literal)
         return literal
 
@@ -155,6 +161,13 @@ class Passing:
         level, others = self.site.child - 1, self._others()
         ways = [way for dim in others for way in self.neighbours.inner(level, dim)] + self.neighbours.anyone(level, others)
         self.variables.model.add(literal <= cp_model.LinearExpr.sum(ways))
+
+    def _idle_outside(self, motion: Motion, literal: cp_model.IntVar) -> None:
+        """Some loop at the run's level or further out leaves the tensor alone."""
+        idle = self.variables.space.irrelevant(self.site.tensor)
+        outside = [power for (dim, _, slot), power in self.variables.power.items()
+                   if dim in idle and not slot.axis and slot.level <= motion.level]
+        self.variables.model.add(literal <= cp_model.LinearExpr.sum(outside))
 
     def _jump(self, motion: Motion, literal: cp_model.IntVar) -> None:
         """A jump between runs stays within reach only if the next loop outwards is over a dimension of the component or one that

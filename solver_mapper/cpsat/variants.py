@@ -113,11 +113,11 @@ def _signature(space: Space, tensor: Tensor, order: tuple[str, ...]) -> Signatur
     """The order as far as the tensor's windows see it: idle loops in a row are a set; past the first plain dimension nothing counts."""
     plain, seen, idle = shape_of(tensor, space.dims).plain, list[object](), set[str]()
     for dim in order:
-        if dim in plain:
-            break
         if dim in tensor.dims:
-            seen += [frozenset(idle), dim]
+            seen += [frozenset(idle), dim in plain or dim]
             idle = set()
         else:
             idle.add(dim)
+        if dim in plain:
+            break
     return tuple(seen)

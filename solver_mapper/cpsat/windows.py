@@ -28,6 +28,9 @@ from solver_mapper.space.windows import RunCost, send_runs
 from solver_mapper.spec.problem import Tensor
 
 
+NOTHING = RunCost(0)
+
+
 @dataclass(frozen=True)
 class Way:
     """One mode of a window table: a motion, or rest (`motion` None), the points where it applies, and its literal.
@@ -94,7 +97,7 @@ class WindowTable:
 
     def given(self, way: Way, point: Tuple) -> int:
         """Those of them that a parent sends."""
-        return self.filled(way, point) - self.linked(way, point)
+        return self.filled(way, point) - self._passed(way, point).most
 
     def filled_below_one(self, way: Way, point: Tuple) -> int:
         """Words that enter the instances below one parent."""
@@ -109,9 +112,10 @@ class WindowTable:
 
     def linked(self, way: Way, point: Tuple) -> int:
         """Words that instances of the child take from each other."""
-        if way.motion is None or way.motion.returns:
-            return 0
-        return self._run(way, point).linked
+        return self._passed(way, point).linked
+
+    def _passed(self, way: Way, point: Tuple) -> RunCost:
+        return NOTHING if way.motion is None or way.motion.returns else self._run(way, point)
 
     def _run(self, way: Way, point: Tuple) -> RunCost:
         key = (id(way), point)
@@ -175,7 +179,7 @@ class Windows:
     def helped(self, tensor: Tensor, component: Component, child: int) -> list[cp_model.IntVar]:
         """Literals of which one holds if neighbours help."""
         ways = self.table(tensor, component, child).ways
-        return [way.on for way in ways if way.standing.chains != () and way.on is not None]
+        return [way.on for way in ways if way.standing != ALONE and way.on is not None]
 
     def _factor(self, key: tuple[object, ...], table: WindowTable, cost: Callable[[Way, Tuple], int]) -> Factor:
         if key not in self._factors:

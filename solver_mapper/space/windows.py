@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 from solver_mapper.space.primes import divisors
 from solver_mapper.space.shapes import Component
@@ -25,22 +26,27 @@ APART: Chains = ()
 
 class Jump(Enum):
     """How even a run's first tile may come from neighbours, as one run follows another: not at all; from units that differ in the
-    component's dimensions alone; in those and, *crossed*, in another component's, whose loops are innermost; or, *swept*, from units
-    that differ only in another component's, when this one's window is back where it was.
+    component's dimensions alone, when loops over these go on or, *again*, also when they start over while an idle loop advances; from
+    units that differ in those and, *crossed*, in another component's, whose loops are innermost; or, *swept*, only in another
+    component's, when this one's window is back where it was.
     """
 
     NEVER = "never"
-    ALONE = "alone"
+    ONWARD = "onward"
+    AGAIN = "again"
     CROSSED = "crossed"
     SWEPT = "swept"
 
 
 @dataclass(frozen=True)
 class RunCost:
-    """Words over all runs: `sent` by the parents to all units, and `linked`, received from neighbours instead."""
+    """Words over all runs: `sent` by the parents to all units, and received from neighbours instead, at least `linked` where they
+    help at all, and at `most`.
+    """
 
     sent: int
-    linked: int
+    linked: int = 0
+    most: int = 0
 
 
 def new_words(component: Component, tile: Mapping[str, int], dim: str, step: int) -> int:
@@ -122,9 +128,9 @@ def send_runs(run: Run, beside: Chains | None = APART, jump: Jump = Jump.NEVER) 
     dims = run.component.dims
     held = _offsets(run.component, tuple(run.tile[dim] for dim in dims), tuple(run.units[dim] for dim in dims))
     if jump is not Jump.SWEPT and (beside == APART or len(held) == 1):
-        return RunCost(run.number * len(held) * run.filled, 0)
+        return RunCost(run.number * len(held) * run.filled)
     costs = [_send(replace(run, stride=stride), held, beside, jump) for stride in _strides(run, held)]
-    return RunCost(min(cost.sent for cost in costs), min(cost.linked for cost in costs))
+    return RunCost(min(cost.sent for cost in costs), min(cost.linked for cost in costs), max(cost.most for cost in costs))
 
 
 def _strides(run: Run, held: Mapping[Offset, int]) -> list[int]:
@@ -146,40 +152,49 @@ def _send(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jum
     alone, passed = _served(run, held, run.shift, APART if beside is not None and jump is Jump.CROSSED else beside)
     if fresh < run.full:
         # the first step's neighbours hold whole tiles, not steps: nothing to pass on yet
-        return RunCost(run.number * (groups * (run.full + fresh) + alone * (run.steps - 2) * fresh),
-                       run.number * passed * (run.steps - 2) * fresh)
-    first, given, starts = _firsts(run, held, beside, jump)
-    again = run.number - (starts > first)
-    sent = run.number * alone * (run.steps - 1) + again * first + (run.number - again) * starts
-    return RunCost(sent * run.full, (run.number * passed * (run.steps - 1) + again * given) * run.full)
+        linked = run.number * passed * (run.steps - 2) * fresh
+        return RunCost(run.number * (groups * (run.full + fresh) + alone * (run.steps - 2) * fresh), linked, linked)
+    first = _firsts(run, held, beside, jump)
+    again = run.number - (first.ever > first.waiting)
+    sent = run.number * alone * (run.steps - 1) + again * first.waiting + (run.number - again) * first.ever
+    stepping = run.number * passed * (run.steps - 1)
+    return RunCost(sent * run.full, (stepping + again * first.passed) * run.full, (stepping + again * first.most) * run.full)
 
 
-def _firsts(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> tuple[int, int, int]:
-    """Offsets of a run's first tile that the parent must send to, units that take it from a neighbour, and offsets where nothing came
-    before but a restart.
+class _First(NamedTuple):
+    """Of a run's first tiles: offsets that the parent must send to, and the `ever` first time; units that take theirs from a neighbour,
+    at least and at `most`.
     """
-    groups = len(held)
+
+    waiting: int
+    ever: int
+    passed: int = 0
+    most: int = 0
+
+
+def _firsts(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> _First:
+    groups, units = len(held), sum(held.values())
     if jump is Jump.NEVER:
-        return groups, 0, groups
+        return _First(groups, groups)
     if jump is Jump.SWEPT:
-        return (0, 0, 0) if _may_stay(run) else (groups, 0, groups)
-    crossed = jump is Jump.CROSSED
-    helped = [_served(run, held, shift, beside) for shift in _jumps(run, held, beside, crossed)]
-    first, given = (min(each) for each in zip(*helped, strict=True)) if helped else (groups, 0)
-    if crossed:
+        return _First(0, 0, 0, units) if _may_stay(run) else _First(groups, groups)
+    helped = [_served(run, held, shift, beside) for shift in _jumps(run, held, beside, jump)]
+    first = min([groups, *(waiting for waiting, _ in helped)])
+    if jump is Jump.CROSSED:
         # only units that start a row of the other component's differ in this one's
         first = max(first, 0 if beside is None else (groups + 1) // 2)
-        return first, 0, first
-    if not run.plain:
-        return first, given, first
-    restarts = [_served(run, held, shift, beside)[0] for shift in _jumps(run, held, beside, True)]
-    return first, given, min([groups, *restarts])
+        return _First(first, first, 0, units)
+    least, most = min((passed for _, passed in helped), default=0), max((passed for _, passed in helped), default=0)
+    if jump is Jump.ONWARD:
+        return _First(first, groups, least, most)
+    restarts = [_served(run, held, shift, beside)[0] for shift in _jumps(run, held, beside, Jump.CROSSED)]
+    return _First(first, min([groups, *restarts]) if run.plain else first, least, most)
 
 
 def _may_stay(run: Run) -> bool:
     """Whether the window may be where it was when the next run begins, if other components' windows move in between."""
     nowhere = (0,) * len(run.component.ranks)
-    return nowhere in _moves(run) if run.plain else _reachable(run, nowhere)
+    return nowhere in _moves(run) | _returns(run) if run.plain else _reachable(run, nowhere)
 
 
 @lru_cache(maxsize=4096)
@@ -250,7 +265,7 @@ def _neighbours(run: Run, chain: tuple[str, ...], place: Mapping[str, int]) -> I
             yield run.component.offset(moved)
 
 
-def _jumps(run: Run, held: Mapping[Offset, int], beside: Chains | None, crossed: bool) -> set[Offset]:
+def _jumps(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> set[Offset]:
     """Moves from the end of a run to the start of the next that lead to where a neighbour, or the unit itself, was."""
     nowhere = (0,) * len(run.component.ranks)
     if beside is None:
@@ -259,7 +274,8 @@ def _jumps(run: Run, held: Mapping[Offset, int], beside: Chains | None, crossed:
         near = [each for chain in beside for each in _differences(run, chain)]
         reach = {nowhere, *near, *(_plus(nowhere, each, -1) for each in near)}
     if run.plain:
-        return reach & (_returns(run) if crossed else _moves(run))
+        onward, again = jump is not Jump.CROSSED, jump is not Jump.ONWARD
+        return reach & ((_moves(run) if onward else set()) | (_returns(run) if again else set()))
     return {shift for shift in reach if _reachable(run, shift)}
 
 
@@ -268,12 +284,12 @@ def _moves(run: Run) -> set[Offset]:
     inside start over.
     """
     one, other = run.base(run.dim), run.base(run.other)
-    along = set()
+    along = set[Offset]()
     if run.rest[run.other] > 1:
         along |= {_plus(other, one, 1 - inside) for inside in _iterations(run, run.dim)}
     if run.rest[run.dim] > 1:
         along |= {_plus(one, other, 1 - inside) for inside in _iterations(run, run.other)}
-    return along | _returns(run)
+    return along
 
 
 def _returns(run: Run) -> set[Offset]:

@@ -53,12 +53,13 @@ def disagreements(seed: int) -> list[str]:
     other = random.choice([1, 2])
     ranks = {"PR": [[("P", step), ("R", gap)]], "PRQS": [[("P", step), ("R", gap)], [("Q", other), "S"]],
              "PRC": ["C", [("P", step), ("R", gap)]]}[kind]
+    outer, inner = Random(f"prices {seed}").choice([(7, 1), (1, 7)])
     dims, left, levels, buffers, x, y = kind + "K", MOST, [], list[Buffer](), 1, 1
     for number in range(random.choice([1, 2, 2, 3])):
         mesh = random.choice(MESHES) if random.random() < 0.6 else (1, 1)
         temporal, spatial, left = loops_of(random, dims, mesh, left)
         levels.append(LevelMapping(f"L{number}", tuple(temporal), tuple(spatial), keep=frozenset("IW")))
-        price = Fraction(1 if buffers else 7)
+        price = Fraction(inner if buffers else outer)
         buffers.append(Buffer(f"L{number}", None, x * y, x, y, energy=AccessEnergy(price, price, price)))
         x, y = x * mesh[0], y * mesh[1]
     bounds = dict.fromkeys(dims, 1)
