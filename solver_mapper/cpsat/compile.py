@@ -185,6 +185,7 @@ class _TensorCost:
     entries: Entries
     reads: dict[int, list[Amount]]
     writes: dict[int, list[Amount]]
+    broken: dict[int, Amount] = field(default_factory=dict)
 
     @property
     def tensor(self) -> Tensor:
@@ -261,6 +262,8 @@ class _TensorCost:
                 self._send_rows(parent, rows)
             return
         sent = self.counts.sent(parent, child, on)
+        if child == parent + 1:
+            sent += self._broken(child, on)
         block = Fraction(1, buffer.block_size * buffer.cluster_size)
         if self.tensor.read_write:
             first = self.counts.elided(parent, on, sent)
@@ -274,6 +277,11 @@ class _TensorCost:
         share = Fraction(1, buffer.instances)
         self.reads[parent].append(reads_amount * share)
         self.writes[parent].append(writes_amount * share)
+
+    def _broken(self, child: int, on: Literal) -> Amount:
+        """Words that ends of rows make the level right above send."""
+        self.broken[child] = self.counts.broken(child, on)
+        return self.broken[child]
 
     def _send_rows(self, parent: int, rows: Rows) -> None:
         buffer = self.counts.space.architecture.levels[parent]
@@ -300,10 +308,11 @@ class _TensorCost:
             self.writes[child].append(weigh(rows.selection.literals, fills))
             return
         filled, linked = self.counts.filled(child, on), Amount()
+        broken = self.broken.get(child, Amount())
         if self.tensor.read_write:
             filled = filled - self.counts.elided(child, on, filled)
         if not self.counts.plain:
-            linked = self.counts.linked(child, on)
+            filled, linked = filled + broken, self.counts.linked(child, on) - broken
         block = Fraction(1, buffer.block_size * buffer.cluster_size)
         reads, entered = linked, filled + linked
         if linked.terms:

@@ -19,6 +19,7 @@ from fractions import Fraction
 from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.amount import Amount, total, weigh
+from solver_mapper.cpsat.breaks import Breaks
 from solver_mapper.cpsat.elision import elided
 from solver_mapper.cpsat.links import Links
 from solver_mapper.cpsat.reuse import Reuse
@@ -154,6 +155,10 @@ class Counts:
             factors = [self.variables.tables.factor(plain), factor, *others]
             amounts.append(weigh([self.variables.tables.product(factors, positive=False)], [1]))
         return total(amounts)
+
+    def broken(self, child: int, on: cp_model.IntVar | None) -> Amount:
+        """Words that the level above sends to instances of `child` whose neighbours stand in another row."""
+        return Breaks(self.variables, self.reuse, self.windows, self.tensor, child).words(on)
 
     def helped(self, child: int) -> Amount:
         """1 if instances of `child` take words from each other, else 0."""

@@ -24,9 +24,8 @@ from solver_mapper.cpsat.selection import Factor, Looked, Mode, Selection, Tuple
 from solver_mapper.cpsat.sequences import Sequences
 from solver_mapper.cpsat.variables import Variables, slots_where
 from solver_mapper.space.shapes import Component, shape_of
-from solver_mapper.space.windows import RunCost, send_runs
+from solver_mapper.space.windows import RunCost, handed, send_runs
 from solver_mapper.spec.problem import Tensor
-
 
 NOTHING = RunCost(0)
 
@@ -107,6 +106,21 @@ class WindowTable:
         """Words that instances below one parent take from each other."""
         return self.linked(way, point) // self._parents(way, point)
 
+    def handed(self, dim: str, way: Way, point: Tuple) -> int:
+        """Words that each unit takes from its neighbour, summed over all, where these differ in `dim` alone."""
+        if way.motion is None or way.standing.chains != ((dim,),):
+            return 0
+        return handed(run_of(self.site, way.motion, way.layout, point), dim)
+
+    def alone(self, way: Way, point: Tuple) -> int:
+        """Words that enter one of the units side by side, if these hold different windows; else 0."""
+        if way.motion is not None or way.least is not None:
+            return 0
+        units = way.layout.read(f"mesh{self.site.child - 1}", point)
+        each = math.prod(units.values())
+        apart = self.site.component.groups(way.layout.read("tile", point), units) == each
+        return self.filled(way, point) // each if apart else 0
+
     def _parents(self, way: Way, point: Tuple) -> int:
         return math.prod(between(self.site, way.layout, point).values())
 
@@ -175,6 +189,19 @@ class Windows:
             return None
         factor = self._factor(("links", tensor.name, component, child), table, table.linked_below_one)
         return factor if factor.high else None
+
+    def handed(self, tensor: Tensor, component: Component, child: int, dim: str) -> Factor | None:
+        """The component's factor of the words that one unit takes from a neighbour along `dim` alone; None if none ever does."""
+        table = self.table(tensor, component, child)
+        if all(way.standing.chains != ((dim,),) for way in table.ways):
+            return None
+        factor = self._factor(("handed", tensor.name, component, child, dim), table, partial(table.handed, dim))
+        return factor if factor.high else None
+
+    def alone(self, tensor: Tensor, component: Component, child: int) -> Factor:
+        """The component's factor of the words that enter one of the units side by side, while its windows do not move first."""
+        table = self.table(tensor, component, child)
+        return self._factor(("alone", tensor.name, component, child), table, table.alone)
 
     def helped(self, tensor: Tensor, component: Component, child: int) -> list[cp_model.IntVar]:
         """Literals of which one holds if neighbours help."""
@@ -279,7 +306,7 @@ class Windows:
 
     def _layout(self, site: Site, meshes: tuple[int, ...], motion: Motion | None) -> Layout:
         layout = self._tile(site.component, site.child)
-        for level in sorted(set(meshes) | ({site.child - 1} if motion is not None else set())):
+        for level in sorted(set(meshes) | ({site.child - 1} if motion is not None or self._linkable(site) else set())):
             layout.add(f"mesh{level}", site.component.dims, self.neighbours.slots(level))
         further = [slot for level in range(site.child - 1) if level not in meshes for slot in self.neighbours.slots(level)]
         layout.add("between", site.component.dims, further)

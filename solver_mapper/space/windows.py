@@ -161,6 +161,16 @@ def _send(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jum
     return RunCost(sent * run.full, (stepping + again * first.passed) * run.full, (stepping + again * first.most) * run.full)
 
 
+def handed(run: Run, dim: str) -> int:
+    """Words that each unit takes over all runs from a neighbour that differs in `dim` alone; 0 if windows may coincide or skip units."""
+    held = _offsets(run.component, tuple(run.tile.values()), tuple(run.units.values()))
+    near = run.component.offset({dim: run.tile[dim]})
+    if not run.plain or run.shift not in (near, _plus((0,) * len(near), near, -1)) or len(held) < math.prod(run.units.values()):
+        return 0
+    overlapping = run.fresh < run.full
+    return run.number * (run.steps - 1 - overlapping) * run.fresh
+
+
 class _First(NamedTuple):
     """Of a run's first tiles: offsets that the parent must send to, and the `ever` first time; units that take theirs from a neighbour,
     at least and at `most`.
