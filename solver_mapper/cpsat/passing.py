@@ -83,7 +83,7 @@ class Passing:
         if self._others():
             for chain, _ in chains:
                 if chain is None or len(chain) == 1 == len(chain[0]):
-                    yield Standing(chain, Jump.CROSSED), [Standing(None, Jump.AGAIN) if chain is None else ALONE]
+                    yield Standing(chain, Jump.CROSSED), [ALONE]
             yield Standing((), Jump.SWEPT), [ALONE]
             for chain, included in chains:
                 yield Standing(chain, Jump.SWEPT), [Standing(chain), *(Standing(each, Jump.SWEPT) for each in included)]

@@ -162,7 +162,7 @@ def _send(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jum
 
 
 def handed(run: Run, dim: str) -> int:
-    """Words that each unit takes over all runs from a neighbour that differs in `dim` alone; 0 if windows may coincide or skip units."""
+    """Words that a unit takes over all runs from a neighbour that differs in `dim` alone; 0 if windows may coincide or skip units."""
     held = _offsets(run.component, tuple(run.tile.values()), tuple(run.units.values()))
     near = run.component.offset({dim: run.tile[dim]})
     if not run.plain or run.shift not in (near, _plus((0,) * len(near), near, -1)) or len(held) < math.prod(run.units.values()):
