@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import permutations
 
@@ -13,7 +13,7 @@ from solver_mapper.cpsat.neighbours import Neighbours
 from solver_mapper.cpsat.reuse import Reuse
 from solver_mapper.cpsat.selection import Tuple
 from solver_mapper.cpsat.variables import Variables
-from solver_mapper.space.shapes import shape_of
+from solver_mapper.space.shapes import Component, shape_of
 from solver_mapper.space.space import Slot
 from solver_mapper.space.windows import Chains, Jump, Run, send_runs
 from solver_mapper.spec.problem import Tensor
@@ -91,11 +91,14 @@ class Passing:
     def _rows(self) -> bool:
         return Slot(self.site.child - 1, "Y") in self.variables.space.slots
 
-    def _others(self) -> list[str]:
-        """Dimensions of the tensor's other sliding components that can be spread here."""
+    def _components(self) -> list[Component]:
+        """The tensor's other sliding components."""
         components = shape_of(self.site.tensor, self.variables.space.dims).components
-        return [dim for each in components if each.sliding and each != self.site.component for dim in each.dims
-                if self.neighbours.spreads(dim, self.site.child - 1)]
+        return [each for each in components if each.sliding and each != self.site.component]
+
+    def _others(self) -> list[str]:
+        """Their dimensions that can be spread here."""
+        return [dim for each in self._components() for dim in each.dims if self.neighbours.spreads(dim, self.site.child - 1)]
 
     def stand(self, standing: Standing, motion: Motion, moving: cp_model.IntVar) -> cp_model.IntVar:
         """A literal that implies that units stand so, as far as that can be told."""
@@ -103,8 +106,10 @@ class Passing:
         literal = model.new_bool_var("stands")
         if standing.jump is Jump.SWEPT:
             self._sweep(literal)
+        if standing.jump in (Jump.SWEPT, Jump.CROSSED):
+            self._outside(frozenset(dim for each in self._components() for dim in each.dims), motion, literal)
         if standing.jump is Jump.AGAIN:
-            self._idle_outside(motion, literal)
+            self._outside(self.variables.space.irrelevant(self.site.tensor), motion, literal)
         if standing.chains == ():
             return literal
         if standing.chains is None:
@@ -162,11 +167,10 @@ class Passing:
         ways = [way for dim in others for way in self.neighbours.inner(level, dim)] + self.neighbours.anyone(level, others)
         self.variables.model.add(literal <= cp_model.LinearExpr.sum(ways))
 
-    def _idle_outside(self, motion: Motion, literal: cp_model.IntVar) -> None:
-        """Some loop at the run's level or further out leaves the tensor alone."""
-        idle = self.variables.space.irrelevant(self.site.tensor)
+    def _outside(self, dims: Collection[str], motion: Motion, literal: cp_model.IntVar) -> None:
+        """Some loop over one of `dims` stands at the run's level or further out."""
         outside = [power for (dim, _, slot), power in self.variables.power.items()
-                   if dim in idle and not slot.axis and slot.level <= motion.level]
+                   if dim in dims and not slot.axis and slot.level <= motion.level]
         self.variables.model.add(literal <= cp_model.LinearExpr.sum(outside))
 
     def _jump(self, motion: Motion, literal: cp_model.IntVar) -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
 
 from solver_mapper.space.primes import divisors
 from solver_mapper.space.shapes import Component
@@ -154,11 +153,9 @@ def _send(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jum
         # the first step's neighbours hold whole tiles, not steps: nothing to pass on yet
         linked = run.number * passed * (run.steps - 2) * fresh
         return RunCost(run.number * (groups * (run.full + fresh) + alone * (run.steps - 2) * fresh), linked, linked)
-    first = _firsts(run, held, beside, jump)
-    again = run.number - (first.ever > first.waiting)
-    sent = run.number * alone * (run.steps - 1) + again * first.waiting + (run.number - again) * first.ever
-    stepping = run.number * passed * (run.steps - 1)
-    return RunCost(sent * run.full, (stepping + again * first.passed) * run.full, (stepping + again * first.most) * run.full)
+    first, stepping = _firsts(run, held, beside, jump), run.number * (run.steps - 1)
+    return RunCost((stepping * alone + first.sent) * run.full, (stepping * passed + first.linked) * run.full,
+                   (stepping * passed + first.most) * run.full)
 
 
 def handed(run: Run, dim: str) -> int:
@@ -171,34 +168,28 @@ def handed(run: Run, dim: str) -> int:
     return run.number * (run.steps - 1 - overlapping) * run.fresh
 
 
-class _First(NamedTuple):
-    """Of a run's first tiles: offsets that the parent must send to, and the `ever` first time; units that take theirs from a neighbour,
-    at least and at `most`.
-    """
-
-    waiting: int
-    ever: int
-    passed: int = 0
-    most: int = 0
-
-
-def _firsts(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> _First:
+def _firsts(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> RunCost:
+    """The first tiles of all runs, in tiles instead of words."""
     groups, units = len(held), sum(held.values())
-    if jump is Jump.NEVER:
-        return _First(groups, groups)
+    if jump is Jump.NEVER or (jump is Jump.SWEPT and not _may_stay(run)):
+        return RunCost(run.number * groups)
     if jump is Jump.SWEPT:
-        return _First(0, 0, 0, units) if _may_stay(run) else _First(groups, groups)
+        # the window is back when a loop of its own component advances; other components' loops inside advance at least as often
+        back = run.number // 2
+        return RunCost((run.number - back) * groups, 0, back * units)
     helped = [_served(run, held, shift, beside) for shift in _jumps(run, held, beside, jump)]
     first = min([groups, *(waiting for waiting, _ in helped)])
     if jump is Jump.CROSSED:
         # only units that start a row of the other component's differ in this one's
-        first = max(first, 0 if beside is None else (groups + 1) // 2)
-        return _First(first, first, 0, units)
+        return RunCost(run.number * max(first, 0 if beside is None else (groups + 1) // 2), 0, run.number * units)
+    ever = groups
+    if jump is Jump.AGAIN and run.plain:
+        ever = min([groups, *(_served(run, held, shift, beside)[0] for shift in _jumps(run, held, beside, Jump.CROSSED))])
+    elif jump is Jump.AGAIN:
+        ever = first
+    again = run.number - (ever > first)
     least, most = min((passed for _, passed in helped), default=0), max((passed for _, passed in helped), default=0)
-    if jump is Jump.ONWARD:
-        return _First(first, groups, least, most)
-    restarts = [_served(run, held, shift, beside)[0] for shift in _jumps(run, held, beside, Jump.CROSSED)]
-    return _First(first, min([groups, *restarts]) if run.plain else first, least, most)
+    return RunCost(again * first + (run.number - again) * ever, again * least, again * most)
 
 
 def _may_stay(run: Run) -> bool:
