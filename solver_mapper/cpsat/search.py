@@ -259,9 +259,11 @@ class Search(Generic[F]):
         return all(self._counts_all(metric) for metric, _ in goal.powers)
 
     def _rounded_away(self, goal: Goal) -> bool:
-        """Whether rounding may be all that keeps the bound from the incumbent."""
-        return (self.compiled.rounded and self.best is not None and self.bound is not None
-                and goal.rank(self.best.figures) <= self.bound * (1 + ROUNDED))
+        """Whether rounding may be all that keeps the bound, or the last candidate's claim on a product, from the incumbent."""
+        claim = self.bound if goal.single is not None else Fraction(math.prod(
+            (self._last_energy if metric == "energy" else self._last_cycles) ** power for metric, power in goal.powers))
+        return (self.compiled.rounded and self.best is not None and claim is not None
+                and goal.rank(self.best.figures) <= claim * (1 + ROUNDED))
 
     def _counts_all(self, metric: str) -> bool:
         return is_whole(self.amount(metric)) and not (metric == "energy" and self._near > NEAR)
