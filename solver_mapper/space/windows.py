@@ -213,6 +213,8 @@ def _offsets(component: Component, tiles: tuple[int, ...], units: tuple[int, ...
 
 
 def _plus(offset: Offset, step: Offset, times: int = 1) -> Offset:
+    if len(offset) == 1:  # most windows have one rank
+        return (offset[0] + times * step[0],)
     return tuple(a + times * b for a, b in zip(offset, step, strict=True))
 
 
@@ -268,16 +270,21 @@ def _neighbours(run: Run, chain: tuple[str, ...], place: Mapping[str, int]) -> I
 
 def _jumps(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> set[Offset]:
     """Moves from the end of a run to the start of the next that lead to where a neighbour, or the unit itself, was."""
-    nowhere = (0,) * len(run.component.ranks)
-    if beside is None:
-        reach = {_plus(one, other, -1) for one in held for other in held}
-    else:
-        near = [each for chain in beside for each in _differences(run, chain)]
-        reach = {nowhere, *near, *(_plus(nowhere, each, -1) for each in near)}
     if run.plain:
         onward, again = jump is not Jump.CROSSED, jump is not Jump.ONWARD
-        return reach & ((_moves(run) if onward else set()) | (_returns(run) if again else set()))
+        moves = (_moves(run) if onward else set()) | (_returns(run) if again else set())
+        if beside is None:
+            return {shift for shift in moves if any(_plus(each, shift) in held for each in held)}
+        return moves & _near(run, beside)
+    reach = {_plus(one, other, -1) for one in held for other in held} if beside is None else _near(run, beside)
     return {shift for shift in reach if _reachable(run, shift)}
+
+
+def _near(run: Run, beside: Chains) -> set[Offset]:
+    """Moves that lead to where a neighbour, or the unit itself, was."""
+    nowhere = (0,) * len(run.component.ranks)
+    near = [each for chain in beside for each in _differences(run, chain)]
+    return {nowhere, *near, *(_plus(nowhere, each, -1) for each in near)}
 
 
 def _moves(run: Run) -> set[Offset]:
