@@ -38,6 +38,10 @@ class Amount:
             return Fraction(exact)
         return Fraction(room) / Fraction(high)
 
+    def highest(self) -> int:
+        """At least the greatest value."""
+        return math.ceil(self.constant + sum((w * highest(v) for v, w in self.terms if w > 0), Fraction(0)))
+
     def whole(self, scale: Fraction) -> tuple[cp_model.LinearExprT, int]:
         """`scale` times this form as an integer expression, rounded down weight by weight, and the constant that goes with it.
 

@@ -314,16 +314,37 @@ class _TensorCost:
         if not self.counts.plain:
             filled, linked = filled + broken, self.counts.linked(child, on) - broken
         block = Fraction(1, buffer.block_size * buffer.cluster_size)
-        reads, entered = linked, filled + linked
-        if linked.terms:
-            # each instance's words from neighbours are a fraction: fills are rounded down, reads to the nearest whole number
-            self.compiled.rounded = True
-            rounding = self.counts.helped(child) * Fraction(buffer.instances)
-            reads, entered = reads - rounding * Fraction(1, 2), entered - rounding
+        reads, entered = self._passed_on(child, linked), filled + linked
+        if linked.terms and slots_where(self.counts.space, temporal=False, above=child - 1):
+            # spread over the instances of all parents, each one's words are a fraction, and its fills are rounded down
+            entered -= self.counts.helped(child) * Fraction(buffer.instances)
         self._spend(entered * (price.fill + address) * block)
         self._spend(reads * price.read * block)
         self.reads[child].append(reads * Fraction(1, buffer.instances))
         self.writes[child].append(entered * Fraction(1, buffer.instances))
+
+    def _passed_on(self, child: int, linked: Amount) -> Amount:
+        """Reads of words for neighbours: spread over the units in use, and rounded to the nearest whole number for each."""
+        if not linked.terms:
+            return linked
+        self.compiled.rounded = True
+        space, variables, model = self.counts.space, self.compiled.variables, self.compiled.model
+        instances = space.architecture.levels[child].instances
+        least = linked - self.counts.helped(child) * Fraction(instances, 2)
+        if child + 1 < space.depth and not variables.fixed_keep(self.tensor.name, child + 1):
+            return least  # past a level that may be bypassed, the reads that these are added to may be a fraction as well
+        axes = variables.axes(variables.places(space.dims, slots_where(space, temporal=False, above=child)))
+        units = variables.tables.select(axes, None, lambda point: value_of(axes, point) <= instances, name=("units", child))
+        reads = model.new_int_var(0, linked.highest() + instances, "reads")
+        each = model.new_int_var(0, linked.highest() + 1, "each")
+        twice, constant = (least * 2).whole(Fraction(1))
+        model.add(2 * reads >= twice + constant)
+        twice, constant = (linked * 2).whole(Fraction(1))
+        for literal, point in zip(units.literals, units.points, strict=True):
+            count = value_of(axes, point)
+            model.add(2 * count * each >= twice + (constant - count + 1)).only_enforce_if(literal)
+            model.add(reads >= count * each).only_enforce_if(literal)
+        return weigh([reads], [1])
 
     def _pay(self, buffer: Buffer, rows: Rows, kinds: list[tuple[list[int], Fraction, Fraction]]) -> None:
         """Energy of whole blocks and shared clusters, point by point."""
