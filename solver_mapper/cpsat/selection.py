@@ -17,7 +17,7 @@ from solver_mapper.cpsat.amount import highest
 
 Tuple = tuple[int, ...]
 LOG_SCALE = 1 << 12
-TANGENT_RATIO = 1.6
+TANGENT_RATIO = 1.3
 
 
 @dataclass(frozen=True)
