@@ -28,7 +28,7 @@ from solver_mapper.cpsat.variables import Variables, highest, slots_where
 from solver_mapper.space.primes import divisors
 from solver_mapper.space.shapes import Component, shape_of
 from solver_mapper.space.space import Slot, Space
-from solver_mapper.space.windows import Run, new_words
+from solver_mapper.space.windows import Run
 from solver_mapper.spec.problem import Tensor
 
 
@@ -106,7 +106,21 @@ def run_of(site: Site, motion: Motion, layout: Layout, point: Tuple) -> Run:
     steps, turns = layout.read("steps", point), layout.read("turns", point)
     count = steps[motion.dim] * (turns[motion.other] if motion.other else 1)
     rest, skipped = layout.rest(tile, units, steps, turns), between(site, layout, point)
-    return Run(site.component, tile, units, motion.dim, count, rest, site.keeps, skipped)
+    run = Run(site.component, tile, units, motion.dim, count, rest, site.keeps, skipped)
+    known, jumped = _skips(site, motion, layout.variables.space), skipped[motion.dim]
+    return run if known is False else replace(run, stride=jumped if known else 1, strides=jumped if known else jumped * count)
+
+
+def _skips(site: Site, motion: Motion, space: Space) -> bool | None:
+    """Whether the motion's loops stand outside units of its dimension further out, and skip these; None if that depends."""
+    def free(slot: Slot) -> bool:
+        return any(highest(space, motion.dim, prime, slot) for prime, _ in space.primes[motion.dim])
+
+    meshes = {slot.level for slot in space.slots if slot.axis and slot.level < site.child - 1 and free(slot)}
+    if not meshes or motion.level > max(meshes):
+        return False
+    inside = [level for level in range(max(meshes) + 1, site.child) if free(Slot(level))]
+    return True if len(meshes) == 1 and not inside else None
 
 
 def happens(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
@@ -115,8 +129,8 @@ def happens(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
         return False
     if motion.returns:
         return True
-    tile, units = layout.read("tile", point), layout.factor(f"mesh{site.child - 1}", motion.dim, point)
-    return new_words(site.component, tile, motion.dim, tile[motion.dim] * units) < site.component.footprint(tile)
+    run = run_of(site, motion, layout, point)
+    return run.fresh < run.full
 
 
 def goes_on(motion: Motion, layout: Layout, point: Tuple) -> bool:

@@ -63,8 +63,9 @@ def new_words(component: Component, tile: Mapping[str, int], dim: str, step: int
 class Run:
     """A run along `dim` of `steps` tiles for `units[d]` buffers per dimension, side by side, each with a tile of `tile[d]` points.
 
-    `rest[d]` iterations of each dimension lie outside the run. A step spans `stride` times the units along `dim`: loops skip units
-    further out, of which there are `skipped[d]`. `keeps` says whether a buffer keeps the overlap with the next tile.
+    `rest[d]` iterations of each dimension lie outside the run. `keeps` says whether a buffer keeps the overlap with the next tile. There
+    are `skipped[d]` units further out, which loops outside those skip: a step spans `stride` times the units along `dim`, or where that
+    is not known, up to `strides` times as many.
     """
 
     component: Component
@@ -76,6 +77,7 @@ class Run:
     keeps: bool
     skipped: Mapping[str, int]
     stride: int = 1
+    strides: int = 1
 
     @property
     def step(self) -> int:
@@ -134,11 +136,10 @@ def send_runs(run: Run, beside: Chains | None = APART, jump: Jump = Jump.NEVER) 
 
 def _strides(run: Run, held: Mapping[Offset, int]) -> list[int]:
     """Strides that make a difference: those that lead to where another unit was, and one that leaves no overlap."""
-    strides = [1]
-    if run.skipped[run.dim] > 1:
+    strides, disjoint = [run.stride], run.fresh == run.full
+    if run.strides > run.stride:
         reach = {_plus(one, other, -1) for one in held for other in held}
-        disjoint = False
-        for stride in range(2, run.skipped[run.dim] * run.steps + 1):
+        for stride in range(run.stride + 1, run.strides + 1):
             longer = replace(run, stride=stride)
             if longer.shift in reach or (not disjoint and longer.fresh == run.full):
                 strides.append(stride)
