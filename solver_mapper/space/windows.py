@@ -63,9 +63,9 @@ def new_words(component: Component, tile: Mapping[str, int], dim: str, step: int
 class Run:
     """A run along `dim` of `steps` tiles for `units[d]` buffers per dimension, side by side, each with a tile of `tile[d]` points.
 
-    `rest[d]` iterations of each dimension lie outside the run. `keeps` says whether a buffer keeps the overlap with the next tile. There
-    are `skipped[d]` units further out, which loops outside those skip: a step spans `stride` times the units along `dim`, or where that
-    is not known, up to `strides` times as many.
+    `rest[d]` iterations of each dimension lie outside the run. `keeps` says whether a buffer keeps the overlap with the next tile.
+    There are `skipped[d]` units further out, which loops outside those skip: a step spans `stride` times the units along `dim`, or
+    where that is not known, up to `strides` times as many.
     """
 
     component: Component
