@@ -106,10 +106,10 @@ def test_ends_of_rows_between_neighbours_are_counted():
     prices = [AccessEnergy(Fraction(price), Fraction(price), Fraction(price)) for price in (7, 1)]
     architecture = Architecture("rows", (Buffer("L0", None, 1, energy=prices[0]), Buffer("L1", None, 12, 4, 3, energy=prices[1])),
                                 Arithmetic("MAC", 12, 4, 3))
-    problem = Problem("window", ("C", "P", "R", "K"), {"C": 3, "P": 8, "R": 3, "K": 1}, (tensor("I", "C", ["P", "R"]), tensor("W", "K")))
-    keep = frozenset("IW")
-    levels = (LevelMapping("L0", (loop("P", 8),), (loop("C", 3, "Y"), loop("R", 3, "X")), keep=keep), LevelMapping("L1", (), (), keep=keep))
-    mapping = Mapping(levels, problem.dims, ("I", "W"))
+    tensors, keep = (tensor("I", "C", ["P", "R"]), tensor("W", "K")), frozenset("IW")
+    problem = Problem("window", ("C", "P", "R", "K"), {"C": 3, "P": 8, "R": 3, "K": 1}, tensors)
+    outer = LevelMapping("L0", (loop("P", 8),), (loop("C", 3, "Y"), loop("R", 3, "X")), keep=keep)
+    mapping = Mapping((outer, LevelMapping("L1", (), (), keep=keep)), problem.dims, ("I", "W"))
     figures = Evaluator(architecture, problem).evaluate(mapping)
     assert figures.levels["L0"].tensors["I"].reads == 3 * (3 + 7) + 2 * 7
     compiled = compile_space(build_space(architecture, problem, Constraints()))
