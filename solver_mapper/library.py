@@ -3,7 +3,8 @@
 They lie in `models/` in a checkout and in `solver_mapper/_models` in a wheel:
 
     models/architectures/NAME/arch.yaml       hardware: levels, meshes, energies, and rules that hold for every operation
-    models/architectures/NAME/SHAPE.yaml      dataflow: rules in terms of the dimensions of one problem shape
+    models/architectures/NAME/SHAPE.yaml      dataflow: rules in terms of the dimensions of one problem shape; its top-level key is
+                                              not one of arch.yaml's, because Timeloop reads only the first of two
     models/shapes/SHAPE.yaml                  a problem shape in Timeloop's form
     models/workloads/NETWORK.yaml             the layers of a network, each an instance of a shape
 
@@ -214,7 +215,7 @@ def _unit_problem(name: str) -> Problem:
 
 
 def _find(source: Source) -> _Found:
-    if not isinstance(source, str) or source == "-" or _is_file(source):
+    if not isinstance(source, str) or source == "-" or is_file(source):
         return source
     head, _, tail = source.partition("/")
     if (known := architecture(head)) is not None:
@@ -254,7 +255,8 @@ def _as_source(layer: Layer) -> Source:
     return Table({"problem": layer.problem}, {"problem": layer.problem.place}, layer.problem.place)
 
 
-def _is_file(text: str) -> bool:
+def is_file(text: str) -> bool:
+    """Whether there is a file of that name. What no file can be called is none."""
     try:
         return Path(text).is_file()
     except (OSError, ValueError):

@@ -91,12 +91,21 @@ def source_of(word: str) -> Source:
     """A file, standard input, or the name of a shipped network of operators."""
     if word == "-":
         return standard_input()
-    if Path(word).exists() or word not in library.names("operators"):
-        if not Path(word).exists() and not Path(word).suffix:
+    there = _exists(word)
+    if there or word not in library.names("operators"):
+        if not there and not Path(word).suffix:
             hint = did_you_mean(word, library.names("operators"))
             raise InputError("neither a file nor the name of a network of operators", Place(word), hint)
         return word
     return library.path("operators", f"{word}.yaml")
+
+
+def _exists(word: str) -> bool:
+    """Whether there is such a file or pipe. What no file can be called is none."""
+    try:
+        return Path(word).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def load_plugin(file: Path) -> None:

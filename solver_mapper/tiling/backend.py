@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 
 from solver_mapper import library
 from solver_mapper.errors import NOWHERE, InputError, Place, did_you_mean, unknown_name
@@ -124,7 +123,7 @@ def load_backend(source: Source | Backend | None = None) -> Backend:
         return source
     if source is None:
         return shipped(DEFAULT)
-    if isinstance(source, str) and not Path(source).is_file():
+    if isinstance(source, str) and not library.is_file(source):
         return shipped(source)
     top = Fields(read_one(source), "the file")
     backend = read_backend(table_of(top.require("backend"), "'backend'"))

@@ -177,6 +177,8 @@ def test_broken_backends_are_refused(tmp_path: Path, old: str, new: str, message
 
 @pytest.mark.parametrize(("words", "message"), [
     (["resnet51"], "resnet51: neither a file nor the name of a network of operators; did you mean 'resnet50'?"),
+    (["x" * 5000], "neither a file nor the name of a network of operators"),
+    (["resnet50", "--backend", "x" * 5000], "unknown backend"),
     (["missing.yaml"], "missing.yaml: no such file"),
     (["-", "--objective", "trafic"], "unknown objective 'trafic'; did you mean 'traffic'?"),
     (["-", "--backend", "smw"], "unknown backend 'smw'; did you mean 'smv'?"),
