@@ -10,7 +10,7 @@ import yaml
 from solver_mapper import library
 from solver_mapper.errors import InputError
 from solver_mapper.spec.load import load
-from solver_mapper.spec.source import Table, read_documents, to_python
+from solver_mapper.spec.source import Table, read_documents, read_one, to_python
 
 # Multiply-accumulates of whole networks as their papers and model zoos state them, in 10^6.
 PUBLISHED_MACS = {"resnet50": 4089, "mobilenet_v2": 301, "vgg16": 15470, "alexnet": 714}
@@ -150,3 +150,13 @@ def test_models_of_a_wheel_come_first(tmp_path: Path, monkeypatch: pytest.Monkey
     assert library.path("kind", "one.yaml") == tmp_path / "_models" / "kind" / "one.yaml"
     assert library.names("kind") == ("one",)
     assert library.names("nothing") == ()
+
+
+@pytest.mark.parametrize("name", [each.name for each in library.architectures()])
+def test_timeloop_can_be_given_hardware_and_dataflow_as_two_files(name: str) -> None:
+    """It puts the text of one file after the other, and of a key that is there twice it silently reads the first."""
+    known = library.architecture(name)
+    assert known is not None
+    for dataflow in known.dataflows:
+        keys = [key for file in known.files(dataflow) for key in read_one(file).entries]
+        assert len(keys) == len(set(keys)), dataflow
