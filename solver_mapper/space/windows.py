@@ -128,23 +128,24 @@ def send_runs(run: Run, beside: Chains | None = APART, jump: Jump = Jump.NEVER) 
     """
     dims = run.component.dims
     held = _offsets(run.component, tuple(run.tile[dim] for dim in dims), tuple(run.units[dim] for dim in dims))
-    if jump is not Jump.SWEPT and (beside == APART or len(held) == 1):
+    lonely = beside is not None and all(run.units[chain[0]] == 1 for chain in beside)
+    if jump is not Jump.SWEPT and (lonely or len(held) == 1):
         return RunCost(run.number * len(held) * run.filled)
-    costs = [_send(replace(run, stride=stride), held, beside, jump) for stride in _strides(run, held)]
+    costs = [_send(each, held, beside, jump) for each in _strides(run, held)]
     return RunCost(min(cost.sent for cost in costs), min(cost.linked for cost in costs), max(cost.most for cost in costs))
 
 
-def _strides(run: Run, held: Mapping[Offset, int]) -> list[int]:
-    """Strides that make a difference: those that lead to where another unit was, and one that leaves no overlap."""
-    strides, disjoint = [run.stride], run.fresh == run.full
+def _strides(run: Run, held: Mapping[Offset, int]) -> list[Run]:
+    """The run with each stride that makes a difference: those that lead to where another unit was, and one that leaves no overlap."""
+    runs, disjoint = [run], run.fresh == run.full
     if run.strides > run.stride:
         reach = {_plus(one, other, -1) for one in held for other in held}
         for stride in range(run.stride + 1, run.strides + 1):
             longer = replace(run, stride=stride)
             if longer.shift in reach or (not disjoint and longer.fresh == run.full):
-                strides.append(stride)
+                runs.append(longer)
                 disjoint |= longer.fresh == run.full
-    return strides
+    return runs
 
 
 def _send(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> RunCost:
