@@ -58,16 +58,14 @@ class Sequences:
         model.add_implication(literal, firsts[dim])
 
     def _fit_patterns(self, tensor: Tensor, level: int, dims: tuple[str, ...], literal: cp_model.IntVar) -> None:
-        """What a pattern has further in than `dims` has no loop: what is innermost of all, and what stays together without them."""
+        """Where a pattern begins with a loop that slides windows, and `dims` do not, that loop is not there.
+
+        No more can be asked: a pattern also stands for orders that keep less than it (`space.orders`), and among these may be `dims`.
+        """
         variables, sliding = self.variables, self.variables.space.sliding
         for chosen, pattern in zip(variables.pattern[level], variables.space.patterns[level], strict=True):
-            together = [reused for _, reused in pattern.reuse]
-            if pattern.order and pattern.order[0] in sliding:
-                together.append(frozenset(pattern.order[:1]))
-            for position, dim in enumerate(dims):
-                inside = frozenset[str]().union(*(each for each in together if dim not in each))
-                for other in sorted((inside & tensor.dims) - {*dims[:position]}):
-                    self._absent(other, level, literal, chosen)
+            for first in {*pattern.order[:1]} & sliding & tensor.dims - {dims[0]}:
+                self._absent(first, level, literal, chosen)
 
     def _fit_rules(self, tensor: Tensor, level: int, dims: tuple[str, ...], literal: cp_model.IntVar) -> None:
         space = self.variables.space
