@@ -14,7 +14,7 @@ cases in which words are spared (reference 3.2; nothing else that indexes the te
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 from ortools.sat.python import cp_model
@@ -94,6 +94,19 @@ def lay_out(layout: Layout, motion: Motion, child: int) -> None:
             layout.add("inside", (motion.other,), loops(motion.level + (not motion.swapped), child))
 
 
+def layout_of(variables: Variables, site: Site, meshes: Collection[int], motion: Motion | None) -> Layout:
+    """What the counts at a site depend on: its tile, its units over `meshes` and further out, and a motion's loops, if one is given."""
+    space, layout = variables.space, Layout(variables, site.component)
+    layout.add("tile", site.component.dims, slots_where(space, below=site.child))
+    for level in sorted(meshes):
+        layout.add(f"mesh{level}", site.component.dims, slots_where(space, temporal=False, below=level, above=level + 1))
+    further = [slot for slot in slots_where(space, temporal=False, above=site.child - 1) if slot.level not in meshes]
+    layout.add("between", site.component.dims, further)
+    if motion is not None:
+        lay_out(layout, motion, site.child)
+    return layout
+
+
 def between(site: Site, layout: Layout, point: Tuple) -> dict[str, int]:
     """Units of each dimension further out than the mesh above the child."""
     groups = [group for group in ("between", *(f"mesh{level}" for level in range(site.child - 1))) if group in layout.groups]
@@ -125,7 +138,7 @@ def _skips(site: Site, motion: Motion, space: Space) -> bool | None:
 
 def happens(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
     """Whether the sizes are such that the motion spares words, neighbours aside."""
-    if motion.other is not None and not _meets(site, motion, layout, point):
+    if motion.other is not None and not meets(site, motion, layout, point):
         return False
     if motion.returns:
         return True
@@ -139,7 +152,7 @@ def goes_on(motion: Motion, layout: Layout, point: Tuple) -> bool:
             and (motion.other is None or layout.factor("turns", motion.other, point) > 1))
 
 
-def _meets(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
+def meets(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
     """Whether the window moves as it should when the loop over `other` advances."""
     assert motion.other is not None
     if motion.other == motion.dim:
@@ -148,7 +161,12 @@ def _meets(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
                   for dim in (motion.dim, motion.other))
     inside, steps = layout.factor("inside", motion.other, point), layout.factor("steps", motion.dim, point)
     skipped = between(site, layout, point)
-    ahead = {times * inside - (inside - 1) * fewer for times in divisors(skipped[motion.other]) for fewer in divisors(times)}
+    loops = [inside]
+    if skipped[motion.other] > 1:
+        # not all loops over the other dimension skip the same units: some of the turns may start over as well
+        loops = [inside * part for part in divisors(layout.factor("turns", motion.other, point))]
+    further = divisors(skipped[motion.other])
+    ahead = {times * each - (each - 1) * fewer for each in loops for times in further for fewer in divisors(times)}
     back = {(near - 1) + near * times * (steps // near - 1) for near in divisors(steps) for times in divisors(skipped[motion.dim])}
     stay = 0 if motion.returns else 1
     return any(all(a * y - b * x == stay * x for x, y in zip(one, other, strict=True)) for a in ahead for b in back)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import permutations
 
 from ortools.sat.python import cp_model
 
-from solver_mapper.cpsat.motions import Motion, Site
+from solver_mapper.cpsat.motions import Motion, Site, goes_on, layout_of, meets, motions
 from solver_mapper.cpsat.neighbours import Neighbours
 from solver_mapper.cpsat.reuse import Reuse
 from solver_mapper.cpsat.selection import Tuple
@@ -107,9 +108,9 @@ class Passing:
         if standing.jump is Jump.SWEPT:
             self._sweep(literal)
         if standing.jump in (Jump.SWEPT, Jump.CROSSED):
-            self._outside(frozenset(dim for each in self._components() for dim in each.dims), motion, literal)
+            model.add(literal <= self._outside(frozenset(dim for each in self._components() for dim in each.dims), motion))
         if standing.jump is Jump.AGAIN:
-            self._outside(self.variables.space.irrelevant(self.site.tensor), motion, literal)
+            model.add(literal <= cp_model.LinearExpr.sum(self._unmoved(motion)))
         if standing.chains == ():
             return literal
         if standing.chains is None:
@@ -123,7 +124,7 @@ class Passing:
                 ways = self.neighbours.inner(level, *chain) if len(chain) == 1 else self.neighbours.next(level, *chain)
                 model.add(literal <= cp_model.LinearExpr.sum(ways))
         if standing.jump in (Jump.ONWARD, Jump.AGAIN):
-            self._jump(motion, literal)
+            self._jump(motion, literal, standing.jump is Jump.AGAIN)
         return literal
 
     def _scramble(self, standing: Standing, literal: cp_model.IntVar) -> None:
@@ -167,18 +168,42 @@ class Passing:
         ways = [way for dim in others for way in self.neighbours.inner(level, dim)] + self.neighbours.anyone(level, others)
         self.variables.model.add(literal <= cp_model.LinearExpr.sum(ways))
 
-    def _outside(self, dims: Collection[str], motion: Motion, literal: cp_model.IntVar) -> None:
-        """Some loop over one of `dims` stands at the run's level or further out."""
-        outside = [power for (dim, _, slot), power in self.variables.power.items()
-                   if dim in dims and not slot.axis and slot.level <= motion.level]
-        self.variables.model.add(literal <= cp_model.LinearExpr.sum(outside))
+    def _outside(self, dims: Collection[str], motion: Motion) -> cp_model.LinearExprT:
+        """At least 1 if some loop over one of `dims` stands at the run's level or further out."""
+        return cp_model.LinearExpr.sum([power for (dim, _, slot), power in self.variables.power.items()
+                                        if dim in dims and not slot.axis and slot.level <= motion.level])
 
-    def _jump(self, motion: Motion, literal: cp_model.IntVar) -> None:
-        """A jump between runs stays within reach only if the next loop outwards is over a dimension of the component or one that
-        leaves the tensor alone. That loop stands at the run's level, or all else there is absent.
+    def _unmoved(self, motion: Motion) -> list[cp_model.IntVar]:
+        """Literals of which one holds if the component's loops may start over while the rest of the tensor's tile stays: a loop outside
+        leaves the tensor alone, or loops over two dimensions of another component cancel.
+        """
+        way = self.variables.model.new_bool_var("unmoved")
+        self.variables.model.add(way <= self._outside(self.variables.space.irrelevant(self.site.tensor), motion))
+        return [way, *(literal for other, literal in self._cancelling if other.level <= motion.level)]
+
+    @cached_property
+    def _cancelling(self) -> list[tuple[Motion, cp_model.IntVar]]:
+        """Motions of other components that bring their windows back, with literals that imply sizes at which they do."""
+        found = []
+        for component in self._components():
+            site = replace(self.site, component=component)
+            for motion in motions(site, self.variables.space):
+                if motion.returns:
+                    layout = layout_of(self.variables, site, [site.child - 1], motion)
+                    points = {p for p in layout.points() if goes_on(motion, layout, p) and meets(site, motion, layout, p)}
+                    literal = self.variables.model.new_bool_var("cancels")
+                    self.variables.tables.select(layout.axes, literal, points.__contains__, ("cancels", component, motion))
+                    found.append((motion, literal))
+        return found
+
+    def _jump(self, motion: Motion, literal: cp_model.IntVar, again: bool) -> None:
+        """A jump between runs stays within reach only if the next loop outwards is over a dimension of the component or one that leaves
+        the tensor alone, or (`again`) over another component, whose loops must then come to nothing. That loop stands at the run's
+        level, or all else there is absent.
         """
         variables, space = self.variables, self.variables.space
-        near = {*self.site.component.dims, *space.irrelevant(self.site.tensor)} - {motion.dim}
+        others = {dim for each in self._components() for dim in each.dims} if again else set()
+        near = {*self.site.component.dims, *others, *space.irrelevant(self.site.tensor)} - {motion.dim}
         outside = variables.model.new_bool_var("outside")
         beside = [variables.power[dim, prime, Slot(motion.level)] for dim in sorted(near) for prime, _ in space.primes[dim]]
         variables.model.add(literal <= cp_model.LinearExpr.sum([*beside, outside]))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, permutations, product, takewhile
 
+from solver_mapper.cpsat.wires import beyond_entries
 from solver_mapper.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.space.shapes import shape_of
 from solver_mapper.space.space import Space
@@ -49,9 +50,14 @@ def _spatial(space: Space, index: int, loops: tuple[Loop, ...]) -> Iterator[tupl
 
 
 def _temporal(space: Space, index: int, loops: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
-    """One order for each way in which windows can move: of those alike in that, the one that keeps most of the other tensors."""
+    """One order for each way in which windows can move: of those alike in that, the one that keeps most of the other tensors.
+
+    Where networks charge for the way, words from neighbours may cost more than those that are fetched anew, and each order counts that
+    keeps anything else.
+    """
     sliding = [tensor for tensor in space.problem.tensors if any(c.sliding for c in shape_of(tensor, space.dims).components)]
-    if not sliding or len(loops) < 2:
+    charged = beyond_entries(space.architecture)
+    if not (sliding or charged) or len(loops) < 2:
         yield loops
         return
     others = [tensor for tensor in space.problem.tensors if tensor not in sliding]
@@ -59,7 +65,7 @@ def _temporal(space: Space, index: int, loops: tuple[Loop, ...]) -> Iterator[tup
     for order in _by_merit(space, index, tuple(each.dim for each in reversed(loops))):
         better = seen.setdefault(tuple(_signature(space, tensor, order) for tensor in sliding), [])
         kept = tuple(_kept(tensor, order) for tensor in others)
-        if not any(_within(kept, each) for each in better):
+        if kept not in better if charged else not any(_within(kept, each) for each in better):
             better.append(kept)
             yield tuple(by_dim[dim] for dim in reversed(order))
 

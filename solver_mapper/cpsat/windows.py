@@ -16,7 +16,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.layout import Layout
 from solver_mapper.cpsat.links import Links
-from solver_mapper.cpsat.motions import Claims, Motion, Site, between, goes_on, happens, lay_out, motions, run_of
+from solver_mapper.cpsat.motions import Claims, Motion, Site, between, goes_on, happens, layout_of, motions, run_of
 from solver_mapper.cpsat.neighbours import Neighbours
 from solver_mapper.cpsat.passing import ALONE, Passing, Scramble, Standing
 from solver_mapper.cpsat.reuse import Reuse
@@ -305,11 +305,5 @@ class Windows:
         return layout
 
     def _layout(self, site: Site, meshes: tuple[int, ...], motion: Motion | None) -> Layout:
-        layout = self._tile(site.component, site.child)
-        for level in sorted(set(meshes) | ({site.child - 1} if motion is not None or self._linkable(site) else set())):
-            layout.add(f"mesh{level}", site.component.dims, self.neighbours.slots(level))
-        further = [slot for level in range(site.child - 1) if level not in meshes for slot in self.neighbours.slots(level)]
-        layout.add("between", site.component.dims, further)
-        if motion is not None:
-            lay_out(layout, motion, site.child)
-        return layout
+        above = {site.child - 1} if motion is not None or self._linkable(site) else set[int]()
+        return layout_of(self.variables, site, {*meshes} | above, motion)

@@ -23,7 +23,7 @@ class Entries:
     def __init__(self, architecture: Architecture):
         below = all_wires(architecture)
         self._below = [[each for each in networks if each.network.kind == "Legacy" and _entry(each)] for networks in below]
-        self.complete = not any(_beyond(each) for networks in below for each in networks)
+        self.complete = not beyond_entries(architecture)
 
     def energy(self, counts: Counts, parent: int, child: int, on: cp_model.IntVar | None) -> Amount:
         """pJ for what `parent` and `child` exchange of a tensor where `on` holds, on the networks between them.
@@ -48,8 +48,12 @@ def _entry(wires: Wires) -> Fraction:
     return wires.network.ingress_energy + wires.network.router_energy
 
 
-def _beyond(wires: Wires) -> bool:
+def beyond_entries(architecture: Architecture) -> bool:
     """Whether a network charges for more than entries."""
+    return any(_beyond(each) for networks in all_wires(architecture) for each in networks)
+
+
+def _beyond(wires: Wires) -> bool:
     network = wires.network
     if network.kind == "Legacy":
         return bool(wires.per_hop or network.router_energy)

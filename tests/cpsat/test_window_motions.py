@@ -96,6 +96,8 @@ def test_claims_are_lower_bounds(first):
     pytest.param(3468, id="words from neighbours are spread over other parents' instances"),
     pytest.param(10498, id="an idle loop right outside a run"),
     pytest.param(20540, id="neighbours that differ in two components"),
+    pytest.param(50041, id="three loops that cancel, of which one skips units"),
+    pytest.param(51194, id="a run starts over while another component's loops cancel"),
 ])
 def test_claims_that_once_were_too_high(seed):
     assert not disagreements(seed)
