@@ -146,6 +146,20 @@ def happens(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
     return run.fresh < run.full
 
 
+def comes_back(site: Site, motion: Motion, layout: Layout, point: Tuple) -> bool:
+    """Whether the window of a motion that returns may be back once more when a loop over its dimension further out advances, and both
+    dimensions start over: that move and the turns' cancel.
+    """
+    assert motion.other is not None
+    skipped, mesh = between(site, layout, point), layout.read(f"mesh{site.child - 1}", point)
+    tile, groups = layout.read("tile", point), [layout.read(group, point) for group in ("tile", "steps", "turns", "inside")]
+    if layout.rest(*groups)[motion.dim] == mesh[motion.dim] * skipped[motion.dim]:
+        return False
+    one, other = (site.component.offset({dim: tile[dim] * mesh[dim]}) for dim in (motion.dim, motion.other))
+    turned = layout.factor("turns", motion.other, point) * layout.factor("inside", motion.other, point) - 1
+    return any(units > 1 for units in skipped.values()) or all(x == turned * y for x, y in zip(one, other, strict=True))
+
+
 def goes_on(motion: Motion, layout: Layout, point: Tuple) -> bool:
     """Whether the motion's loops are there."""
     return (layout.factor("steps", motion.dim, point) > 1

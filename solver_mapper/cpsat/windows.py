@@ -16,7 +16,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.cpsat.layout import Layout
 from solver_mapper.cpsat.links import Links
-from solver_mapper.cpsat.motions import Claims, Motion, Site, between, goes_on, happens, layout_of, motions, run_of
+from solver_mapper.cpsat.motions import Claims, Motion, Site, between, comes_back, goes_on, happens, layout_of, motions, run_of
 from solver_mapper.cpsat.neighbours import Neighbours
 from solver_mapper.cpsat.passing import ALONE, Passing, Scramble, Standing
 from solver_mapper.cpsat.reuse import Reuse
@@ -74,7 +74,8 @@ class WindowTable:
             return run_of(self.site, motion, layout, point).filled * layout.tiles(tile, steps, turns)
         inside = layout.read("inside", point)
         again = turns[motion.other or ""]
-        fetched = again * math.prod(steps.values()) * math.prod(inside.values()) - (again - 1)
+        stays = again - 1 + comes_back(self.site, motion, layout, point)
+        fetched = again * math.prod(steps.values()) * math.prod(inside.values()) - stays
         return self.site.component.footprint(tile) * fetched * layout.tiles(tile, steps, turns, inside)
 
     def sent(self, levels: range, way: Way, point: Tuple) -> int:

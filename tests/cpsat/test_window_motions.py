@@ -97,6 +97,7 @@ def test_claims_are_lower_bounds(first):
     pytest.param(10498, id="an idle loop right outside a run"),
     pytest.param(20540, id="neighbours that differ in two components"),
     pytest.param(50041, id="three loops that cancel, of which one skips units"),
+    pytest.param(61012, id="a window comes back, and once more when the loop around it advances"),
     pytest.param(51194, id="a run starts over while another component's loops cancel"),
 ])
 def test_claims_that_once_were_too_high(seed):
