@@ -8,6 +8,7 @@ neighbour has what it needs, and where no mesh further out makes Timeloop spread
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
@@ -23,7 +24,7 @@ from solver_mapper.spec.problem import Tensor
 
 
 def broken(length: int, units: int, width: int) -> int:
-    """Ends of rows of `width` inside chains of `length`, among `units` in a row."""
+    """Ends of rows of `width` inside chains of `length` that follow each other, `units` in all."""
     return sum(1 for end in range(width, units, width) if end % length)
 
 
@@ -91,9 +92,7 @@ class Breaks:
         plain = shape_of(self.tensor, space.dims).plain
         moving = self.reuse.refetch_axes(self.tensor, self.child)
         spread = variables.axes(variables.places(plain, self._mesh()))
-        words = 1
-        for dim in plain:
-            words *= space.problem.bounds[dim]
+        words = math.prod(space.problem.bounds[dim] for dim in plain)
         selection = variables.tables.select([*moving, *spread], None, lambda p: words % value_of(spread, p[len(moving):]) == 0,
                                             ("one unit", self.tensor.name))
         return variables.tables.factor(Looked(selection, tuple(

@@ -101,7 +101,7 @@ class Passing:
         """Their dimensions that can be spread here."""
         return [dim for each in self._components() for dim in each.dims if self.neighbours.spreads(dim, self.site.child - 1)]
 
-    def stand(self, standing: Standing, motion: Motion, moving: cp_model.IntVar) -> cp_model.IntVar:
+    def stand(self, standing: Standing, motion: Motion) -> cp_model.IntVar:
         """A literal that implies that units stand so, as far as that can be told."""
         model, level = self.variables.model, self.site.child - 1
         literal = model.new_bool_var("stands")

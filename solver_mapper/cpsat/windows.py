@@ -261,7 +261,7 @@ class Windows:
             if not found:
                 continue
             literal = claims.claim(site, motion)
-            shares = [passing.stand(standing, motion, literal) for standing, _ in found]
+            shares = [passing.stand(standing, motion) for standing, _ in found]
             self.variables.model.add(cp_model.LinearExpr.sum(shares) == literal)
             for (standing, chosen), share in zip(found, shares, strict=True):
                 ways.append(Way(layout, tuple(chosen), share, motion, standing))
