@@ -1,12 +1,14 @@
-"""What AccelForge makes of LoopTree files: the other half of `looptree_speed.py`, of `peers.py`, and of the tests that compare the
-two, run by the interpreter in which AccelForge is installed.
+"""What AccelForge makes of LoopTree files: the other half of `looptree_speed.py`, of `peers.py`,
+and of the tests that compare the two, run by the interpreter in which AccelForge is installed.
 
 usage: accelforge_peer.py [JOBS]
 
-Standard input: JSON, a list of [file, task] with task "energy", "latency" or "edp" to map, or "evaluate". Prints one JSON line a
-file: the optimum as `value`, the `seconds` of processor time of making and joining partial mappings (those of worker processes
-included) and the same on the `wall`, reading not included; or the `energy` and `latency` of the mapping in the file; or an `error`. A
-first file to be mapped is mapped once before, untimed, for what is compiled or imported on first use.
+Standard input: JSON, a list of [file, task] with task "energy", "latency" or "edp" to map, or
+"evaluate". Prints one JSON line a file: the optimum as `value`, the `seconds` of processor time of
+making and joining partial mappings (those of worker processes included) and the same on the `wall`,
+reading not included; or the `energy` and `latency` of the mapping in the file; or an `error`. A
+first file to be mapped is mapped once before, untimed, for what is compiled or imported on first
+use.
 """
 
 from __future__ import annotations
@@ -24,8 +26,11 @@ import accelforge as af
 from accelforge.frontend.mapper.metrics import Metrics
 from accelforge.mapper.FFM.main import join_pmappings, make_pmappings
 
-METRICS = {"energy": (Metrics.ENERGY, "energy"), "latency": (Metrics.LATENCY, "latency"),
-           "edp": (Metrics.ENERGY_DELAY_PRODUCT, "energy_delay_product")}
+METRICS = {
+    "energy": (Metrics.ENERGY, "energy"),
+    "latency": (Metrics.LATENCY, "latency"),
+    "edp": (Metrics.ENERGY_DELAY_PRODUCT, "energy_delay_product"),
+}
 
 
 def processor_seconds() -> float:
@@ -34,7 +39,12 @@ def processor_seconds() -> float:
     for tasks in Path("/proc/self/task").glob("*/children"):
         for child in tasks.read_text().split():
             with contextlib.suppress(OSError):
-                ticks += sum(map(int, Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[11:15]))
+                ticks += sum(
+                    map(
+                        int,
+                        Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[11:15],
+                    )
+                )
     return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
 

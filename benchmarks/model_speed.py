@@ -3,10 +3,11 @@
 
 usage: model_speed.py [--mappings N] [--batch N] [--timeloop CASE.yaml]
 
-The problem is a ResNet convolution with seven dimensions (N=4, K=C=64, P=Q=56, R=S=3) on four storage levels above a 14 x 12 array.
-Each mapping is drawn at random (factors, orders, bypass), so that nothing can be remembered from one to the next. If
-`timeloop-model` is on the PATH, it is timed on the same machine with the file given by `--timeloop`. Our own times are seconds of
-processor time of this one process, so that a busy machine distorts them little.
+The problem is a ResNet convolution with seven dimensions (N=4, K=C=64, P=Q=56, R=S=3) on four
+storage levels above a 14 x 12 array. Each mapping is drawn at random (factors, orders, bypass), so
+that nothing can be remembered from one to the next. If `timeloop-model` is on the PATH, it is timed
+on the same machine with the file given by `--timeloop`. Our own times are seconds of processor time
+of this one process, so that a busy machine distorts them little.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from pathlib import Path
 
 import numpy as np
 
-from solver_mapper.mapping import LevelMapping, Loop, Mapping
-from solver_mapper.nest import Evaluator
-from solver_mapper.nest.batch import BatchEvaluator
-from solver_mapper.spec.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
-from solver_mapper.spec.problem import Problem, Tensor, Term
+from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
+from solver_mapper.core.problem import Problem, Tensor, Term
+from solver_mapper.cost.timeloop import Evaluator
+from solver_mapper.cost.timeloop.batch import BatchEvaluator
 
 BOUNDS = {"N": 4, "K": 64, "C": 64, "P": 56, "Q": 56, "R": 3, "S": 3}
 
@@ -51,21 +52,39 @@ def architecture() -> Architecture:
 
     levels = (
         Buffer("DRAM", energy=price("139.043", "115.365"), reduction_supported=False),
-        Buffer("GLB", 1 << 16, energy=price("21.339", "20.524"), block_size=4, read_bandwidth=Fraction(8)),
+        Buffer(
+            "GLB",
+            1 << 16,
+            energy=price("21.339", "20.524"),
+            block_size=4,
+            read_bandwidth=Fraction(8),
+        ),
         Buffer("RF", 1 << 9, 168, 14, 12, energy=price("1.5", "1.25")),
         Buffer("REG", 1 << 4, 168, 14, 12, energy=price("0.2", "0.3")),
     )
-    return Architecture("eyeriss-like", levels, Arithmetic("MAC", 168, 14, 12, energy=Fraction("1.85")))
+    return Architecture(
+        "eyeriss-like", levels, Arithmetic("MAC", 168, 14, 12, energy=Fraction("1.85"))
+    )
 
 
 def template(rng: random.Random, levels: tuple[Buffer, ...]) -> Mapping:
-    """Random orders and bypass; every dimension at every level, and below the second level along X or Y."""
+    """Random orders and bypass; every dimension at every level, and below the second level along X
+    or Y.
+    """
     tensors = frozenset({"Weights", "Inputs", "Outputs"})
     plans = []
     for index, level in enumerate(levels):
         dims = rng.sample(list(BOUNDS), len(BOUNDS))
-        keep = tensors if index == 0 else frozenset(each for each in sorted(tensors) if rng.random() < 0.8)
-        spatial = tuple(Loop(dim, 1, 1, "Y" if at < 3 else "X") for at, dim in enumerate(dims)) if index == 1 else ()
+        keep = (
+            tensors
+            if index == 0
+            else frozenset(each for each in sorted(tensors) if rng.random() < 0.8)
+        )
+        spatial = (
+            tuple(Loop(dim, 1, 1, "Y" if at < 3 else "X") for at, dim in enumerate(dims))
+            if index == 1
+            else ()
+        )
         temporal = tuple(Loop(dim, 1, 1) for dim in rng.sample(dims, len(dims)))
         plans.append(LevelMapping(level.name, temporal, spatial, keep))
     return Mapping(tuple(plans))
@@ -91,7 +110,12 @@ def with_factors(plan: Mapping, row: np.ndarray) -> Mapping:
         drawn = [(loop, next(bounds)) for loop in loops]
         return tuple(Loop(loop.dim, bound, bound, loop.axis) for loop, bound in drawn if bound > 1)
 
-    return Mapping(tuple(replace(each, temporal=filled(each.temporal), spatial=filled(each.spatial)) for each in plan.levels))
+    return Mapping(
+        tuple(
+            replace(each, temporal=filled(each.temporal), spatial=filled(each.spatial))
+            for each in plan.levels
+        )
+    )
 
 
 def fits_array(mapping: Mapping) -> bool:
@@ -109,8 +133,14 @@ def single(count: int) -> float:
     mappings: list[Mapping] = []
     while len(mappings) < count:
         plan = template(rng, machine.levels)
-        mappings += [each for row in factor_rows(numbers, plan, 50) if fits_array(each := with_factors(plan, row))]
-    return count / min(_seconds(lambda: [evaluator.evaluate(each) for each in mappings[:count]]) for _ in range(3))
+        mappings += [
+            each
+            for row in factor_rows(numbers, plan, 50)
+            if fits_array(each := with_factors(plan, row))
+        ]
+    return count / min(
+        _seconds(lambda: [evaluator.evaluate(each) for each in mappings[:count]]) for _ in range(3)
+    )
 
 
 def batched(count: int) -> float:
@@ -137,7 +167,9 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--mappings", type=int, default=500, help="mappings evaluated one by one")
     parser.add_argument("--batch", type=int, default=500_000, help="mappings evaluated in a batch")
     parser.add_argument("--timeloop", type=Path, help="a Timeloop case to time timeloop-model with")

@@ -1,14 +1,17 @@
 """The mappers of other programs on equivalent problems, timed in the same run as ours.
 
-AccelForge maps matrix products on arrays like its own `eyeriss` and `simba` examples (looptree_*.yaml: their levels, sizes, rules and
-spatial reuse, with energies written down where the examples ask a component model). We map the same products on the same arrays
-in Timeloop's terms (timeloop_*.yaml), because that is the input of the solver that is measured here; how our mapper of LoopTree
-files does on AccelForge's own input, and that the optima are equal there, is for `looptree_speed.py`. The accounts of the two notations
-differ (who reads what when partial sums come and go, and how long it takes), so values are not compared.
+AccelForge maps matrix products on arrays like its own `eyeriss` and `simba` examples
+(looptree_*.yaml: their levels, sizes, rules and spatial reuse, with energies written down where the
+examples ask a component model). We map the same products on the same arrays in Timeloop's terms
+(timeloop_*.yaml), because that is the input of the solver that is measured here; how our mapper of
+LoopTree files does on AccelForge's own input, and that the optima are equal there, is for
+`looptree_speed.py`. The accounts of the two notations differ (who reads what when partial sums come
+and go, and how long it takes), so values are not compared.
 
-Timeloop's mapper gets the very document that we solve (those products, and layers of ResNet-50 on shipped architectures) and ten times
-the time that our proof took, once for each of its searches that sample. The best mapping that it wrote is read back, so that both edp
-are also there in one account.
+Timeloop's mapper gets the very document that we solve (those products, and layers of ResNet-50 on
+shipped architectures) and ten times the time that our proof took, once for each of its searches
+that sample. The best mapping that it wrote is read back, so that both edp are also there in one
+account.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import solver_mapper as sm
-from solver_mapper import library
-from solver_mapper.spec.source import Source, read_documents, to_python
+from solver_mapper.io import bundled
+from solver_mapper.io.yaml.source import Source, read_documents, to_python
 
 Document = dict[str, Any]
 
@@ -39,18 +42,26 @@ WARM_UP = (96, 80, 112)
 LAYERS = ("conv1", "layer2.0.conv2_3x3_s2", "layer4.x.conv3_1x1")
 """Of ResNet-50."""
 SEARCHES = ("hybrid", "random-pruned", "random")
-"""Timeloop's default, and the others that sample: the rest walk through a space from one end, too long for real layers."""
-GEMM_SHAPE = {"name": "gemm", "dimensions": ["M", "N", "K"], "data-spaces": [
-    {"name": "Inputs", "projection": [[["M"]], [["K"]]]}, {"name": "Weights", "projection": [[["K"]], [["N"]]]},
-    {"name": "Outputs", "projection": [[["M"]], [["N"]]], "read-write": True}]}
+"""Timeloop's default, and the others that sample: the rest walk through a space from one end, too
+long for real layers.
+"""
+GEMM_SHAPE = {
+    "name": "gemm",
+    "dimensions": ["M", "N", "K"],
+    "data-spaces": [
+        {"name": "Inputs", "projection": [[["M"]], [["K"]]]},
+        {"name": "Weights", "projection": [[["K"]], [["N"]]]},
+        {"name": "Outputs", "projection": [[["M"]], [["N"]]], "read-write": True},
+    ],
+}
 
 
 @dataclass(frozen=True)
 class Beside:
     """One case of a peer: seconds of processor time and on the wall, ours and theirs.
 
-    `value` and `peer_value` are the edp in each program's own account, `peer_counted` what our model counts for the peer's mapping;
-    None where there is none.
+    `value` and `peer_value` are the edp in each program's own account, `peer_counted` what our
+    model counts for the peer's mapping; None where there is none.
     """
 
     peer: str
@@ -67,7 +78,9 @@ class Beside:
 
     @property
     def no_worse(self) -> bool | None:
-        """Whether our edp is at most the peer's, both in our account; None where there is nothing to compare."""
+        """Whether our edp is at most the peer's, both in our account; None where there is nothing
+        to compare.
+        """
         if self.peer_counted is None:
             return None
         return self.value is not None and self.value <= self.peer_counted
@@ -85,8 +98,18 @@ def accelforge(python: Path, workers: int) -> Iterator[Beside]:
         _ours(_array(array, WARM_UP), workers)
         for sizes, (peer_value, peer_cpu, peer_wall) in zip(PRODUCTS, theirs, strict=True):
             status, value, cpu, wall = _ours(_array(array, sizes), workers)
-            yield Beside("accelforge", f"{array} {'x'.join(map(str, sizes))}", workers, status, value, cpu, wall,
-                         peer_value, peer_cpu, peer_wall)
+            yield Beside(
+                "accelforge",
+                f"{array} {'x'.join(map(str, sizes))}",
+                workers,
+                status,
+                value,
+                cpu,
+                wall,
+                peer_value,
+                peer_cpu,
+                peer_wall,
+            )
 
 
 def _array(array: str, sizes: tuple[int, int, int]) -> Document:
@@ -95,7 +118,9 @@ def _array(array: str, sizes: tuple[int, int, int]) -> Document:
 
 
 def _document(*sources: Source) -> Document:
-    """All sources joined, as plain values: Timeloop joins files by putting one text after the other."""
+    """All sources joined, as plain values: Timeloop joins files by putting one text after the
+    other.
+    """
     return dict(to_python(read_documents(*sources)))
 
 
@@ -114,10 +139,19 @@ def _accelforge(python: Path, array: str, jobs: int) -> list[tuple[float, float,
         asked = []
         for sizes in (WARM_UP, *PRODUCTS):
             path = Path(folder) / f"{'x'.join(map(str, sizes))}.yaml"
-            path.write_text((HERE / f"looptree_{array}.yaml").read_text(encoding="utf-8") + _workload(*sizes), encoding="utf-8")
+            path.write_text(
+                (HERE / f"looptree_{array}.yaml").read_text(encoding="utf-8") + _workload(*sizes),
+                encoding="utf-8",
+            )
             asked.append([str(path), "edp"])
-        done = subprocess.run([str(python), str(HERE / "accelforge_peer.py"), str(jobs)], input=json.dumps(asked), cwd=folder,
-                              text=True, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run(
+            [str(python), str(HERE / "accelforge_peer.py"), str(jobs)],
+            input=json.dumps(asked),
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     for each in answers:
         if "error" in each:
@@ -126,9 +160,12 @@ def _accelforge(python: Path, array: str, jobs: int) -> list[tuple[float, float,
 
 
 def _workload(m: int, k: int, n: int) -> str:
-    return (f"workload:\n  rank_sizes: {{M: {m}, K: {k}, N: {n}}}\n  bits_per_value: {{All: 8}}\n  einsums:\n  - name: E\n"
-            "    tensor_accesses:\n    - {name: A, projection: [m, k]}\n    - {name: B, projection: [k, n]}\n"
-            "    - {name: Z, projection: [m, n], output: True}\n    renames: {input: A, weight: B, output: Z}\n")
+    return (
+        f"workload:\n  rank_sizes: {{M: {m}, K: {k}, N: {n}}}\n  bits_per_value: {{All: 8}}\n "
+        " einsums:\n  - name: E\n    tensor_accesses:\n    - {name: A, projection: [m, k]}\n   "
+        " - {name: B, projection: [k, n]}\n    - {name: Z, projection: [m, n], output: True}\n"
+        "    renames: {input: A, weight: B, output: Z}\n"
+    )
 
 
 def timeloop_cases() -> Iterator[tuple[str, Document]]:
@@ -138,13 +175,15 @@ def timeloop_cases() -> Iterator[tuple[str, Document]]:
             yield f"{array} {'x'.join(map(str, sizes))}", _array(array, sizes)
     for name in ("eyeriss", "simba", "three_level"):
         for layer in LAYERS:
-            yield f"{name}, {layer}", _document(*library.resolve(name, f"resnet50/{layer}"))
+            yield f"{name}, {layer}", _document(*bundled.resolve(name, f"resnet50/{layer}"))
 
 
 def timeloop(program: str = "timeloop-mapper") -> Iterator[Beside]:
-    """All cases by Timeloop's own mapper: the best of its searches, each with one thread and ten times our time.
+    """All cases by Timeloop's own mapper: the best of its searches, each with one thread and ten
+    times our time.
 
-    Raises: FileNotFoundError if there is no such program; SystemExit, with what it said, if it fails.
+    Raises: FileNotFoundError if there is no such program; SystemExit, with what it said, if it
+    fails.
     """
     if shutil.which(program) is None:
         raise FileNotFoundError(f"{program} is not on this machine")
@@ -152,14 +191,31 @@ def timeloop(program: str = "timeloop-mapper") -> Iterator[Beside]:
     for name, document in timeloop_cases():
         status, value, cpu, wall = _ours(document, 1)
         tries = [_timeloop(program, document, search, 10 * wall) for search in SEARCHES]
-        peer_value, peer_counted = min((each.found for each in tries if each.found), key=lambda found: found[1], default=(None, None))
-        yield Beside("timeloop", name, 1, status, value, cpu, wall, peer_value, sum(each.cpu for each in tries),
-                     sum(each.wall for each in tries), peer_counted)
+        peer_value, peer_counted = min(
+            (each.found for each in tries if each.found),
+            key=lambda found: found[1],
+            default=(None, None),
+        )
+        yield Beside(
+            "timeloop",
+            name,
+            1,
+            status,
+            value,
+            cpu,
+            wall,
+            peer_value,
+            sum(each.cpu for each in tries),
+            sum(each.wall for each in tries),
+            peer_counted,
+        )
 
 
 @dataclass(frozen=True)
 class Search:
-    """What one search of Timeloop's took, and the edp of the best mapping that it found, by its own account and by ours."""
+    """What one search of Timeloop's took, and the edp of the best mapping that it found, by its own
+    account and by ours.
+    """
 
     cpu: float
     wall: float
@@ -167,23 +223,38 @@ class Search:
 
 
 def _timeloop(program: str, document: Document, search: str, seconds: float) -> Search:
-    options = {"algorithm": search, "optimization-metrics": ["edp"], "num-threads": 1, "timeout": 0, "victory-condition": 0}
+    options = {
+        "algorithm": search,
+        "optimization-metrics": ["edp"],
+        "num-threads": 1,
+        "timeout": 0,
+        "victory-condition": 0,
+    }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         text = json.dumps({**document, "mapper": options})
         # Decimals are text here, to stay exact; Timeloop takes no quoted ones.
-        (folder / "input.yaml").write_text(re.sub(r'"(-?[0-9]+\.[0-9]+)"', r"\1", text), encoding="utf-8")
+        (folder / "input.yaml").write_text(
+            re.sub(r'"(-?[0-9]+\.[0-9]+)"', r"\1", text), encoding="utf-8"
+        )
         began, started = time.perf_counter(), _children()
         with (folder / "said").open("wb") as said:
-            process = subprocess.Popen([program, "input.yaml"], cwd=folder, stdout=said, stderr=said)
+            process = subprocess.Popen(
+                [program, "input.yaml"], cwd=folder, stdout=said, stderr=said
+            )
             try:
                 process.wait(seconds)
             except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGINT)  # at the first one it ends with what it has, at a second without
+                process.send_signal(
+                    signal.SIGINT
+                )  # at the first one it ends with what it has, at a second without
                 process.wait()
         cpu, wall = _children() - started, time.perf_counter() - began
         if process.returncode != 0:
-            raise SystemExit(f"{program}: " + "\n".join((folder / "said").read_text(encoding="utf-8").splitlines()[-9:]))
+            raise SystemExit(
+                f"{program}: "
+                + "\n".join((folder / "said").read_text(encoding="utf-8").splitlines()[-9:])
+            )
         stats = folder / "timeloop-mapper.stats.txt"
         if not stats.exists():
             return Search(cpu, wall, None)
@@ -200,17 +271,25 @@ def _children() -> float:
 def _counted(document: Document, mapping: Path) -> float:
     """The edp of a mapping in our account.
 
-    Raises: SystemExit if it is not legal, because then the two programs do not search the same space.
+    Raises: SystemExit if it is not legal, because then the two programs do not search the same
+    space.
     """
     spec = sm.load(document, mapping)
     verdict = sm.validate(spec)
     if not verdict.legal:
-        raise SystemExit(f"the mapping that timeloop-mapper found is {verdict}\n{mapping.read_text(encoding='utf-8')}")
+        raise SystemExit(
+            "the mapping that timeloop-mapper found is"
+            f" {verdict}\n{mapping.read_text(encoding='utf-8')}"
+        )
     return float(sm.evaluate(spec).edp)
 
 
 def edp_of(stats: str) -> float:
-    """pJ x cycles, of the summary that Timeloop writes: cycles, computes, and fJ for each compute, its most precise figure."""
-    cycles, computes, energy = (float(re.findall(rf"^\s*{name}\s*[:=]\s*([0-9.e+]+)$", stats, re.MULTILINE)[-1])
-                                for name in ("Cycles", "Computes", "Total"))
+    """pJ x cycles, of the summary that Timeloop writes: cycles, computes, and fJ for each compute,
+    its most precise figure.
+    """
+    cycles, computes, energy = (
+        float(re.findall(rf"^\s*{name}\s*[:=]\s*([0-9.e+]+)$", stats, re.MULTILINE)[-1])
+        for name in ("Cycles", "Computes", "Total")
+    )
     return cycles * computes * energy / 1000

@@ -1,13 +1,16 @@
-"""How long proofs take: real layers on the shipped architectures, in one process; and beside other programs' mappers.
+"""How long proofs take: real layers on the shipped architectures, in one process; and beside other
+programs' mappers.
 
     python benchmarks/suites.py [SUITE ...] [--limit SECONDS] [--workers N] [--json FILE]
                                 [--peer accelforge --peer-python PYTHON | --peer timeloop] ...
 
-Suites: eyeriss, three_level, simba (ResNet-50's layers, energy and edp), gemm (language models, unconstrained), primes (sizes with many
-small primes). Times are CPU seconds of the whole solve, which a busy machine disturbs less than wall-clock time; both are in the JSON.
+Suites: eyeriss, three_level, simba (ResNet-50's layers, energy and edp), gemm (language models,
+unconstrained), primes (sizes with many small primes). Times are CPU seconds of the whole solve,
+which a busy machine disturbs less than wall-clock time; both are in the JSON.
 
-With --peer the suites run only if they are named. `accelforge` needs an interpreter (3.12) in which AccelForge is installed, `timeloop`
-the program timeloop-mapper; see peers.py for what is compared, and how. Both sides are timed in the same run.
+With --peer the suites run only if they are named. `accelforge` needs an interpreter (3.12) in which
+AccelForge is installed, `timeloop` the program timeloop-mapper; see peers.py for what is compared,
+and how. Both sides are timed in the same run.
 """
 
 from __future__ import annotations
@@ -29,9 +32,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 import solver_mapper as sm
-from solver_mapper import library
-from solver_mapper.cpsat.engine import solver_name
-from solver_mapper.spec.source import Source
+from solver_mapper.io import bundled
+from solver_mapper.io.yaml.source import Source
+from solver_mapper.solve.cpsat.engine import solver_name
 
 PRIMES = ((720, 2520, 5040), (840, 2310, 1260))
 """M x K x N."""
@@ -49,7 +52,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Timing:
-    """`seconds` are of processor time, `wall` by the clock; `megabytes` the most that the process held so far."""
+    """`seconds` are of processor time, `wall` by the clock; `megabytes` the most that the process
+    held so far.
+    """
 
     suite: str
     name: str
@@ -67,11 +72,21 @@ def cases() -> Iterator[Case]:
     for architecture in ("eyeriss", "three_level", "simba"):
         for objective in ("energy", "edp"):
             for layer in _layers("resnet50"):
-                yield Case(f"{architecture} {objective}", layer, objective, (architecture, f"resnet50/{layer}"))
+                yield Case(
+                    f"{architecture} {objective}",
+                    layer,
+                    objective,
+                    (architecture, f"resnet50/{layer}"),
+                )
     for objective in ("energy", "edp"):
         for network in LANGUAGE_MODELS:
             for layer in _layers(network):
-                yield Case(f"gemm {objective}", f"{network}/{layer}", objective, ("three_level", f"{network}/{layer}"))
+                yield Case(
+                    f"gemm {objective}",
+                    f"{network}/{layer}",
+                    objective,
+                    ("three_level", f"{network}/{layer}"),
+                )
     for m, k, n in PRIMES:
         yield Case("primes energy", f"{m}x{n}x{k}", "energy", ("three_level", gemm(m, k, n)))
     conv = {"problem": {"shape": "cnn-layer", **CONV_OF_PRIMES}}
@@ -79,18 +94,27 @@ def cases() -> Iterator[Case]:
 
 
 def _layers(name: str) -> list[str]:
-    network = library.network(name)
+    network = bundled.network(name)
     return [layer.name for layer in network.layers] if network else []
 
 
 def run(case: Case, limit: float, workers: int) -> Timing:
-    spec = sm.load(*library.resolve(*case.sources))
+    spec = sm.load(*bundled.resolve(*case.sources))
     started, began = time.process_time(), time.perf_counter()
     solution = sm.solve(spec, case.objective, time_limit=limit, workers=workers)
     seconds, wall = time.process_time() - started, time.perf_counter() - began
     value = None if solution.value is None else float(solution.value)
-    return Timing(case.suite, case.name, case.objective, solution.status, value, solution.gap, round(seconds, 3), round(wall, 3),
-                  _peak())
+    return Timing(
+        case.suite,
+        case.name,
+        case.objective,
+        solution.status,
+        value,
+        solution.gap,
+        round(seconds, 3),
+        round(wall, 3),
+        _peak(),
+    )
 
 
 def _peak() -> float:
@@ -98,24 +122,40 @@ def _peak() -> float:
 
 
 def table(timings: list[Timing]) -> Table:
-    """Median, 95th percentile and worst CPU seconds, the share proven and the peak of memory so far, per suite."""
-    result = Table("suite", "cases", "proven", "median s", "p95 s", "worst s", "peak MiB", "worst case")
+    """Median, 95th percentile and worst CPU seconds, the share proven and the peak of memory so
+    far, per suite.
+    """
+    result = Table(
+        "suite", "cases", "proven", "median s", "p95 s", "worst s", "peak MiB", "worst case"
+    )
     for suite in dict.fromkeys(each.suite for each in timings):
-        rows = sorted((each for each in timings if each.suite == suite), key=lambda each: each.seconds)
+        rows = sorted(
+            (each for each in timings if each.suite == suite), key=lambda each: each.seconds
+        )
         proven = sum(each.status == "optimal" for each in rows)
         high = rows[min(len(rows) - 1, int(0.95 * len(rows)))].seconds
-        result.add_row(suite, str(len(rows)), f"{100 * proven / len(rows):.0f} %", f"{statistics.median(r.seconds for r in rows):.2f}",
-                       f"{high:.2f}", f"{rows[-1].seconds:.2f}", f"{max(r.megabytes for r in rows):.0f}", rows[-1].name)
+        result.add_row(
+            suite,
+            str(len(rows)),
+            f"{100 * proven / len(rows):.0f} %",
+            f"{statistics.median(r.seconds for r in rows):.2f}",
+            f"{high:.2f}",
+            f"{rows[-1].seconds:.2f}",
+            f"{max(r.megabytes for r in rows):.0f}",
+            rows[-1].name,
+        )
     return result
 
 
 def beside_table(rows: list[Beside]) -> Table:
-    """Seconds of both sides (processor / wall) and their ratios: above 1, ours are fewer. Where our model has counted the peer's
-    mapping, its edp over ours, by its own account / by ours."""
+    """Seconds of both sides (processor / wall) and their ratios: above 1, ours are fewer. Where our
+    model has counted the peer's mapping, its edp over ours, by its own account / by ours."""
     result = Table("peer", "case", "workers", "ours s", "theirs s", "ratios", "edp", "no worse")
     for row in rows:
         ratios = row.peer_cpu / row.cpu, row.peer_wall / row.wall
-        shown = [_pair(*each) for each in ((row.cpu, row.wall), (row.peer_cpu, row.peer_wall), ratios)]
+        shown = [
+            _pair(*each) for each in ((row.cpu, row.wall), (row.peer_cpu, row.peer_wall), ratios)
+        ]
         shown[0] += "" if row.status == "optimal" else f", {row.status}"
         edp = "-"
         if row.value and row.peer_value and row.peer_counted:
@@ -134,7 +174,10 @@ def peers(names: list[str], python: Path | None) -> Iterator[Beside]:
     for name in names:
         if name == "accelforge":
             if python is None:
-                raise SystemExit("--peer accelforge needs --peer-python, an interpreter in which AccelForge is installed")
+                raise SystemExit(
+                    "--peer accelforge needs --peer-python, an interpreter in which AccelForge is"
+                    " installed"
+                )
             for workers in (1, 2):
                 yield from accelforge(python, workers)
         else:
@@ -155,15 +198,30 @@ def watched(chosen: list[Case], limit: float, workers: int) -> Iterator[Timing]:
 
 def record(timings: Iterable[Timing], rows: Iterable[Beside]) -> dict[str, object]:
     """Everything that the tables show, and where it was measured."""
-    machine = {"cpus": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version(), "solver": solver_name()}
-    return {"machine": machine, "timings": [asdict(each) for each in timings], "peers": [asdict(row) for row in rows],
-            "peak_megabytes": _peak()}
+    machine = {
+        "cpus": os.cpu_count(),
+        "processor": platform.machine(),
+        "python": platform.python_version(),
+        "solver": solver_name(),
+    }
+    return {
+        "machine": machine,
+        "timings": [asdict(each) for each in timings],
+        "peers": [asdict(row) for row in rows],
+        "peak_megabytes": _peak(),
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="the beginning of a suite's name; all without")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds on the wall for each case")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "suites", nargs="*", metavar="SUITE", help="the beginning of a suite's name; all without"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=30.0, help="seconds on the wall for each case"
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--peer", action="append", default=[], choices=["accelforge", "timeloop"])
     parser.add_argument("--peer-python", type=Path)
@@ -180,7 +238,9 @@ def main() -> None:
         console.print(beside_table(rows))
     console.print(f"peak memory {_peak():.0f} MiB")
     if options.json:
-        options.json.write_text(json.dumps(record(timings, rows), indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(
+            json.dumps(record(timings, rows), indent=1) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

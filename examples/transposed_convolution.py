@@ -1,9 +1,11 @@
-"""Adding an operator: transposed convolution (also called deconvolution), and an optimizer that departs from SMAUG's steps.
+"""Adding an operator: transposed convolution (also called deconvolution), and an optimizer that
+departs from SMAUG's steps.
 
-    outputs[n, o, p, k] = sum of inputs[n, h, w, c] * weights[k, r, s, c]
-    over all h, r with h * stride + r == o + crop, all w, s with w * stride + s == p + crop, and all c
+    outputs[n, o, p, k] = sum of inputs[n, h, w, c] * weights[k, r, s, c] over all h, r with h *
+    stride + r == o + crop, all w, s with w * stride + s == p + crop, and all c
 
-`import transposed_convolution` (or `solver-mapper tile --with transposed_convolution.py OP.yaml`) makes it known. OP.yaml:
+`import transposed_convolution` (or `solver-mapper tile --with transposed_convolution.py OP.yaml`)
+makes it known. OP.yaml:
 
     operator: transposed_convolution
     input_shape: [1, 14, 14, 64]
@@ -21,7 +23,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from solver_mapper import InputError
-from solver_mapper.spec.fields import Fields
+from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling import (
     Axis,
     Backend,
@@ -52,7 +54,9 @@ from solver_mapper.tiling.operators import reading
 
 @dataclass(frozen=True)
 class Spread:
-    """Which inputs a span of outputs needs: the relation that makes tiles of one follow from tiles of the other."""
+    """Which inputs a span of outputs needs: the relation that makes tiles of one follow from tiles
+    of the other.
+    """
 
     field: int
     stride: int
@@ -70,12 +74,16 @@ class Spread:
 class TransposedStrategy(Strategy):
     """Rows, input channels and kernels vary, whichever of the tensors make it necessary."""
 
-    def candidates(self, operator: TransposedConvolution, backend: Backend, dims: Mapping[str, str]) -> Candidates:
+    def candidates(
+        self, operator: TransposedConvolution, backend: Backend, dims: Mapping[str, str]
+    ) -> Candidates:
         """Step 2: output rows in whole strides, and how many input rows these need at most."""
         batch, rows, cols, kernels = operator.output.shape
         _, in_rows, in_cols, channels = operator.inputs.shape
         axes = []
-        rows_out, rows_in, some_kernels, some_channels = (fixed(size) for size in (rows, in_rows, kernels, channels))
+        rows_out, rows_in, some_kernels, some_channels = (
+            fixed(size) for size in (rows, in_rows, kernels, channels)
+        )
         if any(tiles_along(dims[tensor], "H") for tensor in ("inputs", "outputs")):
             axes.append(Axis("rows", operator.stride, operator.stride, rows))
             rows_out = Extent("rows")
@@ -88,24 +96,42 @@ class TransposedStrategy(Strategy):
             some_kernels = Extent("kernels")
         forms = (
             Form("inputs", (fixed(batch), rows_in, fixed(in_cols), some_channels)),
-            Form("weights", (some_kernels, fixed(operator.kernel[0]), fixed(operator.kernel[1]), some_channels)),
+            Form(
+                "weights",
+                (some_kernels, fixed(operator.kernel[0]), fixed(operator.kernel[1]), some_channels),
+            ),
             Form("outputs", (fixed(batch), rows_out, fixed(cols), some_kernels)),
         )
         return Candidates(operator.name, tuple(axes), forms, backend)
 
-    def tiled(self, operator: TransposedConvolution, backend: Backend, dims: Mapping[str, str],
-              basic: Mapping[str, tuple[int, ...]]) -> dict[str, TiledTensor]:
-        """Step 3: cut the loops; each tensor's tiles are what the pieces touch. (Step 4, the nest, is as inherited.)"""
+    def tiled(
+        self,
+        operator: TransposedConvolution,
+        backend: Backend,
+        dims: Mapping[str, str],
+        basic: Mapping[str, tuple[int, ...]],
+    ) -> dict[str, TiledTensor]:
+        """Step 3: cut the loops; each tensor's tiles are what the pieces touch. (Step 4, the nest,
+        is as inherited.)
+        """
         loops = operator.loops
-        pieces = {"H": cut(loops["H"], basic["outputs"][1]), "K": cut(loops["K"], basic["weights"][0]),
-                  "C": cut(loops["C"], basic["weights"][3])}
-        return {tensor.name: cut_by_loops(tensor, pieces, backend.alignment) for tensor in operator.tensors}
+        pieces = {
+            "H": cut(loops["H"], basic["outputs"][1]),
+            "K": cut(loops["K"], basic["weights"][0]),
+            "C": cut(loops["C"], basic["weights"][3]),
+        }
+        return {
+            tensor.name: cut_by_loops(tensor, pieces, backend.alignment)
+            for tensor in operator.tensors
+        }
 
 
 @operator("transposed_convolution")
 @dataclass(frozen=True)
 class TransposedConvolution(Operator):
-    """Inputs [N, H, W, C], weights [K, R, S, C], outputs [N, O, P, K]; `crop` outputs are dropped on every side."""
+    """Inputs [N, H, W, C], weights [K, R, S, C], outputs [N, O, P, K]; `crop` outputs are dropped
+    on every side.
+    """
 
     input_shape: tuple[int, ...]
     num_kernels: int
@@ -122,7 +148,9 @@ class TransposedConvolution(Operator):
         stride = fields.integer("stride", least=1) or 1
         crop = fields.integer("crop") or 0
         if stride > min(kernel):
-            raise InputError("a stride larger than the kernel leaves outputs empty", fields.place_of("stride"))
+            raise InputError(
+                "a stride larger than the kernel leaves outputs empty", fields.place_of("stride")
+            )
         if crop >= min(kernel):
             raise InputError("'crop' must be smaller than the kernel", fields.place_of("crop"))
         return cls(name, shape, num, (kernel[0], kernel[1]), stride, crop)
@@ -130,21 +158,37 @@ class TransposedConvolution(Operator):
     @property
     def loops(self) -> Mapping[str, int]:
         batch, rows, cols, channels = self.input_shape
-        size = [(extent - 1) * self.stride + field - 2 * self.crop for extent, field in zip((rows, cols), self.kernel, strict=True)]
+        size = [
+            (extent - 1) * self.stride + field - 2 * self.crop
+            for extent, field in zip((rows, cols), self.kernel, strict=True)
+        ]
         return {"N": batch, "H": size[0], "W": size[1], "K": self.num_kernels, "C": channels}
 
     @property
     def inputs(self) -> Tensor:
         batch, rows, cols, channels = self.input_shape
-        return Tensor("inputs", (
-            Rank("N", batch, "N"), Rank("H", rows, "H", Spread(self.kernel[0], self.stride, self.crop, rows)),
-            Rank("W", cols, "W", Spread(self.kernel[1], self.stride, self.crop, cols)), Rank("C", channels, "C")))
+        return Tensor(
+            "inputs",
+            (
+                Rank("N", batch, "N"),
+                Rank("H", rows, "H", Spread(self.kernel[0], self.stride, self.crop, rows)),
+                Rank("W", cols, "W", Spread(self.kernel[1], self.stride, self.crop, cols)),
+                Rank("C", channels, "C"),
+            ),
+        )
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
         rows, cols = self.kernel
-        weights = Tensor("weights", (Rank("K", self.num_kernels, "K"), Rank("R", rows), Rank("S", cols),
-                                     Rank("C", self.input_shape[3], "C")))
+        weights = Tensor(
+            "weights",
+            (
+                Rank("K", self.num_kernels, "K"),
+                Rank("R", rows),
+                Rank("S", cols),
+                Rank("C", self.input_shape[3], "C"),
+            ),
+        )
         return self.inputs, weights
 
     @property
@@ -152,18 +196,29 @@ class TransposedConvolution(Operator):
         return Tensor("outputs", tuple(Rank(loop, self.loops[loop], loop) for loop in "NHWK"))
 
     def least(self, backend: Backend, tensor: str) -> tuple[int, ...]:
-        """Minimum shapes. A backend's file may list them instead, under `tiles: transposed_convolution:`."""
+        """Minimum shapes. A backend's file may list them instead, under `tiles:
+        transposed_convolution:`.
+        """
         shape = self.tensor(tensor).shape
         needed = (self.stride + self.kernel[0] - 2) // self.stride + 1
-        wanted = {"inputs": (1, needed, shape[2], 32), "weights": (8, *self.kernel, 32), "outputs": (1, self.stride, shape[2], 8)}
+        wanted = {
+            "inputs": (1, needed, shape[2], 32),
+            "weights": (8, *self.kernel, 32),
+            "outputs": (1, self.stride, shape[2], 8),
+        }
         return tuple(min(pair) for pair in zip(wanted[tensor], shape, strict=True))
 
     def compute(self, block: Block) -> np.ndarray:
-        """Every input is spread over the outputs of this block, one element of the kernel at a time."""
+        """Every input is spread over the outputs of this block, one element of the kernel at a
+        time.
+        """
         values, weights = block.operands["inputs"], block.operands["weights"]
         rows, cols = (block.iterations[loop] for loop in "HW")
         corner = self.inputs.ranks[1].span(rows).start, self.inputs.ranks[2].span(cols).start
-        result = np.zeros((values.shape[0], rows.size, cols.size, weights.shape[0]), dtype=np.result_type(values, weights))
+        result = np.zeros(
+            (values.shape[0], rows.size, cols.size, weights.shape[0]),
+            dtype=np.result_type(values, weights),
+        )
         for r, s in np.ndindex(self.kernel):
             o = (corner[0] + np.arange(values.shape[1])) * self.stride + r - self.crop - rows.start
             p = (corner[1] + np.arange(values.shape[2])) * self.stride + s - self.crop - cols.start
@@ -175,11 +230,19 @@ class TransposedConvolution(Operator):
 
 @objective("row by row")
 def row_by_row(operator: Operator, backend: Backend, options: Options) -> Tiling:
-    """An optimizer of one's own: an output row of eight kernels at a time. It may do anything that ends in a nest."""
+    """An optimizer of one's own: an output row of eight kernels at a time. It may do anything that
+    ends in a nest.
+    """
     loops = operator.loops
     pieces = {"H": cut(loops["H"], 1), "K": cut(loops["K"], 8)}
-    tiled = {tensor.name: cut_by_loops(tensor, pieces, backend.alignment) for tensor in operator.tensors}
-    nest = Nest(operator, tuple(NestLoop(name, pieces.get(name, (Span(0, size),))) for name, size in loops.items()), tiled)
+    tiled = {
+        tensor.name: cut_by_loops(tensor, pieces, backend.alignment) for tensor in operator.tensors
+    }
+    nest = Nest(
+        operator,
+        tuple(NestLoop(name, pieces.get(name, (Span(0, size),))) for name, size in loops.items()),
+        tiled,
+    )
     return tiling_of(nest, backend, "row by row")
 
 
@@ -187,8 +250,14 @@ def main() -> None:
     """Tile one by all three, run each tile by tile, and compare with the whole."""
     import solver_mapper as sm
 
-    description = {"operator": "transposed_convolution", "input_shape": [1, 14, 14, 64],
-                   "kernel": {"num": 32, "rows": 4, "cols": 4}, "stride": 2, "crop": 1, "spad_bytes": 16384}
+    description = {
+        "operator": "transposed_convolution",
+        "input_shape": [1, 14, 14, 64],
+        "kernel": {"num": 32, "rows": 4, "cols": 4},
+        "stride": 2,
+        "crop": 1,
+        "spad_bytes": 16384,
+    }
     random = np.random.default_rng(0)
     inputs = random.integers(-9, 10, size=(1, 14, 14, 64))
     weights = random.integers(-9, 10, size=(32, 4, 4, 64))
@@ -196,7 +265,10 @@ def main() -> None:
     for goal in ("utilization", "traffic", "row by row"):
         tiling = sm.tile(description, objective=goal)
         same = np.array_equal(tiling.run(inputs=inputs, weights=weights), whole)
-        print(f"{goal}: {tiling.traffic:,} elements moved, {tiling.nest.invocations} invocations, equal to the whole: {same}")
+        print(
+            f"{goal}: {tiling.traffic:,} elements moved, {tiling.nest.invocations} invocations,"
+            f" equal to the whole: {same}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,39 +1,53 @@
-"""Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved."""
+"""Provably optimal mappings of tensor operations onto accelerators, with an exact account of every
+word moved.
+"""
 
-from solver_mapper.api import bound, convert, enumerate, evaluate, explain, fuse, load, pareto, solve, space, suggest, validate
+from solver_mapper.api import (
+    bound,
+    convert,
+    enumerate,
+    evaluate,
+    explain,
+    fuse,
+    load,
+    pareto,
+    solve,
+    space,
+    suggest,
+    validate,
+)
 from solver_mapper.bounds import Curve, Mark, TilePoint
-from solver_mapper.census.census import Census, Choices, Count, Cut, LevelCount
-from solver_mapper.cpsat.handle import Model
+from solver_mapper.bounds.fusion import FusedPoint, FusionOptions, TensorCore
+from solver_mapper.constraints import ConstraintSet
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
+from solver_mapper.core.mapspace_size import Choices, Count, Cut, LevelCount, MapspaceSize
+from solver_mapper.core.pareto_front import Front, FrontPoint
+from solver_mapper.core.reason import Entry, Reason, Repair
+from solver_mapper.core.solution import Certificate, Solution
+from solver_mapper.core.spec import Spec
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.suggestion import Difference, Suggestion
+from solver_mapper.core.verdict import Verdict, Violation
+from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.errors import (
     ExactnessError,
     InfeasibleError,
     InputError,
     LimitReached,
-    Place,
     SolverMapperError,
+    SourceLocation,
 )
-from solver_mapper.explain.reason import Entry, Reason, Repair
-from solver_mapper.front import Front, FrontPoint
-from solver_mapper.fusion import FusedPoint, FusionOptions, TensorCore
-from solver_mapper.looptree.convert import Conversion
-from solver_mapper.looptree.figures import TreeFigures
-from solver_mapper.looptree.solution import TreeSolution
-from solver_mapper.looptree.spec import TreeSpec
-from solver_mapper.looptree.tree import TreeMapping
-from solver_mapper.mapping import LevelMapping, Loop, Mapping
-from solver_mapper.nest.figures import Figures
-from solver_mapper.nest.legality import Violation
-from solver_mapper.rules import Rules
-from solver_mapper.solution import Certificate, Solution
-from solver_mapper.spec.spec import Spec
-from solver_mapper.suggest.suggestion import Difference, Suggestion
+from solver_mapper.io.accelforge.specification import TreeSpec
+from solver_mapper.io.convert import Conversion
+from solver_mapper.solve.cpsat.model_hook import Model
 from solver_mapper.tiling import Tiling, tile
-from solver_mapper.verdict import Verdict
 
 __all__ = [
-    "Census",
     "Certificate",
     "Choices",
+    "ConstraintSet",
     "Conversion",
     "Count",
     "Curve",
@@ -41,7 +55,6 @@ __all__ = [
     "Difference",
     "Entry",
     "ExactnessError",
-    "Figures",
     "Front",
     "FrontPoint",
     "FusedPoint",
@@ -53,23 +66,24 @@ __all__ = [
     "LimitReached",
     "Loop",
     "Mapping",
+    "MapspaceSize",
     "Mark",
     "Model",
-    "Place",
     "Reason",
     "Repair",
-    "Rules",
     "Solution",
     "SolverMapperError",
+    "SourceLocation",
     "Spec",
+    "Statistics",
     "Suggestion",
     "TensorCore",
     "TilePoint",
     "Tiling",
-    "TreeFigures",
     "TreeMapping",
     "TreeSolution",
     "TreeSpec",
+    "TreeStatistics",
     "Verdict",
     "Violation",
     "bound",

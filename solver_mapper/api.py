@@ -6,57 +6,72 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Table
 from typing import Any, overload
 
-from solver_mapper import rules as rules_module
+from solver_mapper import constraints as rules_module
 from solver_mapper.bounds import Counting, Curve, TilePoint
-from solver_mapper.bounds.for_spec import bound_spec
-from solver_mapper.census.census import Census
-from solver_mapper.census.for_spec import count_spec
-from solver_mapper.cpsat.engine import Clock
-from solver_mapper.cpsat.handle import Hook
-from solver_mapper.cpsat.search import Progress
+from solver_mapper.bounds.for_specification import bound_spec
+from solver_mapper.bounds.fusion import FusionOptions
+from solver_mapper.bounds.fusion.for_specification import bound_einsum, fuse_spec
+from solver_mapper.bounds.fusion.fuse import Template
+from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.constraints import ConstraintSet
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.mapspace_size import MapspaceSize
+from solver_mapper.core.pareto_front import Front
+from solver_mapper.core.reason import Reason
+from solver_mapper.core.solution import Solution
+from solver_mapper.core.spec import Spec
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.suggestion import Suggestion
+from solver_mapper.core.verdict import Verdict
+from solver_mapper.cost.looptree import evaluate as looptree_evaluate
+from solver_mapper.cost.looptree import validate as looptree_validate
+from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.cost.looptree.statistics import TreeStatistics
+from solver_mapper.cost.timeloop.legality import violations
+from solver_mapper.cost.timeloop.model import evaluate as evaluate_nest
 from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.explain.explain import explain_spec
-from solver_mapper.explain.reason import Reason
-from solver_mapper.front import Front
-from solver_mapper.fusion import FusionOptions
-from solver_mapper.fusion.for_spec import bound_einsum, fuse_spec
-from solver_mapper.fusion.fuse import Template
-from solver_mapper.given import with_directives
-from solver_mapper.judge.rules import broken
-from solver_mapper.listing import list_mappings
-from solver_mapper.looptree import evaluate as looptree_evaluate
-from solver_mapper.looptree import validate as looptree_validate
-from solver_mapper.looptree.convert import Conversion, to_looptree, to_timeloop
-from solver_mapper.looptree.figures import TreeFigures
-from solver_mapper.looptree.solution import TreeSolution
-from solver_mapper.looptree.solve import solve_tree
-from solver_mapper.looptree.spec import TreeSpec, is_tree_input, read_tree_spec
-from solver_mapper.looptree.tree import TreeMapping
-from solver_mapper.mapping import Mapping
-from solver_mapper.nest.figures import Figures
-from solver_mapper.nest.legality import violations
-from solver_mapper.nest.model import evaluate as evaluate_nest
-from solver_mapper.rules import Rules
-from solver_mapper.solution import Solution
-from solver_mapper.solving import solve_spec
-from solver_mapper.spec.load import read_spec
-from solver_mapper.spec.source import Source, read_documents
-from solver_mapper.spec.spec import Spec
-from solver_mapper.suggest.nearest import suggest_for
-from solver_mapper.suggest.suggestion import Suggestion
-from solver_mapper.sweep import find_front
-from solver_mapper.verdict import Verdict
-from solver_mapper.verifying import verify_solution
+from solver_mapper.explain.nearest.search import suggest_for
+from solver_mapper.io.accelforge.specification import TreeSpec, is_tree_input, read_tree_spec
+from solver_mapper.io.convert import Conversion, to_looptree, to_timeloop
+from solver_mapper.io.timeloop.specification import read_spec
+from solver_mapper.io.yaml.source import Source, read_documents
+from solver_mapper.mapspace.size.for_specification import mapspace_size_of
+from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.solve.cpsat.model_hook import Hook
+from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.solve.enumerate import list_mappings
+from solver_mapper.solve.fused.solve import solve_tree
+from solver_mapper.solve.pareto import find_front
+from solver_mapper.solve.partial_mapping import with_directives
+from solver_mapper.solve.run import solve_spec
+from solver_mapper.verify.confirm import verify_solution
 
-__all__ = ["bound", "convert", "enumerate", "evaluate", "explain", "fuse", "load", "pareto", "solve", "space", "suggest", "validate"]
+__all__ = [
+    "bound",
+    "convert",
+    "enumerate",
+    "evaluate",
+    "explain",
+    "fuse",
+    "load",
+    "pareto",
+    "solve",
+    "space",
+    "suggest",
+    "validate",
+]
 
-AnyRules = Rules | Sequence[Rules]
+AnyRules = ConstraintSet | Sequence[ConstraintSet]
 
 
 def load(*sources: Source) -> Spec | TreeSpec:
-    """Read and check files (paths, open files, or dicts of their contents), merged by top-level key.
+    """Read and check files (paths, open files, or dicts of their contents), merged by top-level
+    key.
 
-    Returns: a `TreeSpec` for LoopTree input (`workload:`, `mapping: {nodes: ...}`, or an `arch:` of tagged nodes), else a `Spec`.
+    Returns: a `TreeSpec` for LoopTree input (`workload:`, `mapping: {nodes: ...}`, or an `arch:` of
+    tagged nodes), else a `Spec`.
     Raises: InputError, with file, line and column, for anything that cannot be used.
     """
     top = read_documents(*sources)
@@ -64,224 +79,409 @@ def load(*sources: Source) -> Spec | TreeSpec:
 
 
 @overload
-def evaluate(spec: Spec, mapping: Mapping | None = None) -> Figures: ...
+def evaluate(spec: Spec, mapping: Mapping | None = None) -> Statistics: ...
 @overload
-def evaluate(spec: TreeSpec, mapping: TreeMapping | None = None) -> TreeFigures: ...
+def evaluate(spec: TreeSpec, mapping: TreeMapping | None = None) -> TreeStatistics: ...
 @overload
-def evaluate(spec: Spec | TreeSpec, mapping: None = None) -> Figures | TreeFigures: ...
-def evaluate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None) -> Figures | TreeFigures:
+def evaluate(spec: Spec | TreeSpec, mapping: None = None) -> Statistics | TreeStatistics: ...
+def evaluate(
+    spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None
+) -> Statistics | TreeStatistics:
     """Exact figures of a mapping.
 
     Args: `mapping`, of the same notation as `spec`, or None for the one in `spec`.
     Raises: InputError if a part is missing or, for a LoopTree, makes no sense.
     """
     if isinstance(spec, TreeSpec):
-        return looptree_evaluate.evaluate(spec.need_architecture(), spec.need_workload(), _tree(spec, mapping))
+        return looptree_evaluate.evaluate(
+            spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)
+        )
     return evaluate_nest(spec.need_architecture(), spec.need_problem(), _levels(spec, mapping))
 
 
-def validate(spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None, *, rules: AnyRules = ()) -> Verdict:
+def validate(
+    spec: Spec | TreeSpec,
+    mapping: Mapping | TreeMapping | None = None,
+    *,
+    constraints: AnyRules = (),
+) -> Verdict:
     """Whether a mapping is legal: hardware, problem and constraints. All violations are listed.
 
-    Args: `mapping`, of the same notation as `spec`, or None for the one in `spec`; `rules`, further constraints (see
-    `solver_mapper.rules`).
+    Args: `mapping`, of the same notation as `spec`, or None for the one in `spec`; `constraints`,
+    further constraints (see `solver_mapper.constraints`).
     Raises: InputError if a part is missing.
     """
     if isinstance(spec, TreeSpec):
-        _refuse_rules(spec, rules)
-        return Verdict(looptree_validate.violations(spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)))
-    spec = _under(spec, rules)
-    architecture, problem, levels = spec.need_architecture(), spec.need_problem(), _levels(spec, mapping)
-    return Verdict((*violations(architecture, problem, levels), *broken(spec.constraints.rules, architecture, problem, levels)))
+        _refuse_rules(spec, constraints)
+        return Verdict(
+            looptree_validate.violations(
+                spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)
+            )
+        )
+    spec = _under(spec, constraints)
+    architecture, problem, levels = (
+        spec.need_architecture(),
+        spec.need_problem(),
+        _levels(spec, mapping),
+    )
+    return Verdict(
+        (
+            *violations(architecture, problem, levels),
+            *constraint_violations(spec.constraints, architecture, problem, levels),
+        )
+    )
 
 
-def suggest(spec: Spec | TreeSpec, mapping: Mapping | None = None, time_limit: float | None = None, *, hold_bypass: bool = False,
-            rules: AnyRules = (), clock: Clock | None = None) -> Suggestion:
-    """The legal mapping of perfect factors that changes the fewest factors of `mapping`, with what it changes.
+def suggest(
+    spec: Spec | TreeSpec,
+    mapping: Mapping | None = None,
+    time_limit: float | None = None,
+    *,
+    hold_bypass: bool = False,
+    constraints: AnyRules = (),
+    clock: Clock | None = None,
+) -> Suggestion:
+    """The legal mapping of perfect factors that changes the fewest factors of `mapping`, with what
+    it changes.
 
-    Args: `mapping`, or None for the one in `spec`; `time_limit` in seconds; `hold_bypass`, to change what levels keep and bypass only
-    where no factors would do; `rules`, further constraints (see `solver_mapper.rules`); `clock`, to stop from outside. A legal mapping
-    is its own suggestion.
+    Args: `mapping`, or None for the one in `spec`; `time_limit` in seconds; `hold_bypass`, to
+    change what levels keep and bypass only where no factors would do; `constraints`, further
+    constraints (see `solver_mapper.constraints`); `clock`, to stop from outside. A legal mapping is
+    its own suggestion.
     Raises: InputError if a part is missing.
     """
     if isinstance(spec, TreeSpec):
         raise InputError("suggestions for LoopTree mappings are not supported", spec.place)
-    spec = _under(spec, rules)
+    spec = _under(spec, constraints)
     return suggest_for(spec, _levels(spec, mapping), hold_bypass, clock or Clock(time_limit))
 
 
-def enumerate(spec: Spec | TreeSpec, limit: int | None = None, *, orders: bool = True, rules: AnyRules = (),
-              time_limit: float | None = None, clock: Clock | None = None) -> Iterator[Mapping]:
-    """All legal mappings of perfect factors, one by one, each different, in no order of merit; it ends when there are no more.
+def enumerate(
+    spec: Spec | TreeSpec,
+    limit: int | None = None,
+    *,
+    orders: bool = True,
+    constraints: AnyRules = (),
+    time_limit: float | None = None,
+    clock: Clock | None = None,
+) -> Iterator[Mapping]:
+    """All legal mappings of perfect factors, one by one, each different, in no order of merit; it
+    ends when there are no more.
 
-    Two mappings differ in a factor at a level, the axis of a spatial loop, a tensor kept or bypassed, or the order of loops above 1
-    along one axis or over time, whether or not that order changes any figure. Loops to 1 make no difference.
+    Two mappings differ in a factor at a level, the axis of a spatial loop, a tensor kept or
+    bypassed, or the order of loops above 1 along one axis or over time, whether or not that order
+    changes any figure. Loops to 1 make no difference.
 
-    Args: `limit`, the most that are wanted; `orders` false gives one order of each; `rules`, further constraints (see
-    `solver_mapper.rules`); `time_limit` in seconds and `clock` end the search for the next one where the problem has so many tiles that
-    the solver has to look for it.
+    Args: `limit`, the most that are wanted; `orders` false gives one order of each; `constraints`,
+    further constraints (see `solver_mapper.constraints`); `time_limit` in seconds and `clock` end
+    the search for the next one where the problem has so many tiles that the solver has to look for
+    it.
     Raises: InputError if a part is missing or `limit` is negative; LimitReached.
     """
     if isinstance(spec, TreeSpec):
         raise InputError("listing LoopTree mappings is not supported", spec.place)
     if limit is not None and limit < 0:
         raise InputError(f"the limit is {limit}; it must not be negative")
-    return list_mappings(_under(spec, rules), limit, orders, clock or Clock(time_limit))
+    return list_mappings(_under(spec, constraints), limit, orders, clock or Clock(time_limit))
 
 
-def space(spec: Spec | TreeSpec, *, rules: AnyRules = ()) -> Census:
-    """How many mappings of perfect factors there are, exactly: without rules, under the rules, and legal; level by level; and how many
-    there would be without each rule and capacity, which shows those that are redundant.
+def space(spec: Spec | TreeSpec, *, constraints: AnyRules = ()) -> MapspaceSize:
+    """How many mappings of perfect factors there are, exactly: without constraints, under the
+    constraints, and legal; level by level; and how many there would be without each constraint and
+    capacity, which shows those that are redundant.
 
-    Args: `rules`, further constraints (see `solver_mapper.rules`).
+    Args: `constraints`, further constraints (see `solver_mapper.constraints`).
     Raises: InputError if architecture or problem are missing.
     """
     if isinstance(spec, TreeSpec):
         raise InputError("counting LoopTree mappings is not supported", spec.place)
-    return count_spec(_under(spec, rules))
+    return mapspace_size_of(_under(spec, constraints))
 
 
 @overload
-def solve(spec: Spec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
-          seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None,
-          rules: AnyRules = (), model_hook: Hook | None = None) -> Solution: ...
+def solve(
+    spec: Spec,
+    objective: str | Sequence[str] = "edp",
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    *,
+    gap: float = 0.0,
+    verify: bool = False,
+    clock: Clock | None = None,
+    keep_mapping: bool | None = None,
+    constraints: AnyRules = (),
+    model_hook: Hook | None = None,
+) -> Solution: ...
 @overload
-def solve(spec: TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
-          seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None,
-          rules: AnyRules = (), model_hook: Hook | None = None) -> TreeSolution: ...
+def solve(
+    spec: TreeSpec,
+    objective: str | Sequence[str] = "edp",
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    *,
+    gap: float = 0.0,
+    verify: bool = False,
+    clock: Clock | None = None,
+    keep_mapping: bool | None = None,
+    constraints: AnyRules = (),
+    model_hook: Hook | None = None,
+) -> TreeSolution: ...
 @overload
-def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
-          seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None,
-          rules: AnyRules = (), model_hook: Hook | None = None) -> Solution | TreeSolution: ...
-def solve(spec: Spec | TreeSpec, objective: str | Sequence[str] = "edp", time_limit: float | None = None, workers: int | None = None,
-          seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *, gap: float = 0.0,
-          verify: bool = False, clock: Clock | None = None, keep_mapping: bool | None = None,
-          rules: AnyRules = (), model_hook: Hook | None = None) -> Solution | TreeSolution:
-    """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search begins, if it is legal; of one that
-    was given in part, whose loops do not make up the problem, the directives are kept and the rest is found.
+def solve(
+    spec: Spec | TreeSpec,
+    objective: str | Sequence[str] = "edp",
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    *,
+    gap: float = 0.0,
+    verify: bool = False,
+    clock: Clock | None = None,
+    keep_mapping: bool | None = None,
+    constraints: AnyRules = (),
+    model_hook: Hook | None = None,
+) -> Solution | TreeSolution: ...
+def solve(
+    spec: Spec | TreeSpec,
+    objective: str | Sequence[str] = "edp",
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    *,
+    gap: float = 0.0,
+    verify: bool = False,
+    clock: Clock | None = None,
+    keep_mapping: bool | None = None,
+    constraints: AnyRules = (),
+    model_hook: Hook | None = None,
+) -> Solution | TreeSolution:
+    """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search
+    begins, if it is legal; of one that was given in part, whose loops do not make up the problem,
+    the directives are kept and the rest is found.
 
-    Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles), "edp", "last-level-accesses"
-    (words), or a product such as "energy^2*delay"; `time_limit` in seconds; `workers`, CP-SAT's threads (default 1, with which equal
-    input gives equal answers); `seed`, CP-SAT's; `on_progress`, called with a `Progress` as the search advances; `gap`, the share of
-    the value that may stay unproven; `verify`, to prove the answer again by other routes, which the certificate then names;
-    `clock`, to stop the search from outside; `keep_mapping`, whether to keep the directives of the mapping in `spec` (None: if it is
-    given in part); `rules`, further constraints (see `solver_mapper.rules`); `model_hook`, called with a `Model` before the search, to
-    add constraints of any kind to the CP-SAT model (then no conflict is named, and `verify` has nothing to say).
-    LoopTree input takes one goal of energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
-    Raises: InputError if architecture or problem are missing or the objective is unknown; ExactnessError if the solver and the exact
-    nest model, or two proofs, disagree, which is a bug.
+    Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles),
+    "edp", "last-level-accesses" (words), or a product such as "energy^2*delay"; `time_limit` in
+    seconds; `workers`, CP-SAT's threads (default 1, with which equal input gives equal answers);
+    `seed`, CP-SAT's; `on_progress`, called with a `Progress` as the search advances; `gap`, the
+    share of the value that may stay unproven; `verify`, to prove the answer again by other routes,
+    which the certificate then names; `clock`, to stop the search from outside; `keep_mapping`,
+    whether to keep the directives of the mapping in `spec` (None: if it is given in part);
+    `constraints`, further constraints (see `solver_mapper.constraints`); `model_hook`, called with
+    a `Model` before the search, to add constraints of any kind to the CP-SAT model (then no
+    conflict is named, and `verify` has nothing to say). LoopTree input takes one goal of energy
+    (J), latency (s) and their products; it is searched without CP-SAT, on one core.
+    Raises: InputError if architecture or problem are missing or the objective is unknown;
+    ExactnessError if the solver and the exact nest model, or two proofs, disagree, which is a bug.
     """
     clock = clock or Clock(time_limit)
     if isinstance(spec, TreeSpec):
-        _refuse_rules(spec, rules, model_hook)
+        _refuse_rules(spec, constraints, model_hook)
         if verify:
             raise InputError("verifying answers to LoopTree input is not supported", spec.place)
         return solve_tree(spec, objective, seed=seed, on_progress=on_progress, clock=clock)
     if verify and model_hook is not None:
-        raise InputError("answers under a model hook cannot be verified by other routes", spec.place)
-    spec = _under(spec, rules)
-    solution = solve_spec(spec, objective, workers=workers, seed=seed, on_progress=on_progress, gap=gap, clock=clock,
-                          keep_mapping=keep_mapping, hook=model_hook)
-    return verify_solution(with_directives(spec, keep_mapping), solution, clock, on_progress) if verify else solution
+        raise InputError(
+            "answers under a model hook cannot be verified by other routes", spec.place
+        )
+    spec = _under(spec, constraints)
+    solution = solve_spec(
+        spec,
+        objective,
+        workers=workers,
+        seed=seed,
+        on_progress=on_progress,
+        gap=gap,
+        clock=clock,
+        keep_mapping=keep_mapping,
+        hook=model_hook,
+    )
+    return (
+        verify_solution(with_directives(spec, keep_mapping), solution, clock, on_progress)
+        if verify
+        else solution
+    )
 
 
-def pareto(spec: Spec | TreeSpec, metrics: Sequence[str] = ("energy", "delay"), time_limit: float | None = None,
-           workers: int | None = None, seed: int = 0, on_progress: Callable[[Progress], None] | None = None, *,
-           clock: Clock | None = None) -> Front:
-    """The complete front of two figures: every pair of values that no mapping of perfect factors improves upon, with a mapping each.
+def pareto(
+    spec: Spec | TreeSpec,
+    metrics: Sequence[str] = ("energy", "delay"),
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    *,
+    clock: Clock | None = None,
+) -> Front:
+    """The complete front of two figures: every pair of values that no mapping of perfect factors
+    improves upon, with a mapping each.
 
-    Args: `metrics`, two of "energy" (pJ), "delay" (cycles) and "last-level-accesses" (words); the others as for `solve`. A search that
-    is stopped gives the points proven so far.
-    Raises: InputError if architecture or problem are missing or the metrics make no sense; ExactnessError as `solve`.
+    Args: `metrics`, two of "energy" (pJ), "delay" (cycles) and "last-level-accesses" (words); the
+    others as for `solve`. A search that is stopped gives the points proven so far.
+    Raises: InputError if architecture or problem are missing or the metrics make no sense;
+    ExactnessError as `solve`.
     """
     if isinstance(spec, TreeSpec):
         raise InputError("fronts of LoopTree input are not supported", spec.place)
-    return find_front(spec, metrics, time_limit=time_limit, workers=workers, seed=seed, on_progress=on_progress, clock=clock)
+    return find_front(
+        spec,
+        metrics,
+        time_limit=time_limit,
+        workers=workers,
+        seed=seed,
+        on_progress=on_progress,
+        clock=clock,
+    )
 
 
-def explain(spec: Spec | TreeSpec, time_limit: float | None = None, *, clock: Clock | None = None, rules: AnyRules = ()) -> Reason:
-    """Why no mapping of perfect factors is legal: rules, capacities, meshes and bounds that collide, and what would lift that.
+def explain(
+    spec: Spec | TreeSpec,
+    time_limit: float | None = None,
+    *,
+    clock: Clock | None = None,
+    constraints: AnyRules = (),
+) -> Reason:
+    """Why no mapping of perfect factors is legal: constraints, capacities, meshes and bounds that
+    collide, and what would lift that.
 
-    The conflict is irreducible: any smaller part of it can be obeyed. Each repair has been tried out.
+    The conflict is irreducible: any smaller part of it can be obeyed. Each repair has been tried
+    out.
 
-    Where a cap on a figure collides, bounds and meshes are taken as given; a mapping that is given in part counts as rules.
+    Where a cap on a figure collides, bounds and meshes are taken as given; a mapping that is given
+    in part counts as constraints.
 
-    Args: `time_limit` in seconds; `clock`, to stop from outside; `rules`, further constraints (see `solver_mapper.rules`).
-    Raises: InputError if architecture or problem are missing; LimitReached if the time does not suffice for a conflict.
+    Args: `time_limit` in seconds; `clock`, to stop from outside; `constraints`, further constraints
+    (see `solver_mapper.constraints`).
+    Raises: InputError if architecture or problem are missing; LimitReached if the time does not
+    suffice for a conflict.
     """
     if isinstance(spec, TreeSpec):
         raise InputError("explaining LoopTree input is not supported", spec.place)
-    return explain_spec(_under(spec, rules), clock or Clock(time_limit))
+    return explain_spec(_under(spec, constraints), clock or Clock(time_limit))
 
 
-def bound(spec: Spec | TreeSpec, *, einsum: str | None = None, word_bits: Table[str, int] | None = None,
-          stationary: str | None = None, order: Sequence[str] | None = None, tiles: Table[str, int] | None = None,
-          constrained: bool = False, regular_shifts: bool = False, bypass: bool = False) -> Curve[TilePoint]:
-    """Buffer size against the least data movement that any mapping of one Einsum can have, with a mapping for each step.
+def bound(
+    spec: Spec | TreeSpec,
+    *,
+    einsum: str | None = None,
+    word_bits: Table[str, int] | None = None,
+    stationary: str | None = None,
+    order: Sequence[str] | None = None,
+    tiles: Table[str, int] | None = None,
+    constrained: bool = False,
+    regular_shifts: bool = False,
+    bypass: bool = False,
+) -> Curve[TilePoint]:
+    """Buffer size against the least data movement that any mapping of one Einsum can have, with a
+    mapping for each step.
 
-    Args: `einsum`, which one of a workload of several. `word_bits[tensor]`, sizes of words (figures are then in bytes or bits
-    instead of words). `stationary`, `order` and `tiles` ask for the curve of one dataflow, `constrained` for that of the
-    constraint files. `regular_shifts` counts sliding windows exactly as `solve` does, not as Orojenesis does.
-    `bypass` admits mappings that give some tensors no tile in the buffer. An architecture is optional: its buffers are marked.
-    Raises: InputError for a missing problem or names that it does not have; InfeasibleError for a dataflow without mappings.
+    Args: `einsum`, which one of a workload of several. `word_bits[tensor]`, sizes of words (figures
+    are then in bytes or bits instead of words). `stationary`, `order` and `tiles` ask for the curve
+    of one dataflow, `constrained` for that of the constraint files. `regular_shifts` counts sliding
+    windows exactly as `solve` does, not as Orojenesis does. `bypass` admits mappings that give some
+    tensors no tile in the buffer. An architecture is optional: its buffers are marked.
+    Raises: InputError for a missing problem or names that it does not have; InfeasibleError for a
+    dataflow without mappings.
     """
     counting = Counting(regular_shifts, bypass)
     if isinstance(spec, TreeSpec):
         if constrained:
             raise InputError("LoopTree files have no constraints to keep to", spec.place)
-        return bound_einsum(spec, einsum, word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
-                            counting=counting)
+        return bound_einsum(
+            spec,
+            einsum,
+            word_bits=word_bits,
+            stationary=stationary,
+            order=order,
+            tiles=tiles,
+            counting=counting,
+        )
     if einsum is not None:
-        raise InputError(f"there is no workload with an Einsum '{einsum}'", spec.place, "a problem is one Einsum by itself")
-    return bound_spec(spec, spec.need_problem(), word_bits=word_bits, stationary=stationary, order=order, tiles=tiles,
-                      constrained=constrained, counting=counting)
+        raise InputError(
+            f"there is no workload with an Einsum '{einsum}'",
+            spec.place,
+            "a problem is one Einsum by itself",
+        )
+    return bound_spec(
+        spec,
+        spec.need_problem(),
+        word_bits=word_bits,
+        stationary=stationary,
+        order=order,
+        tiles=tiles,
+        constrained=constrained,
+        counting=counting,
+    )
 
 
-def fuse(spec: Spec | TreeSpec, template: Template = "ffmr", options: FusionOptions | None = None) -> Curve[Any]:
-    """Buffer size against the least data movement of several Einsums together, fusion included, with a mapping for each step.
+def fuse(
+    spec: Spec | TreeSpec, template: Template = "ffmr", options: FusionOptions | None = None
+) -> Curve[Any]:
+    """Buffer size against the least data movement of several Einsums together, fusion included,
+    with a mapping for each step.
 
-    Args: `template`, "ffmr" (every fusion that makes sense), "ffmt" (the template of the Orojenesis paper, for chains) or "v2"
-    (the published rules of Orojenesis v2); `options`, see `FusionOptions`. An architecture is optional: its memories are marked.
-    Raises: InputError for a missing workload and for options that the template does not know; InfeasibleError if no mapping is
-    left.
+    Args: `template`, "ffmr" (every fusion that makes sense), "ffmt" (the template of the Orojenesis
+    paper, for chains) or "v2" (the published constraints of Orojenesis v2); `options`, see
+    `FusionOptions`. An architecture is optional: its memories are marked.
+    Raises: InputError for a missing workload and for options that the template does not know;
+    InfeasibleError if no mapping is left.
     """
     if not isinstance(spec, TreeSpec):
-        raise InputError("fusion needs a workload of Einsums", spec.place, "add a file with 'workload:'")
+        raise InputError(
+            "fusion needs a workload of Einsums", spec.place, "add a file with 'workload:'"
+        )
     return fuse_spec(spec, template, options or FusionOptions())
 
 
 def convert(spec: Spec | TreeSpec, to: str) -> Conversion:
-    """The same architecture, problem and mapping in the other notation: `to` "timeloop" or "looptree".
+    """The same architecture, problem and mapping in the other notation: `to` "timeloop" or
+    "looptree".
 
-    Raises: InputError for anything else, for input that is in that notation already, and for what it cannot express.
+    Raises: InputError for anything else, for input that is in that notation already, and for what
+    it cannot express.
     """
     if to not in ("timeloop", "looptree"):
-        raise InputError(f"cannot convert to '{to}'", spec.place, did_you_mean(to, ("timeloop", "looptree")))
+        raise InputError(
+            f"cannot convert to '{to}'", spec.place, did_you_mean(to, ("timeloop", "looptree"))
+        )
     if isinstance(spec, TreeSpec) == (to == "looptree"):
-        raise InputError(f"the input is in {'LoopTree' if to == 'looptree' else 'Timeloop'} notation already", spec.place)
+        raise InputError(
+            f"the input is in {'LoopTree' if to == 'looptree' else 'Timeloop'} notation already",
+            spec.place,
+        )
     return to_timeloop(spec) if isinstance(spec, TreeSpec) else to_looptree(spec)
 
 
 def _tree(spec: TreeSpec, mapping: Mapping | TreeMapping | None) -> TreeMapping:
     if isinstance(mapping, Mapping):
-        raise InputError("a LoopTree specification needs a LoopTree mapping, not a level-by-level one")
+        raise InputError(
+            "a LoopTree specification needs a LoopTree mapping, not a level-by-level one"
+        )
     return mapping or spec.need_mapping()
 
 
 def _levels(spec: Spec, mapping: Mapping | TreeMapping | None) -> Mapping:
     if isinstance(mapping, TreeMapping):
-        raise InputError("a level-by-level specification needs a level-by-level mapping, not a LoopTree")
+        raise InputError(
+            "a level-by-level specification needs a level-by-level mapping, not a LoopTree"
+        )
     return mapping or spec.need_mapping()
 
 
-def _under(spec: Spec, rules: AnyRules) -> Spec:
-    """`spec` with further rules."""
-    return rules_module.add(spec, rules) if isinstance(rules, Rules) or rules else spec
+def _under(spec: Spec, constraints: AnyRules) -> Spec:
+    """`spec` with further constraints."""
+    return (
+        rules_module.add(spec, constraints)
+        if isinstance(constraints, ConstraintSet) or constraints
+        else spec
+    )
 
 
-def _refuse_rules(spec: TreeSpec, rules: AnyRules, hook: Hook | None = None) -> None:
-    if isinstance(rules, Rules) or rules or hook is not None:
+def _refuse_rules(spec: TreeSpec, constraints: AnyRules, hook: Hook | None = None) -> None:
+    if isinstance(constraints, ConstraintSet) or constraints or hook is not None:
         raise InputError("rules for LoopTree input are not supported", spec.place)

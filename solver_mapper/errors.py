@@ -1,10 +1,10 @@
 """What can go wrong, as one tree.
 
-    SolverMapperError
-    ├── InputError         the input cannot be used (command line: exit code 2)
-    ├── InfeasibleError    what was asked for provably does not exist (exit code 1)
-    ├── LimitReached       a limit ended the search before any answer (exit code 3)
-    └── ExactnessError     two of our own computations disagree: a bug of this program
+SolverMapperError
+├── InputError         the input cannot be used (command line: exit code 2)
+├── InfeasibleError    what was asked for provably does not exist (exit code 1)
+├── LimitReached       a limit ended the search before any answer (exit code 3)
+└── ExactnessError     two of our own computations disagree: a bug of this program
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where something was written. `line` and `column` count from 1; both are None for input that came as Python objects."""
+class SourceLocation:
+    """Where something was written. `line` and `column` count from 1; both are None for input that
+    came as Python objects.
+    """
 
     file: str
     line: int | None = None
     column: int | None = None
 
     def __str__(self) -> str:
-        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        return ":".join(
+            str(part) for part in (self.file, self.line, self.column) if part is not None
+        )
 
 
-NOWHERE = Place("<python>")
+NOWHERE = SourceLocation("<python>")
 
 
 class SolverMapperError(Exception):
@@ -36,11 +40,17 @@ class SolverMapperError(Exception):
 class InputError(SolverMapperError):
     """The input cannot be used.
 
-    Attributes: `message` (what is wrong), `hint` (what was probably meant, or None), `file`, `line`, `column` (where), and
-    `more`, further independent errors found in the same pass.
+    Attributes: `message` (what is wrong), `hint` (what was probably meant, or None), `file`,
+    `line`, `column` (where), and `more`, further independent errors found in the same pass.
     """
 
-    def __init__(self, message: str, place: Place = NOWHERE, hint: str | None = None, more: tuple[InputError, ...] = ()):
+    def __init__(
+        self,
+        message: str,
+        place: SourceLocation = NOWHERE,
+        hint: str | None = None,
+        more: tuple[InputError, ...] = (),
+    ):
         self.message, self.place, self.hint, self.more = message, place, hint, more
         super().__init__(self.describe())
 
@@ -71,11 +81,15 @@ class LimitReached(SolverMapperError):
 
 
 class ExactnessError(SolverMapperError):
-    """Two of our own computations disagree. Never the user's fault: please report it with the input."""
+    """Two of our own computations disagree. Never the user's fault: please report it with the
+    input.
+    """
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """A hint for a misspelt `word`: the closest known name, else all known names if they are few, else None."""
+    """A hint for a misspelt `word`: the closest known name, else all known names if they are few,
+    else None.
+    """
     names = sorted({str(name) for name in known})
     folded = {name.lower(): name for name in names}
     close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=0.6)
@@ -84,6 +98,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     return f"known here: {', '.join(names)}" if 0 < len(names) <= 24 else None
 
 
-def unknown_name(kind: str, word: str, known: Iterable[str], place: Place) -> InputError:
+def unknown_name(kind: str, word: str, known: Iterable[str], place: SourceLocation) -> InputError:
     """The error for a name that nothing of that kind bears."""
     return InputError(f"unknown {kind} '{word}'", place, did_you_mean(word, known))

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
-from solver_mapper.space.primes import divisors
-from solver_mapper.spec.architecture import AccessEnergy, Architecture, Arithmetic, Buffer, Network
-from solver_mapper.spec.constraints import (
+from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer, Network
+from solver_mapper.core.constraints import (
+    Constraint,
     Constraints,
-    FactorRule,
-    FlagRule,
-    KeepRule,
-    PermutationRule,
-    Rule,
-    SplitRule,
-    UtilizationRule,
+    FactorConstraint,
+    KeepConstraint,
+    PermutationConstraint,
+    ReuseConstraint,
+    SplitConstraint,
+    UtilizationConstraint,
 )
-from solver_mapper.spec.problem import Problem, Tensor
-from solver_mapper.spec.spec import Spec
-from solver_mapper.verify.mapspace import Mapspace
+from solver_mapper.core.primes import divisors
+from solver_mapper.core.problem import Problem, Tensor
+from solver_mapper.core.spec import Spec
+from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.strategies import tensor
 
 
@@ -39,25 +39,37 @@ class Instance:
         return Spec(self.architecture, self.problem, constraints=self.constraints)
 
     @property
-    def mapspace(self) -> Mapspace:
-        return Mapspace(self.architecture, self.problem, self.constraints)
+    def mapspace(self) -> EnumeratedMapspace:
+        return EnumeratedMapspace(self.architecture, self.problem, self.constraints)
 
     def __repr__(self) -> str:
-        tensors = [f"{t.name}{[[(x.dim, x.coefficient) for x in rank] for rank in t.ranks]}" for t in self.problem.tensors]
+        tensors = [
+            f"{t.name}{[[(x.dim, x.coefficient) for x in rank] for rank in t.ranks]}"
+            for t in self.problem.tensors
+        ]
         lines = [f"seed {self.seed}: {dict(self.problem.bounds)} {' '.join(tensors)}"]
-        lines += [f"  {buffer}" for buffer in (*self.architecture.levels, self.architecture.arithmetic)]
-        lines += [f"  {rule}" for rule in self.constraints.rules]
+        lines += [
+            f"  {buffer}" for buffer in (*self.architecture.levels, self.architecture.arithmetic)
+        ]
+        lines += [f"  {constraint}" for constraint in self.constraints]
         return "\n".join(lines)
 
 
-def instance(seed: int, most: int = 500, shapes: Sequence[str] = (), wired: bool = True) -> Instance:
-    """A random mapspace of at most `most` loop nests, and rarely of very few; the same for the same arguments.
+def instance(
+    seed: int, most: int = 500, shapes: Sequence[str] = (), wired: bool = True
+) -> Instance:
+    """A random mapspace of at most `most` loop nests, and rarely of very few; the same for the same
+    arguments.
 
-    `shapes` are names of `SHAPES` (none: all); `wired` says whether networks may charge for what passes.
+    `shapes` are names of `SHAPES` (none: all); `wired` says whether networks may charge for what
+    passes.
     """
     random = Random(seed)
     while True:
-        architecture, problem = _architecture(random, wired), _problem(random, shapes or list(SHAPES))
+        architecture, problem = (
+            _architecture(random, wired),
+            _problem(random, shapes or list(SHAPES)),
+        )
         made = Instance(seed, architecture, problem, _constraints(random, architecture, problem))
         nests = made.mapspace.count(most)
         if nests is not None and (nests >= 20 or random.random() < 0.1):
@@ -79,18 +91,50 @@ def _problem(random: Random, shapes: Sequence[str]) -> Problem:
 
 Window = list[tuple[str, int]]
 SHAPES = {
-    "matmul": lambda w, r: ("MNK", (tensor("A", "M", "K"), tensor("B", "K", "N"), _out("Z", "M", "N"))),
-    "batched": lambda w, r: ("BMNK", (tensor("A", "B", "M", "K"), tensor("V", "B", "K", "N"), _out("Z", "B", "M", "N"))),
-    "conv1d": lambda w, r: ("CKRP", (tensor("W", "C", "K", "R"), tensor("I", "C", w), _out("O", "K", "P"))),
+    "matmul": lambda w, r: (
+        "MNK",
+        (tensor("A", "M", "K"), tensor("B", "K", "N"), _out("Z", "M", "N")),
+    ),
+    "batched": lambda w, r: (
+        "BMNK",
+        (tensor("A", "B", "M", "K"), tensor("V", "B", "K", "N"), _out("Z", "B", "M", "N")),
+    ),
+    "conv1d": lambda w, r: (
+        "CKRP",
+        (tensor("W", "C", "K", "R"), tensor("I", "C", w), _out("O", "K", "P")),
+    ),
     "conv2d": lambda w, r: (
-        "CPQRS", (tensor("W", "C", "R", "S"), tensor("I", "C", w, [("Q", r.choice([1, 2])), "S"]), _out("O", "P", "Q"))),
-    "depthwise": lambda w, r: ("GRPN", (tensor("W", "G", "R"), tensor("I", "N", "G", w), _out("O", "N", "G", "P"))),
-    "mttkrp": lambda w, r: ("IJKL", (tensor("A", "I", "K", "L"), tensor("B", "K", "J"), tensor("C", "L", "J"), _out("Z", "I", "J"))),
+        "CPQRS",
+        (
+            tensor("W", "C", "R", "S"),
+            tensor("I", "C", w, [("Q", r.choice([1, 2])), "S"]),
+            _out("O", "P", "Q"),
+        ),
+    ),
+    "depthwise": lambda w, r: (
+        "GRPN",
+        (tensor("W", "G", "R"), tensor("I", "N", "G", w), _out("O", "N", "G", "P")),
+    ),
+    "mttkrp": lambda w, r: (
+        "IJKL",
+        (
+            tensor("A", "I", "K", "L"),
+            tensor("B", "K", "J"),
+            tensor("C", "L", "J"),
+            _out("Z", "I", "J"),
+        ),
+    ),
     "diagonal": lambda w, r: ("MNK", (tensor("A", "M", "M", "K"), _out("Z", "M", ["N", "M"]))),
     "mirror": lambda w, r: ("PRC", (tensor("I", "C", ["P", ("R", -w[1][1])]), _out("Z", "P", "C"))),
     "scatter": lambda w, r: ("PRK", (tensor("I", "K", "P"), tensor("W", "R"), _out("O", "K", w))),
-    "strided": lambda w, r: ("PKC", (tensor("I", "C", [("P", w[0][1] + 1)]), tensor("W", "C", "K"), _out("O", "K", "P"))),
-    "window3": lambda w, r: ("PRSK", (tensor("I", "K", [*w, "S"]), tensor("W", "R", "S"), _out("O", "K", "P"))),
+    "strided": lambda w, r: (
+        "PKC",
+        (tensor("I", "C", [("P", w[0][1] + 1)]), tensor("W", "C", "K"), _out("O", "K", "P")),
+    ),
+    "window3": lambda w, r: (
+        "PRSK",
+        (tensor("I", "K", [*w, "S"]), tensor("W", "R", "S"), _out("O", "K", "P")),
+    ),
 }
 PLAIN = ("matmul", "batched", "mttkrp")
 """Shapes whose tensors are indexed by one dimension a rank."""
@@ -124,62 +168,103 @@ def _bandwidth(random: Random) -> Fraction | None:
     return None if random.random() < 0.6 else Fraction(random.randint(1, 12), random.randint(1, 3))
 
 
-def _buffer(random: Random, index: int, mesh_x: int, mesh_y: int, plain: bool, leak: Fraction, wires: bool) -> Buffer:
+def _buffer(
+    random: Random, index: int, mesh_x: int, mesh_y: int, plain: bool, leak: Fraction, wires: bool
+) -> Buffer:
     instances = mesh_x * mesh_y
     scale = 20 if index == 0 else 1
-    energy = AccessEnergy(_price(random) * scale, _price(random) * scale, _price(random) * scale, leak)
-    entries = None if index == 0 or random.random() < 0.2 else random.choice([2, 4, 6, 8, 10, 12, 16, 24, 32, 64])
+    energy = AccessEnergy(
+        _price(random) * scale, _price(random) * scale, _price(random) * scale, leak
+    )
+    entries = (
+        None
+        if index == 0 or random.random() < 0.2
+        else random.choice([2, 4, 6, 8, 10, 12, 16, 24, 32, 64])
+    )
     if plain:
         return Buffer(f"L{index}", entries, instances, mesh_x, mesh_y, energy=energy)
     wired = wires and random.random() < 0.3
-    network = Network(f"below L{index}", router_energy=_price(random), energy_per_hop=_price(random), ingress_energy=_price(random),
-                      fill_latency=random.choice([0, 2]))
+    network = Network(
+        f"below L{index}",
+        router_energy=_price(random),
+        energy_per_hop=_price(random),
+        ingress_energy=_price(random),
+        fill_latency=random.choice([0, 2]),
+    )
     limited = random.random() < 0.4
     return Buffer(
-        f"L{index}", entries, instances, mesh_x, mesh_y,
-        block_size=random.choice([1, 1, 1, 2, 4]), cluster_size=random.choice([c for c in (1, 1, 2, 3) if instances % c == 0]),
+        f"L{index}",
+        entries,
+        instances,
+        mesh_x,
+        mesh_y,
+        block_size=random.choice([1, 1, 1, 2, 4]),
+        cluster_size=random.choice([c for c in (1, 1, 2, 3) if instances % c == 0]),
         multiple_buffering=random.choice([Fraction(1)] * 4 + [Fraction(2)]),
         min_utilization=Fraction(1, 2) if entries and random.random() < 0.1 else Fraction(0),
-        read_bandwidth=_bandwidth(random) if limited else None, write_bandwidth=_bandwidth(random) if limited else None,
-        shared_bandwidth=_bandwidth(random) if limited else None, reduction_supported=random.random() < 0.7,
-        address_energy=random.choice([Fraction(0), Fraction(0), _price(random)]), energy=energy, network=network if wired else None,
+        read_bandwidth=_bandwidth(random) if limited else None,
+        write_bandwidth=_bandwidth(random) if limited else None,
+        shared_bandwidth=_bandwidth(random) if limited else None,
+        reduction_supported=random.random() < 0.7,
+        address_energy=random.choice([Fraction(0), Fraction(0), _price(random)]),
+        energy=energy,
+        network=network if wired else None,
     )
 
 
 def _constraints(random: Random, architecture: Architecture, problem: Problem) -> Constraints:
-    rules: list[Rule] = []
+    constraints: list[Constraint] = []
     for index, buffer in enumerate(architecture.levels):
         kinds = ["temporal"] + (["spatial"] if max(architecture.fanout(index)) > 1 else [])
         for kind in kinds:
             if random.random() < 0.2:
-                rules += _factor_rules(random, buffer.name, kind, problem)
+                constraints += _factor_rules(random, buffer.name, kind, problem)
             if random.random() < 0.2:
-                rules.append(_permutation(random, buffer.name, kind, problem))
+                constraints.append(_permutation(random, buffer.name, kind, problem))
         if len(kinds) > 1 and random.random() < 0.2:
-            rules.append(SplitRule(buffer.name, "split", random.randint(0, len(problem.dims))))
+            constraints.append(
+                SplitConstraint(buffer.name, "split", random.randint(0, len(problem.dims)))
+            )
         for tensor_name in problem.tensor_names:
             if random.random() < 0.2:
                 keep = random.random() < 0.6 if index else random.random() < 0.9
-                rules.append(KeepRule(buffer.name, "keep", tensor_name, keep))
+                constraints.append(KeepConstraint(buffer.name, "keep", tensor_name, keep))
         for flag in ("no_temporal_reuse", "no_multicast", "no_link_transfer"):
             if random.random() < 0.08:
-                some = random.sample(problem.tensor_names, random.randint(1, len(problem.tensor_names)))
-                rules.append(FlagRule(buffer.name, flag, flag, frozenset(some)))
+                some = random.sample(
+                    problem.tensor_names, random.randint(1, len(problem.tensor_names))
+                )
+                constraints.append(ReuseConstraint(buffer.name, flag, flag, frozenset(some)))
     if random.random() < 0.1:
-        rules.append(UtilizationRule(architecture.levels[-1].name, "utilization", Fraction(random.randint(1, 2), 4)))
-    return Constraints(tuple(rules))
+        constraints.append(
+            UtilizationConstraint(
+                architecture.levels[-1].name, "utilization", Fraction(random.randint(1, 2), 4)
+            )
+        )
+    return Constraints(tuple(constraints))
 
 
-def _factor_rules(random: Random, level: str, kind: str, problem: Problem) -> list[Rule]:
-    rules: list[Rule] = []
+def _factor_rules(random: Random, level: str, kind: str, problem: Problem) -> list[Constraint]:
+    constraints: list[Constraint] = []
     for dim in random.sample(problem.dims, random.randint(1, 2)):
         comparison = random.choice(["==", "==", "<=", "<=", "<=", ">=", "!=", "<"])
-        rules.append(FactorRule(level, "factor", kind, dim, comparison, random.choice([1, 1, 2, *divisors(problem.bounds[dim])])))
-    return rules
+        constraints.append(
+            FactorConstraint(
+                level,
+                "factor",
+                kind,
+                dim,
+                comparison,
+                random.choice([1, 1, 2, *divisors(problem.bounds[dim])]),
+            )
+        )
+    return constraints
 
 
-def _permutation(random: Random, level: str, kind: str, problem: Problem) -> PermutationRule:
+def _permutation(random: Random, level: str, kind: str, problem: Problem) -> PermutationConstraint:
     dims = random.sample(problem.dims, len(problem.dims))
     cut = random.randint(0, len(dims))
     end = random.choice([len(dims), random.randint(cut, len(dims))])
-    return PermutationRule(level, "permutation", kind, tuple(dims[:cut]), tuple(dims[end:]), random.random() < 0.2)
+    return PermutationConstraint(
+        level, "permutation", kind, tuple(dims[:cut]), tuple(dims[end:]), random.random() < 0.2
+    )

@@ -12,18 +12,26 @@ from pathlib import Path
 import pytest
 
 import solver_mapper as sm
-from solver_mapper import library
+from solver_mapper.io import bundled
 
 LAYER = ("simba", "resnet50/layer1.x.conv2_3x3")
 
 
 def test_ctrl_c_on_a_real_layer_gives_the_best_so_far_with_its_bound(tmp_path: Path) -> None:
-    """At the first line of progress: exit code 130, a legal mapping, its value, and a bound below it."""
-    process = subprocess.Popen([sys.executable, "-m", "solver_mapper", "solve", *LAYER, "--json", "-o", str(tmp_path)], text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    """At the first line of progress: exit code 130, a legal mapping, its value, and a bound below
+    it.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "solver_mapper", "solve", *LAYER, "--json", "-o", str(tmp_path)],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert process.stderr is not None
     line = process.stderr.readline()
-    assert re.match(r"edp: best [0-9.e+]+, bound (none yet|[0-9.e+]+, gap [0-9.]+ %), [0-9.]+ s$", line)
+    assert re.match(
+        r"edp: best [0-9.e+]+, bound (none yet|[0-9.e+]+, gap [0-9.]+ %), [0-9.]+ s$", line
+    )
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130
@@ -32,14 +40,17 @@ def test_ctrl_c_on_a_real_layer_gives_the_best_so_far_with_its_bound(tmp_path: P
     assert told["status"] == "feasible"
     assert 0 < told["objective"]["bound"] < told["objective"]["value"]
     assert told["objective"]["gap"] < 1
-    assert sm.validate(sm.load(*library.resolve(*LAYER), tmp_path / "map.yaml")).legal
-    assert sm.evaluate(sm.load(*library.resolve(*LAYER), tmp_path / "map.yaml")).to_dict() == told["evaluation"]
+    assert sm.validate(sm.load(*bundled.resolve(*LAYER), tmp_path / "map.yaml")).legal
+    assert (
+        sm.evaluate(sm.load(*bundled.resolve(*LAYER), tmp_path / "map.yaml")).to_dict()
+        == told["evaluation"]
+    )
 
 
 @pytest.mark.parametrize("gap", [0.5, 0.01])
 def test_a_gap_ends_the_search_of_a_real_layer(gap: float) -> None:
     """What is returned is proven to that share, and the bound is below the optimum."""
-    spec = sm.load(*library.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3"))
+    spec = sm.load(*bundled.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3"))
     solution, best = sm.solve(spec, "energy", gap=gap), sm.solve(spec, "energy")
     assert solution.gap <= gap
     assert solution.bound_rank <= best.rank <= solution.rank
@@ -49,7 +60,7 @@ def test_a_gap_ends_the_search_of_a_real_layer(gap: float) -> None:
 def test_progress_never_goes_back() -> None:
     """The best value falls and the bound rises, and never do they cross."""
     told = []
-    spec = sm.load(*library.resolve("eyeriss", "resnet50/layer1.x.conv2_3x3"))
+    spec = sm.load(*bundled.resolve("eyeriss", "resnet50/layer1.x.conv2_3x3"))
     solution = sm.solve(spec, "energy", on_progress=told.append)
     values = [each.value for each in told if each.value is not None]
     bounds = [each.bound for each in told if each.bound is not None]

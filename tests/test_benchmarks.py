@@ -21,28 +21,46 @@ import suites  # noqa: E402
 
 
 def run(script: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(ROOT / "benchmarks" / script), *map(str, words)], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}, timeout=300, check=False)
+    return subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / script), *map(str, words)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"},
+        timeout=300,
+        check=False,
+    )
 
 
 def test_suites_measure_what_they_say(tmp_path, monkeypatch):
-    """The first cases of a suite: proven, timed both ways, and in the JSON that the table is made from."""
+    """The first cases of a suite: proven, timed both ways, and in the JSON that the table is made
+    from.
+    """
     some = [case for case in suites.cases() if case.suite == "gemm energy"][:2]
     timings = [suites.run(case, 60, 1) for case in some]
     assert [timing.status for timing in timings] == ["optimal", "optimal"]
-    assert all(timing.seconds > 0 and timing.wall > 0 and 0 < timing.megabytes < 2048 for timing in timings)
+    assert all(
+        timing.seconds > 0 and timing.wall > 0 and 0 < timing.megabytes < 2048 for timing in timings
+    )
     shown = json.loads(json.dumps(suites.record(timings, [])))
     assert [each["name"] for each in shown["timings"]] == [case.name for case in some]
-    assert shown["machine"]["solver"] == sm.solve(sm.load(peers.HERE / "timeloop_simba.yaml", peers.gemm(2, 2, 2))).certificate.solver
+    assert (
+        shown["machine"]["solver"]
+        == sm.solve(
+            sm.load(peers.HERE / "timeloop_simba.yaml", peers.gemm(2, 2, 2))
+        ).certificate.solver
+    )
     assert suites.table(timings).row_count == 1
 
 
 def test_every_case_of_the_suites_can_be_read():
     found = list(suites.cases())
-    assert {case.suite for case in found} == {f"{name} {goal}" for name in ("eyeriss", "three_level", "simba", "gemm")
-                                              for goal in ("energy", "edp")} | {"primes energy"}
+    assert {case.suite for case in found} == {
+        f"{name} {goal}"
+        for name in ("eyeriss", "three_level", "simba", "gemm")
+        for goal in ("energy", "edp")
+    } | {"primes energy"}
     for case in found[-3:]:
-        sm.load(*suites.library.resolve(*case.sources))
+        sm.load(*suites.bundled.resolve(*case.sources))
 
 
 def test_a_peer_that_is_missing_is_named(tmp_path):
@@ -68,7 +86,9 @@ for path, metric in json.load(sys.stdin):
     monkeypatch.setattr(peers, "PRODUCTS", ((8, 8, 8),))
     rows = list(peers.accelforge(stand_in, 2))
     assert [(row.name, row.workers, row.status, row.peer_cpu, row.peer_wall) for row in rows] == [
-        ("eyeriss 8x8x8", 2, "optimal", 1000.0, 2000.0), ("simba 8x8x8", 2, "optimal", 1000.0, 2000.0)]
+        ("eyeriss 8x8x8", 2, "optimal", 1000.0, 2000.0),
+        ("simba 8x8x8", 2, "optimal", 1000.0, 2000.0),
+    ]
     assert suites.beside_table(rows).row_count == 2
 
 
@@ -87,15 +107,35 @@ fJ/Compute
 """
 
 
-def in_place_of_timeloop(folder: Path, monkeypatch: pytest.MonkeyPatch, factors: str, ending: str) -> str:
-    """A program that waits to be interrupted if it is to search like `random`, then writes a summary and a mapping of one case."""
-    document = {**peers.gemm(4, 4, 4), "arch": {"arithmetic": {"name": "MAC", "instances": 1}, "storage": [
-        {"name": "Buffer", "entries": 16, "instances": 1, "vector-access-energy": "0.5"},
-        {"name": "DRAM", "technology": "DRAM", "instances": 1, "vector-access-energy": "64.25"}]}}
+def in_place_of_timeloop(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, factors: str, ending: str
+) -> str:
+    """A program that waits to be interrupted if it is to search like `random`, then writes a
+    summary and a mapping of one case.
+    """
+    document = {
+        **peers.gemm(4, 4, 4),
+        "arch": {
+            "arithmetic": {"name": "MAC", "instances": 1},
+            "storage": [
+                {"name": "Buffer", "entries": 16, "instances": 1, "vector-access-energy": "0.5"},
+                {
+                    "name": "DRAM",
+                    "technology": "DRAM",
+                    "instances": 1,
+                    "vector-access-energy": "64.25",
+                },
+            ],
+        },
+    }
     monkeypatch.setattr(peers, "timeloop_cases", lambda: iter([("small", document)]))
     (folder / "stats").write_text(SUMMARY)
     inside = {"target": "Buffer", "type": "temporal", "factors": "M1 N1 K1"}
-    (folder / "map").write_text(json.dumps({"mapping": [{"target": "DRAM", "type": "temporal", "factors": factors}, inside]}))
+    (folder / "map").write_text(
+        json.dumps(
+            {"mapping": [{"target": "DRAM", "type": "temporal", "factors": factors}, inside]}
+        )
+    )
     program = folder / "timeloop-mapper"
     program.write_text(f"""#!{sys.executable}
 import json, shutil, signal, sys, time
@@ -113,7 +153,9 @@ shutil.copy({str(folder / "map")!r}, "timeloop-mapper.map.yaml")
 
 
 def test_timeloops_mapping_is_compared_in_our_account(tmp_path, monkeypatch):
-    """Every search gets ten times our time and is interrupted then; the mapping is evaluated and can only be worse than the optimum."""
+    """Every search gets ten times our time and is interrupted then; the mapping is evaluated and
+    can only be worse than the optimum.
+    """
     [row] = peers.timeloop(in_place_of_timeloop(tmp_path, monkeypatch, "M4 N4 K4", ""))
     assert row.peer_value == pytest.approx(8192 * 4801.25 * 262144 / 1000)
     assert row.peer_wall > 10 * row.wall
@@ -127,16 +169,24 @@ def test_timeloops_mapping_is_compared_in_our_account(tmp_path, monkeypatch):
 
 def test_a_timeloop_that_fails_or_breaks_our_rules_is_reported(tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match="no such level"):
-        list(peers.timeloop(in_place_of_timeloop(tmp_path, monkeypatch, "M4 N4 K4", "sys.exit('no such level')")))
+        list(
+            peers.timeloop(
+                in_place_of_timeloop(tmp_path, monkeypatch, "M4 N4 K4", "sys.exit('no such level')")
+            )
+        )
     with pytest.raises(SystemExit, match="illegal"):
         list(peers.timeloop(in_place_of_timeloop(tmp_path, monkeypatch, "M4 N4 K2", "")))
 
 
 def test_timeloop_is_asked_for_products_and_real_layers():
-    """Every case can be read, and comes with its dataflow rules."""
+    """Every case can be read, and comes with its dataflow constraints."""
     cases = dict(peers.timeloop_cases())
     assert len(cases) == 2 * len(peers.PRODUCTS) + 3 * len(peers.LAYERS)
-    assert len(sm.load(cases["eyeriss, conv1"]).constraints.rules) > len(sm.load(cases["simba, conv1"]).constraints.rules) > 0
+    assert (
+        len(sm.load(cases["eyeriss, conv1"]).constraints)
+        > len(sm.load(cases["simba, conv1"]).constraints)
+        > 0
+    )
 
 
 @pytest.mark.parametrize("array", ["eyeriss", "simba"])
@@ -145,17 +195,27 @@ def test_arrays_in_both_notations_have_the_same_levels_and_sizes(array):
     ours = sm.load(peers.HERE / f"timeloop_{array}.yaml", peers.gemm(4, 4, 4))
     theirs = (peers.HERE / f"looptree_{array}.yaml").read_text(encoding="utf-8")
     memories = [part.split("- !")[0] for part in theirs.split("- !Memory")[1:]]
-    assert [level.name for level in ours.architecture.levels] == [part.split("name: ")[1].split()[0] for part in memories]
+    assert [level.name for level in ours.architecture.levels] == [
+        part.split("name: ")[1].split()[0] for part in memories
+    ]
     for level, part in zip(ours.architecture.levels[1:], memories[1:], strict=True):
         bits = part.split("size: ")[1].splitlines()[0].split(" * ")
-        assert level.entries * level.word_bits == int(bits[0]) * (int(bits[1]) if len(bits) > 1 else 1)
+        assert level.entries * level.word_bits == int(bits[0]) * (
+            int(bits[1]) if len(bits) > 1 else 1
+        )
 
 
 def test_growth_writes_its_tables(tmp_path):
     """Each family has a row for each point; one that is cut short shows its gap."""
-    points = [growth.Point("size", 64, "energy", "optimal", 0.0, 0.125), growth.Point("size", 64, "edp", "feasible", 0.25, 60.0)]
+    points = [
+        growth.Point("size", 64, "energy", "optimal", 0.0, 0.125),
+        growth.Point("size", 64, "edp", "feasible", 0.25, 60.0),
+    ]
     assert growth.markdown(points).splitlines() == [
-        "| size of each dimension | energy (s) | edp (s) |", "| --- | --- | --- |", "| 64 | 0.12 | 60, gap 25.0 % |"]
+        "| size of each dimension | energy (s) | edp (s) |",
+        "| --- | --- | --- |",
+        "| 64 | 0.12 | 60, gap 25.0 % |",
+    ]
     for family, count in (("size", 9), ("levels", 5), ("dimensions", 6)):
         assert len(list(growth.inputs(family))) == count
     spec = sm.load(*next(growth.inputs("levels"))[1])

@@ -1,4 +1,6 @@
-"""Local search: legal mappings only, at least as good as where it began, the same for the same seed, at once on real layers."""
+"""Local search: legal mappings only, at least as good as where it began, the same for the same
+seed, at once on real layers.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ import time
 import pytest
 
 import solver_mapper as sm
-from solver_mapper import library
-from solver_mapper.climb import Climb
-from solver_mapper.cpsat.engine import Clock
-from solver_mapper.cpsat.legal.ask import legal_mapping
-from solver_mapper.objective import parse_objective
-from solver_mapper.spec.spec import Spec
+from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.spec import Spec
+from solver_mapper.io import bundled
+from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.solve.legality.queries import legal_mapping
+from solver_mapper.solve.local_search import LocalSearch
 from tests.instances import instance
 
 EDP = parse_objective("edp").goals[0]
@@ -20,24 +22,28 @@ EDP = parse_objective("edp").goals[0]
 
 @pytest.mark.parametrize("seed", range(40))
 def test_it_stays_in_the_mapspace_and_never_ends_worse(seed):
-    """Random mapspaces with all rules: what comes back is legal, of the space, has the figures it comes with, and repeats."""
+    """Random mapspaces with all constraints: what comes back is legal, of the space, has the
+    figures it comes with, and repeats.
+    """
     made = instance(seed, 10**6)
     start = legal_mapping(made.spec, Clock())
     if start is None:
         return
-    best, figures = Climb(made.spec, EDP, seed=seed).best_from(start)
+    best, statistics = LocalSearch(made.spec, EDP, seed=seed).best_from(start)
     assert sm.validate(made.spec, best).legal
     assert made.mapspace.contains(best)
-    assert figures.edp == sm.evaluate(made.spec, best).edp <= sm.evaluate(made.spec, start).edp
-    assert Climb(made.spec, EDP, seed=seed).best_from(start)[0] == best
+    assert statistics.edp == sm.evaluate(made.spec, best).edp <= sm.evaluate(made.spec, start).edp
+    assert LocalSearch(made.spec, EDP, seed=seed).best_from(start)[0] == best
 
 
 @pytest.mark.parametrize("architecture", ["eyeriss", "three_level", "simba"])
 @pytest.mark.parametrize("layer", ["conv1", "layer1.x.conv2_3x3", "layer4.x.conv3_1x1"])
 def test_real_layers_have_a_mapping_within_a_second(architecture, layer):
-    """A second of processor time, reading included, brings a mapping that costs less than half of just any legal one."""
+    """A second of processor time, reading included, brings a mapping that costs less than half of
+    just any legal one.
+    """
     began = time.thread_time()
-    spec = sm.load(*library.resolve(architecture, f"resnet50/{layer}"))
+    spec = sm.load(*bundled.resolve(architecture, f"resnet50/{layer}"))
     assert isinstance(spec, Spec)
     seen: list[tuple[float, float]] = []
     clock = Clock()

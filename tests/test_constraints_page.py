@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 import solver_mapper as sm
-from solver_mapper import rules
-from solver_mapper.spec.additions import METRICS
-from solver_mapper.spec.constraint_file import _TYPES
+from solver_mapper import constraints
+from solver_mapper.io.timeloop.constraint_file import _TYPES
+from solver_mapper.io.timeloop.extended_constraints import METRICS
 from tests.rules.designs import DESIGN, spec_with
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "constraints.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "constraints.md").read_text(
+    encoding="utf-8"
+)
 FORMS = re.findall(r"`(\{.*?\})` \|$", PAGE, re.MULTILINE)
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
@@ -25,7 +27,7 @@ def test_each_form_is_read_and_has_an_effect(form: str, tmp_path: Path) -> None:
     file.write_text(f"mapspace_constraints:\n- {form}\n")
     spec = sm.load(DESIGN, file)
     assert isinstance(spec, sm.Spec)
-    assert spec.constraints.rules
+    assert spec.constraints
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -45,7 +47,11 @@ def test_the_python_runs() -> None:
 
 
 def test_nothing_is_left_out() -> None:
-    """All types, all metrics, and every public name of the rule objects are on the page."""
+    """All types, all metrics, and every public name of the constraint objects are on the page."""
     words = set(re.findall(r"\w+", PAGE))
-    assert {*_TYPES, *METRICS.values(), *rules.__all__, *(name for name in vars(sm.Model) if not name.startswith("_"))} - words <= {
-        "Quantity", "Rules", "architecture", "problem"}
+    assert {
+        *_TYPES,
+        *METRICS.values(),
+        *constraints.__all__,
+        *(name for name in vars(sm.Model) if not name.startswith("_")),
+    } - words <= {"Quantity", "Rules", "architecture", "problem"}

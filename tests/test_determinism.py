@@ -9,14 +9,36 @@ import sys
 
 import pytest
 
-CASES = [("eyeriss", "resnet50/layer3.x.conv2_3x3", "edp"), ("three_level", "bert_large/ffn_up", "energy"),
-         ("simba", "resnet50/layer2.x.conv3_1x1", "delay,energy")]
+CASES = [
+    ("eyeriss", "resnet50/layer3.x.conv2_3x3", "edp"),
+    ("three_level", "bert_large/ffn_up", "energy"),
+    ("simba", "resnet50/layer2.x.conv3_1x1", "delay,energy"),
+]
 
 
 def answer(architecture: str, layer: str, objective: str, hashes: str, seed: str) -> dict:
     """What a process of its own answers, apart from the seconds that it took."""
-    words = [sys.executable, "-m", "solver_mapper", "solve", architecture, layer, "--objective", objective, "--seed", seed, "--json"]
-    done = subprocess.run(words, env={**os.environ, "PYTHONHASHSEED": hashes}, capture_output=True, text=True, check=True, timeout=300)
+    words = [
+        sys.executable,
+        "-m",
+        "solver_mapper",
+        "solve",
+        architecture,
+        layer,
+        "--objective",
+        objective,
+        "--seed",
+        seed,
+        "--json",
+    ]
+    done = subprocess.run(
+        words,
+        env={**os.environ, "PYTHONHASHSEED": hashes},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
     found = json.loads(done.stdout)
     del found["seconds"]
     return found
@@ -24,8 +46,12 @@ def answer(architecture: str, layer: str, objective: str, hashes: str, seed: str
 
 @pytest.mark.parametrize(("architecture", "layer", "objective"), CASES)
 def test_fresh_processes_give_equal_answers(architecture, layer, objective):
-    """Whatever order Python's sets and dicts of strings hash to: mapping, figures and the whole certificate are equal."""
-    first, *others = [answer(architecture, layer, objective, hashes, "3") for hashes in ("0", "1", "424242")]
+    """Whatever order Python's sets and dicts of strings hash to: mapping, figures and the whole
+    certificate are equal.
+    """
+    first, *others = [
+        answer(architecture, layer, objective, hashes, "3") for hashes in ("0", "1", "424242")
+    ]
     assert first["status"] == "optimal"
     assert first["certificate"]["seed"] == 3
     assert all(other == first for other in others)

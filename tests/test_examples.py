@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import solver_mapper as sm
-from solver_mapper import library
+from solver_mapper.io import bundled
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -16,13 +16,20 @@ def test_every_example_is_described() -> None:
         assert f"`{file.name}`" in text, file.name
 
 
-def test_the_mapping_by_hand_of_a_layer_onto_eyeriss_has_the_figures_that_its_comment_claims() -> None:
-    spec = sm.load(*library.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3"), EXAMPLES / "eyeriss_layer.yaml")
+def test_the_mapping_by_hand_of_a_layer_onto_eyeriss_has_the_figures_that_its_comment_claims() -> (
+    None
+):
+    spec = sm.load(
+        *bundled.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3"), EXAMPLES / "eyeriss_layer.yaml"
+    )
     assert sm.validate(spec).legal
-    figures = sm.evaluate(spec)
-    assert figures.macs == figures.cycles * 168
-    assert figures.levels["DRAM"].tensors["Weights"].reads == 256 * 256 * 3 * 3
-    assert figures.levels["DRAM"].tensors["Inputs"].reads == 2 * 256 * 16 * 16
-    assert figures.levels["DRAM"].tensors["Outputs"].updates == 256 * 14 * 14
-    spads = {name: next(iter(figures.levels[name].tensors.values())).tile for name in ("ifmap_spad", "weights_spad", "psum_spad")}
+    statistics = sm.evaluate(spec)
+    assert statistics.macs == statistics.cycles * 168
+    assert statistics.levels["DRAM"].tensors["Weights"].reads == 256 * 256 * 3 * 3
+    assert statistics.levels["DRAM"].tensors["Inputs"].reads == 2 * 256 * 16 * 16
+    assert statistics.levels["DRAM"].tensors["Outputs"].updates == 256 * 14 * 14
+    spads = {
+        name: next(iter(statistics.levels[name].tensors.values())).tile
+        for name in ("ifmap_spad", "weights_spad", "psum_spad")
+    }
     assert spads == {"ifmap_spad": 12, "weights_spad": 192, "psum_spad": 16}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.objective import parse_objective
+from solver_mapper.core.objective import parse_objective
 from solver_mapper.verify.exhaustive import Exhaustive
 from tests.instances import PLAIN, instance
 
@@ -23,7 +23,9 @@ def test_every_goal_has_the_value_that_enumeration_finds(seed):
         assert solution.status == "infeasible"
     else:
         assert solution.status == "optimal"
-        assert [goal.rank(solution.evaluation) for goal in objective.goals] == [goal.rank(best[1]) for goal in objective.goals]
+        assert [goal.rank(solution.evaluation) for goal in objective.goals] == [
+            goal.rank(best[1]) for goal in objective.goals
+        ]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -33,4 +35,6 @@ def test_a_start_that_ties_in_the_first_goal_does_not_hide_better_ones(seed):
     first = sm.solve(made.spec, "delay")
     if first.mapping is not None:
         again = sm.solve(made.spec.with_mapping(first.mapping), "delay,energy")
-        assert again.evaluation.energy_pj == sm.solve(made.spec, "delay,energy").evaluation.energy_pj
+        assert (
+            again.evaluation.energy_pj == sm.solve(made.spec, "delay,energy").evaluation.energy_pj
+        )

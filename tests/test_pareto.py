@@ -9,23 +9,33 @@ import pytest
 from typer.testing import CliRunner
 
 import solver_mapper as sm
-from solver_mapper import library
 from solver_mapper.cli import app
-from solver_mapper.cpsat.engine import Clock
-from solver_mapper.objective import figure
+from solver_mapper.core.objective import figure
+from solver_mapper.io import bundled
+from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.verify.exhaustive import Exhaustive
 from tests.instances import PLAIN, instance
 from tests.test_solve_small import ARCH, GEMM
 
-PAIRS = [("energy", "delay"), ("delay", "energy"), ("energy", "last-level-accesses"), ("last-level-accesses", "delay")]
+PAIRS = [
+    ("energy", "delay"),
+    ("delay", "energy"),
+    ("energy", "last-level-accesses"),
+    ("last-level-accesses", "delay"),
+]
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_front_is_that_of_enumeration(seed):
-    """The points are exactly the undominated pairs of values, by rising first metric, each with a legal mapping that has them."""
+    """The points are exactly the undominated pairs of values, by rising first metric, each with a
+    legal mapping that has them.
+    """
     made, metrics = instance(seed, 150, PLAIN, wired=False), PAIRS[seed % len(PAIRS)]
     front = sm.pareto(made.spec, metrics)
-    wanted = [tuple(figure(figures, metric) for metric in metrics) for _, figures in Exhaustive(made.mapspace).front(*metrics)]
+    wanted = [
+        tuple(figure(statistics, metric) for metric in metrics)
+        for _, statistics in Exhaustive(made.mapspace).front(*metrics)
+    ]
     assert [tuple(point.value(metric) for metric in metrics) for point in front.points] == wanted
     assert front.status == ("complete" if wanted else "infeasible")
     for point in front.points:
@@ -33,13 +43,27 @@ def test_front_is_that_of_enumeration(seed):
         assert sm.evaluate(made.spec, point.mapping) == point.evaluation
 
 
-SLOW_BUFFER = {"arch": {"arithmetic": {"name": "MAC", "instances": 8, "meshX": 8, "vector-access-energy": 1.0}, "storage": [
-    {"name": "RF", "entries": 3, "instances": 8, "meshX": 8, "vector-access-energy": 6.0},
-    {"name": "DRAM", "technology": "DRAM", "instances": 1, "vector-access-energy": 20.0, "read_bandwidth": 1}]}}
+SLOW_BUFFER = {
+    "arch": {
+        "arithmetic": {"name": "MAC", "instances": 8, "meshX": 8, "vector-access-energy": 1.0},
+        "storage": [
+            {"name": "RF", "entries": 3, "instances": 8, "meshX": 8, "vector-access-energy": 6.0},
+            {
+                "name": "DRAM",
+                "technology": "DRAM",
+                "instances": 1,
+                "vector-access-energy": 20.0,
+                "read_bandwidth": 1,
+            },
+        ],
+    }
+}
 
 
 def test_a_front_with_several_points():
-    """Where energy and cycles pull apart, every point shows in the table, and the ends are the optima of `solve`."""
+    """Where energy and cycles pull apart, every point shows in the table, and the ends are the
+    optima of `solve`.
+    """
     spec = sm.load(GEMM, SLOW_BUFFER)
     front = sm.pareto(spec)
     assert front.status == "complete"
@@ -54,7 +78,9 @@ def test_a_front_with_several_points():
 
 @pytest.mark.parametrize("metrics", PAIRS)
 def test_the_ends_are_the_optima_of_single_objectives(metrics):
-    """Of any two figures: the first point has the least of the first, the last the least of the second, and none beats another."""
+    """Of any two figures: the first point has the least of the first, the last the least of the
+    second, and none beats another.
+    """
     spec = sm.load(GEMM, SLOW_BUFFER)
     front = sm.pareto(spec, metrics)
     values = [tuple(point.value(metric) for metric in metrics) for point in front.points]
@@ -65,26 +91,37 @@ def test_the_ends_are_the_optima_of_single_objectives(metrics):
 
 
 def test_front_of_a_real_layer():
-    """A layer of ResNet-50 on Eyeriss: complete, with the optima of single objectives at its ends, and edp's optimum among its points
-    or above one of them."""
-    spec = sm.load(*library.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3"))
+    """A layer of ResNet-50 on Eyeriss: complete, with the optima of single objectives at its ends,
+    and edp's optimum among its points or above one of them."""
+    spec = sm.load(*bundled.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3"))
     front = sm.pareto(spec)
     assert front.status == "complete"
     assert front.points[0].value("energy") == sm.solve(spec, "energy").rank
     assert front.points[-1].value("delay") == sm.solve(spec, "delay").rank
-    assert min(point.value("energy") * point.value("delay") for point in front.points) == sm.solve(spec, "edp").rank
+    assert (
+        min(point.value("energy") * point.value("delay") for point in front.points)
+        == sm.solve(spec, "edp").rank
+    )
     assert all(sm.validate(spec, point.mapping).legal for point in front.points)
 
 
 def test_a_front_cut_short_has_proven_points_only():
-    """Stopped after two points: they are the first two of the whole front, and the answer says that there may be more."""
+    """Stopped after two points: they are the first two of the whole front, and the answer says that
+    there may be more.
+    """
     spec, clock = sm.load(GEMM, SLOW_BUFFER), Clock()
-    whole = [[point.value(metric) for metric in ("energy", "delay")] for point in sm.pareto(spec).points]
+    whole = [
+        [point.value(metric) for metric in ("energy", "delay")] for point in sm.pareto(spec).points
+    ]
     solved: list[float] = []
 
     def stop_later(progress):
         solved.append(progress.seconds)
-        if progress.where == "energy" and progress.value is not None and progress.value > whole[1][0]:
+        if (
+            progress.where == "energy"
+            and progress.value is not None
+            and progress.value > whole[1][0]
+        ):
             clock.stop()
 
     front = sm.pareto(spec, on_progress=stop_later, clock=clock)
@@ -98,18 +135,30 @@ def test_caps_hold_for_the_front_too():
     """A cap on cycles leaves the points that keep to it."""
     whole = sm.pareto(sm.load(GEMM, SLOW_BUFFER))
     most = int(whole.points[2].value("delay"))
-    capped = sm.pareto(sm.load(GEMM, SLOW_BUFFER, {"mapspace_constraints": [{"metrics": {"cycles": f"<= {most}"}}]}))
-    assert [point.value("delay") for point in capped.points] == [point.value("delay") for point in whole.points[2:]]
+    capped = sm.pareto(
+        sm.load(
+            GEMM, SLOW_BUFFER, {"mapspace_constraints": [{"metrics": {"cycles": f"<= {most}"}}]}
+        )
+    )
+    assert [point.value("delay") for point in capped.points] == [
+        point.value("delay") for point in whole.points[2:]
+    ]
 
 
 def test_json_has_the_shape_that_is_promised():
-    shown = json.loads(json.dumps(sm.pareto(sm.load(GEMM, SLOW_BUFFER), ("delay", "last-level-accesses")).to_dict()))
+    shown = json.loads(
+        json.dumps(
+            sm.pareto(sm.load(GEMM, SLOW_BUFFER), ("delay", "last-level-accesses")).to_dict()
+        )
+    )
     assert set(shown) == {"status", "metrics", "points", "certificate", "seconds"}
     assert shown["metrics"] == ["delay", "last-level-accesses"]
     for point in shown["points"]:
         assert set(point) == {"values", "mapping", "evaluation", "proofs"}
-        assert point["values"] == {"delay": point["evaluation"]["cycles"],
-                                   "last-level-accesses": point["evaluation"]["last_level_accesses"]}
+        assert point["values"] == {
+            "delay": point["evaluation"]["cycles"],
+            "last-level-accesses": point["evaluation"]["last_level_accesses"],
+        }
         assert {"goal", "claim", "runs", "excluded", "tolerance"} == set(point["proofs"][0])
 
 
@@ -135,5 +184,8 @@ def test_command(tmp_path):
     shown = json.loads(done.stdout)
     assert shown["status"] == "complete"
     for index, point in enumerate(shown["points"], start=1):
-        figures = sm.evaluate(sm.load(case, tmp_path / "out" / f"map-{index}.yaml"))
-        assert point["values"] == {"energy": pytest.approx(float(figures.energy_pj)), "delay": figures.cycles}
+        statistics = sm.evaluate(sm.load(case, tmp_path / "out" / f"map-{index}.yaml"))
+        assert point["values"] == {
+            "energy": pytest.approx(float(statistics.energy_pj)),
+            "delay": statistics.cycles,
+        }

@@ -36,11 +36,21 @@ runpy.run_module("solver_mapper", run_name="__main__", alter_sys=True)
 
 
 def printed_by(command: str, folder: Path) -> str:
-    """Both streams of a command, run in a folder that holds the examples; runs of blanks at line ends do not count."""
+    """Both streams of a command, run in a folder that holds the examples; runs of blanks at line
+    ends do not count.
+    """
     words = shlex.split(command)
     program = [sys.executable, "-c", PATIENT] if words[0] == "solver-mapper" else [sys.executable]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
-    done = subprocess.run([*program, *words[1:]], cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [*program, *words[1:]],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     return clean(done.stdout + done.stderr)
 
 
@@ -48,7 +58,9 @@ def clean(text: str) -> str:
     return "\n".join(line.rstrip() for line in SECONDS.sub("seconds", text).rstrip().splitlines())
 
 
-@pytest.mark.parametrize(("command", "printed"), sessions(), ids=[command[:60] for command, _ in sessions()])
+@pytest.mark.parametrize(
+    ("command", "printed"), sessions(), ids=[command[:60] for command, _ in sessions()]
+)
 def test_command_prints_what_the_readme_says(command, printed, tmp_path):
     """Elapsed seconds apart, a reader sees exactly what the README shows."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
@@ -59,7 +71,14 @@ def test_python_example_runs(tmp_path):
     """The Python block runs as it stands."""
     for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        subprocess.run([sys.executable, "-c", block], cwd=tmp_path, env=environment, check=True, timeout=120, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-c", block],
+            cwd=tmp_path,
+            env=environment,
+            check=True,
+            timeout=120,
+            capture_output=True,
+        )
 
 
 def test_ci_runs_the_readme_test_command():
@@ -78,7 +97,11 @@ def test_first_command_maps_the_layer_of_the_tour():
 
 def test_links_lead_somewhere():
     """Relative links of all pages, and every page of docs is in its index."""
-    pages = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [
+        ROOT / "README.md",
+        ROOT / "examples" / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+    ]
     for page in pages:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -16,9 +16,9 @@ import pytest
 import yaml
 
 import solver_mapper as sm
-from solver_mapper import library
 from solver_mapper.cli.progress import PERIOD, ProgressLine, describe
-from solver_mapper.cpsat.search import Progress
+from solver_mapper.io import bundled
+from solver_mapper.solve.cpsat.search import Progress
 
 TINY = ("three_level", "tiny/mm8")
 ENDLESS = """
@@ -26,7 +26,7 @@ import sys, time
 from dataclasses import replace
 from solver_mapper import api
 from solver_mapper.cli import main
-from solver_mapper.cpsat.search import Progress
+from solver_mapper.solve.cpsat.search import Progress
 
 solve = api.solve
 
@@ -46,8 +46,12 @@ main()
 
 def solver_mapper(*words: str | Path, code: str | None = None, **how) -> subprocess.Popen[str]:
     start = ["-m", "solver_mapper"] if code is None else ["-c", code]
-    return subprocess.Popen([sys.executable, *start, *map(str, words)], stdout=subprocess.PIPE, text=True,
-                            **{"stderr": subprocess.PIPE, **how})
+    return subprocess.Popen(
+        [sys.executable, *start, *map(str, words)],
+        stdout=subprocess.PIPE,
+        text=True,
+        **{"stderr": subprocess.PIPE, **how},
+    )
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
@@ -63,16 +67,26 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def test_the_mapping_that_is_written_has_the_figures_that_are_written(tmp_path: Path) -> None:
-    """`evaluate` on map.yaml, `solution.json` and what was printed agree to the last digit; `validate` finds nothing wrong."""
+    """`evaluate` on map.yaml, `solution.json` and what was printed agree to the last digit;
+    `validate` finds nothing wrong.
+    """
     code, out, _ = finish(solver_mapper("solve", *TINY, "--json", "-o", tmp_path))
     assert code == 0
     printed = json.loads(out)
     assert json.loads((tmp_path / "solution.json").read_text()) == printed
     assert yaml.load((tmp_path / "map.yaml").read_text(), yaml.BaseLoader)["mapping"] == [
-        {key: str(value) if isinstance(value, int) else value for key, value in each.items()} for each in printed["mapping"]]
-    code, out, _ = finish(solver_mapper("evaluate", *TINY, tmp_path / "map.yaml", "--json", "-o", tmp_path / "again"))
+        {key: str(value) if isinstance(value, int) else value for key, value in each.items()}
+        for each in printed["mapping"]
+    ]
+    code, out, _ = finish(
+        solver_mapper("evaluate", *TINY, tmp_path / "map.yaml", "--json", "-o", tmp_path / "again")
+    )
     assert code == 0
-    assert json.loads(out) == printed["evaluation"] == json.loads((tmp_path / "again" / "evaluation.json").read_text())
+    assert (
+        json.loads(out)
+        == printed["evaluation"]
+        == json.loads((tmp_path / "again" / "evaluation.json").read_text())
+    )
     assert (tmp_path / "again" / "stats.txt").read_bytes() == (tmp_path / "stats.txt").read_bytes()
     assert f"Cycles: {printed['evaluation']['cycles']}\n" in (tmp_path / "stats.txt").read_text()
     assert finish(solver_mapper("validate", *TINY, tmp_path / "map.yaml"))[:2] == (0, "legal\n")
@@ -86,27 +100,41 @@ def test_the_same_seed_writes_the_same_mapping_byte_for_byte(tmp_path: Path) -> 
 
 
 def test_ctrl_c_gives_the_best_mapping_so_far(tmp_path: Path) -> None:
-    code, out, err = interrupt(solver_mapper("solve", *TINY, "--json", "-o", tmp_path, code=ENDLESS))
+    code, out, err = interrupt(
+        solver_mapper("solve", *TINY, "--json", "-o", tmp_path, code=ENDLESS)
+    )
     assert code == 130
     assert "Traceback" not in err
     solution = json.loads(out)
     assert solution["status"] == "feasible"
     assert solution["objective"]["bound"] < solution["objective"]["value"]
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["map.yaml", "solution.json", "stats.txt"]
-    assert sm.validate(sm.load(*library.resolve(*TINY), tmp_path / "map.yaml")).legal
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "map.yaml",
+        "solution.json",
+        "stats.txt",
+    ]
+    assert sm.validate(sm.load(*bundled.resolve(*TINY), tmp_path / "map.yaml")).legal
 
 
 def test_ctrl_c_before_the_search_ends_the_program(tmp_path: Path) -> None:
     # a shell's background jobs, and what they start, ignore interrupts unless told otherwise
-    code = "import os, signal\nfrom solver_mapper import api\nfrom solver_mapper.cli import main\n" \
-           "signal.signal(signal.SIGINT, signal.default_int_handler)\n" \
-           "api.load = lambda *_: os.kill(os.getpid(), signal.SIGINT)\nmain()"
-    assert finish(solver_mapper("solve", *TINY, code=code)) == (130, "", "solver-mapper: interrupted\n")
+    code = (
+        "import os, signal\nfrom solver_mapper import api\nfrom solver_mapper.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "api.load = lambda *_: os.kill(os.getpid(), signal.SIGINT)\nmain()"
+    )
+    assert finish(solver_mapper("solve", *TINY, code=code)) == (
+        130,
+        "",
+        "solver-mapper: interrupted\n",
+    )
 
 
 def test_a_time_limit_gives_the_best_mapping_so_far(tmp_path: Path) -> None:
     started = time.monotonic()
-    code, out, _ = finish(solver_mapper("solve", *TINY, "--time-limit", "0.5", "-o", tmp_path, code=ENDLESS))
+    code, out, _ = finish(
+        solver_mapper("solve", *TINY, "--time-limit", "0.5", "-o", tmp_path, code=ENDLESS)
+    )
     assert code == 0
     assert time.monotonic() - started > 0.5
     assert "Not proven optimal for edp" in out
@@ -114,24 +142,34 @@ def test_a_time_limit_gives_the_best_mapping_so_far(tmp_path: Path) -> None:
 
 
 def test_a_time_limit_before_any_mapping_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
-    code, out, _ = finish(solver_mapper("solve", *TINY, "--time-limit", "0", "--json", "-o", tmp_path))
+    code, out, _ = finish(
+        solver_mapper("solve", *TINY, "--time-limit", "0", "--json", "-o", tmp_path)
+    )
     assert code == 3
     solution = json.loads(out)
-    assert (solution["status"], solution["mapping"], solution["objective"]["value"]) == ("unknown", None, None)
+    assert (solution["status"], solution["mapping"], solution["objective"]["value"]) == (
+        "unknown",
+        None,
+        None,
+    )
     assert [file.name for file in tmp_path.iterdir()] == ["solution.json"]
 
 
 def test_no_mapping_at_all_is_the_answer_no(tmp_path: Path) -> None:
-    rules = tmp_path / "rules.yaml"
-    rules.write_text("architecture_constraints:\n- {target: RF, type: temporal, factors: M=1 K=1 N=1}\n"
-                     "- {target: GLB, type: spatial, factors: M=8 K=8 N=8}\n")
-    code, out, _ = finish(solver_mapper("solve", *TINY, rules))
+    constraints = tmp_path / "rules.yaml"
+    constraints.write_text(
+        "architecture_constraints:\n- {target: RF, type: temporal, factors: M=1 K=1 N=1}\n"
+        "- {target: GLB, type: spatial, factors: M=8 K=8 N=8}\n"
+    )
+    code, out, _ = finish(solver_mapper("solve", *TINY, constraints))
     assert code == 1
     assert out.startswith("Proven infeasible: ")
 
 
 @pytest.mark.parametrize("what", ["a file", "a folder below a file"])
-def test_a_folder_that_cannot_be_written_is_known_before_the_search(tmp_path: Path, what: str) -> None:
+def test_a_folder_that_cannot_be_written_is_known_before_the_search(
+    tmp_path: Path, what: str
+) -> None:
     place = tmp_path / "file"
     place.touch()
     folder = place if what == "a file" else place / "below"
@@ -143,7 +181,15 @@ def test_a_folder_that_cannot_be_written_is_known_before_the_search(tmp_path: Pa
 def test_a_terminal_shows_one_live_line_and_is_left_clean(tmp_path: Path) -> None:
     """The line is redrawn in place while the search runs, and erased before the answer."""
     ours, theirs = pty.openpty()
-    process = solver_mapper("solve", *TINY, "--time-limit", "1.5", code=ENDLESS, stderr=theirs, env={**os.environ, "TERM": "xterm"})
+    process = solver_mapper(
+        "solve",
+        *TINY,
+        "--time-limit",
+        "1.5",
+        code=ENDLESS,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
+    )
     os.close(theirs)
     shown = b""
     while True:
@@ -156,7 +202,9 @@ def test_a_terminal_shows_one_live_line_and_is_left_clean(tmp_path: Path) -> Non
     lines = re.findall(r"edp: best (\S+), bound none yet, ([0-9.]+) s", shown.decode())
     assert code == 0
     assert len({seconds for _, seconds in lines}) >= 3  # time goes on without news
-    assert float(lines[0][0]) == pytest.approx(float(re.findall(r"\nedp +([0-9,.]+) pJ", out)[0].replace(",", "")), rel=1e-5)
+    assert float(lines[0][0]) == pytest.approx(
+        float(re.findall(r"\nedp +([0-9,.]+) pJ", out)[0].replace(",", "")), rel=1e-5
+    )
     assert "\x1b" not in out
 
 
@@ -178,8 +226,14 @@ def test_elsewhere_there_are_plain_lines_but_few() -> None:
     with ProgressLine(stream, lambda: time_now) as line:  # type: ignore[arg-type]
         for time_now in (0.5, PERIOD, PERIOD + 0.5, 2 * PERIOD):
             line.show(Progress(100 - time_now, 50.0, time_now, "delay"))
-    assert stream == ["delay: best 98, bound 50, gap 48.98 %, 2.0 s\n", "delay: best 96, bound 50, gap 47.92 %, 4.0 s\n"]
+    assert stream == [
+        "delay: best 98, bound 50, gap 48.98 %, 2.0 s\n",
+        "delay: best 96, bound 50, gap 47.92 %, 4.0 s\n",
+    ]
 
 
 def test_the_line_says_what_is_not_known_yet() -> None:
-    assert describe(Progress(None, None, 0.0, "energy"), 0.25) == "energy: best none yet, bound none yet, 0.2 s"
+    assert (
+        describe(Progress(None, None, 0.0, "energy"), 0.25)
+        == "energy: best none yet, bound none yet, 0.2 s"
+    )

@@ -1,27 +1,30 @@
-"""The solver's answers against those of looking at every mapping: same feasibility, same best value, a mapping of the mapspace."""
+"""The solver's answers against those of looking at every mapping: same feasibility, same best
+value, a mapping of the mapspace.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.objective import parse_objective
-from solver_mapper.solving import solve_spec
-from solver_mapper.spec.spec import Spec
+from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.spec import Spec
+from solver_mapper.solve.run import solve_spec
 from solver_mapper.verify.exhaustive import Exhaustive
-from solver_mapper.verify.mapspace import Mapspace
+from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.instances import PLAIN, SHAPES, instance
 
 OBJECTIVES = ("energy", "delay", "edp", "last-level-accesses")
 
 
-
 def disagreements(spec: Spec, objectives=OBJECTIVES, time_limit: float | None = None) -> list[str]:
     """What differs between solving and enumerating, in words."""
-    mapspace = Mapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    mapspace = EnumeratedMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     goals = [parse_objective(text) for text in objectives]
     wrong = []
-    for text, objective, best in zip(objectives, goals, Exhaustive(mapspace).best(goals), strict=True):
+    for text, objective, best in zip(
+        objectives, goals, Exhaustive(mapspace).best(goals), strict=True
+    ):
         solution = solve_spec(spec, text, time_limit=time_limit)
         wanted = "infeasible" if best is None else "optimal"
         if solution.status != wanted:
@@ -31,65 +34,144 @@ def disagreements(spec: Spec, objectives=OBJECTIVES, time_limit: float | None = 
             continue
         least = objective.goals[0].rank(best[1])
         if not solution.rank == solution.bound_rank == least:
-            wrong.append(f"{text}: value {solution.value}, bound {solution.bound}, but {best[0]} has {float(least)}")
+            wrong.append(
+                f"{text}: value {solution.value}, bound {solution.bound}, but {best[0]} has"
+                f" {float(least)}"
+            )
         if not mapspace.contains(solution.mapping):
             wrong.append(f"{text}: {solution.mapping} is not in the mapspace")
     return wrong
 
 
 def _problem(bounds: str, **tensors: str) -> dict:
-    """`_problem("M=4 K=6", A="M K", Z="+M")`: a plus marks the tensor that is written, P*2+R a window."""
+    """`_problem("M=4 K=6", A="M K", Z="+M")`: a plus marks the tensor that is written, P*2+R a
+    window.
+    """
     spaces = []
     for name, text in tensors.items():
-        ranks = [[[*term.split("*")] if "*" in term else [term] for term in rank.split("+")] for rank in text.lstrip("+").split()]
-        spaces.append({"name": name, "projection": ranks, **({"read-write": True} if text.startswith("+") else {})})
+        ranks = [
+            [[*term.split("*")] if "*" in term else [term] for term in rank.split("+")]
+            for rank in text.lstrip("+").split()
+        ]
+        spaces.append(
+            {
+                "name": name,
+                "projection": ranks,
+                **({"read-write": True} if text.startswith("+") else {}),
+            }
+        )
     sizes = {part.split("=")[0]: int(part.split("=")[1]) for part in bounds.split()}
     coefficients = [{"name": "two", "default": 2}, {"name": "three", "default": 3}]
-    return {"problem": {"shape": {"name": "p", "dimensions": list(sizes), "coefficients": coefficients, "data-spaces": spaces},
-                        "instance": sizes}}
+    return {
+        "problem": {
+            "shape": {
+                "name": "p",
+                "dimensions": list(sizes),
+                "coefficients": coefficients,
+                "data-spaces": spaces,
+            },
+            "instance": sizes,
+        }
+    }
 
 
 def _machine(macs: str, *levels: str) -> dict:
-    """`_machine("4x2", "Buf 16 2x1 3.5")`: meshes, and for each level inner to outer its entries, mesh and pJ per access."""
+    """`_machine("4x2", "Buf 16 2x1 3.5")`: meshes, and for each level inner to outer its entries,
+    mesh and pJ per access.
+    """
+
     def mesh(text):
         x, y = map(int, text.split("x"))
         return {"instances": x * y, "meshX": x, "meshY": y}
 
-    storage = [{"name": name, "entries": int(entries), "vector-access-energy": float(energy), **mesh(size)}
-               for name, entries, size, energy in map(str.split, levels)]
-    storage.append({"name": "DRAM", "technology": "DRAM", "instances": 1, "vector-access-energy": 100.0})
-    return {"arch": {"arithmetic": {"name": "MAC", "vector-access-energy": 1.0, **mesh(macs)}, "storage": storage}}
+    storage = [
+        {"name": name, "entries": int(entries), "vector-access-energy": float(energy), **mesh(size)}
+        for name, entries, size, energy in map(str.split, levels)
+    ]
+    storage.append(
+        {"name": "DRAM", "technology": "DRAM", "instances": 1, "vector-access-energy": 100.0}
+    )
+    return {
+        "arch": {
+            "arithmetic": {"name": "MAC", "vector-access-energy": 1.0, **mesh(macs)},
+            "storage": storage,
+        }
+    }
 
 
 GEMM = {"A": "M K", "B": "K N", "Z": "+M N"}
 CONV = {"W": "C K R", "I": "C P+R", "O": "+K P"}
 KEEP_ALL = {"target": "Buf", "type": "bypass", "keep": ["A", "B", "Z"]}
 CASES = {
-    "gemm, two levels, all bypass choices free": [_problem("M=4 K=6 N=2", **GEMM), _machine("1x1", "Buf 12 1x1 2")],
+    "gemm, two levels, all bypass choices free": [
+        _problem("M=4 K=6 N=2", **GEMM),
+        _machine("1x1", "Buf 12 1x1 2"),
+    ],
     "gemm, two levels, everything kept": [
-        _problem("M=4 K=6 N=2", **GEMM), _machine("1x1", "Buf 12 1x1 2"), {"architecture_constraints": [KEEP_ALL]}],
-    "gemm, three levels": [_problem("M=4 K=2 N=3", **GEMM), _machine("1x1", "RF 3 1x1 0.5", "Buf 14 1x1 4")],
-    "gemm, a mesh of multipliers": [_problem("M=4 K=3 N=2", **GEMM), _machine("2x3", "Buf 16 1x1 3")],
+        _problem("M=4 K=6 N=2", **GEMM),
+        _machine("1x1", "Buf 12 1x1 2"),
+        {"architecture_constraints": [KEEP_ALL]},
+    ],
+    "gemm, three levels": [
+        _problem("M=4 K=2 N=3", **GEMM),
+        _machine("1x1", "RF 3 1x1 0.5", "Buf 14 1x1 4"),
+    ],
+    "gemm, a mesh of multipliers": [
+        _problem("M=4 K=3 N=2", **GEMM),
+        _machine("2x3", "Buf 16 1x1 3"),
+    ],
     "gemm, a mesh of register files, rules": [
-        _problem("M=4 K=2 N=4", **GEMM), _machine("2x2", "RF 6 2x2 0.5"),
-        {"mapspace_constraints": [{"target": "DRAM", "type": "spatial", "factors": "N<=2", "permutation": "NMK", "split": 1},
-                                  {"target": "RF", "type": "temporal", "permutation": "K"}]}],
+        _problem("M=4 K=2 N=4", **GEMM),
+        _machine("2x2", "RF 6 2x2 0.5"),
+        {
+            "mapspace_constraints": [
+                {
+                    "target": "DRAM",
+                    "type": "spatial",
+                    "factors": "N<=2",
+                    "permutation": "NMK",
+                    "split": 1,
+                },
+                {"target": "RF", "type": "temporal", "permutation": "K"},
+            ]
+        },
+    ],
     "batched gemm, free bypass, a row of multipliers": [
-        _problem("B=2 M=2 K=4 N=2", A="B M K", V="B K N", Z="+B M N"), _machine("2x1", "Buf 10 1x1 2")],
+        _problem("B=2 M=2 K=4 N=2", A="B M K", V="B K N", Z="+B M N"),
+        _machine("2x1", "Buf 10 1x1 2"),
+    ],
     "mttkrp, two levels": [
-        _problem("I=2 J=3 K=2 L=2", A="I K L", B="K J", C="L J", Z="+I J"), _machine("1x1", "Buf 9 1x1 2")],
+        _problem("I=2 J=3 K=2 L=2", A="I K L", B="K J", C="L J", Z="+I J"),
+        _machine("1x1", "Buf 9 1x1 2"),
+    ],
     "conv with stride, two levels": [
-        _problem("C=2 K=2 P=4 R=3", W="C K R", I="C P*two+R", O="+K P"), _machine("1x1", "Buf 20 1x1 2")],
+        _problem("C=2 K=2 P=4 R=3", W="C K R", I="C P*two+R", O="+K P"),
+        _machine("1x1", "Buf 20 1x1 2"),
+    ],
     "conv, three levels, order given": [
-        _problem("C=2 K=2 P=4 R=2", **CONV), _machine("1x1", "RF 4 1x1 0.5", "Buf 24 1x1 3"),
-        {"mapspace_constraints": [{"target": "Buf", "type": "temporal", "permutation": "RP"},
-                                  {"target": "RF", "type": "bypass", "keep": ["W"], "bypass": ["I"]}]}],
+        _problem("C=2 K=2 P=4 R=2", **CONV),
+        _machine("1x1", "RF 4 1x1 0.5", "Buf 24 1x1 3"),
+        {
+            "mapspace_constraints": [
+                {"target": "Buf", "type": "temporal", "permutation": "RP"},
+                {"target": "RF", "type": "bypass", "keep": ["W"], "bypass": ["I"]},
+            ]
+        },
+    ],
     "depthwise conv, a row of register files": [
-        _problem("G=4 P=3 R=2", W="G R", I="G P+R", O="+G P"), _machine("2x1", "RF 8 2x1 0.5")],
+        _problem("G=4 P=3 R=2", W="G R", I="G P+R", O="+G P"),
+        _machine("2x1", "RF 8 2x1 0.5"),
+    ],
     "dilated conv, nothing fits": [
-        _problem("C=2 K=1 P=4 R=3", W="C K R", I="C P+R*three", O="+K P"), _machine("1x1", "Buf 5 1x1 2"),
-        {"architecture_constraints": [{"target": "Buf", "type": "bypass", "keep": ["W", "I", "O"]},
-                                      {"target": "Buf", "type": "temporal", "factors": "P=4"}]}],
+        _problem("C=2 K=1 P=4 R=3", W="C K R", I="C P+R*three", O="+K P"),
+        _machine("1x1", "Buf 5 1x1 2"),
+        {
+            "architecture_constraints": [
+                {"target": "Buf", "type": "bypass", "keep": ["W", "I", "O"]},
+                {"target": "Buf", "type": "temporal", "factors": "P=4"},
+            ]
+        },
+    ],
 }
 
 
@@ -101,7 +183,9 @@ def test_hand_chosen_problems(name):
 
 @pytest.mark.parametrize("seed", range(100))
 def test_random_products(seed):
-    """Matrix products and their relatives with every rule, price and flag: the solver equals enumeration."""
+    """Matrix products and their relatives with every constraint, price and flag: the solver equals
+    enumeration.
+    """
     assert not disagreements(instance(seed, 300, PLAIN, wired=False).spec)
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.objective import parse_objective
+from solver_mapper.core.objective import parse_objective
 from tests.instances import PLAIN, instance
 from tests.test_solve_small import ARCH, GEMM
 
 SPEC = sm.load(GEMM, ARCH)
-POOR = {"mapping": [
-    {"target": "DRAM", "type": "temporal", "factors": "M=4 K=6 N=8", "permutation": "KNM"},
-    {"target": "RF", "type": "temporal", "factors": "M=1 K=1 N=1"}, {"target": "DRAM", "type": "spatial", "factors": "M=1"},
-]}
+POOR = {
+    "mapping": [
+        {"target": "DRAM", "type": "temporal", "factors": "M=4 K=6 N=8", "permutation": "KNM"},
+        {"target": "RF", "type": "temporal", "factors": "M=1 K=1 N=1"},
+        {"target": "DRAM", "type": "spatial", "factors": "M=1"},
+    ]
+}
 
 
 def test_an_optimal_start_is_the_answer():
@@ -41,18 +44,26 @@ def test_without_time_the_start_is_the_answer():
 
 
 def test_an_illegal_start_is_named_and_left_aside():
-    """A mapping that breaks a rule is no incumbent: the answer would not be of this mapspace."""
-    rules = {"mapspace_constraints": [{"target": "DRAM", "type": "temporal", "factors": "M<=2"}]}
-    solution = sm.solve(sm.load(GEMM, ARCH, POOR, rules), "energy")
-    assert solution.value == sm.solve(sm.load(GEMM, ARCH, rules), "energy").value
+    """A mapping that breaks a constraint is no incumbent: the answer would not be of this mapspace."""
+    constraints = {
+        "mapspace_constraints": [{"target": "DRAM", "type": "temporal", "factors": "M<=2"}]
+    }
+    solution = sm.solve(sm.load(GEMM, ARCH, POOR, constraints), "energy")
+    assert solution.value == sm.solve(sm.load(GEMM, ARCH, constraints), "energy").value
     assert "was not used" in solution.certificate.checks[0]
 
 
 def test_a_start_whose_reuse_is_switched_off_elsewhere_is_left_aside():
-    """A mapping with flags that the mapspace does not have is judged by other rules, and is not of it."""
+    """A mapping with flags that the mapspace does not have is judged by other constraints, and is
+    not of it.
+    """
     first = sm.solve(SPEC, "energy")
-    rules = {"mapspace_constraints": [{"target": "DRAM", "type": "spatial", "no_multicast_no_reduction": ["A", "B"]}]}
-    flagged = sm.load(GEMM, ARCH, rules)
+    constraints = {
+        "mapspace_constraints": [
+            {"target": "DRAM", "type": "spatial", "no_multicast_no_reduction": ["A", "B"]}
+        ]
+    }
+    flagged = sm.load(GEMM, ARCH, constraints)
     solution = sm.solve(flagged.with_mapping(first.mapping), "energy")
     assert solution.value == sm.solve(flagged, "energy").value
     assert "was not used" in solution.certificate.checks[0]
@@ -61,7 +72,9 @@ def test_a_start_whose_reuse_is_switched_off_elsewhere_is_left_aside():
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("objective", ["energy", "edp", "last-level-accesses"])
 def test_gap(seed, objective):
-    """With a gap, the answer may be unproven, but the optimum lies between its bound and its value, and these are close enough."""
+    """With a gap, the answer may be unproven, but the optimum lies between its bound and its value,
+    and these are close enough.
+    """
     spec = instance(seed, 300, PLAIN, wired=False).spec
     best, loose = sm.solve(spec, objective), sm.solve(spec, objective, gap=0.3)
     if best.status == "infeasible":

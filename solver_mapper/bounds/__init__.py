@@ -1,4 +1,6 @@
-"""Data-movement bounds of single Einsums: with a buffer of S words, the least traffic that any mapping can have."""
+"""Data-movement bounds of single Einsums: with a buffer of S words, the least traffic that any
+mapping can have.
+"""
 
 from solver_mapper.bounds.bound import Counting, TilePoint, bound
 from solver_mapper.bounds.curve import Curve, Mark

@@ -1,8 +1,10 @@
-"""The axes of a tile search: candidate tile sizes per dimension, with dimensions that cannot be told apart taken as one.
+"""The axes of a tile search: candidate tile sizes per dimension, with dimensions that cannot be
+told apart taken as one.
 
-Two dimensions are alike when every tensor either indexes neither or gives each a rank of its own with coefficient 1. Tile sizes
-and iteration counts of alike dimensions then occur in every footprint and every visit count as products only, and every reuse
-class treats them alike; so one axis with all products of their candidates loses no (buffer, accesses) point.
+Two dimensions are alike when every tensor either indexes neither or gives each a rank of its own
+with coefficient 1. Tile sizes and iteration counts of alike dimensions then occur in every
+footprint and every visit count as products only, and every reuse class treats them alike; so one
+axis with all products of their candidates loses no (buffer, accesses) point.
 """
 
 from __future__ import annotations
@@ -10,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from solver_mapper.bounds.reuse import ReuseClass
-from solver_mapper.space.primes import divisors
-from solver_mapper.spec.problem import Problem, Tensor
+from solver_mapper.core.primes import divisors
+from solver_mapper.core.problem import Problem, Tensor
+from solver_mapper.cost.snowcat.reuse_classes import ReuseClass
 
 
 @dataclass(frozen=True)
 class Axis:
-    """`dims` taken as one dimension of `bound` points, called by the first. `sizes` rise; `parts[i]` are tile sizes, one for each
-    of `dims`, whose product is `sizes[i]`.
+    """`dims` taken as one dimension of `bound` points, called by the first. `sizes` rise;
+    `parts[i]` are tile sizes, one for each of `dims`, whose product is `sizes[i]`.
     """
 
     dims: tuple[str, ...]
@@ -37,8 +39,12 @@ def plain(tensor: Tensor, dim: str) -> bool:
     return not ranks or (len(ranks) == 1 and len(ranks[0]) == 1 and ranks[0][0].coefficient == 1)
 
 
-def axes_of(problem: Problem, allowed: Mapping[str, Sequence[int]] | None = None, merge: bool = True) -> tuple[Axis, ...]:
-    """The axes of `problem`. `allowed[dim]` restricts tile sizes to some divisors of the bound; `merge` joins what is alike."""
+def axes_of(
+    problem: Problem, allowed: Mapping[str, Sequence[int]] | None = None, merge: bool = True
+) -> tuple[Axis, ...]:
+    """The axes of `problem`. `allowed[dim]` restricts tile sizes to some divisors of the bound;
+    `merge` joins what is alike.
+    """
     tensors = problem.tensors
     groups: dict[object, list[str]] = {}
     for dim in problem.dims:
@@ -63,10 +69,17 @@ def _joined(dims: Sequence[str], problem: Problem, allowed: Mapping[str, Sequenc
 
 
 def joined_problem(problem: Problem, axes: Sequence[Axis]) -> Problem:
-    """`problem` with each axis as one dimension: of the ranks of alike dimensions, only the first one's stays."""
+    """`problem` with each axis as one dimension: of the ranks of alike dimensions, only the first
+    one's stays.
+    """
     names = {axis.name for axis in axes}
-    tensors = tuple(replace(tensor, ranks=tuple(rank for rank in tensor.ranks if len(rank) != 1 or rank[0].dim in names))
-                    for tensor in problem.tensors)
+    tensors = tuple(
+        replace(
+            tensor,
+            ranks=tuple(rank for rank in tensor.ranks if len(rank) != 1 or rank[0].dim in names),
+        )
+        for tensor in problem.tensors
+    )
     bounds = {axis.name: axis.bound for axis in axes}
     return replace(problem, dims=tuple(bounds), bounds=bounds, tensors=tensors)
 
@@ -74,9 +87,12 @@ def joined_problem(problem: Problem, axes: Sequence[Axis]) -> Problem:
 def smallest_suffices(axis: Axis, kind: ReuseClass, tensors: Sequence[Tensor]) -> bool:
     """Is the smallest tile along `axis` never worse in this class?
 
-    A tensor that indexes the dimension plainly has tile x visits independent of its tile size, and one that does not index it but
-    reuses across its loop does not feel it at all; so a larger tile only adds footprint. It may pay only for a tensor that is
-    refetched along it, or whose windows overlap along it.
+    A tensor that indexes the dimension plainly has tile x visits independent of its tile size, and
+    one that does not index it but reuses across its loop does not feel it at all; so a larger tile
+    only adds footprint. It may pay only for a tensor that is refetched along it, or whose windows
+    overlap along it.
     """
-    return all(plain(tensor, axis.name) and (axis.name in tensor.dims or axis.name in reused)
-               for tensor, reused in zip(tensors, kind.reused, strict=True))
+    return all(
+        plain(tensor, axis.name) and (axis.name in tensor.dims or axis.name in reused)
+        for tensor, reused in zip(tensors, kind.reused, strict=True)
+    )

@@ -9,18 +9,18 @@ from typing import Any
 
 from solver_mapper.bounds.curve import Curve, Mark
 from solver_mapper.bounds.dataflow import restriction
-from solver_mapper.bounds.regular import regular_movements, regular_traffic
-from solver_mapper.bounds.reuse import has_windows
+from solver_mapper.bounds.example_mapping import tree_of_tile
+from solver_mapper.bounds.halo_reuse import regular_movements, regular_traffic
 from solver_mapper.bounds.search import Restriction, least_traffic
-from solver_mapper.bounds.size import touched_words
-from solver_mapper.bounds.snowcat import BUFFER, STORE
-from solver_mapper.bounds.traffic import Movement, movements, unkept
-from solver_mapper.bounds.tree import tree_of_tile
+from solver_mapper.core.mapping import LevelMapping, loop
+from solver_mapper.core.mapping import Mapping as LoopMapping
+from solver_mapper.core.problem import Problem
+from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.snowcat.accesses import Movement, movements, unkept
+from solver_mapper.cost.snowcat.machine_files import BUFFER, STORE
+from solver_mapper.cost.snowcat.reuse_classes import has_windows
+from solver_mapper.cost.snowcat.tensor_size import touched_words
 from solver_mapper.errors import ExactnessError, InfeasibleError, InputError, unknown_name
-from solver_mapper.looptree.tree import TreeMapping
-from solver_mapper.mapping import LevelMapping, loop
-from solver_mapper.mapping import Mapping as LoopMapping
-from solver_mapper.spec.problem import Problem
 
 ASSUMED = (
     "one backing store without limit, one buffer, one unit (the Snowcat model)",
@@ -29,17 +29,24 @@ ASSUMED = (
 )
 ALL_KEPT = "every tensor has a tile in the buffer"
 SOME_KEPT = "a tensor without a tile in the buffer is fetched, or updated, by every operation"
-WINDOWS = "a sliding window fetches only what is new, but only from one step of its innermost relevant loop to the next"
-REGULAR = "a sliding window fetches only what is new while it moves by one and the same shift, as the nest model counts"
+WINDOWS = (
+    "a sliding window fetches only what is new, but only from one step of its innermost relevant"
+    " loop to the next"
+)
+REGULAR = (
+    "a sliding window fetches only what is new while it moves by one and the same shift, as the"
+    " nest model counts"
+)
 
 
 @dataclass(frozen=True)
 class Counting:
     """What a bound admits, and how it counts.
 
-    `regular_shifts`: sliding windows keep their overlap where the nest model (and so `solve`) says that they do (see `regular`),
-    not where Orojenesis does (see `traffic`). `bypass`: tensors may do without a tile
-    in the buffer (at least one has one); each operation then moves its own word of them.
+    `regular_shifts`: sliding windows keep their overlap where the nest model (and so `solve`) says
+    that they do (see `regular`), not where Orojenesis does (see `traffic`). `bypass`: tensors may
+    do without a tile in the buffer (at least one has one); each operation then moves its own word
+    of them.
     """
 
     regular_shifts: bool = False
@@ -53,8 +60,9 @@ USUAL = Counting()
 class TilePoint:
     """One step of a bound and a mapping that attains it.
 
-    `tile[dim]` points per dimension are held at a time; `order` lists the loops over tiles, outermost first. `moved[tensor]` is
-    in words; `buffer` and `accesses` are in the curve's units. Tensors not in `kept` have no tile.
+    `tile[dim]` points per dimension are held at a time; `order` lists the loops over tiles,
+    outermost first. `moved[tensor]` is in words; `buffer` and `accesses` are in the curve's units.
+    Tensors not in `kept` have no tile.
     """
 
     buffer: int
@@ -71,7 +79,10 @@ class TilePoint:
         outer = tuple(loop(dim, self.problem.bounds[dim] // self.tile[dim]) for dim in self.order)
         inner = tuple(loop(dim, self.tile[dim]) for dim in self.problem.dims if self.tile[dim] > 1)
         everything = frozenset(self.problem.tensor_names)
-        levels = LevelMapping(STORE, outer, keep=everything), LevelMapping(BUFFER, inner, keep=self.kept)
+        levels = (
+            LevelMapping(STORE, outer, keep=everything),
+            LevelMapping(BUFFER, inner, keep=self.kept),
+        )
         return LoopMapping(levels, self.problem.dims, self.problem.tensor_names)
 
     @property
@@ -81,50 +92,94 @@ class TilePoint:
 
     @property
     def stationary(self) -> tuple[str, ...]:
-        """Tensors that move no word more often than they must: read once, or written once and never read back."""
-        return tuple(name for name, move in self.moved.items()
-                     if move.accesses <= touched_words(self.problem.tensor(name), self.problem.bounds))
+        """Tensors that move no word more often than they must: read once, or written once and never
+        read back.
+        """
+        return tuple(
+            name
+            for name, move in self.moved.items()
+            if move.accesses <= touched_words(self.problem.tensor(name), self.problem.bounds)
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        tensors = {name: {"tile": move.tile, "reads": move.reads, "writes": move.writes} for name, move in self.moved.items()}
-        return {"buffer": self.buffer, "accesses": self.accesses, "tile": dict(self.tile), "order": list(self.order),
-                "tensors": tensors, **({"bypassed": self._bypassed} if self._bypassed else {})}
+        tensors = {
+            name: {"tile": move.tile, "reads": move.reads, "writes": move.writes}
+            for name, move in self.moved.items()
+        }
+        return {
+            "buffer": self.buffer,
+            "accesses": self.accesses,
+            "tile": dict(self.tile),
+            "order": list(self.order),
+            "tensors": tensors,
+            **({"bypassed": self._bypassed} if self._bypassed else {}),
+        }
 
     def summary(self) -> Mapping[str, str]:
         tile = " ".join(f"{dim}={size}" for dim, size in self.tile.items() if size > 1) or "1 each"
-        return {"tile": tile, "order": " ".join(self.order), "moved once": " ".join(self.stationary),
-                "bypassed": " ".join(self._bypassed)}
+        return {
+            "tile": tile,
+            "order": " ".join(self.order),
+            "moved once": " ".join(self.stationary),
+            "bypassed": " ".join(self._bypassed),
+        }
 
     @property
     def _bypassed(self) -> list[str]:
         return [name for name in self.problem.tensor_names if name not in self.kept]
 
 
-def bound(problem: Problem, *, word_bits: Mapping[str, int] | None = None, stationary: str | None = None,
-          order: Sequence[str] | None = None, tiles: Mapping[str, int] | None = None, within: Restriction | None = None,
-          marks: Sequence[Mark] = (), counting: Counting = USUAL) -> Curve[TilePoint]:
-    """Least traffic between the backing store and a buffer, for every buffer size, proven by exhaustion.
+def bound(
+    problem: Problem,
+    *,
+    word_bits: Mapping[str, int] | None = None,
+    stationary: str | None = None,
+    order: Sequence[str] | None = None,
+    tiles: Mapping[str, int] | None = None,
+    within: Restriction | None = None,
+    marks: Sequence[Mark] = (),
+    counting: Counting = USUAL,
+) -> Curve[TilePoint]:
+    """Least traffic between the backing store and a buffer, for every buffer size, proven by
+    exhaustion.
 
-    Args: `word_bits[tensor]`, the size of a word; with it the figures are in bytes (bits, if some size is no multiple of 8),
-    without in words. `stationary`, `order`, `tiles`: the curve of a dataflow (see `dataflow.restriction`); `within`, the same as
-    a record; a stationary tensor is never bypassed.
-    Raises: InputError for names or sizes that do not fit the problem; InfeasibleError if a dataflow leaves no mapping.
+    Args: `word_bits[tensor]`, the size of a word; with it the figures are in bytes (bits, if some
+    size is no multiple of 8), without in words. `stationary`, `order`, `tiles`: the curve of a
+    dataflow (see `dataflow.restriction`); `within`, the same as a record; a stationary tensor is
+    never bypassed.
+    Raises: InputError for names or sizes that do not fit the problem; InfeasibleError if a dataflow
+    leaves no mapping.
     """
     space = restriction(problem, stationary, order, tiles) if within is None else within
     weights, units = unit_weights(problem, word_bits)
-    points = _corners(point for kept in _kept_sets(problem, counting.bypass, stationary)
-                      for point in _points(problem, kept, weights, space, counting.regular_shifts and has_windows(problem)))
+    points = _corners(
+        point
+        for kept in _kept_sets(problem, counting.bypass, stationary)
+        for point in _points(
+            problem, kept, weights, space, counting.regular_shifts and has_windows(problem)
+        )
+    )
     if not points:
         raise InfeasibleError(f"no mapping of '{problem.name}' obeys the dataflow asked for")
     sizes = {tensor.name: touched_words(tensor, problem.bounds) for tensor in problem.tensors}
     written = sum(sizes[tensor.name] for tensor in problem.tensors if tensor.read_write)
     total = sum(weights[name] * size for name, size in sizes.items())
-    return Curve(problem.name, units, points, total, max(1, 2 * problem.macs - written), total,
-                 (*_said(problem, counting), *_dataflow_text(stationary, order, tiles)), tuple(marks),
-                 proof="every tile and every order of the loops over tiles was counted")
+    return Curve(
+        problem.name,
+        units,
+        points,
+        total,
+        max(1, 2 * problem.macs - written),
+        total,
+        (*_said(problem, counting), *_dataflow_text(stationary, order, tiles)),
+        tuple(marks),
+        proof="every tile and every order of the loops over tiles was counted",
+    )
 
 
-def unit_weights(problem: Problem, word_bits: Mapping[str, int] | None) -> tuple[dict[str, int], str]:
+def unit_weights(
+    problem: Problem, word_bits: Mapping[str, int] | None
+) -> tuple[dict[str, int], str]:
     """What a word of each tensor weighs, and in which units."""
     if word_bits is None:
         return dict.fromkeys(problem.tensor_names, 1), "words"
@@ -132,7 +187,9 @@ def unit_weights(problem: Problem, word_bits: Mapping[str, int] | None) -> tuple
         if name not in problem.tensor_names:
             raise unknown_name("tensor", name, problem.tensor_names, problem.place)
         if bits < 1:
-            raise InputError(f"a word of {name} must have at least one bit, not {bits}", problem.place)
+            raise InputError(
+                f"a word of {name} must have at least one bit, not {bits}", problem.place
+            )
     missing = [name for name in problem.tensor_names if name not in word_bits]
     if missing:
         raise InputError(f"word sizes are given, but not for {', '.join(missing)}", problem.place)
@@ -145,22 +202,40 @@ def _kept_sets(problem: Problem, bypass: bool, stationary: str | None) -> Iterat
     """Which tensors may have a tile, most first."""
     least = 1 if bypass else len(problem.tensors)
     for count in range(len(problem.tensors), least - 1, -1):
-        yield from (kept for kept in map(frozenset, combinations(problem.tensor_names, count)) if stationary in (None, *kept))
+        yield from (
+            kept
+            for kept in map(frozenset, combinations(problem.tensor_names, count))
+            if stationary in (None, *kept)
+        )
 
 
-def _points(problem: Problem, kept: frozenset[str], weights: Mapping[str, int], space: Restriction,
-            regular: bool) -> Iterator[TilePoint]:
+def _points(
+    problem: Problem,
+    kept: frozenset[str],
+    weights: Mapping[str, int],
+    space: Restriction,
+    regular: bool,
+) -> Iterator[TilePoint]:
     """The staircase of the mappings that keep exactly `kept`, each step counted a second time."""
-    seen = replace(problem, tensors=tuple(tensor for tensor in problem.tensors if tensor.name in kept))
-    away = {tensor.name: unkept(tensor, problem) for tensor in problem.tensors if tensor.name not in kept}
+    seen = replace(
+        problem, tensors=tuple(tensor for tensor in problem.tensors if tensor.name in kept)
+    )
+    away = {
+        tensor.name: unkept(tensor, problem)
+        for tensor in problem.tensors
+        if tensor.name not in kept
+    }
     search, count = (regular_traffic, regular_movements) if regular else (least_traffic, movements)
     for found in search(seen, weights, space):
         moved = count(seen, found.tile, found.order)
         buffer = sum(weights[name] * move.tile for name, move in moved.items())
         accesses = sum(weights[name] * move.accesses for name, move in moved.items())
         if (buffer, accesses) != (found.buffer, found.accesses):
-            raise ExactnessError(f"'{problem.name}', tile {dict(found.tile)}, order {found.order}: the search counted "
-                                 f"({found.buffer}, {found.accesses}), the model counts ({buffer}, {accesses})")
+            raise ExactnessError(
+                f"'{problem.name}', tile {dict(found.tile)}, order {found.order}: the search"
+                f" counted ({found.buffer}, {found.accesses}), the model counts ({buffer},"
+                f" {accesses})"
+            )
         everything = {name: moved.get(name) or away[name] for name in problem.tensor_names}
         total = sum(weights[name] * move.accesses for name, move in everything.items())
         yield TilePoint(buffer, total, found.tile, found.order, everything, problem, kept)
@@ -180,8 +255,12 @@ def _said(problem: Problem, counting: Counting) -> tuple[str, ...]:
     return (*ASSUMED, SOME_KEPT if counting.bypass else ALL_KEPT, *windows)
 
 
-def _dataflow_text(stationary: str | None, order: Sequence[str] | None, tiles: Mapping[str, int] | None) -> tuple[str, ...]:
+def _dataflow_text(
+    stationary: str | None, order: Sequence[str] | None, tiles: Mapping[str, int] | None
+) -> tuple[str, ...]:
     said = [f"{stationary} stationary"] if stationary else []
     said += [f"loops over tiles in the order {' '.join(order)}, outermost first"] if order else []
-    said += ["tile sizes " + " ".join(f"{dim}={size}" for dim, size in tiles.items())] if tiles else []
+    said += (
+        ["tile sizes " + " ".join(f"{dim}={size}" for dim, size in tiles.items())] if tiles else []
+    )
     return (f"only this dataflow: {'; '.join(said)}",) if said else ()

@@ -11,7 +11,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 
 class Point(Protocol):
-    """One step. With `buffer` units of space or more, `accesses` units of traffic are enough, and fewer are not."""
+    """One step. With `buffer` units of space or more, `accesses` units of traffic are enough, and
+    fewer are not.
+    """
 
     @property
     def buffer(self) -> int: ...
@@ -39,8 +41,9 @@ class Mark:
 
 @dataclass(frozen=True)
 class LevelBound:
-    """Words that cross into one level of a hierarchy, at the least, if the level keeps every tensor. `capacity` is what all its
-    instances hold together; `least` is None where no mapping fits.
+    """Words that cross into one level of a hierarchy, at the least, if the level keeps every
+    tensor. `capacity` is what all its instances hold together; `least` is None where no mapping
+    fits.
     """
 
     level: str
@@ -59,10 +62,12 @@ class LevelBound:
 class Curve(Generic[P]):
     """A strict staircase: `points[i].buffer` rises, `points[i].accesses` falls.
 
-    `units` are "words", "bytes" or "bits" of both figures. `compulsory` is the traffic no buffer avoids: every word of every
-    tensor that must come from or go to the backing store, once. `operations` counts multiplications and additions. `operands` is
-    the size of all tensors together. `assumptions` say what the figures hold for. `beside` are other staircases to compare with,
-    by name, as (buffer, accesses). `proof` says why no mapping lies below. `levels` are bounds of a machine's levels.
+    `units` are "words", "bytes" or "bits" of both figures. `compulsory` is the traffic no buffer
+    avoids: every word of every tensor that must come from or go to the backing store, once.
+    `operations` counts multiplications and additions. `operands` is the size of all tensors
+    together. `assumptions` say what the figures hold for. `beside` are other staircases to compare
+    with, by name, as (buffer, accesses). `proof` says why no mapping lies below. `levels` are
+    bounds of a machine's levels.
     """
 
     title: str
@@ -110,30 +115,63 @@ class Curve(Generic[P]):
         return replace(self, marks=(*self.marks, *marks))
 
     def to_dict(self) -> dict[str, Any]:
-        curve = [point.to_dict() | {"operational_intensity": float(self.intensity(point))} for point in self.points]
-        marks = [{"name": mark.name, "buffer": mark.buffer, "accesses": self.accesses(mark.buffer)} for mark in self.marks]
-        return {"title": self.title, "units": self.units, "curve": curve, "compulsory": self.compulsory, "least": self.least,
-                "enough": self.enough, "effectual_ratio": float(self.effectual_ratio), "operations": self.operations,
-                "marks": marks, "assumptions": list(self.assumptions), "proof": self.proof,
-                **({"levels": [level.to_dict() for level in self.levels]} if self.levels else {}),
-                **({"beside": {name: [list(step) for step in steps] for name, steps in self.beside.items()}} if self.beside else {}),
-                **self.extra}
+        curve = [
+            point.to_dict() | {"operational_intensity": float(self.intensity(point))}
+            for point in self.points
+        ]
+        marks = [
+            {"name": mark.name, "buffer": mark.buffer, "accesses": self.accesses(mark.buffer)}
+            for mark in self.marks
+        ]
+        return {
+            "title": self.title,
+            "units": self.units,
+            "curve": curve,
+            "compulsory": self.compulsory,
+            "least": self.least,
+            "enough": self.enough,
+            "effectual_ratio": float(self.effectual_ratio),
+            "operations": self.operations,
+            "marks": marks,
+            "assumptions": list(self.assumptions),
+            "proof": self.proof,
+            **({"levels": [level.to_dict() for level in self.levels]} if self.levels else {}),
+            **(
+                {
+                    "beside": {
+                        name: [list(step) for step in steps] for name, steps in self.beside.items()
+                    }
+                }
+                if self.beside
+                else {}
+            ),
+            **self.extra,
+        }
 
     def to_csv(self) -> str:
-        """One line a step: buffer, accesses, operational intensity, and the witness in columns of its own."""
+        """One line a step: buffer, accesses, operational intensity, and the witness in columns of
+        its own.
+        """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         columns = list(dict.fromkeys(name for point in self.points for name in point.summary()))
-        writer.writerow(["buffer", "accesses", "operational_intensity", *(name or "witness" for name in columns)])
+        writer.writerow(
+            [
+                "buffer",
+                "accesses",
+                "operational_intensity",
+                *(name or "witness" for name in columns),
+            ]
+        )
         for point in self.points:
             values = point.summary()
-            figures = [point.buffer, point.accesses, float(self.intensity(point))]
-            writer.writerow(figures + [values.get(name, "") for name in columns])
+            statistics = [point.buffer, point.accesses, float(self.intensity(point))]
+            writer.writerow(statistics + [values.get(name, "") for name in columns])
         return out.getvalue()
 
     def to_svg(self) -> str:
         """A log-log plot, with the machine's buffers marked."""
-        from solver_mapper.bounds.plot import plot
+        from solver_mapper.report.bound_curve_svg import plot
 
         own = tuple((point.buffer, point.accesses) for point in self.points)
         return plot({self.title: own, **self.beside}, self.marks, self.units)
@@ -142,31 +180,60 @@ class Curve(Generic[P]):
         head = [f"{self.title}: least accesses for each buffer size, in {self.units}"]
         rows = [["buffer", "accesses", "ops per access", "witness"]]
         for point in self.points:
-            words = "  ".join(f"{name} {text}" if name else text for name, text in point.summary().items() if text)
-            rows.append([f"{point.buffer:,}", f"{point.accesses:,}", f"{float(self.intensity(point)):.4g}", words])
+            words = "  ".join(
+                f"{name} {text}" if name else text for name, text in point.summary().items() if text
+            )
+            rows.append(
+                [
+                    f"{point.buffer:,}",
+                    f"{point.accesses:,}",
+                    f"{float(self.intensity(point)):.4g}",
+                    words,
+                ]
+            )
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
         for row in rows:
-            head.append("  ".join(text.rjust(width) for text, width in zip(row, widths, strict=False)) + "  " + row[3])
-        head.append(f"No buffer goes below {self.least:,}, which {self.enough:,} reach "
-                    f"({float(self.effectual_ratio):.3g} of all operands); compulsory: {self.compulsory:,}.")
-        head += [str(level) for level in self.levels] if self.levels else [self._mark(mark) for mark in self.marks]
+            head.append(
+                "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=False))
+                + "  "
+                + row[3]
+            )
+        head.append(
+            f"No buffer goes below {self.least:,}, which {self.enough:,} reach "
+            f"({float(self.effectual_ratio):.3g} of all operands); compulsory: {self.compulsory:,}."
+        )
+        head += (
+            [str(level) for level in self.levels]
+            if self.levels
+            else [self._mark(mark) for mark in self.marks]
+        )
         head += [_gain(name, steps, self) for name, steps in self.beside.items()]
         head += [f"Proven: {self.proof}"] if self.proof else []
         return "\n".join(head + [f"Assumed: {text}" for text in self.assumptions])
 
     def _mark(self, mark: Mark) -> str:
         least = self.accesses(mark.buffer)
-        return f"{mark.name} ({mark.buffer:,}): {'nothing fits' if least is None else f'at least {least:,} accesses'}"
+        return (
+            f"{mark.name} ({mark.buffer:,}):"
+            f" {'nothing fits' if least is None else f'at least {least:,} accesses'}"
+        )
 
 
 def _gain(name: str, steps: Sequence[tuple[int, int]], curve: Curve[Any]) -> str:
-    """Where a curve gains most against another staircase: at one of its own steps, for that is where it falls."""
+    """Where a curve gains most against another staircase: at one of its own steps, for that is
+    where it falls.
+    """
     gains = []
     for point in curve.points:
-        other = min((accesses for buffer, accesses in steps if buffer <= point.buffer), default=None)
+        other = min(
+            (accesses for buffer, accesses in steps if buffer <= point.buffer), default=None
+        )
         if other is not None:
             gains.append((Fraction(other, point.accesses), -point.buffer, other, point.accesses))
     if not gains or max(gains)[0] == 1:
         return f"Against {name}: no gain."
     ratio, buffer, other, own = max(gains)
-    return f"Against {name}: up to {float(ratio):.3g} times less, {own:,} instead of {other:,} accesses with a buffer of {-buffer:,}."
+    return (
+        f"Against {name}: up to {float(ratio):.3g} times less, {own:,} instead of {other:,}"
+        f" accesses with a buffer of {-buffer:,}."
+    )

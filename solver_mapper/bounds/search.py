@@ -1,10 +1,11 @@
 """Every tile in every reuse class, evaluated in bulk: the exact staircase of one loop nest.
 
-For each reuse class the candidate tiles form a grid, one axis a dimension; footprints and traffic are products of per-axis
-vectors, so numpy evaluates some ten million tiles a second. Nothing is sampled. Three reductions are lossless: alike dimensions
-share an axis (`axes`), covered reuse classes are dropped (`reuse`), and an axis along which the smallest tile is never worse is
-fixed there. A loop of one iteration counts as a loop here, which can only overstate traffic; the class in which it stands
-outermost is exact.
+For each reuse class the candidate tiles form a grid, one axis a dimension; footprints and traffic
+are products of per-axis vectors, so numpy evaluates some ten million tiles a second. Nothing is
+sampled. Three reductions are lossless: alike dimensions share an axis (`axes`), covered reuse
+classes are dropped (`reuse`), and an axis along which the smallest tile is never worse is fixed
+there. A loop of one iteration counts as a loop here, which can only overstate traffic; the class in
+which it stands outermost is exact.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from itertools import product
 import numpy as np
 
 from solver_mapper.bounds.axes import Axis, axes_of, joined_problem, smallest_suffices
-from solver_mapper.bounds.reuse import ReuseClass, reuse_classes
-from solver_mapper.bounds.staircase import EMPTY, LARGEST, Ints, Staircase
-from solver_mapper.spec.problem import Problem, Tensor
+from solver_mapper.bounds.bound_curve import EMPTY, LARGEST, BoundCurve, Ints
+from solver_mapper.core.problem import Problem, Tensor
+from solver_mapper.cost.snowcat.reuse_classes import ReuseClass, reuse_classes
 
 BLOCK = 1 << 20
 """Tiles evaluated at once."""
@@ -27,7 +28,9 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Found:
-    """One step: `tile[dim]`, and the loops over tiles, outermost first, those of one iteration left out."""
+    """One step: `tile[dim]`, and the loops over tiles, outermost first, those of one iteration left
+    out.
+    """
 
     buffer: int
     accesses: int
@@ -37,8 +40,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Restriction:
-    """What a dataflow prescribes. `tiles[dim]`: the tile sizes allowed. `stages`: sets of loops over tiles, those of `stages[0]`
-    innermost, those of `stages[1]` next around them, ...; loops in no stage are outermost.
+    """What a dataflow prescribes. `tiles[dim]`: the tile sizes allowed. `stages`: sets of loops
+    over tiles, those of `stages[0]` innermost, those of `stages[1]` next around them, ...; loops in
+    no stage are outermost.
     """
 
     tiles: Mapping[str, Sequence[int]]
@@ -48,18 +52,28 @@ class Restriction:
 FREE = Restriction({})
 
 
-def least_traffic(problem: Problem, weights: Mapping[str, int] | None = None, restriction: Restriction = FREE,
-                  held: Sequence[tuple[Tensor, int]] = ()) -> tuple[Found, ...]:
-    """The strict staircase of buffer size against least accesses, both in units of `weights[tensor]` per word (1 by default).
+def least_traffic(
+    problem: Problem,
+    weights: Mapping[str, int] | None = None,
+    restriction: Restriction = FREE,
+    held: Sequence[tuple[Tensor, int]] = (),
+) -> tuple[Found, ...]:
+    """The strict staircase of buffer size against least accesses, both in units of
+    `weights[tensor]` per word (1 by default).
 
-    Mapspace: perfect factors, tiles of all tensors in the buffer, any order of the loops over tiles; or what `restriction` leaves
-    of it. `held` are further tensors, with weights, whose tiles take space but do not move.
+    Mapspace: perfect factors, tiles of all tensors in the buffer, any order of the loops over
+    tiles; or what `restriction` leaves of it. `held` are further tensors, with weights, whose tiles
+    take space but do not move.
     """
     weights = weights or {}
     grids: list[_Grid] = []
     stairs, offset = EMPTY, 0
     for trivial in trivial_sets(problem, restriction):
-        axes = axes_of(problem, allowed_tiles(problem, restriction, trivial), merge=not restriction.stages and not held)
+        axes = axes_of(
+            problem,
+            allowed_tiles(problem, restriction, trivial),
+            merge=not restriction.stages and not held,
+        )
         if any(not axis.sizes for axis in axes):
             continue
         seen = joined_problem(problem, axes)
@@ -74,15 +88,20 @@ def least_traffic(problem: Problem, weights: Mapping[str, int] | None = None, re
 def trivial_sets(problem: Problem, restriction: Restriction) -> list[frozenset[str]]:
     """Sets of dimensions to take as having no loop over tiles.
 
-    A prescribed order binds real loops only, so with stages every set is tried; without, the empty one suffices.
+    A prescribed order binds real loops only, so with stages every set is tried; without, the empty
+    one suffices.
     """
     if not restriction.stages:
         return [frozenset()]
-    return [frozenset(dim for dim, one in zip(problem.dims, ones, strict=True) if one)
-            for ones in product((False, True), repeat=len(problem.dims))]
+    return [
+        frozenset(dim for dim, one in zip(problem.dims, ones, strict=True) if one)
+        for ones in product((False, True), repeat=len(problem.dims))
+    ]
 
 
-def allowed_tiles(problem: Problem, restriction: Restriction, trivial: frozenset[str]) -> dict[str, Sequence[int]]:
+def allowed_tiles(
+    problem: Problem, restriction: Restriction, trivial: frozenset[str]
+) -> dict[str, Sequence[int]]:
     allowed = dict(restriction.tiles)
     for dim in trivial:
         whole = problem.bounds[dim]
@@ -92,7 +111,9 @@ def allowed_tiles(problem: Problem, restriction: Restriction, trivial: frozenset
 
 @dataclass(frozen=True)
 class _Grid:
-    """All tiles of one reuse class. `sizes[i]` are the candidates kept along axis i, `offset` the code of the first tile."""
+    """All tiles of one reuse class. `sizes[i]` are the candidates kept along axis i, `offset` the
+    code of the first tile.
+    """
 
     axes: tuple[Axis, ...]
     sizes: tuple[tuple[int, ...], ...]
@@ -111,8 +132,10 @@ class _Grid:
     def size(self) -> int:
         return math.prod(self.shape)
 
-    def improve(self, stairs: Staircase) -> Staircase:
-        """`stairs` with every tile of the grid entered. The first axes are walked one by one so that a block stays small."""
+    def improve(self, stairs: BoundCurve) -> BoundCurve:
+        """`stairs` with every tile of the grid entered. The first axes are walked one by one so
+        that a block stays small.
+        """
         cut = 0
         while cut < len(self.shape) and math.prod(self.shape[cut:]) > BLOCK:
             cut += 1
@@ -127,9 +150,14 @@ class _Grid:
     def _evaluate(self, chosen: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
         """Footprint and traffic of the tiles spanned by `chosen`, flattened."""
         shape = tuple(len(sizes) for sizes in chosen)
-        tile = {axis.name: self._vector(chosen[i], i, len(shape)) for i, axis in enumerate(self.axes)}
+        tile = {
+            axis.name: self._vector(chosen[i], i, len(shape)) for i, axis in enumerate(self.axes)
+        }
         trips = {axis.name: axis.bound // tile[axis.name] for axis in self.axes}
-        footprint, traffic = sum((weight * words_of(tensor, tile) for tensor, weight in self.held), self._zero()), self._zero()
+        footprint, traffic = (
+            sum((weight * words_of(tensor, tile) for tensor, weight in self.held), self._zero()),
+            self._zero(),
+        )
         for index, tensor in enumerate(self.problem.tensors):
             weight = self.weights.get(tensor.name, 1)
             footprint = footprint + weight * words_of(tensor, tile)
@@ -145,18 +173,30 @@ class _Grid:
         return np.zeros((), dtype=np.int64 if self.exact else object)
 
 
-def _grid(axes: Sequence[Axis], kind: ReuseClass, problem: Problem, weights: Mapping[str, int],
-          held: Sequence[tuple[Tensor, int]], offset: int) -> _Grid:
-    sizes = tuple(axis.sizes[:1] if smallest_suffices(axis, kind, problem.tensors) else axis.sizes for axis in axes)
-    most = largest_traffic(problem, weights) + sum(weight * tensor.footprint(problem.bounds) for tensor, weight in held)
+def _grid(
+    axes: Sequence[Axis],
+    kind: ReuseClass,
+    problem: Problem,
+    weights: Mapping[str, int],
+    held: Sequence[tuple[Tensor, int]],
+    offset: int,
+) -> _Grid:
+    sizes = tuple(
+        axis.sizes[:1] if smallest_suffices(axis, kind, problem.tensors) else axis.sizes
+        for axis in axes
+    )
+    most = largest_traffic(problem, weights) + sum(
+        weight * tensor.footprint(problem.bounds) for tensor, weight in held
+    )
     return _Grid(tuple(axes), sizes, kind, problem, weights, held, offset, most < LARGEST)
 
 
 def largest_traffic(problem: Problem, weights: Mapping[str, int]) -> int:
     """An upper bound of every intermediate value of an evaluation.
 
-    An extent is at most (sum of coefficients) x (product of the rank's tile sizes); tiles times visits is then at most the number
-    of operations times those coefficients, times once more the bound of every dimension that occurs again in a tensor.
+    An extent is at most (sum of coefficients) x (product of the rank's tile sizes); tiles times
+    visits is then at most the number of operations times those coefficients, times once more the
+    bound of every dimension that occurs again in a tensor.
     """
     total = 0
     for tensor in problem.tensors:
@@ -175,19 +215,29 @@ def words_of(tensor: Tensor, tile: Mapping[str, Ints]) -> Ints:
     return product_of(extents_of(tensor, tile))
 
 
-def moved_words(tensor: Tensor, kind: ReuseClass, index: int, tile: Mapping[str, Ints], trips: Mapping[str, Ints]) -> Ints:
-    """Words that the tensor numbered `index` in a reuse class moves, for arrays of tiles; the rules are those of
-    `traffic.movement`. `trips[dim]` counts the tiles along each dimension.
+def moved_words(
+    tensor: Tensor,
+    kind: ReuseClass,
+    index: int,
+    tile: Mapping[str, Ints],
+    trips: Mapping[str, Ints],
+) -> Ints:
+    """Words that the tensor numbered `index` in a reuse class moves, for arrays of tiles; the rules
+    are those of `traffic.movement`. `trips[dim]` counts the tiles along each dimension.
     """
     slide = kind.slides[index]
     counted = [dim for dim in trips if dim != slide and dim not in kind.reused[index]]
     visits = product_of([trips[dim] for dim in counted])
     words = words_of(tensor, tile)
     if tensor.read_write:
-        return np.asarray(words * (2 * visits - product_of([trips[dim] for dim in counted if dim in tensor.dims])))
+        return np.asarray(
+            words * (2 * visits - product_of([trips[dim] for dim in counted if dim in tensor.dims]))
+        )
     if slide is None:
         return np.asarray(words * visits)
-    return np.asarray(visits * (words + (trips[slide] - 1) * (words - _overlap(tensor, tile, slide))))
+    return np.asarray(
+        visits * (words + (trips[slide] - 1) * (words - _overlap(tensor, tile, slide)))
+    )
 
 
 def product_of(factors: Sequence[Ints]) -> Ints:
@@ -199,8 +249,14 @@ def product_of(factors: Sequence[Ints]) -> Ints:
 
 def extents_of(tensor: Tensor, tile: Mapping[str, Ints]) -> list[Ints]:
     """`Tensor.extents` for arrays of tiles."""
-    return [1 + sum((abs(term.coefficient) * (tile[term.dim] - 1) for term in rank), np.zeros((), dtype=np.int64))
-            for rank in tensor.ranks]
+    return [
+        1
+        + sum(
+            (abs(term.coefficient) * (tile[term.dim] - 1) for term in rank),
+            np.zeros((), dtype=np.int64),
+        )
+        for rank in tensor.ranks
+    ]
 
 
 def _overlap(tensor: Tensor, tile: Mapping[str, Ints], dim: str) -> Ints:
@@ -211,7 +267,7 @@ def _overlap(tensor: Tensor, tile: Mapping[str, Ints], dim: str) -> Ints:
     return product_of(shared)
 
 
-def _found(stairs: Staircase, step: int, grids: Sequence[_Grid], problem: Problem) -> Found:
+def _found(stairs: BoundCurve, step: int, grids: Sequence[_Grid], problem: Problem) -> Found:
     code = int(stairs.codes[step])
     grid = next(grid for grid in grids if grid.offset <= code < grid.offset + grid.size)
     places = np.unravel_index(code - grid.offset, grid.shape)
@@ -221,4 +277,9 @@ def _found(stairs: Staircase, step: int, grids: Sequence[_Grid], problem: Proble
     by_name = {axis.name: axis.dims for axis in grid.axes}
     inner_first = [dim for name in grid.kind.order for dim in by_name[name]]
     order = tuple(dim for dim in reversed(inner_first) if tile[dim] < problem.bounds[dim])
-    return Found(int(stairs.buffers[step]), int(stairs.accesses[step]), {dim: tile[dim] for dim in problem.dims}, order)
+    return Found(
+        int(stairs.buffers[step]),
+        int(stairs.accesses[step]),
+        {dim: tile[dim] for dim in problem.dims},
+        order,
+    )

@@ -1,6 +1,32 @@
 """The command `solver-mapper`: parse arguments, call the public face, print. One file a command."""
 
-from solver_mapper.cli import bound, convert, evaluate, explain, fuse, models, pareto, solve, space, tile, validate
+from solver_mapper.cli import (
+    bound,
+    convert,
+    evaluate,
+    explain,
+    fuse,
+    models,
+    pareto,
+    solve,
+    space,
+    tile,
+    validate,
+)
 from solver_mapper.cli.app import app, main
 
-__all__ = ["app", "bound", "convert", "evaluate", "explain", "fuse", "main", "models", "pareto", "solve", "space", "tile", "validate"]
+__all__ = [
+    "app",
+    "bound",
+    "convert",
+    "evaluate",
+    "explain",
+    "fuse",
+    "main",
+    "models",
+    "pareto",
+    "solve",
+    "space",
+    "tile",
+    "validate",
+]

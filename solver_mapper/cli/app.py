@@ -13,16 +13,39 @@ from typing import Annotated, Any, ParamSpec, Protocol
 
 import typer
 
-from solver_mapper.errors import ExactnessError, InfeasibleError, InputError, LimitReached, Place, SolverMapperError
+from solver_mapper.errors import (
+    ExactnessError,
+    InfeasibleError,
+    InputError,
+    LimitReached,
+    SolverMapperError,
+    SourceLocation,
+)
 
 app = typer.Typer(
     name="solver-mapper",
-    help="Provably optimal mappings of tensor operations onto accelerators, with an exact account of every word moved.",
-    no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    help=(
+        "Provably optimal mappings of tensor operations onto accelerators, with an exact account of"
+        " every word moved."
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="YAML files, model names, or - for standard input; merged.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...", help="YAML files, model names, or - for standard input; merged."
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON object on standard output, and nothing else there."
+    ),
+]
 
 _EXCERPT = 120
 """Columns of a line that are shown."""
@@ -38,7 +61,9 @@ class Result(Protocol):
 
 
 def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
-    """Register a command; its function returns the exit code, and the errors of `SolverMapperError` end in theirs."""
+    """Register a command; its function returns the exit code, and the errors of `SolverMapperError`
+    end in theirs.
+    """
 
     def register(work: Callable[P, int]) -> Callable[P, None]:
         @app.command(name)
@@ -67,7 +92,8 @@ def _exit_code(work: Callable[[], int]) -> int:
         print("solver-mapper: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has seen enough. What is still buffered must not raise again when Python ends.
+        # Whoever read the output has seen enough. What is still buffered must not raise again when
+        # Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return YES
     except (ExactnessError, SolverMapperError) as error:
@@ -75,19 +101,25 @@ def _exit_code(work: Callable[[], int]) -> int:
         return INTERNAL
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
-        print(f"solver-mapper: internal error, please report it with your input: {what}", file=sys.stderr)
+        print(
+            f"solver-mapper: internal error, please report it with your input: {what}",
+            file=sys.stderr,
+        )
         return INTERNAL
 
 
 def report(error: InputError) -> None:
     """Print every error of one pass with the offending line below it."""
     for each in (error, *error.more):
-        print(f"{each.place}: {each.message}" + (f"; {each.hint}" if each.hint else ""), file=sys.stderr)
+        print(
+            f"{each.place}: {each.message}" + (f"; {each.hint}" if each.hint else ""),
+            file=sys.stderr,
+        )
         for line in excerpt(each.place):
             print(line, file=sys.stderr)
 
 
-def excerpt(place: Place) -> list[str]:
+def excerpt(place: SourceLocation) -> list[str]:
     """The line at `place` with a caret below its column, or nothing if it cannot be read again.
 
     Of a long line the part around the column is shown. What does not print is shown as a blank.
@@ -102,7 +134,10 @@ def excerpt(place: Place) -> list[str]:
         return []
     column = place.column or 1
     start = max(0, column - _EXCERPT * 3 // 4)
-    shown = "".join(letter if letter.isprintable() else " " for letter in lines[place.line - 1][start : start + _EXCERPT])
+    shown = "".join(
+        letter if letter.isprintable() else " "
+        for letter in lines[place.line - 1][start : start + _EXCERPT]
+    )
     number = f"{place.line:>6} | "
     marked = [(number + shown).rstrip()]
     if place.column is not None:

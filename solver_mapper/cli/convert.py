@@ -8,17 +8,22 @@ from typing import Annotated
 
 import typer
 
-from solver_mapper import api, library
+from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.errors import InputError
-from solver_mapper.spec.source import Table, parse, read_documents, to_python
+from solver_mapper.io import bundled
+from solver_mapper.io.yaml.source import Table, parse, read_documents, to_python
 from solver_mapper.tiling.api import Options, tile_job
 from solver_mapper.tiling.read import read_operator
 
 
 @command("convert")
-def convert(files: Files, to: Annotated[str, typer.Option(help="timeloop or looptree.")], as_json: Json = False) -> int:
+def convert(
+    files: Files,
+    to: Annotated[str, typer.Option(help="timeloop or looptree.")],
+    as_json: Json = False,
+) -> int:
     """FILE... in the other notation; rules by which the two accounts differ go to standard error.
 
     An operator's file becomes the nest of its tiling, as Timeloop files.
@@ -37,13 +42,15 @@ def _operator(files: list[str]) -> Table | None:
     """The input, if it describes an operator for `tile`."""
     if "-" in files:
         return None
-    top = read_documents(*library.resolve(*files))
+    top = read_documents(*bundled.resolve(*files))
     return top if "operator" in top.entries else None
 
 
 def _convert_operator(top: Table, to: str, as_json: bool) -> int:
     if to != "timeloop":
-        raise InputError(f"a tiled operator cannot be written as '{to}'", top.place, "use '--to timeloop'")
+        raise InputError(
+            f"a tiled operator cannot be written as '{to}'", top.place, "use '--to timeloop'"
+        )
     text = tile_job(read_operator(top, None), "utilization", Options()).to_timeloop()
     if as_json:
         text = json.dumps(to_python(parse(text, "<tiling>")))

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from solver_mapper.bounds import Curve, TilePoint
-from solver_mapper.bounds.snowcat import AS_LEVELS, AS_TREE
+from solver_mapper.bounds.fusion import FusedPoint
 from solver_mapper.cli.output import write_files
-from solver_mapper.errors import InputError, Place
-from solver_mapper.fusion import FusedPoint
-from solver_mapper.looptree.tree import TreeMapping
-from solver_mapper.mapping import Mapping
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.snowcat.machine_files import AS_LEVELS, AS_TREE
+from solver_mapper.errors import InputError, SourceLocation
 
-COMMAND_LINE = Place("<command line>")
+COMMAND_LINE = SourceLocation("<command line>")
 
 
 def numbers(text: str | None, option: str) -> dict[str, int] | None:
@@ -25,13 +25,19 @@ def numbers(text: str | None, option: str) -> dict[str, int] | None:
     for item in text.replace(",", " ").split():
         name, _, value = item.partition("=")
         if not name or not value.isdigit():
-            raise InputError(f"{option}: '{item}' is not of the form NAME=NUMBER", COMMAND_LINE, f"for example {option} M=4,K=16")
+            raise InputError(
+                f"{option}: '{item}' is not of the form NAME=NUMBER",
+                COMMAND_LINE,
+                f"for example {option} M=4,K=16",
+            )
         table[name] = int(value)
     return table
 
 
 def words(text: str | None) -> list[str] | None:
-    """`M,N K` as a list; a word without separators is taken letter by letter, as Timeloop writes permutations."""
+    """`M,N K` as a list; a word without separators is taken letter by letter, as Timeloop writes
+    permutations.
+    """
     if text is None:
         return None
     parts = text.replace(",", " ").split()
@@ -44,16 +50,25 @@ def names(text: str | None) -> tuple[str, ...]:
 
 
 def write_curve(curve: Curve[Any], folder: Path, trees: bool) -> None:
-    """`curve.json`, `.csv`, `.svg` and `.txt` in `folder`, each step's mapping and the machine that it is for.
+    """`curve.json`, `.csv`, `.svg` and `.txt` in `folder`, each step's mapping and the machine that
+    it is for.
 
     `trees`: mappings are LoopTrees, else Timeloop's.
 
     Raises: InputError if it cannot be written to.
     """
     record = json.dumps(curve.to_dict(), indent=1)
-    files = {"curve.json": f"{record}\n", "curve.csv": curve.to_csv(), "curve.svg": curve.to_svg(), "curve.txt": f"{curve}\n"}
-    mappings = {f"mapping_{point.buffer}.yaml": _witness(point, trees).to_yaml() for point in curve.points
-                if isinstance(point, FusedPoint | TilePoint)}
+    files = {
+        "curve.json": f"{record}\n",
+        "curve.csv": curve.to_csv(),
+        "curve.svg": curve.to_svg(),
+        "curve.txt": f"{curve}\n",
+    }
+    mappings = {
+        f"mapping_{point.buffer}.yaml": _witness(point, trees).to_yaml()
+        for point in curve.points
+        if isinstance(point, FusedPoint | TilePoint)
+    }
     files |= mappings | ({"machine.yaml": AS_TREE if trees else AS_LEVELS} if mappings else {})
     write_files(folder, files)
 

@@ -12,26 +12,29 @@ from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import write_files
-from solver_mapper.looptree.spec import TreeSpec
-from solver_mapper.nest.figures import Figures
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.io.accelforge.specification import TreeSpec
 from solver_mapper.report.timeloop_stats import timeloop_stats
 
 
 @command("evaluate")
 def evaluate(
     files: Files,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Directory for evaluation.json, stats.txt, pictures.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Directory for evaluation.json, stats.txt, pictures."),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Exact figures of the mapping in FILE..."""
     spec = read_any(files)
-    figures = api.evaluate(spec)
+    statistics = api.evaluate(spec)
     if output is not None:
-        texts = {"evaluation.json": json.dumps(figures.to_dict(), indent=1) + "\n"}
-        if isinstance(figures, Figures):
-            texts["stats.txt"] = timeloop_stats(figures)
+        texts = {"evaluation.json": json.dumps(statistics.to_dict(), indent=1) + "\n"}
+        if isinstance(statistics, Statistics):
+            texts["stats.txt"] = timeloop_stats(statistics)
         if isinstance(spec, TreeSpec):
             texts |= {"mapping.svg": spec.picture(), "mapping.html": spec.page()}
         write_files(output, texts)
-    print_result(figures, as_json)
+    print_result(statistics, as_json)
     return YES

@@ -10,16 +10,21 @@ from rich.console import Console
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
 from solver_mapper.cli.inputs import read
-from solver_mapper.explain.reason import Reason
+from solver_mapper.core.reason import Reason
 
 
 @command("explain")
 def explain(
     files: Files,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds after which the answer is what is known by then.", min=0)] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds after which the answer is what is known by then.", min=0),
+    ] = None,
     as_json: Json = False,
 ) -> int:
-    """Why no mapping of FILE... exists: rules, capacities, meshes and bounds that collide, and what would lift that."""
+    """Why no mapping of FILE... exists: constraints, capacities, meshes and bounds that collide,
+    and what would lift that.
+    """
     reason = api.explain(read(files), time_limit)
     if as_json:
         print_result(reason, as_json)

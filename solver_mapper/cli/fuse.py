@@ -8,35 +8,75 @@ from typing import Annotated, Literal
 import typer
 
 from solver_mapper import api
+from solver_mapper.bounds.fusion import FusionOptions, TensorCore
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
 from solver_mapper.cli.curves import COMMAND_LINE, names, numbers, write_curve
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.errors import InputError
-from solver_mapper.fusion import FusionOptions, TensorCore
 
 
 @command("fuse")
 def fuse(
     files: Files,
-    template: Annotated[Literal["ffmr", "ffmt", "v2"], typer.Option(help="What fused mappings look like.")] = "ffmr",
-    uneven_fusion: Annotated[bool, typer.Option("--uneven-fusion", help="Readers may wait and buffer: fused loops differ.")] = False,
-    uneven_tensors: Annotated[bool, typer.Option("--uneven-tensors", help="Einsums may hold a tensor whole.")] = False,
-    share_inputs: Annotated[bool, typer.Option("--share-inputs", help="Inputs may stay on chip between readers.")] = False,
-    recompute: Annotated[bool, typer.Option("--recompute", help="Einsums may run again for each tile of the last.")] = False,
+    template: Annotated[
+        Literal["ffmr", "ffmt", "v2"], typer.Option(help="What fused mappings look like.")
+    ] = "ffmr",
+    uneven_fusion: Annotated[
+        bool,
+        typer.Option("--uneven-fusion", help="Readers may wait and buffer: fused loops differ."),
+    ] = False,
+    uneven_tensors: Annotated[
+        bool, typer.Option("--uneven-tensors", help="Einsums may hold a tensor whole.")
+    ] = False,
+    share_inputs: Annotated[
+        bool, typer.Option("--share-inputs", help="Inputs may stay on chip between readers.")
+    ] = False,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Einsums may run again for each tile of the last.")
+    ] = False,
     most: Annotated[int, typer.Option(help="Einsums fused tile by tile at a time.", min=1)] = 64,
-    must_fuse: Annotated[str | None, typer.Option(metavar="T,...", help="Intermediates to keep on chip.")] = None,
-    never_fuse: Annotated[str | None, typer.Option(metavar="T,...", help="Intermediates not to.")] = None,
-    must_fuse_easily: Annotated[bool, typer.Option("--must-fuse-easily", help="Keep what small Einsums read.")] = False,
-    head: Annotated[str | None, typer.Option(metavar="h,...", help="Variables whose fused loops are outermost.")] = None,
-    batch: Annotated[str | None, typer.Option(metavar="b,...", help="Variables whose fused loops come next.")] = None,
-    head_is_tiled: Annotated[bool, typer.Option("--head-is-tiled", help="Heads make footprints additive (v2).")] = False,
-    tensor_core: Annotated[str | None, typer.Option(metavar="m=..,n=..,k=..", help="The least tile of the unit.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Write JSON, CSV, SVG, text and mappings.")] = None,
+    must_fuse: Annotated[
+        str | None, typer.Option(metavar="T,...", help="Intermediates to keep on chip.")
+    ] = None,
+    never_fuse: Annotated[
+        str | None, typer.Option(metavar="T,...", help="Intermediates not to.")
+    ] = None,
+    must_fuse_easily: Annotated[
+        bool, typer.Option("--must-fuse-easily", help="Keep what small Einsums read.")
+    ] = False,
+    head: Annotated[
+        str | None, typer.Option(metavar="h,...", help="Variables whose fused loops are outermost.")
+    ] = None,
+    batch: Annotated[
+        str | None, typer.Option(metavar="b,...", help="Variables whose fused loops come next.")
+    ] = None,
+    head_is_tiled: Annotated[
+        bool, typer.Option("--head-is-tiled", help="Heads make footprints additive (v2).")
+    ] = False,
+    tensor_core: Annotated[
+        str | None, typer.Option(metavar="m=..,n=..,k=..", help="The least tile of the unit.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", metavar="DIR", help="Write JSON, CSV, SVG, text and mappings."),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Buffer size against the least data movement of all Einsums together, fusion included."""
-    options = FusionOptions(uneven_fusion, uneven_tensors, share_inputs, recompute, most, names(must_fuse), names(never_fuse),
-                            must_fuse_easily, names(head), names(batch), head_is_tiled, _core(tensor_core))
+    options = FusionOptions(
+        uneven_fusion,
+        uneven_tensors,
+        share_inputs,
+        recompute,
+        most,
+        names(must_fuse),
+        names(never_fuse),
+        must_fuse_easily,
+        names(head),
+        names(batch),
+        head_is_tiled,
+        _core(tensor_core),
+    )
     curve = api.fuse(read_any(files), template, options)
     if output is not None:
         write_curve(curve, output, trees=True)
@@ -49,5 +89,9 @@ def _core(text: str | None) -> TensorCore | None:
     if sizes is None:
         return None
     if sorted(sizes) != ["k", "m", "n"] or min(sizes.values()) < 1:
-        raise InputError("--tensor-core needs m, n and k of at least 1", COMMAND_LINE, "for example --tensor-core m=1,n=1,k=8")
+        raise InputError(
+            "--tensor-core needs m, n and k of at least 1",
+            COMMAND_LINE,
+            "for example --tensor-core m=1,n=1,k=8",
+        )
     return TensorCore(sizes["m"], sizes["n"], sizes["k"])

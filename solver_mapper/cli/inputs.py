@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import sys
 
-from solver_mapper import api, library
-from solver_mapper.errors import InputError, Place
-from solver_mapper.looptree.spec import TreeSpec
-from solver_mapper.spec.source import Source
-from solver_mapper.spec.spec import Spec
+from solver_mapper import api
+from solver_mapper.core.spec import Spec
+from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.io import bundled
+from solver_mapper.io.accelforge.specification import TreeSpec
+from solver_mapper.io.yaml.source import Source
 
 
 def read(files: list[str]) -> Spec:
-    """Load FILE... in level-by-level notation: paths, names of shipped models, and `-` for standard input.
+    """Load FILE... in level-by-level notation: paths, names of shipped models, and `-` for standard
+    input.
 
-    Warnings go to standard error. Raises: InputError for LoopTree files, which this command does not take.
+    Warnings go to standard error. Raises: InputError for LoopTree files, which this command does
+    not take.
     """
     spec = read_any(files)
     if isinstance(spec, TreeSpec):
-        raise InputError("this command does not take LoopTree files", spec.place, "give 'architecture:' and 'problem:'")
+        raise InputError(
+            "this command does not take LoopTree files",
+            spec.place,
+            "give 'architecture:' and 'problem:'",
+        )
     return spec
 
 
 def read_any(files: list[str]) -> Spec | TreeSpec:
     """The same for files of either notation."""
-    spec = api.load(*library.resolve(*(standard_input() if word == "-" else word for word in files)))
+    spec = api.load(
+        *bundled.resolve(*(standard_input() if word == "-" else word for word in files))
+    )
     for warning in spec.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return spec
@@ -36,5 +45,9 @@ def standard_input() -> Source:
     Raises: InputError if it is closed.
     """
     if sys.stdin is None:
-        raise InputError("standard input is closed", Place("-"), "'-' stands for it; give a file instead")
+        raise InputError(
+            "standard input is closed",
+            SourceLocation("-"),
+            "'-' stands for it; give a file instead",
+        )
     return sys.stdin.buffer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from solver_mapper.errors import InputError, Place
+from solver_mapper.errors import InputError, SourceLocation
 
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> None:
@@ -19,4 +19,8 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> None:
             (folder / name).write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot be written ({reason})", Place(str(folder)), "-o takes the name of a folder") from None
+        raise InputError(
+            f"cannot be written ({reason})",
+            SourceLocation(str(folder)),
+            "-o takes the name of a folder",
+        ) from None

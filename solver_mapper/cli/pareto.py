@@ -14,18 +14,31 @@ from solver_mapper.cli.inputs import read
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.solve import interrupts
-from solver_mapper.cpsat.engine import Clock
-from solver_mapper.front import Front
+from solver_mapper.core.pareto_front import Front
+from solver_mapper.solve.cpsat.engine import Clock
 
 
 @command("pareto")
 def pareto(
     files: Files,
-    metrics: Annotated[str, typer.Option(help="Two of energy, delay and last-level-accesses.")] = "energy,delay",
-    time_limit: Annotated[float | None, typer.Option(help="Seconds after which the points so far are the answer.", min=0)] = None,
-    workers: Annotated[int, typer.Option(help="CP-SAT's threads; above 1, equal points may have other mappings.", min=1)] = 1,
+    metrics: Annotated[
+        str, typer.Option(help="Two of energy, delay and last-level-accesses.")
+    ] = "energy,delay",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds after which the points so far are the answer.", min=0),
+    ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            help="CP-SAT's threads; above 1, equal points may have other mappings.", min=1
+        ),
+    ] = 1,
     seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Directory for front.json, front.txt, map-1.yaml...")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Directory for front.json, front.txt, map-1.yaml..."),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """The complete proven front of energy against delay, or of any two figures."""
@@ -35,7 +48,9 @@ def pareto(
     clock = Clock(time_limit)
     names = [name.strip() for name in metrics.split(",")]
     with ProgressLine() as line, interrupts(clock, line):
-        front = api.pareto(spec, names, seed=seed, workers=workers, on_progress=line.show, clock=clock)
+        front = api.pareto(
+            spec, names, seed=seed, workers=workers, on_progress=line.show, clock=clock
+        )
     if output is not None:
         write_files(output, _files(front))
     print_result(front, as_json)
@@ -45,5 +60,12 @@ def pareto(
 
 
 def _files(front: Front) -> dict[str, str]:
-    maps = {f"map-{index}.yaml": point.mapping.to_yaml() for index, point in enumerate(front.points, start=1)}
-    return {"front.json": json.dumps(front.to_dict(), indent=1) + "\n", "front.txt": f"{front}\n", **maps}
+    maps = {
+        f"map-{index}.yaml": point.mapping.to_yaml()
+        for index, point in enumerate(front.points, start=1)
+    }
+    return {
+        "front.json": json.dumps(front.to_dict(), indent=1) + "\n",
+        "front.txt": f"{front}\n",
+        **maps,
+    }

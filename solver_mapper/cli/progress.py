@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from solver_mapper.cpsat.search import Progress
+from solver_mapper.solve.cpsat.search import Progress
 
 PERIOD = 2.0
 """Seconds between plain lines."""
@@ -21,12 +21,15 @@ _REFRESH = 8
 
 
 class ProgressLine:
-    """What a search is doing, on standard error: `show` where a search for a mapping stands, `say` anything else.
+    """What a search is doing, on standard error: `show` where a search for a mapping stands, `say`
+    anything else.
 
     `now` tells the time in seconds.
     """
 
-    def __init__(self, stream: TextIO | None = None, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, stream: TextIO | None = None, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._now = now
         self._started = self._printed = now()
@@ -44,17 +47,26 @@ class ProgressLine:
             self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._live is not None:
             self._live.stop()
 
     def show(self, progress: Progress) -> None:
-        """Best value, bound, gap, time, and which goal is being minimized. On a terminal time goes on without further calls."""
+        """Best value, bound, gap, time, and which goal is being minimized. On a terminal time goes
+        on without further calls.
+        """
         told = self._now()
         self.say(lambda: describe(progress, progress.seconds + self._now() - told))
 
     def say(self, text_of: Callable[[], str]) -> None:
-        """Show a line from now on; where there is no terminal, print it unless another was printed a moment ago."""
+        """Show a line from now on; where there is no terminal, print it unless another was printed
+        a moment ago.
+        """
         self._text = text_of
         if self._live is None and self._now() - self._printed >= PERIOD:
             self._printed = self._now()
@@ -66,7 +78,11 @@ class ProgressLine:
         self._stopping = True
 
     def _render(self) -> Text:
-        return Text(f"{self._text()}; stopping" if self._stopping else self._text(), no_wrap=True, overflow="ellipsis")
+        return Text(
+            f"{self._text()}; stopping" if self._stopping else self._text(),
+            no_wrap=True,
+            overflow="ellipsis",
+        )
 
 
 def describe(progress: Progress, seconds: float) -> str:

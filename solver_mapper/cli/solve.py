@@ -18,28 +18,52 @@ from solver_mapper.cli.app import INTERRUPTED, LIMIT, NO, YES, Files, Json, comm
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cpsat.engine import Clock
-from solver_mapper.looptree.solution import TreeSolution
-from solver_mapper.looptree.spec import TreeSpec
-from solver_mapper.looptree.tree import TreeMapping
+from solver_mapper.core.solution import Solution
+from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.io.accelforge.specification import TreeSpec
 from solver_mapper.report.timeloop_stats import timeloop_stats
-from solver_mapper.solution import Solution
+from solver_mapper.solve.cpsat.engine import Clock
 
 
 @command("solve")
 def solve(
     files: Files,
-    objective: Annotated[str, typer.Option(help="energy, delay, edp, last-level-accesses, a product such as "
-                                                "'energy^2*delay', or a list in order of importance: 'delay,energy'.")] = "edp",
-    time_limit: Annotated[float | None, typer.Option(help="Seconds after which the best mapping so far is the answer.", min=0)] = None,
-    gap: Annotated[float, typer.Option(help="Share of the value that may stay unproven.", min=0, max=1)] = 0.0,
-    workers: Annotated[int, typer.Option(help="CP-SAT's threads; above 1, equal optima may alternate.", min=1)] = 1,
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="energy, delay, edp, last-level-accesses, a product such as "
+            "'energy^2*delay', or a list in order of importance: 'delay,energy'."
+        ),
+    ] = "edp",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds after which the best mapping so far is the answer.", min=0),
+    ] = None,
+    gap: Annotated[
+        float, typer.Option(help="Share of the value that may stay unproven.", min=0, max=1)
+    ] = 0.0,
+    workers: Annotated[
+        int, typer.Option(help="CP-SAT's threads; above 1, equal optima may alternate.", min=1)
+    ] = 1,
     seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
-    keep_mapping: Annotated[bool | None, typer.Option(
-        "--keep-mapping/--no-keep-mapping",
-        help="Whether to keep the directives of the mapping in FILE...; by default if its loops do not make up the problem.")] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Prove the answer again by other routes.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Directory for map.yaml, stats.txt and solution.json.")] = None,
+    keep_mapping: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-mapping/--no-keep-mapping",
+            help=(
+                "Whether to keep the directives of the mapping in FILE...; by default if its loops"
+                " do not make up the problem."
+            ),
+        ),
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Prove the answer again by other routes.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Directory for map.yaml, stats.txt and solution.json."),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """The best mapping of FILE..., with a proof."""
@@ -47,16 +71,33 @@ def solve(
     spec = read_any(files)
     load_seconds = round(time.perf_counter() - started, 4)
     if output is not None:
-        write_files(output, {})  # a folder that cannot be written to is better known before the search
+        write_files(
+            output, {}
+        )  # a folder that cannot be written to is better known before the search
     clock = Clock(time_limit)
     with ProgressLine() as line, interrupts(clock, line):
-        solution = api.solve(spec, objective, seed=seed, workers=workers, gap=gap, verify=verify, on_progress=line.show, clock=clock,
-                             keep_mapping=keep_mapping)
+        solution = api.solve(
+            spec,
+            objective,
+            seed=seed,
+            workers=workers,
+            gap=gap,
+            verify=verify,
+            on_progress=line.show,
+            clock=clock,
+            keep_mapping=keep_mapping,
+        )
     solution.seconds["load"] = load_seconds
     if output is not None:
         write(solution, output)
         if isinstance(spec, TreeSpec) and isinstance(solution.mapping, TreeMapping):
-            write_files(output, {"mapping.svg": spec.picture(solution.mapping), "mapping.html": spec.page(solution.mapping)})
+            write_files(
+                output,
+                {
+                    "mapping.svg": spec.picture(solution.mapping),
+                    "mapping.html": spec.page(solution.mapping),
+                },
+            )
     print_result(solution, as_json)
     if clock.interrupted:
         return INTERRUPTED
@@ -64,21 +105,27 @@ def solve(
 
 
 def write(solution: Solution | TreeSolution, directory: Path) -> None:
-    """Write `solution.json`, and if there is a mapping `map.yaml` (which Timeloop or AccelForge read) and `stats.txt` (in Timeloop's
-    layout, or for a LoopTree its figures).
+    """Write `solution.json`, and if there is a mapping `map.yaml` (which Timeloop or AccelForge
+    read) and `stats.txt` (in Timeloop's layout, or for a LoopTree its figures).
 
     Raises: InputError if the directory cannot be written.
     """
     files = {"solution.json": json.dumps(solution.to_dict(), indent=1) + "\n"}
     if solution.mapping is not None and solution.evaluation is not None:
-        stats = f"{solution.evaluation}\n" if isinstance(solution, TreeSolution) else timeloop_stats(solution.evaluation)
+        stats = (
+            f"{solution.evaluation}\n"
+            if isinstance(solution, TreeSolution)
+            else timeloop_stats(solution.evaluation)
+        )
         files |= {"map.yaml": solution.mapping.to_yaml(), "stats.txt": stats}
     write_files(directory, files)
 
 
 @contextmanager
 def interrupts(clock: Clock, line: ProgressLine) -> Iterator[None]:
-    """Ctrl-C ends the search, and the best mapping so far is the answer. A second one ends the program."""
+    """Ctrl-C ends the search, and the best mapping so far is the answer. A second one ends the
+    program.
+    """
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         if clock.interrupted:

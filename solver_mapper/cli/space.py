@@ -9,7 +9,9 @@ from solver_mapper.cli.inputs import read
 
 @command("space")
 def space(files: Files, as_json: Json = False) -> int:
-    """How many mappings the constraints of FILE... leave, level by level, and what each rule cuts."""
-    census = api.space(read(files))
-    print_result(census, as_json)
-    return NO if census.empty else YES
+    """How many mappings the constraints of FILE... leave, level by level, and what each constraint
+    cuts.
+    """
+    mapspace_size = api.space(read(files))
+    print_result(mapspace_size, as_json)
+    return NO if mapspace_size.empty else YES

@@ -1,4 +1,6 @@
-"""`solver-mapper tile`: tiles of an operator, or of all operators of a network, for a scratchpad accelerator."""
+"""`solver-mapper tile`: tiles of an operator, or of all operators of a network, for a scratchpad
+accelerator.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +12,60 @@ from typing import Annotated
 
 import typer
 
-from solver_mapper import library
 from solver_mapper.cli.app import INTERRUPTED, NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import standard_input
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.errors import InfeasibleError, InputError, Place, did_you_mean
-from solver_mapper.spec.source import Source, read_documents
+from solver_mapper.errors import InfeasibleError, InputError, SourceLocation, did_you_mean
+from solver_mapper.io import bundled
+from solver_mapper.io.yaml.source import Source, read_documents
 from solver_mapper.tiling.api import Options, tile_job
 from solver_mapper.tiling.network import OBJECTIVES, compare, is_network, read_network, tile_network
 from solver_mapper.tiling.read import Job, read_operator
 from solver_mapper.tiling.result import Tiling
-from solver_mapper.tiling.solver import Limits
+from solver_mapper.tiling.search.solver import Limits
 from solver_mapper.tiling.text import comparison_text
 
-Objective = Annotated[str, typer.Option(metavar="utilization|traffic", help="SMAUG's choice, or provably the fewest elements moved.")]
-Backend = Annotated[str | None, typer.Option(metavar="NAME|FILE", help="The accelerator, instead of the one in FILE.")]
-Plugins = Annotated[list[Path] | None, typer.Option("--with", metavar="FILE.py", help="Python files that add operators or objectives.")]
-Stale = Annotated[bool, typer.Option(help="Count copied tile shapes with the padding of the whole tensor, as SMAUG does.")]
+Objective = Annotated[
+    str,
+    typer.Option(
+        metavar="utilization|traffic", help="SMAUG's choice, or provably the fewest elements moved."
+    ),
+]
+Backend = Annotated[
+    str | None,
+    typer.Option(metavar="NAME|FILE", help="The accelerator, instead of the one in FILE."),
+]
+Plugins = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--with", metavar="FILE.py", help="Python files that add operators or objectives."
+    ),
+]
+Stale = Annotated[
+    bool,
+    typer.Option(
+        help="Count copied tile shapes with the padding of the whole tensor, as SMAUG does."
+    ),
+]
 
 
 @command("tile")
-def tile(files: Files, objective: Objective = OBJECTIVES[0], backend: Backend = None, plugins: Plugins = None,
-         stale_padding: Stale = True,
-         time_limit: Annotated[float | None, typer.Option(metavar="S", min=0, help="Seconds of solving for each operator.")] = None,
-         seed: Annotated[int, typer.Option(help="Random seed of the solver.")] = 0,
-         timeloop: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one operator's nest as Timeloop files.")] = None,
-         as_json: Json = False) -> int:
+def tile(
+    files: Files,
+    objective: Objective = OBJECTIVES[0],
+    backend: Backend = None,
+    plugins: Plugins = None,
+    stale_padding: Stale = True,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="S", min=0, help="Seconds of solving for each operator.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the solver.")] = 0,
+    timeloop: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write one operator's nest as Timeloop files."),
+    ] = None,
+    as_json: Json = False,
+) -> int:
     """Tiles and a schedule for the operator in FILE..., or a table over the layers of a network.
 
     Shipped networks go by name: resnet50, vgg16.
@@ -47,14 +77,21 @@ def tile(files: Files, objective: Objective = OBJECTIVES[0], backend: Backend = 
     if is_network(top):
         network = read_network(top, backend)
         with ProgressLine() as line:
-            result = tile_network(network, options, lambda number, count, name: line.say(
-                lambda: f"layer {number + 1} of {count}: {name}"))
+            result = tile_network(
+                network,
+                options,
+                lambda number, count, name: line.say(
+                    lambda: f"layer {number + 1} of {count}: {name}"
+                ),
+            )
         print_result(result, as_json)
         return INTERRUPTED if result.interrupted else YES
     return _tile_one(read_operator(top, backend), objective, options, timeloop, as_json)
 
 
-def _tile_one(job: Job, objective: str, options: Options, timeloop: Path | None, as_json: bool) -> int:
+def _tile_one(
+    job: Job, objective: str, options: Options, timeloop: Path | None, as_json: bool
+) -> int:
     if objective not in OBJECTIVES:
         own = tile_job(job, objective, options)
         _write_timeloop(own, timeloop)
@@ -66,11 +103,19 @@ def _tile_one(job: Job, objective: str, options: Options, timeloop: Path | None,
         print(f"solver-mapper: {found}", file=sys.stderr)
         for other, tiling in comparison.results.items():
             if isinstance(tiling, Tiling):
-                print(f"solver-mapper: --objective {other} finds a tiling that moves {tiling.traffic:,} elements", file=sys.stderr)
+                print(
+                    f"solver-mapper: --objective {other} finds a tiling that moves"
+                    f" {tiling.traffic:,} elements",
+                    file=sys.stderr,
+                )
         return NO
     _write_timeloop(found, timeloop)
     if as_json:
-        json.dump({**found.to_dict(), "modes": comparison.to_dict()["modes"]}, sys.stdout, ensure_ascii=False)
+        json.dump(
+            {**found.to_dict(), "modes": comparison.to_dict()["modes"]},
+            sys.stdout,
+            ensure_ascii=False,
+        )
         sys.stdout.write("\n")
     else:
         sys.stdout.write(f"{found}\n\n{comparison_text(comparison)}\n")
@@ -84,7 +129,9 @@ def _write_timeloop(tiling: Tiling, file: Path | None) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"cannot be written ({error.strerror})", Place(str(file))) from None
+        raise InputError(
+            f"cannot be written ({error.strerror})", SourceLocation(str(file))
+        ) from None
 
 
 def source_of(word: str) -> Source:
@@ -92,12 +139,14 @@ def source_of(word: str) -> Source:
     if word == "-":
         return standard_input()
     there = _exists(word)
-    if there or word not in library.names("operators"):
+    if there or word not in bundled.names("operators"):
         if not there and not Path(word).suffix:
-            hint = did_you_mean(word, library.names("operators"))
-            raise InputError("neither a file nor the name of a network of operators", Place(word), hint)
+            hint = did_you_mean(word, bundled.names("operators"))
+            raise InputError(
+                "neither a file nor the name of a network of operators", SourceLocation(word), hint
+            )
         return word
-    return library.path("operators", f"{word}.yaml")
+    return bundled.path("operators", f"{word}.yaml")
 
 
 def _exists(word: str) -> bool:
@@ -115,10 +164,12 @@ def load_plugin(file: Path) -> None:
     """
     spec = importlib.util.spec_from_file_location(f"solver_mapper_plugin_{file.stem}", file)
     if spec is None or spec.loader is None or not file.is_file():
-        raise InputError("not a Python file", Place(str(file)))
+        raise InputError("not a Python file", SourceLocation(str(file)))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise InputError(f"cannot be run: {type(error).__name__}: {error}", Place(str(file))) from None
+        raise InputError(
+            f"cannot be run: {type(error).__name__}: {error}", SourceLocation(str(file))
+        ) from None

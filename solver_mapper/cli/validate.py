@@ -10,22 +10,31 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.suggest.suggestion import Suggestion
-from solver_mapper.verdict import Verdict
+from solver_mapper.core.suggestion import Suggestion
+from solver_mapper.core.verdict import Verdict
 
 
 @command("validate")
 def validate(
     files: Files,
-    suggest: Annotated[bool, typer.Option("--suggest", help="Show the nearest legal mapping: fewest factors changed.")] = False,
-    hold_bypass: Annotated[bool, typer.Option("--hold-bypass", help="With --suggest: bypass as given if that will do.")] = False,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds to look for the nearest legal mapping.", min=0)] = None,
+    suggest: Annotated[
+        bool,
+        typer.Option("--suggest", help="Show the nearest legal mapping: fewest factors changed."),
+    ] = False,
+    hold_bypass: Annotated[
+        bool, typer.Option("--hold-bypass", help="With --suggest: bypass as given if that will do.")
+    ] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds to look for the nearest legal mapping.", min=0)
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Is the mapping in FILE... legal: hardware, problem and constraints."""
     spec = read_any(files)
     verdict = api.validate(spec)
-    suggestion = api.suggest(spec, time_limit=time_limit, hold_bypass=hold_bypass) if suggest else None
+    suggestion = (
+        api.suggest(spec, time_limit=time_limit, hold_bypass=hold_bypass) if suggest else None
+    )
     if as_json:
         print_result(_Judged(verdict, suggestion), as_json)
     else:
@@ -48,7 +57,9 @@ class _Judged:
 
 
 def _print(verdict: Verdict) -> None:
-    """The verdict, with the offending line below each violation, and the line of the rule where that is another."""
+    """The verdict, with the offending line below each violation, and the line of the constraint
+    where that is another.
+    """
     first, *rest = str(verdict).split("\n")
     print(first)
     for line, violation in zip(rest, verdict.violations, strict=True):

@@ -1,8 +1,8 @@
 """Conflicts and repairs in which caps on figures take part.
 
-Whether a cap can be met is a question about costs, which the model of legality does not know: here each question is a search. The
-figures are those of the problem and the machine at hand, so bounds and meshes are taken as given; what may give way are the rules,
-capacities and least fills.
+Whether a cap can be met is a question about costs, which the model of legality does not know: here
+each question is a search. The figures are those of the problem and the machine at hand, so bounds
+and meshes are taken as given; what may give way are the constraints, capacities and least fills.
 """
 
 from __future__ import annotations
@@ -13,36 +13,65 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from solver_mapper.cpsat.engine import Clock, Settings
-from solver_mapper.cpsat.legal.ask import legal_mapping
-from solver_mapper.cpsat.legal.model import units_of
-from solver_mapper.cpsat.search import Progress
+from solver_mapper.check.factors import METRICS
+from solver_mapper.check.loops import bound_of
+from solver_mapper.core.constraints import (
+    Constraint,
+    Constraints,
+    FactorConstraint,
+    KeepConstraint,
+    MetricConstraint,
+    ProductConstraint,
+    UtilizationConstraint,
+)
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import Objective
+from solver_mapper.core.spec import Spec
+from solver_mapper.cost.timeloop.latency import latency
+from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.errors import LimitReached
 from solver_mapper.explain.change import Change, Value, changed
-from solver_mapper.judge.amounts import METRICS
-from solver_mapper.judge.loops import bound_of
-from solver_mapper.mapping import Mapping
-from solver_mapper.nest.latency import latency
-from solver_mapper.nest.model import evaluate
-from solver_mapper.objective import Objective
-from solver_mapper.searching import goal_of, prepare
-from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, asks_of, is_changeable
-from solver_mapper.space.space import build_space
-from solver_mapper.spec.constraints import Constraints, FactorRule, KeepRule, MetricRule, ProductRule, Rule, UtilizationRule
-from solver_mapper.spec.spec import Spec
+from solver_mapper.mapspace.requirements import (
+    Capacity,
+    DimensionBound,
+    Fanout,
+    LeastFill,
+    Requirement,
+    is_changeable,
+    requirements_of,
+)
+from solver_mapper.mapspace.space import build_space
+from solver_mapper.solve.cpsat.engine import Clock, Settings
+from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.solve.legality.model import units_of
+from solver_mapper.solve.legality.queries import legal_mapping
+from solver_mapper.solve.prepare import goal_of, prepare
 
 PATIENCE = 10.0
 """Seconds for one search."""
 BUDGET, SLOW = 5.0, 1.5
-"""Seconds of the processor for a conflict, and what is long for one step of it; a step is not cut short by them."""
+"""Seconds of the processor for a conflict, and what is long for one step of it; a step is not cut
+short by them.
+"""
 
 
-def caps_of(spec: Spec) -> tuple[MetricRule, ...]:
-    return tuple(rule for rule in spec.constraints.rules if isinstance(rule, MetricRule))
+def caps_of(spec: Spec) -> tuple[MetricConstraint, ...]:
+    return tuple(
+        constraint for constraint in spec.constraints if isinstance(constraint, MetricConstraint)
+    )
 
 
 def without_caps(spec: Spec) -> Spec:
-    return replace(spec, constraints=Constraints(tuple(rule for rule in spec.constraints.rules if not isinstance(rule, MetricRule))))
+    return replace(
+        spec,
+        constraints=Constraints(
+            tuple(
+                constraint
+                for constraint in spec.constraints
+                if not isinstance(constraint, MetricConstraint)
+            )
+        ),
+    )
 
 
 def some_mapping(spec: Spec, clock: Clock) -> Mapping | None:
@@ -55,36 +84,48 @@ def some_mapping(spec: Spec, clock: Clock) -> Mapping | None:
     if mapping is None or not caps:
         return mapping
     own = Clock(clock.left)
-    found = _minimize(spec, caps[0], own, lambda progress: own.stop_run() if progress.value is not None else None)
+    found = _minimize(
+        spec, caps[0], own, lambda progress: own.stop_run() if progress.value is not None else None
+    )
     return None if found is None else found.mapping
 
 
 @dataclass(frozen=True)
 class _Least:
-    """A legal mapping; `value` is that of the figure that was minimized, `proven` that there is no smaller one."""
+    """A legal mapping; `value` is that of the figure that was minimized, `proven` that there is no
+    smaller one.
+    """
 
     mapping: Mapping
     value: Fraction
     proven: bool
 
 
-def _least(spec: Spec, cap: MetricRule, clock: Clock) -> _Least | None:
-    """A legal mapping with a small value of what `cap` limits, the least if that is soon proven; None if there is provably none.
+def _least(spec: Spec, cap: MetricConstraint, clock: Clock) -> _Least | None:
+    """A legal mapping with a small value of what `cap` limits, the least if that is soon proven;
+    None if there is provably none.
 
     Raises: LimitReached.
     """
     return _minimize(spec, cap, Clock(_patience(clock)))
 
 
-def _minimize(spec: Spec, cap: MetricRule, clock: Clock, on_progress: Callable[[Progress], None] | None = None) -> _Least | None:
+def _minimize(
+    spec: Spec,
+    cap: MetricConstraint,
+    clock: Clock,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> _Least | None:
     architecture, problem = spec.need_architecture(), spec.need_problem()
     space = build_space(architecture, problem, spec.constraints, latency(architecture))
     search = prepare(space, Settings(), clock, on_progress)
     proven = search.minimize(Objective((goal_of(cap),)))
     if search.best is not None:
-        return _Least(search.best.mapping, METRICS[cap.metric](search.best.figures), proven)
+        return _Least(search.best.mapping, METRICS[cap.metric](search.best.statistics), proven)
     if not proven:
-        raise LimitReached("the time limit was reached before it was clear whether the caps on figures can be met")
+        raise LimitReached(
+            "the time limit was reached before it was clear whether the caps on figures can be met"
+        )
     return None
 
 
@@ -92,16 +133,17 @@ def _patience(clock: Clock) -> float:
     return PATIENCE if clock.left is None else min(PATIENCE, clock.left)
 
 
-def capped_conflict(spec: Spec, clock: Clock) -> tuple[Ask, ...]:
+def capped_conflict(spec: Spec, clock: Clock) -> tuple[Requirement, ...]:
     """An irreducible conflict of a `spec` that has legal mappings, but none within its caps.
 
-    One ask after the other is left out, and stays out if there is no mapping all the same. The fewer rules are left, the larger is the
-    space to be searched: when a step takes long, the asks that were not looked at are taken as given too. The order is: rules that
-    the user set, caps, sizes of buffers, rules of the architecture.
+    One ask after the other is left out, and stays out if there is no mapping all the same. The
+    fewer constraints are left, the larger is the space to be searched: when a step takes long, the
+    asks that were not looked at are taken as given too. The order is: constraints that the user
+    set, caps, sizes of buffers, constraints of the architecture.
     """
-    asks = tuple(ask for ask in asks_of(spec) if _may_give_way(ask, spec))
+    asks = tuple(ask for ask in requirements_of(spec) if _may_give_way(ask, spec))
     left, begun = spec, time.process_time()
-    needed: set[Ask] = set(caps_of(spec))
+    needed: set[Requirement] = set(caps_of(spec))
     for ask in sorted(asks, key=_turn):
         started, without = time.process_time(), changed(left, Change(ask))
         try:
@@ -119,34 +161,47 @@ def capped_conflict(spec: Spec, clock: Clock) -> tuple[Ask, ...]:
     return tuple(ask for ask in asks if ask in needed)
 
 
-def _turn(ask: Ask) -> int:
-    if isinstance(ask, MetricRule):
+def _turn(ask: Requirement) -> int:
+    if isinstance(ask, MetricConstraint):
         return 1
     if isinstance(ask, Capacity | LeastFill):
         return 2
-    return 3 if isinstance(ask, Rule) and ask.origin.startswith("arch") else 0
+    return 3 if isinstance(ask, Constraint) and ask.origin.startswith("arch") else 0
 
 
-def _may_give_way(ask: Ask, spec: Spec) -> bool:
-    """Bounds and meshes are taken as given; so is a bypass of the outermost level, without which it would hold the tensor."""
-    outermost = isinstance(ask, KeepRule) and not ask.keep and ask.level == spec.need_architecture().level_names[0]
-    return is_changeable(ask) and not outermost and not isinstance(ask, Bound | Fanout)
+def _may_give_way(ask: Requirement, spec: Spec) -> bool:
+    """Bounds and meshes are taken as given; so is a bypass of the outermost level, without which it
+    would hold the tensor.
+    """
+    outermost = (
+        isinstance(ask, KeepConstraint)
+        and not ask.keep
+        and ask.level == spec.need_architecture().level_names[0]
+    )
+    return is_changeable(ask) and not outermost and not isinstance(ask, DimensionBound | Fanout)
 
 
-def capped_repairs(spec: Spec, conflict: Sequence[Ask], clock: Clock) -> list[tuple[Change, ...]]:
-    """Single changes of what takes part in `conflict` that make some mapping legal; if there are none, other caps.
+def capped_repairs(
+    spec: Spec, conflict: Sequence[Requirement], clock: Clock
+) -> list[tuple[Change, ...]]:
+    """Single changes of what takes part in `conflict` that make some mapping legal; if there are
+    none, other caps.
 
     Raises: LimitReached.
     """
     found: list[tuple[Change, ...]] = []
     for ask in conflict:
-        change = raised(changed(spec, Change(ask)), ask, clock) if isinstance(ask, MetricRule) else _numbered(spec, ask, clock)
+        change = (
+            raised(changed(spec, Change(ask)), ask, clock)
+            if isinstance(ask, MetricConstraint)
+            else _numbered(spec, ask, clock)
+        )
         if change is not None:
             found.append((change,))
     return found or [raised_caps(spec, clock)]
 
 
-def _numbered(spec: Spec, ask: Ask, clock: Clock) -> Change | None:
+def _numbered(spec: Spec, ask: Requirement, clock: Clock) -> Change | None:
     """A change of `ask` that makes some mapping legal, if one is soon found."""
     try:
         mapping = some_mapping(changed(spec, Change(ask)), Clock(_patience(clock)))
@@ -155,8 +210,9 @@ def _numbered(spec: Spec, ask: Ask, clock: Clock) -> Change | None:
     return None if mapping is None else Change(ask, _value(spec, ask, mapping), least=False)
 
 
-def raised(others: Spec, cap: MetricRule, clock: Clock) -> Change | None:
-    """`cap` as high as it must be for some mapping of `others` to keep to it; None if that has no legal mapping.
+def raised(others: Spec, cap: MetricConstraint, clock: Clock) -> Change | None:
+    """`cap` as high as it must be for some mapping of `others` to keep to it; None if that has no
+    legal mapping.
 
     Raises: LimitReached.
     """
@@ -165,7 +221,8 @@ def raised(others: Spec, cap: MetricRule, clock: Clock) -> Change | None:
 
 
 def raised_caps(spec: Spec, clock: Clock) -> tuple[Change, ...]:
-    """Caps, one after the other, raised as far as needed for some mapping to be legal; without its caps `spec` must have one.
+    """Caps, one after the other, raised as far as needed for some mapping to be legal; without its
+    caps `spec` must have one.
 
     Raises: LimitReached.
     """
@@ -175,27 +232,37 @@ def raised_caps(spec: Spec, clock: Clock) -> tuple[Change, ...]:
     held = without_caps(spec)
     for cap in caps_of(spec):
         change = raised(held, cap, clock)
-        if change is not None and isinstance(change.to, Fraction) and (change.to > cap.most or (change.to == cap.most and cap.strict)):
+        if (
+            change is not None
+            and isinstance(change.to, Fraction)
+            and (change.to > cap.most or (change.to == cap.most and cap.strict))
+        ):
             changes.append(change)
             cap = replace(cap, most=change.to, strict=False)
-        held = replace(held, constraints=Constraints((*held.constraints.rules, cap)))
+        held = replace(held, constraints=Constraints((*held.constraints, cap)))
     return tuple(changes)
 
 
-def _value(spec: Spec, ask: Ask, mapping: Mapping) -> Value:
+def _value(spec: Spec, ask: Requirement, mapping: Mapping) -> Value:
     """The number with which `mapping` obeys `ask`; None for asks without a number."""
     architecture = spec.need_architecture()
     if isinstance(ask, Capacity | LeastFill):
         buffer = architecture.levels[ask.level]
-        figures = evaluate(architecture, spec.need_problem(), mapping)
-        words = sum(row.tile for row in figures.levels[buffer.name].tensors.values())
-        return math.ceil(words * buffer.multiple_buffering) if isinstance(ask, Capacity) else Fraction(words, buffer.capacity or 1)
+        statistics = evaluate(architecture, spec.need_problem(), mapping)
+        words = sum(row.tile for row in statistics.levels[buffer.name].tensors.values())
+        return (
+            math.ceil(words * buffer.multiple_buffering)
+            if isinstance(ask, Capacity)
+            else Fraction(words, buffer.capacity or 1)
+        )
     levels = dict(zip(architecture.level_names, mapping.levels, strict=True))
-    if isinstance(ask, UtilizationRule):
+    if isinstance(ask, UtilizationConstraint):
         used = math.prod(each.bound for level in mapping.levels for each in level.spatial)
         return Fraction(used, units_of(architecture))
-    if isinstance(ask, FactorRule | ProductRule) and ask.comparison != "!=":
-        loops = ask.loops if isinstance(ask, ProductRule) else {(ask.level, ask.kind, ask.dim)}
+    if isinstance(ask, FactorConstraint | ProductConstraint) and ask.comparison != "!=":
+        loops = (
+            ask.loops if isinstance(ask, ProductConstraint) else {(ask.level, ask.kind, ask.dim)}
+        )
         product = math.prod(bound_of(levels[level], kind, dim)[0] for level, kind, dim in loops)
         return product + {"<": 1, ">": -1}.get(ask.comparison, 0) or None
     return None

@@ -6,24 +6,46 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, with_fanout
-from solver_mapper.spec.architecture import Buffer
-from solver_mapper.spec.constraints import Constraints, FactorRule, MetricRule, ProductRule, Rule, SplitRule, UtilizationRule
-from solver_mapper.spec.spec import Spec
+from solver_mapper.core.architecture import Buffer
+from solver_mapper.core.constraints import (
+    Constraint,
+    Constraints,
+    FactorConstraint,
+    MetricConstraint,
+    ProductConstraint,
+    SplitConstraint,
+    UtilizationConstraint,
+)
+from solver_mapper.core.spec import Spec
+from solver_mapper.mapspace.requirements import (
+    Capacity,
+    DimensionBound,
+    Fanout,
+    LeastFill,
+    Requirement,
+    with_fanout,
+)
 
 Value = int | Fraction | tuple[int, int] | None
-Numbered = FactorRule | ProductRule | SplitRule | UtilizationRule | MetricRule
-"""Rules with a number that can be another one."""
+Numbered = (
+    FactorConstraint
+    | ProductConstraint
+    | SplitConstraint
+    | UtilizationConstraint
+    | MetricConstraint
+)
+"""Constraints with a number that can be another one."""
 
 
 @dataclass(frozen=True)
 class Change:
     """`ask` with the number `to` instead of its own; None lifts it.
 
-    The number of a rule, the words that fit (capacity), the least share (utilization), the mesh (fanout), or the bound.
+    The number of a constraint, the words that fit (capacity), the least share (utilization), the
+    mesh (fanout), or the bound.
     """
 
-    ask: Ask
+    ask: Requirement
     to: Value = None
     least: bool = True
     """Whether no number closer to the ask's own would do, as far as this ask is concerned."""
@@ -31,16 +53,20 @@ class Change:
 
 def decimal(value: Fraction) -> str:
     """`value` as it can be written in a file, exact where its decimals end."""
-    return str(value) if value.denominator == 1 else f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+    return (
+        str(value)
+        if value.denominator == 1
+        else f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+    )
 
 
 def changed(spec: Spec, change: Change) -> Spec:
     """`spec` after one change. Meshes and bounds cannot be lifted without a number: they stay."""
     ask, to = change.ask, change.to
-    if isinstance(ask, Rule):
+    if isinstance(ask, Constraint):
         return _with_rule(spec, ask, to)
     architecture, problem = spec.need_architecture(), spec.need_problem()
-    if isinstance(ask, Bound):
+    if isinstance(ask, DimensionBound):
         bounds = {**problem.bounds, ask.dim: to} if isinstance(to, int) else problem.bounds
         return replace(spec, problem=replace(problem, bounds=bounds))
     if isinstance(ask, Fanout):
@@ -54,28 +80,46 @@ def changed(spec: Spec, change: Change) -> Spec:
 def _with_size(buffer: Buffer, ask: Capacity | LeastFill, to: Value) -> Buffer:
     if isinstance(ask, Capacity):
         return replace(buffer, entries=to if isinstance(to, int) else None)
-    return replace(buffer, min_utilization=Fraction(to) if isinstance(to, int | Fraction) else Fraction(0))
+    return replace(
+        buffer, min_utilization=Fraction(to) if isinstance(to, int | Fraction) else Fraction(0)
+    )
 
 
-def _with_rule(spec: Spec, rule: Rule, to: Value) -> Spec:
-    instead: list[Rule] = []
-    if isinstance(rule, Numbered) and to is not None:
-        instead.append(renumbered(rule, to))
-    rules = [new for old in spec.constraints.rules for new in (instead if old == rule else [old])]
-    return replace(spec, constraints=Constraints(tuple(rules)))
+def _with_rule(spec: Spec, constraint: Constraint, to: Value) -> Spec:
+    instead: list[Constraint] = []
+    if isinstance(constraint, Numbered) and to is not None:
+        instead.append(renumbered(constraint, to))
+    constraints = [
+        new for old in spec.constraints for new in (instead if old == constraint else [old])
+    ]
+    return replace(spec, constraints=Constraints(tuple(constraints)))
 
 
-def renumbered(rule: Rule, to: Value) -> Rule:
-    """`rule` with another number; its text follows."""
-    if isinstance(rule, FactorRule) and isinstance(to, int):
-        sign = "=" if rule.comparison == "==" else rule.comparison
-        return replace(rule, value=to, last=None, text=f"{rule.level} {rule.kind}: factors {rule.dim}{sign}{to}")
-    if isinstance(rule, ProductRule) and isinstance(to, int):
-        return replace(rule, value=to, text=f"{rule.text.rpartition(' ')[0]} {to}")
-    if isinstance(rule, MetricRule) and isinstance(to, int | Fraction):
-        return replace(rule, most=Fraction(to), strict=False, text=f"metrics: {rule.metric} <= {decimal(Fraction(to))}")
-    if isinstance(rule, SplitRule) and isinstance(to, int):
-        return replace(rule, split=to, text=f"{rule.level} spatial: split {to}")
-    if isinstance(rule, UtilizationRule) and isinstance(to, int | Fraction):
-        return replace(rule, least=Fraction(to), text=f"{rule.level} utilization: min {float(to):g}")
-    raise TypeError(f"{rule!r} has no number {to!r}")
+def renumbered(constraint: Constraint, to: Value) -> Constraint:
+    """`constraint` with another number; its text follows."""
+    if isinstance(constraint, FactorConstraint) and isinstance(to, int):
+        sign = "=" if constraint.comparison == "==" else constraint.comparison
+        return replace(
+            constraint,
+            value=to,
+            last=None,
+            text=f"{constraint.level} {constraint.kind}: factors {constraint.dim}{sign}{to}",
+        )
+    if isinstance(constraint, ProductConstraint) and isinstance(to, int):
+        return replace(constraint, value=to, text=f"{constraint.text.rpartition(' ')[0]} {to}")
+    if isinstance(constraint, MetricConstraint) and isinstance(to, int | Fraction):
+        return replace(
+            constraint,
+            most=Fraction(to),
+            strict=False,
+            text=f"metrics: {constraint.metric} <= {decimal(Fraction(to))}",
+        )
+    if isinstance(constraint, SplitConstraint) and isinstance(to, int):
+        return replace(constraint, split=to, text=f"{constraint.level} spatial: split {to}")
+    if isinstance(constraint, UtilizationConstraint) and isinstance(to, int | Fraction):
+        return replace(
+            constraint,
+            least=Fraction(to),
+            text=f"{constraint.level} utilization: min {float(to):g}",
+        )
+    raise TypeError(f"{constraint!r} has no number {to!r}")

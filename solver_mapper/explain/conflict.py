@@ -1,26 +1,36 @@
-"""An irreducible conflict: asks that no mapping obeys together, though some mapping obeys any smaller part of them."""
+"""An irreducible conflict: asks that no mapping obeys together, though some mapping obeys any
+smaller part of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from solver_mapper.cpsat.engine import Clock
-from solver_mapper.cpsat.legal.ask import colliding, legal_mapping
-from solver_mapper.cpsat.legal.extract import Read, bound_at, mapping_of
-from solver_mapper.cpsat.legal.model import Legal, legal_model
+from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.core.spec import Spec
+from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import ExactnessError
 from solver_mapper.explain.caps import capped_conflict, caps_of, without_caps
 from solver_mapper.explain.change import Change, changed
-from solver_mapper.judge.rules import broken
-from solver_mapper.nest.legality import violations
-from solver_mapper.space.asks import Ask, Bound, Fanout, asks_of, is_changeable, with_fanout
-from solver_mapper.space.space import Slot
-from solver_mapper.spec.spec import Spec
+from solver_mapper.mapspace.requirements import (
+    DimensionBound,
+    Fanout,
+    Requirement,
+    is_changeable,
+    requirements_of,
+    with_fanout,
+)
+from solver_mapper.mapspace.space import Slot
+from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.solve.legality.extract import Read, bound_at, mapping_of
+from solver_mapper.solve.legality.model import Legal, legal_model
+from solver_mapper.solve.legality.queries import colliding, legal_mapping
 
 
-def conflict_of(spec: Spec, clock: Clock) -> tuple[Ask, ...]:
-    """The smallest of a few irreducible conflicts of `spec`, which must not have a legal mapping within its caps on figures.
+def conflict_of(spec: Spec, clock: Clock) -> tuple[Requirement, ...]:
+    """The smallest of a few irreducible conflicts of `spec`, which must not have a legal mapping
+    within its caps on figures.
 
     That each smaller part can be obeyed is shown by a mapping, which the exact model judges.
     Raises: LimitReached; ExactnessError if the solver contradicts itself or the exact model.
@@ -28,19 +38,23 @@ def conflict_of(spec: Spec, clock: Clock) -> tuple[Ask, ...]:
     if caps_of(spec) and legal_mapping(spec, clock) is not None:
         return capped_conflict(spec, clock)
     spec = without_caps(spec)
-    guarded = legal_model(spec.need_architecture(), spec.need_problem(), asks_of(spec), guarded=True)
-    asks = tuple(ask for ask in asks_of(spec) if is_changeable(ask))
+    guarded = legal_model(
+        spec.need_architecture(), spec.need_problem(), requirements_of(spec), guarded=True
+    )
+    asks = tuple(ask for ask in requirements_of(spec) if is_changeable(ask))
     found = [_irreducible(spec, guarded, order, clock) for order in (asks, asks[::-1])]
     best = min(found, key=len)
     return tuple(ask for ask in asks if ask in best)
 
 
-def _irreducible(spec: Spec, guarded: Legal, order: Sequence[Ask], clock: Clock) -> tuple[Ask, ...]:
+def _irreducible(
+    spec: Spec, guarded: Legal, order: Sequence[Requirement], clock: Clock
+) -> tuple[Requirement, ...]:
     """Drop what can be dropped, the last of `order` first."""
     core = colliding(guarded, order, clock)
     if not isinstance(core, tuple):
         raise ExactnessError("the solver finds a mapping where it proved that there is none")
-    left, needed = [ask for ask in order if ask in core], list[Ask]()
+    left, needed = [ask for ask in order if ask in core], list[Requirement]()
     while left:
         dropped = left.pop()
         answer = colliding(guarded, [*needed, *left], clock)
@@ -54,26 +68,41 @@ def _irreducible(spec: Spec, guarded: Legal, order: Sequence[Ask], clock: Clock)
     return tuple(needed)
 
 
-def judge(spec: Spec, legal: Legal, read: Read, held: Collection[Ask]) -> None:
-    """Let the exact model judge that the mapping which `read` stands for obeys `held`, with everything else lifted.
+def judge(spec: Spec, legal: Legal, read: Read, held: Collection[Requirement]) -> None:
+    """Let the exact model judge that the mapping which `read` stands for obeys `held`, with
+    everything else lifted.
 
     Raises: ExactnessError if it does not.
     """
-    lifted = _lifted(spec, legal, read, [ask for ask in asks_of(spec) if ask not in held and is_changeable(ask)])
-    mapping = mapping_of(legal, read, [ask for ask in asks_of(spec) if ask in held or not is_changeable(ask)])
+    lifted = _lifted(
+        spec,
+        legal,
+        read,
+        [ask for ask in requirements_of(spec) if ask not in held and is_changeable(ask)],
+    )
+    mapping = mapping_of(
+        legal, read, [ask for ask in requirements_of(spec) if ask in held or not is_changeable(ask)]
+    )
     architecture, problem = lifted.need_architecture(), lifted.need_problem()
-    wrong = (*violations(architecture, problem, mapping), *broken(lifted.constraints.rules, architecture, problem, mapping))
+    wrong = (
+        *violations(architecture, problem, mapping),
+        *constraint_violations(lifted.constraints, architecture, problem, mapping),
+    )
     if wrong:
         raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")
 
 
-def _lifted(spec: Spec, legal: Legal, read: Read, asks: Sequence[Ask]) -> Spec:
+def _lifted(spec: Spec, legal: Legal, read: Read, asks: Sequence[Requirement]) -> Spec:
     """`spec` with `asks` lifted, just as far as the solution needs where it needs a number."""
     for ask in asks:
         if isinstance(ask, Fanout):
-            across, along = (_product(legal, read, legal.loops.dims, [Slot(ask.level, axis)]) for axis in "XY")
-            spec = replace(spec, architecture=with_fanout(spec.need_architecture(), ask.level, across, along))
-        elif isinstance(ask, Bound):
+            across, along = (
+                _product(legal, read, legal.loops.dims, [Slot(ask.level, axis)]) for axis in "XY"
+            )
+            spec = replace(
+                spec, architecture=with_fanout(spec.need_architecture(), ask.level, across, along)
+            )
+        elif isinstance(ask, DimensionBound):
             spec = changed(spec, Change(ask, _product(legal, read, [ask.dim], legal.loops.slots)))
         else:
             spec = changed(spec, Change(ask))

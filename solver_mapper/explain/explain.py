@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from solver_mapper.cpsat.engine import Clock
+from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.core.constraints import MetricConstraint
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.reason import Entry, Reason, Repair
+from solver_mapper.core.spec import Spec
+from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import ExactnessError, LimitReached
-from solver_mapper.explain.caps import capped_repairs, caps_of, raised_caps, some_mapping, without_caps
+from solver_mapper.explain.caps import (
+    capped_repairs,
+    caps_of,
+    raised_caps,
+    some_mapping,
+    without_caps,
+)
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.explain.conflict import conflict_of
-from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.explain.repairs import repair, smallest_lifts
 from solver_mapper.explain.wording import advice, place_of, text_of, what_of
-from solver_mapper.given import with_directives
-from solver_mapper.judge.rules import broken
-from solver_mapper.mapping import Mapping
-from solver_mapper.nest.legality import violations
-from solver_mapper.space.asks import Ask
-from solver_mapper.spec.constraints import MetricRule
-from solver_mapper.spec.spec import Spec
+from solver_mapper.mapspace.requirements import Requirement
+from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.solve.partial_mapping import with_directives
 
 
 def explain_spec(spec: Spec, clock: Clock) -> Reason:
@@ -35,12 +41,18 @@ def explain_spec(spec: Spec, clock: Clock) -> Reason:
         repairs.extend(_repairs(spec, asks, clock))
     except LimitReached:
         complete = False
-    return Reason(False, tuple(entry_of(ask, spec) for ask in asks), tuple(repairs), complete=complete, seconds=clock.seconds)
+    return Reason(
+        False,
+        tuple(entry_of(ask, spec) for ask in asks),
+        tuple(repairs),
+        complete=complete,
+        seconds=clock.seconds,
+    )
 
 
-def _repairs(spec: Spec, conflict: Sequence[Ask], clock: Clock) -> Iterator[Repair]:
+def _repairs(spec: Spec, conflict: Sequence[Requirement], clock: Clock) -> Iterator[Repair]:
     """Repairs one by one, as they are found."""
-    if any(isinstance(ask, MetricRule) for ask in conflict):
+    if any(isinstance(ask, MetricConstraint) for ask in conflict):
         yield from (_in_words(spec, changes) for changes in capped_repairs(spec, conflict, clock))
         return
     for lifted in smallest_lifts(without_caps(spec), conflict, clock):
@@ -49,8 +61,10 @@ def _repairs(spec: Spec, conflict: Sequence[Ask], clock: Clock) -> Iterator[Repa
             yield found
 
 
-def repair_for(spec: Spec, lifted: Sequence[Ask], clock: Clock) -> Repair | None:
-    """The repair that gives way on `lifted`, and on caps that cannot be met then, in words; None if that makes no mapping legal."""
+def repair_for(spec: Spec, lifted: Sequence[Requirement], clock: Clock) -> Repair | None:
+    """The repair that gives way on `lifted`, and on caps that cannot be met then, in words; None if
+    that makes no mapping legal.
+    """
     changes = repair(without_caps(spec), lifted, clock)
     if changes is None:
         return None
@@ -66,13 +80,18 @@ def _in_words(spec: Spec, changes: tuple[Change, ...]) -> Repair:
     return Repair(text, changes, tuple(entry_of(change.ask, spec) for change in changes))
 
 
-def entry_of(ask: Ask, spec: Spec) -> Entry:
+def entry_of(ask: Requirement, spec: Spec) -> Entry:
     architecture, problem = spec.need_architecture(), spec.need_problem()
-    return Entry(what_of(ask), text_of(ask, architecture, problem), place_of(ask, architecture, problem))
+    return Entry(
+        what_of(ask), text_of(ask, architecture, problem), place_of(ask, architecture, problem)
+    )
 
 
 def _judge(spec: Spec, mapping: Mapping) -> None:
     architecture, problem = spec.need_architecture(), spec.need_problem()
-    wrong = (*violations(architecture, problem, mapping), *broken(spec.constraints.rules, architecture, problem, mapping))
+    wrong = (
+        *violations(architecture, problem, mapping),
+        *constraint_violations(spec.constraints, architecture, problem, mapping),
+    )
     if wrong:
         raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")

@@ -8,98 +8,143 @@ from fractions import Fraction
 
 from ortools.sat.python import cp_model
 
-from solver_mapper.cpsat.engine import Clock
-from solver_mapper.cpsat.legal.ask import least, legal_mapping
-from solver_mapper.cpsat.legal.loops import Table
-from solver_mapper.cpsat.legal.model import Legal, legal_model, units_of
+from solver_mapper.core.constraints import (
+    FactorConstraint,
+    ProductConstraint,
+    SplitConstraint,
+    UtilizationConstraint,
+)
+from solver_mapper.core.spec import Spec
 from solver_mapper.explain.change import Change, changed
-from solver_mapper.space.asks import Ask, Bound, Capacity, Fanout, LeastFill, asks_of
-from solver_mapper.spec.constraints import FactorRule, ProductRule, SplitRule, UtilizationRule
-from solver_mapper.spec.spec import Spec
+from solver_mapper.mapspace.requirements import (
+    Capacity,
+    DimensionBound,
+    Fanout,
+    LeastFill,
+    Requirement,
+    requirements_of,
+)
+from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.solve.legality.loops import RequirementTable
+from solver_mapper.solve.legality.model import Legal, legal_model, units_of
+from solver_mapper.solve.legality.queries import least, legal_mapping
 
 
-def number_for(spec: Spec, ask: Ask, others: Sequence[Ask], clock: Clock) -> Change | None:
-    """The change of `ask` that comes closest to what it asks, such that some mapping is legal once `others` are lifted as well.
+def number_for(
+    spec: Spec, ask: Requirement, others: Sequence[Requirement], clock: Clock
+) -> Change | None:
+    """The change of `ask` that comes closest to what it asks, such that some mapping is legal once
+    `others` are lifted as well.
 
     None if there is no such mapping. Asks without a number are lifted.
     Raises: LimitReached.
     """
-    if isinstance(ask, FactorRule | ProductRule):
+    if isinstance(ask, FactorConstraint | ProductConstraint):
         return _factor(spec, ask, others, clock)
     if isinstance(ask, Fanout):
         return _fanout(spec, ask, others, clock)
-    if isinstance(ask, SplitRule):
+    if isinstance(ask, SplitConstraint):
         return _split(spec, ask, others, clock)
     legal = _without(spec, [ask, *others])
-    if isinstance(ask, Bound):
+    if isinstance(ask, DimensionBound):
         table = legal.loops.value(legal.loops.places([ask.dim], legal.loops.slots))
         return _change(ask, _nearest(table, spec.need_problem().bounds[ask.dim], legal, clock))
     if isinstance(ask, Capacity):
         words = least(legal, legal.storage.used(ask.level), clock)
         buffer = legal.architecture.levels[ask.level]
-        return None if words.read is None else Change(ask, math.ceil(words.value * buffer.multiple_buffering))
+        return (
+            None
+            if words.read is None
+            else Change(ask, math.ceil(words.value * buffer.multiple_buffering))
+        )
     if isinstance(ask, LeastFill):
         most = least(legal, -legal.storage.used(ask.level), clock)
         capacity = legal.architecture.levels[ask.level].capacity or 1
         return None if most.read is None else Change(ask, Fraction(-most.value, capacity))
-    if isinstance(ask, UtilizationRule):
+    if isinstance(ask, UtilizationConstraint):
         most = least(legal, -legal.spread().expr, clock)
-        return None if most.read is None else Change(ask, Fraction(-most.value, units_of(legal.architecture)))
+        return (
+            None
+            if most.read is None
+            else Change(ask, Fraction(-most.value, units_of(legal.architecture)))
+        )
     return None if least(legal, None, clock).read is None else Change(ask)
 
 
-def _without(spec: Spec, lifted: Sequence[Ask]) -> Legal:
-    asks = [ask for ask in asks_of(spec) if ask not in lifted]
+def _without(spec: Spec, lifted: Sequence[Requirement]) -> Legal:
+    asks = [ask for ask in requirements_of(spec) if ask not in lifted]
     return legal_model(spec.need_architecture(), spec.need_problem(), asks, lifted=lifted)
 
 
-def _change(ask: Ask, to: int | None) -> Change | None:
+def _change(ask: Requirement, to: int | None) -> Change | None:
     return None if to is None else Change(ask, to)
 
 
-def _nearest(table: Table, wanted: int, legal: Legal, clock: Clock) -> int | None:
+def _nearest(table: RequirementTable, wanted: int, legal: Legal, clock: Clock) -> int | None:
     """The value of `table` nearest to `wanted` that some mapping has; of two the larger."""
     answer = least(legal, table.distance(wanted), clock)
     return None if answer.read is None else table.read(answer.read)
 
 
-def _factor(spec: Spec, rule: FactorRule | ProductRule, others: Sequence[Ask], clock: Clock) -> Change | None:
-    legal = _without(spec, [rule, *others])
-    table = legal.looped(rule)
-    if table is None or rule.comparison == "!=":
-        return None if least(legal, None, clock).read is None else Change(rule, 1 if table is None else None)
-    to = _nearest(table, rule.value, legal, clock)
+def _factor(
+    spec: Spec,
+    constraint: FactorConstraint | ProductConstraint,
+    others: Sequence[Requirement],
+    clock: Clock,
+) -> Change | None:
+    legal = _without(spec, [constraint, *others])
+    table = legal.looped(constraint)
+    if table is None or constraint.comparison == "!=":
+        return (
+            None
+            if least(legal, None, clock).read is None
+            else Change(constraint, 1 if table is None else None)
+        )
+    to = _nearest(table, constraint.value, legal, clock)
     if to is None:
         return None
-    number = to + {"<": 1, ">": -1}.get(rule.comparison, 0)
-    return Change(rule, number or None)
+    number = to + {"<": 1, ">": -1}.get(constraint.comparison, 0)
+    return Change(constraint, number or None)
 
 
-def _fanout(spec: Spec, ask: Fanout, others: Sequence[Ask], clock: Clock) -> Change | None:
-    """A longer mesh along one axis if that is enough, else along both; if it must be used to some part, one that is used in full.
+def _fanout(spec: Spec, ask: Fanout, others: Sequence[Requirement], clock: Clock) -> Change | None:
+    """A longer mesh along one axis if that is enough, else along both; if it must be used to some
+    part, one that is used in full.
     """
     sizes = spec.need_architecture().fanout(ask.level)
-    full = any(isinstance(rule, UtilizationRule) for rule in asks_of(spec) if rule not in others)
+    full = any(
+        isinstance(constraint, UtilizationConstraint)
+        for constraint in requirements_of(spec)
+        if constraint not in others
+    )
     for grown in ("",) if full else ("X", "Y", "XY"):
         legal = _without(spec, [ask, *others])
         tables = [table for axis in "XY" if (table := legal.across(ask.level, axis)) is not None]
         for axis, table, room in zip("XY", tables, sizes, strict=True):
             if grown and axis not in grown:
                 legal.model.add(table.expr <= room)
-        wanted = [table.expr if grown else table.distance(room) for table, room in zip(tables, sizes, strict=True)]
+        wanted = [
+            table.expr if grown else table.distance(room)
+            for table, room in zip(tables, sizes, strict=True)
+        ]
         answer = least(legal, cp_model.LinearExpr.sum(wanted), clock)
         if answer.read is not None:
             used = [table.read(answer.read) for table in tables]
-            return Change(ask, (used[0], used[1]) if full else (max(sizes[0], used[0]), max(sizes[1], used[1])))
+            return Change(
+                ask,
+                (used[0], used[1]) if full else (max(sizes[0], used[0]), max(sizes[1], used[1])),
+            )
     return None
 
 
-def _split(spec: Spec, rule: SplitRule, others: Sequence[Ask], clock: Clock) -> Change | None:
+def _split(
+    spec: Spec, constraint: SplitConstraint, others: Sequence[Requirement], clock: Clock
+) -> Change | None:
     for other in others:
         spec = changed(spec, Change(other))
     positions = range(len(spec.need_problem().dims) + 1)
-    for split in sorted(positions, key=lambda each: abs(each - rule.split)):
-        change = Change(rule, split)
+    for split in sorted(positions, key=lambda each: abs(each - constraint.split)):
+        change = Change(constraint, split)
         if legal_mapping(changed(spec, change), clock) is not None:
             return change
     return None

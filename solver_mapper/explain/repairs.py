@@ -6,25 +6,32 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python import cp_model
 
-from solver_mapper.cpsat.engine import Clock
-from solver_mapper.cpsat.legal.ask import colliding, least, legal_mapping
-from solver_mapper.cpsat.legal.model import legal_model
+from solver_mapper.core.spec import Spec
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.explain.numbers import number_for
-from solver_mapper.space.asks import Ask, asks_of
-from solver_mapper.spec.spec import Spec
+from solver_mapper.mapspace.requirements import Requirement, requirements_of
+from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.solve.legality.model import legal_model
+from solver_mapper.solve.legality.queries import colliding, least, legal_mapping
 
 MOST = 12
 """Repairs that are looked for."""
 
 
-def smallest_lifts(spec: Spec, conflict: Sequence[Ask], clock: Clock) -> Iterator[tuple[Ask, ...]]:
-    """The smallest sets of asks without which some mapping is legal: single ones in the order of `conflict`, or if there are none
-    all sets of the least size, in no particular order; at most `MOST`.
+def smallest_lifts(
+    spec: Spec, conflict: Sequence[Requirement], clock: Clock
+) -> Iterator[tuple[Requirement, ...]]:
+    """The smallest sets of asks without which some mapping is legal: single ones in the order of
+    `conflict`, or if there are none all sets of the least size, in no particular order; at most
+    `MOST`.
     """
-    asks = asks_of(spec)
+    asks = requirements_of(spec)
     guarded = legal_model(spec.need_architecture(), spec.need_problem(), asks, guarded=True)
-    single = [ask for ask in conflict if not isinstance(colliding(guarded, [each for each in asks if each != ask], clock), tuple)]
+    single = [
+        ask
+        for ask in conflict
+        if not isinstance(colliding(guarded, [each for each in asks if each != ask], clock), tuple)
+    ]
     if single:
         yield from ((ask,) for ask in single[:MOST])
         return
@@ -40,11 +47,13 @@ def smallest_lifts(spec: Spec, conflict: Sequence[Ask], clock: Clock) -> Iterato
         guarded.model.add_bool_or([guards[ask] for ask in lifted])
 
 
-def repair(spec: Spec, lifted: Sequence[Ask], clock: Clock) -> tuple[Change, ...] | None:
-    """Numbers for all of `lifted`, one after the other. None if the changed specification turns out to have no mapping."""
+def repair(spec: Spec, lifted: Sequence[Requirement], clock: Clock) -> tuple[Change, ...] | None:
+    """Numbers for all of `lifted`, one after the other. None if the changed specification turns out
+    to have no mapping.
+    """
     changes: list[Change] = []
     for number, ask in enumerate(lifted):
-        change = number_for(spec, ask, lifted[number + 1:], clock)
+        change = number_for(spec, ask, lifted[number + 1 :], clock)
         if change is None:
             return None
         changes.append(change)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from solver_mapper.front import Front
-from solver_mapper.objective import METRICS
-from solver_mapper.report.plain import number, render, table
+from solver_mapper.core.objective import METRICS
+from solver_mapper.core.pareto_front import Front
+from solver_mapper.report.tables import number, render, table
 
 _TITLES = {"energy": "energy (pJ)", "delay": "cycles", "last-level-accesses": "outermost words"}
 
@@ -13,8 +13,14 @@ def front_text(front: Front) -> str:
     """One row a point: the two metrics, then the other figures that tell mappings apart."""
     first, second = front.metrics
     words = {
-        "complete": f"The complete front of {first} against {second}: no mapping in this mapspace beats a point or adds one",
-        "partial": f"Part of the front of {first} against {second}: each point is proven; those with a smaller {second} are missing",
+        "complete": (
+            f"The complete front of {first} against {second}: no mapping in this mapspace beats a"
+            " point or adds one"
+        ),
+        "partial": (
+            f"Part of the front of {first} against {second}: each point is proven; those with a"
+            f" smaller {second} are missing"
+        ),
         "infeasible": "Proven infeasible: no mapping obeys the hardware and the constraints",
         "unknown": "No point was proven before the search ended",
     }
@@ -24,7 +30,11 @@ def front_text(front: Front) -> str:
     shown = (*front.metrics, *others)
     rows = table(">", *(f">{_TITLES[metric]}" for metric in shown), ">pJ x cycles", ">utilization")
     for index, point in enumerate(front.points, start=1):
-        figures = point.evaluation
-        rows.add_row(str(index), *(number(point.value(metric)) for metric in shown), number(figures.edp),
-                     f"{100 * float(figures.utilization):.1f} %")
+        statistics = point.evaluation
+        rows.add_row(
+            str(index),
+            *(number(point.value(metric)) for metric in shown),
+            number(statistics.edp),
+            f"{100 * float(statistics.utilization):.1f} %",
+        )
     return render(words[front.status], rows)

@@ -1,4 +1,6 @@
-"""The answer of `solve` as an architect reads it: the loop nest, its figures, and what was proven about it."""
+"""The answer of `solve` as an architect reads it: the loop nest, its figures, and what was proven
+about it.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,18 @@ from collections.abc import Mapping as Table
 from textwrap import wrap
 from typing import Any
 
-from solver_mapper.report.nest_text import nest_text
-from solver_mapper.report.plain import WIDTH
-from solver_mapper.solution import Solution
+from solver_mapper.core.solution import Solution
+from solver_mapper.report.loop_nest_text import loop_nest_text
+from solver_mapper.report.tables import WIDTH
 
 _PHASES = ("load", "start", "compile", "solve", "explain", "check", "verify")
 _VERDICTS = {"agrees": "verified", "consistent": "consistent", "none": "not verified"}
 
 
 def solution_text(solution: Solution) -> str:
-    """Nest, figures and proof; without a mapping, what was proven instead. Only the last line depends on the machine's speed."""
+    """Nest, figures and proof; without a mapping, what was proven instead. Only the last line
+    depends on the machine's speed.
+    """
     rows = _proof(solution)
     indent = 2 + max(len(title) for title, _ in rows)
     proof = "\n".join(_line(title, text, indent) for title, text in rows)
@@ -23,7 +27,7 @@ def solution_text(solution: Solution) -> str:
         return f"{_verdict(solution)}\n{proof}"
     return "\n".join([
         "Loop nest, outer to inner, with the words that one instance holds",
-        nest_text(solution.mapping, solution.evaluation), "",
+        loop_nest_text(solution.mapping, solution.evaluation), "",
         str(solution.evaluation), "",
         _verdict(solution), proof,
     ])  # fmt: skip
@@ -35,12 +39,18 @@ def _verdict(solution: Solution) -> str:
         "optimal": f"Proven optimal for {goals}: no mapping in this mapspace is better",
         "feasible": f"Not proven optimal for {goals}: the search ended before",
         "infeasible": "Proven infeasible: no mapping obeys the hardware and the constraints",
-        "unknown": "No mapping was found before the search ended, and it is not proven that none exists",
+        "unknown": (
+            "No mapping was found before the search ended, and it is not proven that none exists"
+        ),
     }[solution.status]
 
 
 def _entry(entry: dict[str, Any]) -> str:
-    return entry["text"] if entry["line"] is None else f"{entry['file']}:{entry['line']}: {entry['text']}"
+    return (
+        entry["text"]
+        if entry["line"] is None
+        else f"{entry['file']}:{entry['line']}: {entry['text']}"
+    )
 
 
 def _proof(solution: Solution) -> list[tuple[str, str]]:
@@ -48,16 +58,30 @@ def _proof(solution: Solution) -> list[tuple[str, str]]:
     rows = _values(solution)
     rows.append(("mapspace", _mapspace(certificate.mapspace)))
     sorts = ("limits", "caps", "dataflows", "kept_from_mapping")
-    rows += [("under", rule) for sort in sorts for rule in certificate.mapspace.get(sort, [])]
+    rows += [
+        ("under", constraint) for sort in sorts for constraint in certificate.mapspace.get(sort, [])
+    ]
     rows += [("proof", _step(step)) for step in certificate.proofs]
     rows += [("conflict", _entry(entry)) for entry in solution.conflict]
     rows += [("repairs", "are what 'solver-mapper explain' tries out")] if solution.conflict else []
-    rows += [(_VERDICTS[each["verdict"]], f"{each['route']}: {each['did']}; {each['found']}") for each in certificate.verification]
+    rows += [
+        (_VERDICTS[each["verdict"]], f"{each['route']}: {each['did']}; {each['found']}")
+        for each in certificate.verification
+    ]
     if certificate.checks:
         rows.append(("checked", "; ".join(certificate.checks)))
     parameters = ", ".join(f"{name} {value}" for name, value in certificate.parameters.items())
     rows.append(("solver", f"{certificate.solver}, seed {certificate.seed}; {parameters}"))
-    rows.append(("seconds", ", ".join(f"{phase} {solution.seconds[phase]:.2f}" for phase in _PHASES if phase in solution.seconds)))
+    rows.append(
+        (
+            "seconds",
+            ", ".join(
+                f"{phase} {solution.seconds[phase]:.2f}"
+                for phase in _PHASES
+                if phase in solution.seconds
+            ),
+        )
+    )
     return rows
 
 
@@ -68,15 +92,29 @@ def _values(solution: Solution) -> list[tuple[str, str]]:
     first, *others = solution.objective.goals
     rows = [
         (first.name, _number(solution.value) + _unit(first.name)),
-        ("lower bound", "none" if solution.bound is None else _number(solution.bound) + _unit(first.name)),
+        (
+            "lower bound",
+            "none" if solution.bound is None else _number(solution.bound) + _unit(first.name),
+        ),
         ("gap", "unknown" if solution.gap is None else f"{100 * solution.gap:.4g} %"),
     ]
-    rows += [(f"then {goal.name}", _number(goal.shown(goal.rank(solution.evaluation))) + _unit(goal.name)) for goal in others]
+    rows += [
+        (
+            f"then {goal.name}",
+            _number(goal.shown(goal.rank(solution.evaluation))) + _unit(goal.name),
+        )
+        for goal in others
+    ]
     return rows
 
 
 def _unit(goal: str) -> str:
-    units = {"energy": " pJ", "delay": " cycles", "edp": " pJ x cycles", "last-level-accesses": " words"}
+    units = {
+        "energy": " pJ",
+        "delay": " cycles",
+        "edp": " pJ x cycles",
+        "last-level-accesses": " words",
+    }
     return units.get(goal, " (of pJ and cycles)")
 
 
@@ -86,7 +124,10 @@ def _number(value: int | float) -> str:
 
 def _mapspace(space: Table[str, Any]) -> str:
     sizes = " ".join(f"{dim}={size}" for dim, size in space["dimensions"].items())
-    return f"{space['factors']} factors of {sizes} over {space['levels']} levels; {space['orders']}; {space['bypass']}"
+    return (
+        f"{space['factors']} factors of {sizes} over {space['levels']} levels; {space['orders']};"
+        f" {space['bypass']}"
+    )
 
 
 def _step(step: Table[str, Any]) -> str:
@@ -97,4 +138,6 @@ def _step(step: Table[str, Any]) -> str:
 
 
 def _line(title: str, text: str, indent: int) -> str:
-    return "\n".join(wrap(text, WIDTH, initial_indent=title.ljust(indent), subsequent_indent=" " * indent))
+    return "\n".join(
+        wrap(text, WIDTH, initial_indent=title.ljust(indent), subsequent_indent=" " * indent)
+    )

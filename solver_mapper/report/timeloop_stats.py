@@ -1,7 +1,8 @@
 """`stats.txt` in Timeloop's own layout, for the scripts that people have to parse it.
 
-Layout and figures are those of `timeloop-model` v3.0.3 (buffer.cpp, arithmetic.cpp, network-*.cpp, topology.cpp) without sparse
-modules; numbers that are not whole have two decimals there. Cycles are the steps that happen (see `Figures`).
+Layout and figures are those of `timeloop-model` v3.0.3 (buffer.cpp, arithmetic.cpp, network-*.cpp,
+topology.cpp) without sparse modules; numbers that are not whole have two decimals there. Cycles are
+the steps that happen (see `Statistics`).
 """
 
 from __future__ import annotations
@@ -10,21 +11,34 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import prod
 
-from solver_mapper.mapping import LevelMapping
-from solver_mapper.nest.accesses import TensorMovement
-from solver_mapper.nest.figures import Figures, LevelFigures, NetworkTensorFigures, TensorFigures
-from solver_mapper.nest.model import Evaluator
-from solver_mapper.nest.network import DOWN, UP, Wires, all_wires, arriving
-from solver_mapper.nest.tiles import build_nest
-from solver_mapper.spec.architecture import Buffer
+from solver_mapper.core.architecture import Buffer
+from solver_mapper.core.mapping import LevelMapping
+from solver_mapper.core.statistics import (
+    LevelStatistics,
+    NetworkTensorStatistics,
+    Statistics,
+    TensorStatistics,
+)
+from solver_mapper.cost.timeloop.accesses import TensorMovement
+from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.cost.timeloop.network_energy import DOWN, UP, NetworkLinks, all_wires, arriving
+from solver_mapper.cost.timeloop.tiles import build_nest
 
 _IN = "    "
 _SPEC, _STAT, _WIRE = 27, 40, 39
 
 
-def timeloop_stats(figures: Figures) -> str:
+def timeloop_stats(statistics: Statistics) -> str:
     """All sections, level 0 being the multipliers."""
-    return "\n".join([*_levels(figures), *_networks(figures), *_intensity(figures), *_summary(figures), ""])
+    return "\n".join(
+        [
+            *_levels(statistics),
+            *_networks(statistics),
+            *_intensity(statistics),
+            *_summary(statistics),
+            "",
+        ]
+    )
 
 
 def _heading(text: str, indent: str = "") -> list[str]:
@@ -42,32 +56,38 @@ def _given(value: Fraction | int | None) -> str:
     return str(value) if isinstance(value, int) else _fixed(value)
 
 
-def _levels(figures: Figures) -> Iterator[str]:
+def _levels(statistics: Statistics) -> Iterator[str]:
     yield from ("Buffer and Arithmetic Levels", "-" * 28)
-    yield from _heading_of_level(0, figures.architecture.arithmetic.name)
-    yield from _arithmetic(figures)
-    for number, (buffer, level) in enumerate(reversed(list(zip(figures.architecture.levels, figures.mapping.levels, strict=True))), 1):
+    yield from _heading_of_level(0, statistics.architecture.arithmetic.name)
+    yield from _arithmetic(statistics)
+    for number, (buffer, level) in enumerate(
+        reversed(list(zip(statistics.architecture.levels, statistics.mapping.levels, strict=True))),
+        1,
+    ):
         yield from _heading_of_level(number, buffer.name)
         yield from _buffer_specs(buffer)
         yield from _loops(level)
-        yield from _buffer_stats(buffer, figures)
+        yield from _buffer_stats(buffer, statistics)
 
 
 def _heading_of_level(number: int, name: str) -> list[str]:
     return [f"Level {number}", "-------", f"=== {name} ===", ""]
 
 
-def _arithmetic(figures: Figures) -> Iterator[str]:
-    units = figures.architecture.arithmetic
-    found = figures.levels[units.name]
+def _arithmetic(statistics: Statistics) -> Iterator[str]:
+    units = statistics.architecture.arithmetic
+    found = statistics.levels[units.name]
     yield from _heading("SPECS", _IN)
     yield f"{_IN}Word bits             : {units.word_bits}"
     yield f"{_IN}Instances             : {units.instances} ({units.mesh_x}*{units.mesh_y})"
     yield f"{_IN}Compute energy        : {_fixed(units.energy)} pJ"
     yield ""
     yield from _heading("STATS", _IN)
-    yield f"{_IN}Utilized instances      : {prod(_spread(level) for level in figures.mapping.levels)}"
-    yield f"{_IN}Computes (total)        : {figures.computes}"
+    yield (
+        f"{_IN}Utilized instances      :"
+        f" {prod(_spread(level) for level in statistics.mapping.levels)}"
+    )
+    yield f"{_IN}Computes (total)        : {statistics.computes}"
     yield f"{_IN}Cycles                  : {found.cycles}"
     yield f"{_IN}Energy (total)          : {_fixed(found.energy_pj)} pJ"
     yield f"{_IN}Area (total)            : {_fixed(found.area_um2)} um^2"
@@ -103,24 +123,31 @@ def _loops(level: LevelMapping) -> Iterator[str]:
     for loop in (*level.temporal, *level.spatial):
         if loop.bound > 1:
             last = "" if loop.perfect else f",{loop.last}"
-            yield f"{_IN}{indent}for {loop.dim} in [0:{loop.bound}{last})" + (f" (Spatial-{loop.axis})" if loop.axis else "")
+            yield f"{_IN}{indent}for {loop.dim} in [0:{loop.bound}{last})" + (
+                f" (Spatial-{loop.axis})" if loop.axis else ""
+            )
             indent += "  "
     yield ""
 
 
-def _buffer_stats(buffer: Buffer, figures: Figures) -> Iterator[str]:
-    level = figures.levels[buffer.name]
-    steps = figures.levels[figures.architecture.arithmetic.name].cycles
+def _buffer_stats(buffer: Buffer, statistics: Statistics) -> Iterator[str]:
+    level = statistics.levels[buffer.name]
+    steps = statistics.levels[statistics.architecture.arithmetic.name].cycles
     yield from _heading("STATS", _IN)
     yield f"{_IN}Cycles               : {level.cycles}"
     yield f"{_IN}Bandwidth throttling : {_fixed(level.throttling)}"
     for name, row in level.tensors.items():
         yield f"{_IN}{name}:"
-        yield from (f"{_IN}{_IN}{title:<{_STAT}} : {value}" for title, value in _tensor(buffer, level, row, steps))
+        yield from (
+            f"{_IN}{_IN}{title:<{_STAT}} : {value}"
+            for title, value in _tensor(buffer, level, row, steps)
+        )
     yield ""
 
 
-def _tensor(buffer: Buffer, level: LevelFigures, row: TensorFigures, steps: int) -> Iterator[tuple[str, str]]:
+def _tensor(
+    buffer: Buffer, level: LevelStatistics, row: TensorStatistics, steps: int
+) -> Iterator[tuple[str, str]]:
     clusters = min(row.instances, buffer.instances // buffer.cluster_size)
     addressing = row.address_generations * buffer.address_energy
     energy = (row.energy_pj - addressing * clusters) / row.instances
@@ -139,21 +166,37 @@ def _tensor(buffer: Buffer, level: LevelFigures, row: TensorFigures, steps: int)
     yield from _each_and_all("Temporal Reduction Energy", 0, row.instances, "pJ")
     yield "Address Generation Energy (per-cluster)", f"{_fixed(addressing)} pJ"
     yield "Address Generation Energy (total)", f"{_fixed(addressing * clusters)} pJ"
-    for title, moved in (("Shared", words), ("Read", row.reads), ("Write", row.fills + row.updates)):
-        yield from _each_and_all(f"{title} Bandwidth", moved * level.throttling / steps, row.instances, "words/cycle")
+    for title, moved in (
+        ("Shared", words),
+        ("Read", row.reads),
+        ("Write", row.fills + row.updates),
+    ):
+        yield from _each_and_all(
+            f"{title} Bandwidth", moved * level.throttling / steps, row.instances, "words/cycle"
+        )
 
 
-def _each_and_all(title: str, value: Fraction | int, instances: int, unit: str) -> Iterator[tuple[str, str]]:
+def _each_and_all(
+    title: str, value: Fraction | int, instances: int, unit: str
+) -> Iterator[tuple[str, str]]:
     yield f"{title} (per-instance)", f"{_fixed(value)} {unit}"
     yield f"{title} (total)", f"{_fixed(value * instances)} {unit}"
 
 
-def _networks(figures: Figures) -> Iterator[str]:
-    """Networks in alphabetical order. What each carries is counted anew, since `Figures` keeps only the sums."""
-    evaluator = Evaluator(figures.architecture, figures.problem, every_hop=True)
-    moved = evaluator.movements(build_nest(figures.problem, figures.mapping), figures.mapping)
-    below = [(level, wires) for level, networks in enumerate(all_wires(figures.architecture)) for wires in networks]
-    found = sorted(zip(figures.networks, below, strict=True))
+def _networks(statistics: Statistics) -> Iterator[str]:
+    """Networks in alphabetical order. What each carries is counted anew, since `Statistics` keeps
+    only the sums.
+    """
+    evaluator = Evaluator(statistics.architecture, statistics.problem, every_hop=True)
+    moved = evaluator.movements(
+        build_nest(statistics.problem, statistics.mapping), statistics.mapping
+    )
+    below = [
+        (level, wires)
+        for level, networks in enumerate(all_wires(statistics.architecture))
+        for wires in networks
+    ]
+    found = sorted(zip(statistics.networks, below, strict=True))
     yield from _heading("Networks")
     for number, (name, (level, wires)) in enumerate(found):
         yield from (f"Network {number}", "---------", name, "")
@@ -161,14 +204,21 @@ def _networks(figures: Figures) -> Iterator[str]:
         yield from (f"{_IN}{_IN}{title:<15} : {value}" for title, value in _network_specs(wires))
         yield ""
         yield from _heading("STATS", _IN)
-        for tensor, movement in zip(figures.problem.tensors, moved, strict=True):
+        for tensor, movement in zip(statistics.problem.tensors, moved, strict=True):
             yield f"{_IN}{tensor.name}:"
-            fanout = _spread(figures.mapping.levels[level])
-            yield from _carried(wires, figures.networks[name].tensors[tensor.name], movement, level, tensor.read_write, fanout)
+            fanout = _spread(statistics.mapping.levels[level])
+            yield from _carried(
+                wires,
+                statistics.networks[name].tensors[tensor.name],
+                movement,
+                level,
+                tensor.read_write,
+                fanout,
+            )
         yield ""
 
 
-def _network_specs(wires: Wires) -> Iterator[tuple[str, str]]:
+def _network_specs(wires: NetworkLinks) -> Iterator[tuple[str, str]]:
     network = wires.network
     yield "Type", network.kind
     if network.kind == "Legacy":
@@ -184,7 +234,12 @@ def _network_specs(wires: Wires) -> Iterator[tuple[str, str]]:
 
 
 def _carried(
-    wires: Wires, row: NetworkTensorFigures, movement: TensorMovement, level: int, read_write: bool, fanout: int
+    wires: NetworkLinks,
+    row: NetworkTensorStatistics,
+    movement: TensorMovement,
+    level: int,
+    read_write: bool,
+    fanout: int,
 ) -> Iterator[str]:
     instances = 1 if wires.network.kind == "ReductionTree" else row.instances
     links = row.link_transfers * (wires.per_hop + 2 * wires.network.router_energy)
@@ -194,13 +249,22 @@ def _carried(
     yield _wire("Fanout", str(fanout))
     yield _wire("Multicast factor", str(row.multicast))
     yield _wire("Ingresses", _fixed(row.ingresses))
-    for record in arriving(wires, movement.traffic[level], read_write, 0 if accesses is None else accesses.partition):
-        yield f"{_IN * 3}@multicast {record.multicast} @scatter {record.scatter}: {_fixed(record.words)}"
+    for record in arriving(
+        wires, movement.traffic[level], read_write, 0 if accesses is None else accesses.partition
+    ):
+        yield (
+            f"{_IN * 3}@multicast {record.multicast} @scatter {record.scatter}:"
+            f" {_fixed(record.words)}"
+        )
     yield _wire("Link transfers", str(row.link_transfers))
     yield _wire("Spatial reductions", str(int(row.spatial_reductions)))
     yield _wire("Average number of hops", _fixed(row.hops))
     yield _wire("Energy (per-hop)", f"{_fixed(1000 * wires.per_hop)} fJ")
-    for title, energy in (("Energy", passing), ("Link transfer energy", links), ("Spatial Reduction Energy", adding)):
+    for title, energy in (
+        ("Energy", passing),
+        ("Link transfer energy", links),
+        ("Spatial Reduction Energy", adding),
+    ):
         yield from (_wire(*each) for each in _each_and_all(title, energy, instances, "pJ"))
 
 
@@ -208,29 +272,35 @@ def _wire(title: str, value: str) -> str:
     return f"{_IN}{_IN}{title:<{_WIRE}} : {value}"
 
 
-def _operations(figures: Figures) -> tuple[int, int]:
-    """Reductions, and words that must move: for each tensor the tile of the outermost level that holds it."""
-    reductions, least = figures.computes, 0
-    for tensor in figures.problem.tensors:
-        whole = next(level.tensors[tensor.name].tile for level in figures.levels.values() if tensor.name in level.tensors)
+def _operations(statistics: Statistics) -> tuple[int, int]:
+    """Reductions, and words that must move: for each tensor the tile of the outermost level that
+    holds it.
+    """
+    reductions, least = statistics.computes, 0
+    for tensor in statistics.problem.tensors:
+        whole = next(
+            level.tensors[tensor.name].tile
+            for level in statistics.levels.values()
+            if tensor.name in level.tensors
+        )
         least += whole
         reductions -= whole if tensor.read_write else 0
     return reductions, least
 
 
-def _intensity(figures: Figures) -> Iterator[str]:
-    reductions, least = _operations(figures)
-    total = figures.computes + reductions
-    backing = figures.architecture.levels[0]
+def _intensity(statistics: Statistics) -> Iterator[str]:
+    reductions, least = _operations(statistics)
+    total = statistics.computes + reductions
+    backing = statistics.architecture.levels[0]
     yield ""
     yield from _heading("Operational Intensity Stats")
-    for title, value in (("Total elementwise ops", figures.computes), ("Total reduction ops", reductions), ("Total ops", total),
+    for title, value in (("Total elementwise ops", statistics.computes), ("Total reduction ops", reductions), ("Total ops", total),
                          ("Total memory accesses required", least)):  # fmt: skip
         yield f"{_IN}{title:<40}: {value}"
     yield f"{_IN}{'Optimal Op per Byte':<40}: {_per_byte(total, backing, least)}"
     yield ""
-    for buffer in reversed(figures.architecture.levels):
-        accesses = sum(row.accesses for row in figures.levels[buffer.name].tensors.values())
+    for buffer in reversed(statistics.architecture.levels):
+        accesses = sum(row.accesses for row in statistics.levels[buffer.name].tensors.values())
         yield f"=== {buffer.name} ==="
         if accesses:
             yield f"{_IN}{'Total scalar accesses':<40}: {accesses}"
@@ -243,21 +313,21 @@ def _per_byte(operations: int, buffer: Buffer, words: int) -> str:
     return _fixed(Fraction(operations, size)) if size else "inf"
 
 
-def _summary(figures: Figures) -> Iterator[str]:
-    total = figures.computes + _operations(figures)[0]
+def _summary(statistics: Statistics) -> Iterator[str]:
+    total = statistics.computes + _operations(statistics)[0]
     yield from _heading("Summary Stats")
-    yield f"GFLOPs (@1GHz): {_fixed(Fraction(total, figures.cycles))}"
-    yield f"Utilization: {_fixed(figures.utilization)}"
-    yield f"Cycles: {figures.cycles}"
-    yield f"Energy: {_fixed(figures.energy_pj / 10**6)} uJ"
-    yield f"EDP(J*cycle): {float(figures.edp / 10**12):.2e}"
-    yield f"Area: {_fixed(figures.area_um2 / 10**6)} mm^2"
+    yield f"GFLOPs (@1GHz): {_fixed(Fraction(total, statistics.cycles))}"
+    yield f"Utilization: {_fixed(statistics.utilization)}"
+    yield f"Cycles: {statistics.cycles}"
+    yield f"Energy: {_fixed(statistics.energy_pj / 10**6)} uJ"
+    yield f"EDP(J*cycle): {float(statistics.edp / 10**12):.2e}"
+    yield f"Area: {_fixed(statistics.area_um2 / 10**6)} mm^2"
     yield ""
-    yield f"Computes = {figures.computes}"
+    yield f"Computes = {statistics.computes}"
     yield "fJ/Compute"
-    parts = [(level.name, level.energy_pj) for level in reversed(figures.levels.values())]
-    parts += [(name, figures.networks[name].energy_pj) for name in sorted(figures.networks)]
+    parts = [(level.name, level.energy_pj) for level in reversed(statistics.levels.values())]
+    parts += [(name, statistics.networks[name].energy_pj) for name in sorted(statistics.networks)]
     width = max(len(name) for name, _ in parts) + 1
     for name, energy in parts:
-        yield f"{_IN}{name:<{width}}= {_fixed(1000 * energy / figures.computes)}"
-    yield f"{_IN}{'Total':<{width}}= {_fixed(1000 * figures.energy_pj / figures.computes)}"
+        yield f"{_IN}{name:<{width}}= {_fixed(1000 * energy / statistics.computes)}"
+    yield f"{_IN}{'Total':<{width}}= {_fixed(1000 * statistics.energy_pj / statistics.computes)}"

@@ -1,25 +1,74 @@
 """Tilings of real operators for scratchpad accelerators: SMAUG's choice exactly, and better.
 
-`tile` tiles an operator. `Operator` with `operator`, `Strategy`, and `objective` are how one adds operators, strategies and whole
-optimizers of one's own (docs/tiling.md).
+`tile` tiles an operator. `Operator` with `operator`, `Strategy`, and `objective` are how one adds
+operators, strategies and whole optimizers of one's own (docs/tiling.md).
 """
 
 from solver_mapper.tiling.api import Options, objective, tile
 from solver_mapper.tiling.backend import Backend, Scratchpad, load_backend
-from solver_mapper.tiling.candidates import Axis, Candidates, Choice, DoesNotFit, Extent, Form, fixed
 from solver_mapper.tiling.cutting import cut, cut_by_loops
 from solver_mapper.tiling.dims import tiles_along
 from solver_mapper.tiling.nest import Nest, NestLoop, nest_of
-from solver_mapper.tiling.network import Comparison, Network, NetworkTiling, compare, read_network, tile_network
+from solver_mapper.tiling.network import (
+    Comparison,
+    Network,
+    NetworkTiling,
+    compare,
+    read_network,
+    tile_network,
+)
 from solver_mapper.tiling.operator import Block, Operator, operator
 from solver_mapper.tiling.result import Certificate, Tiling, tiling_of
 from solver_mapper.tiling.schedule import Invocation
+from solver_mapper.tiling.search.candidates import (
+    Axis,
+    Candidates,
+    Choice,
+    DoesNotFit,
+    Extent,
+    Form,
+    fixed,
+)
 from solver_mapper.tiling.strategy import Strategy
 from solver_mapper.tiling.tensors import Rank, Span, Tensor, TiledTensor, Window
 
 __all__ = [
-    "Axis", "Backend", "Block", "Candidates", "Certificate", "Choice", "Comparison", "DoesNotFit", "Extent", "Form",
-    "Invocation", "Nest", "NestLoop", "Network", "NetworkTiling", "Operator", "Options", "Rank", "Scratchpad", "Span",
-    "Strategy", "Tensor", "TiledTensor", "Tiling", "Window", "compare", "cut", "cut_by_loops", "fixed", "load_backend",
-    "nest_of", "objective", "operator", "read_network", "tile", "tile_network", "tiles_along", "tiling_of",
+    "Axis",
+    "Backend",
+    "Block",
+    "Candidates",
+    "Certificate",
+    "Choice",
+    "Comparison",
+    "DoesNotFit",
+    "Extent",
+    "Form",
+    "Invocation",
+    "Nest",
+    "NestLoop",
+    "Network",
+    "NetworkTiling",
+    "Operator",
+    "Options",
+    "Rank",
+    "Scratchpad",
+    "Span",
+    "Strategy",
+    "Tensor",
+    "TiledTensor",
+    "Tiling",
+    "Window",
+    "compare",
+    "cut",
+    "cut_by_loops",
+    "fixed",
+    "load_backend",
+    "nest_of",
+    "objective",
+    "operator",
+    "read_network",
+    "tile",
+    "tile_network",
+    "tiles_along",
+    "tiling_of",
 ]

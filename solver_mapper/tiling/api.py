@@ -6,18 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from solver_mapper.errors import InputError, did_you_mean
-from solver_mapper.spec.source import Source
-from solver_mapper.tiling import compatible, traffic
+from solver_mapper.io.yaml.source import Source
+from solver_mapper.tiling import compatible
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.read import Job, read_operator
 from solver_mapper.tiling.result import Tiling
-from solver_mapper.tiling.solver import Limits
+from solver_mapper.tiling.search import traffic
+from solver_mapper.tiling.search.solver import Limits
 
 
 @dataclass(frozen=True)
 class Options:
-    """`stale_padding`: tile shapes copied from a whole tensor keep its padding, as SMAUG's do (utilization objective only)."""
+    """`stale_padding`: tile shapes copied from a whole tensor keep its padding, as SMAUG's do
+    (utilization objective only).
+    """
 
     stale_padding: bool = True
     limits: Limits = field(default_factory=Limits)
@@ -28,7 +31,9 @@ _OBJECTIVES: dict[str, Optimizer] = {}
 
 
 def objective(name: str) -> Callable[[Optimizer], Optimizer]:
-    """Decorator: make a function known as `tile(.., objective=name)`. It may follow SMAUG's steps or do something else."""
+    """Decorator: make a function known as `tile(.., objective=name)`. It may follow SMAUG's steps
+    or do something else.
+    """
 
     def register(optimizer: Optimizer) -> Optimizer:
         _OBJECTIVES[name] = optimizer
@@ -47,19 +52,26 @@ def _traffic(operator: Operator, backend: Backend, options: Options) -> Tiling:
     return traffic.least_traffic(operator, backend, options.limits)
 
 
-def tile(operator: Source, objective: str = compatible.OBJECTIVE, backend: Source | Backend | None = None,
-         stale_padding: bool = True, time_limit: float | None = None, seed: int = 0) -> Tiling:
+def tile(
+    operator: Source,
+    objective: str = compatible.OBJECTIVE,
+    backend: Source | Backend | None = None,
+    stale_padding: bool = True,
+    time_limit: float | None = None,
+    seed: int = 0,
+) -> Tiling:
     """Tile an operator for a scratchpad accelerator.
 
-    Args:
-        operator: a path, open file or mapping that describes one operator (docs/tiling.md).
-        objective: "utilization", SMAUG's choice; "traffic", provably the fewest elements moved; or one added with
-            `solver_mapper.tiling.objective`.
-        backend: a shipped backend's name, a path, a mapping, or None for what the operator's file says (by default "smv").
-        stale_padding: as SMAUG, keep the padding of the whole tensor in tile shapes copied from it; utilization only.
-        time_limit: seconds of solving.
+    Args: operator: a path, open file or mapping that describes one operator (docs/tiling.md).
+        objective: "utilization", SMAUG's choice; "traffic", provably the fewest elements moved; or
+        one added with
+            `solver_mapper.tiling.objective`. backend: a shipped backend's name, a path, a mapping,
+        or None for what the operator's file says (by default "smv"). stale_padding: as SMAUG, keep
+        the padding of the whole tensor in tile shapes copied from it; utilization only. time_limit:
+        seconds of solving.
 
-    Raises: InputError with place; InfeasibleError, naming tensor, least tile and scratchpad, if nothing fits; LimitReached.
+    Raises: InputError with place; InfeasibleError, naming tensor, least tile and scratchpad, if
+    nothing fits; LimitReached.
     """
     options = Options(stale_padding, Limits(time_limit, seed))
     return tile_job(read_operator(operator, backend), objective, options)
@@ -68,5 +80,7 @@ def tile(operator: Source, objective: str = compatible.OBJECTIVE, backend: Sourc
 def tile_job(job: Job, objective: str, options: Options) -> Tiling:
     """Tile an operator that has been read."""
     if objective not in _OBJECTIVES:
-        raise InputError(f"unknown objective '{objective}'", hint=did_you_mean(objective, _OBJECTIVES))
+        raise InputError(
+            f"unknown objective '{objective}'", hint=did_you_mean(objective, _OBJECTIVES)
+        )
     return _OBJECTIVES[objective](job.operator, job.backend, options)

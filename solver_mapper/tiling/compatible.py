@@ -4,34 +4,47 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from solver_mapper.cpsat.engine import solver_name
 from solver_mapper.errors import InputError
+from solver_mapper.solve.cpsat.engine import solver_name
 from solver_mapper.tiling.backend import Backend
-from solver_mapper.tiling.best import best_choice
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.result import Certificate, Tiling
-from solver_mapper.tiling.solver import Limits
+from solver_mapper.tiling.search.best import best_choice
+from solver_mapper.tiling.search.solver import Limits
 
 OBJECTIVE = "utilization"
 
 
-def fullest(operator: Operator, backend: Backend, limits: Limits, stale_padding: bool = True) -> Tiling:
+def fullest(
+    operator: Operator, backend: Backend, limits: Limits, stale_padding: bool = True
+) -> Tiling:
     """The tiling whose basic tiles occupy most elements, as SMAUG's optimizer chooses it.
 
-    Args: `stale_padding`, whether tile shapes copied from a whole tensor keep its padding, as SMAUG's do.
+    Args: `stale_padding`, whether tile shapes copied from a whole tensor keep its padding, as
+    SMAUG's do.
     Raises: DoesNotFit, LimitReached, ExactnessError; InputError for an operator without a strategy.
     """
     if operator.strategy is None:
-        raise InputError(f"operator '{operator.kind}' has no strategy for the {OBJECTIVE} objective",
-                         hint="use the traffic objective")
+        raise InputError(
+            f"operator '{operator.kind}' has no strategy for the {OBJECTIVE} objective",
+            hint="use the traffic objective",
+        )
     strategy = replace(operator.strategy, stale_padding=stale_padding)
     dims = strategy.dims(operator, backend)
     candidates = strategy.candidates(operator, backend, dims)
     choice = best_choice(candidates, limits)
     tiled = strategy.tiled(operator, backend, dims, choice.tiles)
     certificate = Certificate(
-        OBJECTIVE, f"the tile shapes of SMAUG's strategy for {operator.kind}", choice.total, choice.total,
-        solver_name(), limits.seed, ("tile sizes again by plain arithmetic",), limits.parameters,
+        OBJECTIVE,
+        f"the tile shapes of SMAUG's strategy for {operator.kind}",
+        choice.total,
+        choice.total,
+        solver_name(),
+        limits.seed,
+        ("tile sizes again by plain arithmetic",),
+        limits.parameters,
     )
     nest = strategy.nest(operator, tiled)
-    return Tiling(operator, backend, OBJECTIVE, dims, choice.tiles, choice.total, tiled, nest, certificate)
+    return Tiling(
+        operator, backend, OBJECTIVE, dims, choice.tiles, choice.total, tiled, nest, certificate
+    )

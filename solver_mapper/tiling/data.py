@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from solver_mapper.errors import InputError, Place, unknown_name
+from solver_mapper.errors import InputError, SourceLocation, unknown_name
 from solver_mapper.tiling.nest import Nest
 from solver_mapper.tiling.operator import Array, Block
 from solver_mapper.tiling.schedule import Invocation, invocations
 from solver_mapper.tiling.tensors import TiledTensor
 
-_HERE = Place("<arrays>")
+_HERE = SourceLocation("<arrays>")
 Tiles = Mapping[tuple[int, ...], Array]
 
 
@@ -22,7 +22,10 @@ def cut_array(tiled: TiledTensor, array: Array) -> dict[tuple[int, ...], Array]:
     Raises: InputError if the array has another shape than the tensor.
     """
     _check_shape(tiled.name, array, tiled.tensor.shape)
-    return {index: array[tuple(slice(span.start, span.stop) for span in tiled.box(index))] for index in tiled}
+    return {
+        index: array[tuple(slice(span.start, span.stop) for span in tiled.box(index))]
+        for index in tiled
+    }
 
 
 def assemble_array(tiled: TiledTensor, tiles: Tiles) -> Array:
@@ -32,7 +35,11 @@ def assemble_array(tiled: TiledTensor, tiles: Tiles) -> Array:
     """
     missing = [index for index in tiled if index not in tiles]
     if missing:
-        raise InputError(f"{len(missing)} of {tiled.count} tiles of {tiled.name} are missing, first {missing[0]}", _HERE)
+        raise InputError(
+            f"{len(missing)} of {tiled.count} tiles of {tiled.name} are missing, first"
+            f" {missing[0]}",
+            _HERE,
+        )
     first = next(iter(tiles.values()))
     whole = np.empty(tiled.tensor.shape, dtype=np.result_type(first))
     for index in tiled:
@@ -62,8 +69,10 @@ def run(nest: Nest, arrays: Mapping[str, Array]) -> Array:
         index = step.tiles[output]
         if index not in results:
             results[index] = np.zeros(nest.tiled[output].sizes(index), dtype=contribution.dtype)
-        place = tuple(slice(start, start + size)
-                      for start, size in zip(step.offsets[output], contribution.shape, strict=True))
+        place = tuple(
+            slice(start, start + size)
+            for start, size in zip(step.offsets[output], contribution.shape, strict=True)
+        )
         if step.accumulate:
             results[index][place] += contribution
         else:
@@ -77,7 +86,10 @@ def block_of(nest: Nest, step: Invocation, cut: Mapping[str, Tiles]) -> Block:
     for tensor in nest.operator.operands:
         spans = [rank.span(step.iterations.get(rank.loop or "")) for rank in tensor.ranks]
         tile = cut[tensor.name][step.tiles[tensor.name]]
-        place = tuple(slice(start, start + span.size) for start, span in zip(step.offsets[tensor.name], spans, strict=True))
+        place = tuple(
+            slice(start, start + span.size)
+            for start, span in zip(step.offsets[tensor.name], spans, strict=True)
+        )
         operands[tensor.name] = tile[place]
     return Block(step.iterations, operands)
 

@@ -1,7 +1,8 @@
 """Step 1: along which dimensions each tensor is tiled.
 
-"None" is not at all, "DimN" along the first rank, "DimNCH" along the first rank, channels and rows, and so on. The first choice
-in the backend's order of preference wins under which the tensor's least tile fits.
+"None" is not at all, "DimN" along the first rank, "DimNCH" along the first rank, channels and rows,
+and so on. The first choice in the backend's order of preference wins under which the tensor's least
+tile fits.
 """
 
 from __future__ import annotations
@@ -10,14 +11,20 @@ import math
 from collections.abc import Mapping
 
 from solver_mapper.tiling.backend import UNTILED, Backend
-from solver_mapper.tiling.candidates import DoesNotFit
+from solver_mapper.tiling.search.candidates import DoesNotFit
 
-POSITIONS: Mapping[int, Mapping[str, int]] = {4: {"N": 0, "H": 1, "W": 2, "C": 3}, 2: {"N": 0, "C": 1}, 1: {"N": 0}}
+POSITIONS: Mapping[int, Mapping[str, int]] = {
+    4: {"N": 0, "H": 1, "W": 2, "C": 3},
+    2: {"N": 0, "C": 1},
+    1: {"N": 0},
+}
 """Which rank each letter means, for tensors of four, two and one ranks (NHWC, NC, N)."""
 
 
 def dims_of(grid: tuple[int, ...]) -> str:
-    """Tiling dims of a grid of tiles: the letters along which there is more than one. N is named only if it is cut."""
+    """Tiling dims of a grid of tiles: the letters along which there is more than one. N is named
+    only if it is cut.
+    """
     letters = POSITIONS.get(len(grid), {})
     cut = "".join(letter for letter in "NCHW" if letter in letters and grid[letters[letter]] > 1)
     return f"Dim{cut}" if cut else UNTILED
@@ -37,8 +44,9 @@ def merged(dims: str, letter: str) -> str:
 def estimate(dims: str, shape: tuple[int, ...], least: tuple[int, ...], backend: Backend) -> float:
     """Elements of the least tile under these dims, as SMAUG estimates them.
 
-    The estimate scales the padded size of one batch by unpadded fractions, in double precision: where it is almost equal to the
-    capacity the rounding decides, so the arithmetic here is SMAUG's, operation by operation.
+    The estimate scales the padded size of one batch by unpadded fractions, in double precision:
+    where it is almost equal to the capacity the rounding decides, so the arithmetic here is
+    SMAUG's, operation by operation.
     """
     size = backend.storage(shape)
     if dims == UNTILED:
@@ -53,16 +61,27 @@ def estimate(dims: str, shape: tuple[int, ...], least: tuple[int, ...], backend:
     return scaled
 
 
-def best_dims(operator: str, tensor: str, shape: tuple[int, ...], least: tuple[int, ...], backend: Backend, sharing: int) -> str:
+def best_dims(
+    operator: str,
+    tensor: str,
+    shape: tuple[int, ...],
+    least: tuple[int, ...],
+    backend: Backend,
+    sharing: int,
+) -> str:
     """The most preferred dims under which the least tile of `tensor` fits (`findBestTilingDims`).
 
-    Args: `least`, the least extents, none larger than the shape's; `sharing`, how many tensors share the scratchpad: this choice,
-    made for each tensor alone, counts on an equal part of it.
+    Args: `least`, the least extents, none larger than the shape's; `sharing`, how many tensors
+    share the scratchpad: this choice, made for each tensor alone, counts on an equal part of it.
     Raises: DoesNotFit.
     """
     capacity = backend.capacity(tensor) // sharing
     letters = POSITIONS[len(shape)]
-    usable = [dims for dims in backend.preference if dims == UNTILED or all(letter in letters for letter in dims[3:])]
+    usable = [
+        dims
+        for dims in backend.preference
+        if dims == UNTILED or all(letter in letters for letter in dims[3:])
+    ]
     needs = {dims: estimate(dims, shape, least, backend) for dims in usable}
     for dims, needed in needs.items():
         if needed <= capacity:

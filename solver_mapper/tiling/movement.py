@@ -9,7 +9,8 @@ from solver_mapper.tiling.tensors import SAME, Rank, Span, Tensor, padded
 
 
 def compulsory(operator: Operator, alignment: int) -> int:
-    """Elements that every tiling moves: each one that is needed once in, each output once out, with alignment padding.
+    """Elements that every tiling moves: each one that is needed once in, each output once out, with
+    alignment padding.
 
     A stride larger than the window skips elements; what no window reads is not counted.
     """

@@ -1,7 +1,8 @@
 """Step 4: the loop nest that schedules tiles, what stays resident in it, and what it moves.
 
-The nest iterates over pieces of the operator's loops. At each innermost iteration, one invocation, every tensor has one tile in
-its scratchpad. An operand's tile is loaded when it is not there already, an output tile is stored when it is left.
+The nest iterates over pieces of the operator's loops. At each innermost iteration, one invocation,
+every tensor has one tile in its scratchpad. An operand's tile is loaded when it is not there
+already, an output tile is stored when it is left.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class NestLoop:
 
 @dataclass(frozen=True)
 class Moved:
-    """Elements that the nest moves, alignment padding and halo included: `loaded[operand]`, `stored`, and invocations."""
+    """Elements that the nest moves, alignment padding and halo included: `loaded[operand]`,
+    `stored`, and invocations.
+    """
 
     invocations: int
     loaded: Mapping[str, int]
@@ -57,9 +60,10 @@ class Moved:
 class Nest:
     """`loops` outer to inner; `tiled[tensor]` the tiles.
 
-    `reloads` holds habits of a reference schedule: a tensor is loaded at every invocation (`EVERY_TIME`), or whenever the named
-    loop is at its first piece, even if its tile is in place. With `stores_first`, an output tile that several invocations fill
-    is stored after the first of them too.
+    `reloads` holds habits of a reference schedule: a tensor is loaded at every invocation
+    (`EVERY_TIME`), or whenever the named loop is at its first piece, even if its tile is in place.
+    With `stores_first`, an output tile that several invocations fill is stored after the first of
+    them too.
     """
 
     operator: Operator
@@ -76,7 +80,8 @@ class Nest:
     def drivers(self) -> Mapping[str, tuple[tuple[int, int], ...]]:
         """For each tensor, the (rank, depth of the loop) pairs that select its tile.
 
-        Raises: BadNest where a grid has neither one tile nor one for each piece. Tiles that no iteration needs may be left over.
+        Raises: BadNest where a grid has neither one tile nor one for each piece. Tiles that no
+        iteration needs may be left over.
         """
         return {name: tuple(self._drivers(tiled)) for name, tiled in self.tiled.items()}
 
@@ -85,16 +90,27 @@ class Nest:
             if grid == 1:
                 continue
             rank = tiled.tensor.ranks[position]
-            depth = next((depth for depth, loop in enumerate(self.loops) if loop.name == rank.loop), None)
+            depth = next(
+                (depth for depth, loop in enumerate(self.loops) if loop.name == rank.loop), None
+            )
             if depth is None:
-                raise BadNest(f"no loop iterates over the {grid} tiles of {tiled.name} along {rank.name}")
+                raise BadNest(
+                    f"no loop iterates over the {grid} tiles of {tiled.name} along {rank.name}"
+                )
             trips = self.loops[depth].trips
-            if grid < trips or (grid > trips and next(self._lacking(tiled, position), None) is not None):
-                raise BadNest(f"{tiled.name} has {grid} tiles along {rank.name} for {trips} iterations of {rank.loop}")
+            if grid < trips or (
+                grid > trips and next(self._lacking(tiled, position), None) is not None
+            ):
+                raise BadNest(
+                    f"{tiled.name} has {grid} tiles along {rank.name} for {trips} iterations of"
+                    f" {rank.loop}"
+                )
             yield position, depth
 
     def check(self) -> None:
-        """Raise BadNest unless every iteration is done once, with all that it needs in the tiles in place."""
+        """Raise BadNest unless every iteration is done once, with all that it needs in the tiles in
+        place.
+        """
         for loop in self.loops:
             _check_partition(loop, self.operator.loops[loop.name])
         for tiled in self.tiled.values():
@@ -110,12 +126,18 @@ class Nest:
         for number, piece in enumerate(pieces):
             span, held = rank.span(piece), axis[number if len(axis) > 1 else 0]
             if span.size and not held.covers(span):
-                yield (f"{tiled.name}: iteration {number} needs {rank.name} {span.start} to {span.stop - 1}, "
-                       f"its tile holds {held.start} to {held.stop - 1}")
+                yield (
+                    f"{tiled.name}: iteration {number} needs {rank.name} {span.start} to"
+                    f" {span.stop - 1}, its tile holds {held.start} to {held.stop - 1}"
+                )
 
     def _check_output(self) -> None:
         """An output tile must not be left before its sums are complete: it cannot be loaded again."""
-        depths = [depth for _, depth in self.drivers[self.operator.output.name] if self.loops[depth].trips > 1]
+        depths = [
+            depth
+            for _, depth in self.drivers[self.operator.output.name]
+            if self.loops[depth].trips > 1
+        ]
         for depth, loop in enumerate(self.loops):
             if depth < max(depths, default=0) and depth not in depths and loop.trips > 1:
                 raise BadNest(f"loop {loop.name} comes back to output tiles that were stored")
@@ -126,15 +148,19 @@ class Nest:
         Raises: InputError for too many of them; BadNest.
         """
         if self.invocations > MOST_INVOCATIONS:
-            raise InputError(f"{self.operator.name}: {self.invocations} invocations are too many to be counted, "
-                             f"{MOST_INVOCATIONS} is the limit")
+            raise InputError(
+                f"{self.operator.name}: {self.invocations} invocations are too many to be counted, "
+                f"{MOST_INVOCATIONS} is the limit"
+            )
         loaded = dict.fromkeys((tensor.name for tensor in self.operator.operands), 0)
         stored = 0
         previous: dict[str, int] = {}
         for first in range(0, self.invocations, _CHUNK):
             block = _Steps(self, first, min(_CHUNK, self.invocations - first))
             for name in loaded:
-                loaded[name] += int(block.sizes(name)[block.loads(name, previous.get(name, -1))].sum())
+                loaded[name] += int(
+                    block.sizes(name)[block.loads(name, previous.get(name, -1))].sum()
+                )
                 previous[name] = int(block.tile(name)[-1])
             output = self.operator.output.name
             stored += int(block.sizes(output)[block.stores()].sum())
@@ -173,7 +199,7 @@ class _Steps:
             grid = self.nest.tiled[tensor].grid
             number = np.zeros(len(self.places[0]), dtype=np.int64)
             for rank, depth in self.nest.drivers[tensor]:
-                number += self.places[depth].astype(np.int64) * math.prod(grid[rank + 1:])
+                number += self.places[depth].astype(np.int64) * math.prod(grid[rank + 1 :])
             self._tiles[tensor] = number
         return self._tiles[tensor]
 
@@ -183,18 +209,26 @@ class _Steps:
         driven = dict(self.nest.drivers[tensor])
         total = np.ones(self.count, dtype=np.int64)
         for rank, lengths in enumerate(tiled.lengths):
-            total *= np.array(lengths)[self.places[driven[rank]][: self.count]] if rank in driven else lengths[0]
+            total *= (
+                np.array(lengths)[self.places[driven[rank]][: self.count]]
+                if rank in driven
+                else lengths[0]
+            )
         return total
 
     def loads(self, tensor: str, previous: int) -> NDArray[np.bool_]:
-        """Whether each invocation loads its tile; `previous` is the tile before the first, -1 for none."""
+        """Whether each invocation loads its tile; `previous` is the tile before the first, -1 for
+        none.
+        """
         tile = self.tile(tensor)
         result: NDArray[np.bool_] = np.diff(tile, prepend=previous) != 0
         habit = self.nest.reloads.get(tensor)
         if habit == EVERY_TIME:
             result[:] = True
         elif habit is not None:
-            depth = next((depth for depth, loop in enumerate(self.nest.loops) if loop.name == habit), None)
+            depth = next(
+                (depth for depth, loop in enumerate(self.nest.loops) if loop.name == habit), None
+            )
             result |= True if depth is None else self.places[depth][: self.count] == 0
         return result
 
@@ -225,15 +259,29 @@ def _check_partition(loop: NestLoop, size: int) -> None:
         raise BadNest(f"the pieces of {loop.name} do {position} of {size} iterations")
 
 
-def nest_of(operator: Operator, tiled: Mapping[str, TiledTensor], order: tuple[str, ...],
-            reloads: Mapping[str, str] = MappingProxyType({}), stores_first: bool = False) -> Nest:
-    """The nest over these loops, outer to inner, whose pieces are the finest that the tiles are cut into.
+def nest_of(
+    operator: Operator,
+    tiled: Mapping[str, TiledTensor],
+    order: tuple[str, ...],
+    reloads: Mapping[str, str] = MappingProxyType({}),
+    stores_first: bool = False,
+) -> Nest:
+    """The nest over these loops, outer to inner, whose pieces are the finest that the tiles are cut
+    into.
 
     Only tensors that follow a loop one to one say where its pieces end.
     """
     loops = []
     for name in order:
-        ranks = [(tensor.name, position, rank) for tensor in (operator.output, *operator.operands)
-                 for position, rank in enumerate(tensor.ranks) if rank.loop == name and rank.projection == SAME]
-        loops.append(NestLoop(name, max((tiled[tensor].axes[position] for tensor, position, _ in ranks), key=len)))
+        ranks = [
+            (tensor.name, position, rank)
+            for tensor in (operator.output, *operator.operands)
+            for position, rank in enumerate(tensor.ranks)
+            if rank.loop == name and rank.projection == SAME
+        ]
+        loops.append(
+            NestLoop(
+                name, max((tiled[tensor].axes[position] for tensor, position, _ in ranks), key=len)
+            )
+        )
     return Nest(operator, tuple(loops), tiled, reloads, stores_first)

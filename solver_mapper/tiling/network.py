@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from solver_mapper.errors import InfeasibleError, InputError
-from solver_mapper.spec.fields import Fields, sequence_of, table_of
-from solver_mapper.spec.source import Source, Table, read_documents
-from solver_mapper.tiling import compatible, traffic
+from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of
+from solver_mapper.io.yaml.source import Source, Table, read_documents
+from solver_mapper.tiling import compatible
 from solver_mapper.tiling.api import Options, tile_job
 from solver_mapper.tiling.backend import Backend, backend_of, load_backend
 from solver_mapper.tiling.movement import compulsory
 from solver_mapper.tiling.read import Job, job_of, sized
 from solver_mapper.tiling.result import Tiling
+from solver_mapper.tiling.search import traffic
 
 OBJECTIVES = (compatible.OBJECTIVE, traffic.OBJECTIVE)
 OnLayer = Callable[[int, int, str], None]
@@ -56,29 +57,45 @@ class Comparison:
         modes: dict[str, Any] = {}
         for objective, found in self.results.items():
             if isinstance(found, Tiling) and found.defect is None:
-                modes[objective] = {"elems_moved": found.traffic, "utilization": float(found.utilization),
-                                    "invocations": found.nest.invocations, "optimal": found.certificate.optimal}
+                modes[objective] = {
+                    "elems_moved": found.traffic,
+                    "utilization": float(found.utilization),
+                    "invocations": found.nest.invocations,
+                    "optimal": found.certificate.optimal,
+                }
             else:
                 modes[objective] = {"error": self.trouble(objective)}
-        return {"name": self.job.operator.name, "operator": self.job.operator.kind, "count": self.job.count,
-                "compulsory_elems": self.compulsory, "modes": modes}
+        return {
+            "name": self.job.operator.name,
+            "operator": self.job.operator.kind,
+            "count": self.job.count,
+            "compulsory_elems": self.compulsory,
+            "modes": modes,
+        }
 
 
 @dataclass(frozen=True)
 class NetworkTiling:
-    """All layers of a network under both objectives; those finished before an interrupt, if there was one."""
+    """All layers of a network under both objectives; those finished before an interrupt, if there
+    was one.
+    """
 
     name: str
     layers: tuple[Comparison, ...]
     interrupted: bool = False
 
     def total(self, objective: str, runs: bool = False) -> int | None:
-        """Elements that all layers move, each once, or as often as the network runs it; None if one has no schedule."""
+        """Elements that all layers move, each once, or as often as the network runs it; None if one
+        has no schedule.
+        """
         moved = [layer.moved(objective) for layer in self.layers]
         known = [each for each in moved if each is not None]
         if len(known) < len(moved):
             return None
-        return sum(each * (layer.job.count if runs else 1) for each, layer in zip(known, self.layers, strict=True))
+        return sum(
+            each * (layer.job.count if runs else 1)
+            for each, layer in zip(known, self.layers, strict=True)
+        )
 
     def compulsory(self, runs: bool = False) -> int:
         """Elements that all layers move under any tiling."""
@@ -86,11 +103,18 @@ class NetworkTiling:
 
     def to_dict(self) -> dict[str, Any]:
         def totals(runs: bool) -> dict[str, Any]:
-            return {**{objective: self.total(objective, runs) for objective in OBJECTIVES}, "compulsory": self.compulsory(runs)}
+            return {
+                **{objective: self.total(objective, runs) for objective in OBJECTIVES},
+                "compulsory": self.compulsory(runs),
+            }
 
-        return {"network": self.name, "layers": [layer.to_dict() for layer in self.layers],
-                "elems_moved": totals(False), "elems_moved_all_runs": totals(True),
-                "interrupted": self.interrupted}
+        return {
+            "network": self.name,
+            "layers": [layer.to_dict() for layer in self.layers],
+            "elems_moved": totals(False),
+            "elems_moved_all_runs": totals(True),
+            "interrupted": self.interrupted,
+        }
 
     def __str__(self) -> str:
         from solver_mapper.tiling.text import network_text
@@ -99,14 +123,21 @@ class NetworkTiling:
 
 
 def read_network(source: Source, backend: Source | Backend | None = None) -> Network:
-    """The operators under `layers:`. `backend`, `spad_bytes`, `elem_bytes` and `alignment` beside it hold for all of them.
+    """The operators under `layers:`. `backend`, `spad_bytes`, `elem_bytes` and `alignment` beside
+    it hold for all of them.
 
     Raises: InputError with place.
     """
     fields = Fields(read_documents(source), "the network")
     items = sequence_of(fields.require("layers"), "'layers'").items
     named = fields.node("backend")
-    chosen = load_backend(backend) if backend is not None else backend_of(named) if named is not None else load_backend()
+    chosen = (
+        load_backend(backend)
+        if backend is not None
+        else backend_of(named)
+        if named is not None
+        else load_backend()
+    )
     common = sized(fields, chosen)
     name = fields.text("network") or "network"
     fields.close()
@@ -131,10 +162,13 @@ def compare(job: Job, options: Options) -> Comparison:
     return Comparison(job, results)
 
 
-def tile_network(network: Network, options: Options | None = None, on_layer: OnLayer | None = None) -> NetworkTiling:
+def tile_network(
+    network: Network, options: Options | None = None, on_layer: OnLayer | None = None
+) -> NetworkTiling:
     """Tile every layer by both objectives.
 
-    Args: `on_layer` is called with the layer's number from 0, how many there are, and its name, before each is tiled.
+    Args: `on_layer` is called with the layer's number from 0, how many there are, and its name,
+    before each is tiled.
     """
     layers: list[Comparison] = []
     try:

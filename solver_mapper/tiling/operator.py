@@ -1,7 +1,8 @@
-"""What an operator is to the tiler: loops, tensors that follow them, a rule for the tiles, and a kernel for one block.
+"""What an operator is to the tiler: loops, tensors that follow them, a rule for the tiles, and a
+kernel for one block.
 
-To add an operator, subclass `Operator`, and register the class with `@operator("its_name")`. `docs/tiling.md` does it with
-transposed convolution.
+To add an operator, subclass `Operator`, and register the class with `@operator("its_name")`.
+`docs/tiling.md` does it with transposed convolution.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_mapper.errors import InputError, Place, unknown_name
-from solver_mapper.spec.fields import Fields
+from solver_mapper.errors import InputError, SourceLocation, unknown_name
+from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.strategy import Strategy
 from solver_mapper.tiling.tensors import Rank, Span, Tensor, Window
@@ -28,7 +29,8 @@ Array = NDArray[Any]
 class Block:
     """One invocation's work: the iterations of each loop, and what these touch of each operand.
 
-    `operands[tensor]` is a view of exactly the indices that `Rank.span` names, zero padding left out.
+    `operands[tensor]` is a view of exactly the indices that `Rank.span` names, zero padding left
+    out.
     """
 
     iterations: Mapping[str, Span]
@@ -47,8 +49,9 @@ class Block:
 
 @dataclass(frozen=True)
 class TimeloopForm:
-    """An operator as an instance of a shipped problem shape. `dims[loop]` is the dimension of each of its loops,
-    `tensors[name]` the data space of each tensor, and `instance` gives all bounds and coefficients.
+    """An operator as an instance of a shipped problem shape. `dims[loop]` is the dimension of each
+    of its loops, `tensors[name]` the data space of each tensor, and `instance` gives all bounds and
+    coefficients.
     """
 
     shape: str
@@ -59,7 +62,9 @@ class TimeloopForm:
 
 @dataclass(frozen=True)
 class Operator(ABC):
-    """An operation on tensors. Subclasses are frozen dataclasses; `name` is for messages and tables."""
+    """An operation on tensors. Subclasses are frozen dataclasses; `name` is for messages and
+    tables.
+    """
 
     name: str
 
@@ -73,7 +78,8 @@ class Operator(ABC):
     @classmethod
     @abstractmethod
     def read(cls, name: str, fields: Fields, backend: Backend) -> Self:
-        """The operator that the fields of a file describe. Unread fields are reported by the caller.
+        """The operator that the fields of a file describe. Unread fields are reported by the
+        caller.
 
         Raises: InputError.
         """
@@ -95,13 +101,16 @@ class Operator(ABC):
 
     @abstractmethod
     def compute(self, block: Block) -> Array:
-        """This block's contribution to the output: contributions of blocks that differ in reduction loops are added up.
+        """This block's contribution to the output: contributions of blocks that differ in reduction
+        loops are added up.
 
         Returns: an array as large as the iterations of the loops along the output's ranks.
         """
 
     def stored(self, tensor: Tensor, array: Array) -> Array:
-        """A user's array in the ranks of `tensor`; operators that tile something else than the logical ranks override this."""
+        """A user's array in the ranks of `tensor`; operators that tile something else than the
+        logical ranks override this.
+        """
         return array
 
     def restored(self, array: Array) -> Array:
@@ -143,8 +152,12 @@ class Operator(ABC):
 
     def least(self, backend: Backend, tensor: str) -> tuple[int, ...]:
         """The least tile that the backend's datapath can work on, never larger than the tensor."""
-        return tuple(min(least, size) for least, size in zip(self._rule(backend, tensor, "least"), self.tensor(tensor).shape,
-                                                             strict=True))
+        return tuple(
+            min(least, size)
+            for least, size in zip(
+                self._rule(backend, tensor, "least"), self.tensor(tensor).shape, strict=True
+            )
+        )
 
     def step(self, backend: Backend, tensor: str) -> tuple[int, ...]:
         """The steps by which a tile may grow beyond the least one."""
@@ -153,8 +166,11 @@ class Operator(ABC):
     def _rule(self, backend: Backend, tensor: str, which: str) -> tuple[int, ...]:
         rule = backend.tiles.get(self.rules, {}).get(tensor)
         if rule is None:
-            raise InputError(f"backend '{backend.name}' has no tile rule for '{tensor}' of {self.rules}", backend.place,
-                             f"add tiles: {self.rules}: {tensor}: ..., or use the traffic objective")
+            raise InputError(
+                f"backend '{backend.name}' has no tile rule for '{tensor}' of {self.rules}",
+                backend.place,
+                f"add tiles: {self.rules}: {tensor}: ..., or use the traffic objective",
+            )
         words = rule.least if which == "least" else rule.step
         return rule.numbers(words, self.tensor(tensor).shape, {**backend.units, **self.words})
 
@@ -175,7 +191,7 @@ def operator(*names: str) -> Callable[[Kind], Kind]:
     return register
 
 
-def operator_type(name: str, place: Place) -> type[Operator]:
+def operator_type(name: str, place: SourceLocation) -> type[Operator]:
     """The operator class known under `name`.
 
     Raises: InputError with what was probably meant.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from solver_mapper.errors import InputError
-from solver_mapper.spec.fields import Fields, text_of
-from solver_mapper.spec.source import Source, Table, read_documents
-from solver_mapper.tiling import operators as _operators  # noqa: F401  (makes SMAUG's operators known)
+from solver_mapper.io.yaml.fields import Fields, text_of
+from solver_mapper.io.yaml.source import Source, Table, read_documents
+from solver_mapper.tiling import (
+    operators as _operators,
+)  # noqa: F401  (makes SMAUG's operators known)
 from solver_mapper.tiling.backend import Backend, backend_of, load_backend
 from solver_mapper.tiling.operator import Operator, operator_type
 
@@ -27,7 +29,8 @@ class Job:
 def read_operator(source: Source, backend: Source | Backend | None = None) -> Job:
     """The one operator in a file or mapping.
 
-    Args: `backend` overrides the file's; sizes that the file gives (`spad_bytes`, ..) override the backend's.
+    Args: `backend` overrides the file's; sizes that the file gives (`spad_bytes`, ..) override the
+    backend's.
     Raises: InputError with place.
     """
     return job_of(read_documents(source), load_backend(backend) if backend is not None else None)
@@ -37,8 +40,11 @@ def job_of(table: Table, backend: Backend | None) -> Job:
     """The operator that a table describes."""
     fields = Fields(table, "the operator")
     if not fields.has("operator") and fields.has("layers"):
-        raise InputError("this is a network, not one operator", fields.place_of("layers"),
-                         "the command 'tile' and solver_mapper.tiling.tile_network take networks")
+        raise InputError(
+            "this is a network, not one operator",
+            fields.place_of("layers"),
+            "the command 'tile' and solver_mapper.tiling.tile_network take networks",
+        )
     word = fields.require("operator")
     cls = operator_type(text_of(word, "'operator'"), word.place)
     named = fields.node("backend")
@@ -54,11 +60,16 @@ def job_of(table: Table, backend: Backend | None) -> Job:
 
 def sized(fields: Fields, backend: Backend) -> Backend:
     """The backend with the sizes that a file gives."""
-    scratchpad_bytes, element_bytes = (fields.integer(word, least=1) for word in ("spad_bytes", "elem_bytes"))
+    scratchpad_bytes, element_bytes = (
+        fields.integer(word, least=1) for word in ("spad_bytes", "elem_bytes")
+    )
     result = backend.resized(scratchpad_bytes, element_bytes, fields.integer("alignment"))
     most = fields.integer("max_tile_elems", least=1)
     if most is not None and any(result.elements(pad) != most for pad in result.scratchpads):
         found = ", ".join(f"{pad.name} {result.elements(pad)}" for pad in result.scratchpads)
-        raise InputError(f"'max_tile_elems' is {most}, but the scratchpads hold {found} elements",
-                         fields.place_of("max_tile_elems"), "leave it out")
+        raise InputError(
+            f"'max_tile_elems' is {most}, but the scratchpads hold {found} elements",
+            fields.place_of("max_tile_elems"),
+            "leave it out",
+        )
     return result

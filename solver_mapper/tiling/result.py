@@ -15,7 +15,7 @@ from solver_mapper.tiling.dims import dims_of
 from solver_mapper.tiling.movement import compulsory
 from solver_mapper.tiling.nest import BadNest, Moved, Nest
 from solver_mapper.tiling.operator import Array, Operator
-from solver_mapper.tiling.schedule import Invocation, invocations, nest_text
+from solver_mapper.tiling.schedule import Invocation, invocations, loop_nest_text
 from solver_mapper.tiling.tensors import TiledTensor
 
 WEIGHTS = "weights"
@@ -23,8 +23,9 @@ WEIGHTS = "weights"
 
 @dataclass(frozen=True)
 class Certificate:
-    """How the choice was made. `mapspace` names what was chosen from, `value` the figure that was optimised and `bound` its
-    proven limit: equal, unless a limit stopped the proof. `checks` lists what was computed in a second way.
+    """How the choice was made. `mapspace` names what was chosen from, `value` the figure that was
+    optimised and `bound` its proven limit: equal, unless a limit stopped the proof. `checks` lists
+    what was computed in a second way.
     """
 
     objective: str
@@ -41,17 +42,26 @@ class Certificate:
         return self.value == self.bound
 
     def to_dict(self) -> dict[str, Any]:
-        return {"objective": self.objective, "mapspace": self.mapspace, "value": self.value, "bound": self.bound,
-                "status": "optimal" if self.optimal else "feasible", "solver": self.solver, "seed": self.seed,
-                "parameters": dict(self.parameters), "checks": list(self.checks)}
+        return {
+            "objective": self.objective,
+            "mapspace": self.mapspace,
+            "value": self.value,
+            "bound": self.bound,
+            "status": "optimal" if self.optimal else "feasible",
+            "solver": self.solver,
+            "seed": self.seed,
+            "parameters": dict(self.parameters),
+            "checks": list(self.checks),
+        }
 
 
 @dataclass(frozen=True)
 class Tiling:
     """Tiles and a schedule for one operator on one backend.
 
-    `dims[tensor]` are the tiling dims, `basic[tensor]` the size that every tile has except at boundaries, `total` the elements
-    of one basic tile of each tensor, as the mode counts them. `tiled[tensor]` are the tiles, `nest` the schedule.
+    `dims[tensor]` are the tiling dims, `basic[tensor]` the size that every tile has except at
+    boundaries, `total` the elements of one basic tile of each tensor, as the mode counts them.
+    `tiled[tensor]` are the tiles, `nest` the schedule.
     """
 
     operator: Operator
@@ -78,15 +88,23 @@ class Tiling:
 
     @cached_property
     def defect(self) -> str | None:
-        """Why the schedule would not compute the operator, or None. SMAUG's own tilings sometimes have a defect."""
+        """Why the schedule would not compute the operator, or None. SMAUG's own tilings sometimes
+        have a defect.
+        """
         try:
             self.nest.check()
         except BadNest as error:
             return str(error)
         for pad, held in self.backend.groups(tuple(self.tiled)):
-            needed, room = sum(self.tiled[name].largest for name in held), self.backend.elements(pad)
+            needed, room = (
+                sum(self.tiled[name].largest for name in held),
+                self.backend.elements(pad),
+            )
             if needed > room:
-                return f"the tiles of {' and '.join(held)} take {needed} elements, scratchpad '{pad.name}' holds {room}"
+                return (
+                    f"the tiles of {' and '.join(held)} take {needed} elements, scratchpad"
+                    f" '{pad.name}' holds {room}"
+                )
         return None
 
     def sound_nest(self) -> Nest:
@@ -99,8 +117,10 @@ class Tiling:
         return self.nest
 
     def _refused(self, why: object) -> InfeasibleError:
-        return InfeasibleError(f"{self.operator.name}: these tiles do not compute the operator: {why}; "
-                               "the traffic objective finds tiles that do")
+        return InfeasibleError(
+            f"{self.operator.name}: these tiles do not compute the operator: {why}; "
+            "the traffic objective finds tiles that do"
+        )
 
     @property
     def traffic(self) -> int:
@@ -115,7 +135,10 @@ class Tiling:
     @property
     def utilization(self) -> Fraction:
         """Share of the scratchpads' elements that the largest tiles occupy."""
-        pads = {pad.name: self.backend.elements(pad) for pad, _ in self.backend.groups(tuple(self.tiled))}
+        pads = {
+            pad.name: self.backend.elements(pad)
+            for pad, _ in self.backend.groups(tuple(self.tiled))
+        }
         return Fraction(sum(tiled.largest for tiled in self.tiled.values()), sum(pads.values()))
 
     def schedule(self) -> Iterator[Invocation]:
@@ -130,14 +153,18 @@ class Tiling:
 
         Raises: InputError if the array does not have the tensor's shape.
         """
-        return data.cut_array(self.tiled[tensor], self.operator.stored(self.operator.tensor(tensor), array))
+        return data.cut_array(
+            self.tiled[tensor], self.operator.stored(self.operator.tensor(tensor), array)
+        )
 
     def assemble(self, tiles: data.Tiles) -> Array:
         """Put output tiles together.
 
         Raises: InputError if one is missing or of another size.
         """
-        return self.operator.restored(data.assemble_array(self.tiled[self.operator.output.name], tiles))
+        return self.operator.restored(
+            data.assemble_array(self.tiled[self.operator.output.name], tiles)
+        )
 
     def run(self, **arrays: Array) -> Array:
         """Compute the operator in numpy tile by tile, as the schedule says.
@@ -145,13 +172,17 @@ class Tiling:
         Raises: InputError for wrong arrays, InfeasibleError if there is no valid schedule.
         """
         known = {tensor.name: tensor for tensor in self.operator.operands}
-        stored = {name: self.operator.stored(known[name], array) if name in known else array for name, array in arrays.items()}
+        stored = {
+            name: self.operator.stored(known[name], array) if name in known else array
+            for name, array in arrays.items()
+        }
         return self.operator.restored(data.run(self.sound_nest(), stored))
 
     def to_timeloop(self) -> str:
         """Architecture, problem and mapping as YAML that `evaluate` and Timeloop read.
 
-        Raises: InputError where Timeloop's notation cannot express the operator or the nest; InfeasibleError without a schedule.
+        Raises: InputError where Timeloop's notation cannot express the operator or the nest;
+        InfeasibleError without a schedule.
         """
         from solver_mapper.tiling.timeloop import to_timeloop
 
@@ -160,13 +191,23 @@ class Tiling:
     def to_dict(self) -> dict[str, Any]:
         """What `--json` prints."""
         result: dict[str, Any] = {
-            "operator": self.operator.kind, "name": self.operator.name, "objective": self.objective,
-            "backend": self.backend.name, "tiling_dims": dict(self.dims),
-            "basic_tile": {name: list(sizes) for name, sizes in self.basic.items()}, "total_tile_elems": self.total,
+            "operator": self.operator.kind,
+            "name": self.operator.name,
+            "objective": self.objective,
+            "backend": self.backend.name,
+            "tiling_dims": dict(self.dims),
+            "basic_tile": {name: list(sizes) for name, sizes in self.basic.items()},
+            "total_tile_elems": self.total,
             "output_shape": list(self.operator.output_shape),
-            "tiles": {name: _tiles_dict(tiled, self.operator.records_storage) for name, tiled in self.tiled.items()},
-            "schedule": self._schedule_dict(), "compulsory_elems": self.compulsory,
-            "utilization": float(self.utilization), "certificate": self.certificate.to_dict(), "notes": list(self.notes),
+            "tiles": {
+                name: _tiles_dict(tiled, self.operator.records_storage)
+                for name, tiled in self.tiled.items()
+            },
+            "schedule": self._schedule_dict(),
+            "compulsory_elems": self.compulsory,
+            "utilization": float(self.utilization),
+            "certificate": self.certificate.to_dict(),
+            "notes": list(self.notes),
         }
         return result
 
@@ -177,11 +218,15 @@ class Tiling:
             return {"error": str(error)}
         return {
             "invocations": moved.invocations,
-            "input_elems_loaded": sum(count for name, count in moved.loaded.items() if name != WEIGHTS),
-            "weight_elems_loaded": moved.loaded.get(WEIGHTS, 0), "output_elems_stored": moved.stored,
-            "elems_moved": moved.total, "defect": self.defect,
+            "input_elems_loaded": sum(
+                count for name, count in moved.loaded.items() if name != WEIGHTS
+            ),
+            "weight_elems_loaded": moved.loaded.get(WEIGHTS, 0),
+            "output_elems_stored": moved.stored,
+            "elems_moved": moved.total,
+            "defect": self.defect,
             "loops": [{"loop": loop.name, "trips": loop.trips} for loop in self.nest.loops],
-            "nest": nest_text(self.nest).splitlines(),
+            "nest": loop_nest_text(self.nest).splitlines(),
         }
 
     def __str__(self) -> str:
@@ -190,23 +235,34 @@ class Tiling:
         return tiling_text(self)
 
 
-def tiling_of(nest: Nest, backend: Backend, objective: str, certificate: Certificate | None = None) -> Tiling:
-    """A tiling from its nest alone: tile shapes are the largest tiles', and tiling dims name the ranks cut.
+def tiling_of(
+    nest: Nest, backend: Backend, objective: str, certificate: Certificate | None = None
+) -> Tiling:
+    """A tiling from its nest alone: tile shapes are the largest tiles', and tiling dims name the
+    ranks cut.
 
-    Args: `certificate`; without one, the tiling is reported as found, with the compulsory traffic for a bound.
+    Args: `certificate`; without one, the tiling is reported as found, with the compulsory traffic
+    for a bound.
     """
     operator, tiled = nest.operator, nest.tiled
     if certificate is None:
         floor = compulsory(operator, backend.alignment)
         certificate = Certificate(objective, "one tiling", nest.moved().total, floor, "none", 0)
-    basic = {name: tuple(max(span.size for span in axis) for axis in each.axes) for name, each in tiled.items()}
+    basic = {
+        name: tuple(max(span.size for span in axis) for axis in each.axes)
+        for name, each in tiled.items()
+    }
     dims = {name: dims_of(each.grid) for name, each in tiled.items()}
     total = sum(each.largest for each in tiled.values())
     return Tiling(operator, backend, objective, dims, basic, total, tiled, nest, certificate)
 
 
 def _tiles_dict(tiled: TiledTensor, with_storage: bool) -> dict[str, Any]:
-    result: dict[str, Any] = {"grid": list(tiled.grid), "count": tiled.count, "per_dim_rle": tiled.runs()}
+    result: dict[str, Any] = {
+        "grid": list(tiled.grid),
+        "count": tiled.count,
+        "per_dim_rle": tiled.runs(),
+    }
     if with_storage:
         result |= {"storage_elems_sum": tiled.total, "storage_elems_max": tiled.largest}
     return result

@@ -14,9 +14,10 @@ from solver_mapper.tiling.tensors import Span
 class Invocation:
     """One call of the kernel.
 
-    `iterations[loop]` is the piece of each loop that it does, `tiles[tensor]` the grid index of the tile in place and
-    `offsets[tensor]` where the work begins in that tile (the reference's ifmap_start, kern_start and ofmap_start). `loads` and
-    `stores` name the tensors moved before and after it. `accumulate`: it adds to what is in the output tile.
+    `iterations[loop]` is the piece of each loop that it does, `tiles[tensor]` the grid index of the
+    tile in place and `offsets[tensor]` where the work begins in that tile (the reference's
+    ifmap_start, kern_start and ofmap_start). `loads` and `stores` name the tensors moved before and
+    after it. `accumulate`: it adds to what is in the output tile.
     """
 
     number: int
@@ -33,16 +34,26 @@ def invocations(nest: Nest) -> Iterator[Invocation]:
     places = itertools.product(*(range(trips) for trips in nest.trips))
     output = nest.operator.output.name
     last: dict[str, tuple[int, ...]] = {}
-    ahead = itertools.chain(itertools.islice(itertools.product(*(range(trips) for trips in nest.trips)), 1, None), [None])
+    ahead = itertools.chain(
+        itertools.islice(itertools.product(*(range(trips) for trips in nest.trips)), 1, None),
+        [None],
+    )
     for number, (place, following) in enumerate(zip(places, ahead, strict=True)):
         at = {loop.name: index for loop, index in zip(nest.loops, place, strict=False)}
         iterations = {loop.name: loop.pieces[at[loop.name]] for loop in nest.loops}
         tiles = {name: nest.tile_at(name, place) for name in nest.tiled}
-        loads = tuple(each.name for each in nest.operator.operands
-                      if last.get(each.name) != tiles[each.name] or _reloads(nest, each.name, at))
+        loads = tuple(
+            each.name
+            for each in nest.operator.operands
+            if last.get(each.name) != tiles[each.name] or _reloads(nest, each.name, at)
+        )
         left = following is None or nest.tile_at(output, following) != tiles[output]
         yield Invocation(
-            number, iterations, tiles, {name: _offset(nest, name, tiles[name], iterations) for name in nest.tiled}, loads,
+            number,
+            iterations,
+            tiles,
+            {name: _offset(nest, name, tiles[name], iterations) for name in nest.tiled},
+            loads,
             (output,) if left or (nest.stores_first and _begins(nest, place)) else (),
             any(at[name] for name in at if name in nest.operator.reductions),
         )
@@ -59,14 +70,19 @@ def _begins(nest: Nest, place: tuple[int, ...]) -> bool:
     return all(index == 0 for depth, index in enumerate(place) if depth not in selecting)
 
 
-def _offset(nest: Nest, tensor: str, tile: tuple[int, ...], iterations: Mapping[str, Span]) -> tuple[int, ...]:
+def _offset(
+    nest: Nest, tensor: str, tile: tuple[int, ...], iterations: Mapping[str, Span]
+) -> tuple[int, ...]:
     tiled = nest.tiled[tensor]
-    return tuple(rank.span(iterations.get(rank.loop or "")).start - held.start
-                 for rank, held in zip(tiled.tensor.ranks, tiled.box(tile), strict=True))
+    return tuple(
+        rank.span(iterations.get(rank.loop or "")).start - held.start
+        for rank, held in zip(tiled.tensor.ranks, tiled.box(tile), strict=True)
+    )
 
 
-def nest_text(nest: Nest) -> str:
-    """The nest as indented pseudocode: where tiles are loaded and stored, and so across which loops they stay in place.
+def loop_nest_text(nest: Nest) -> str:
+    """The nest as indented pseudocode: where tiles are loaded and stored, and so across which loops
+    they stay in place.
 
     Loops of one iteration are left out.
     """
@@ -76,13 +92,27 @@ def nest_text(nest: Nest) -> str:
     output = nest.operator.output.name
     lines = []
     for indent in range(len(shown) + 1):
-        lines += [f"{'  ' * indent}load {_tile_text(nest, name)}" for name in operands if indents[name] == indent]
+        lines += [
+            f"{'  ' * indent}load {_tile_text(nest, name)}"
+            for name in operands
+            if indents[name] == indent
+        ]
         if indent < len(shown):
             loop = nest.loops[shown[indent]]
             pieces = _pieces_text(loop.name, loop.pieces)
-            lines.append(f"{'  ' * indent}for {loop.name.lower()} in 0..{loop.trips - 1}:  {pieces}")
-    reducing = [loop.name.lower() for loop in nest.loops if loop.name in nest.operator.reductions and loop.trips > 1]
-    lines.append("  " * len(shown) + "compute" + (f", accumulating where {' + '.join(reducing)} > 0" if reducing else ""))
+            lines.append(
+                f"{'  ' * indent}for {loop.name.lower()} in 0..{loop.trips - 1}:  {pieces}"
+            )
+    reducing = [
+        loop.name.lower()
+        for loop in nest.loops
+        if loop.name in nest.operator.reductions and loop.trips > 1
+    ]
+    lines.append(
+        "  " * len(shown)
+        + "compute"
+        + (f", accumulating where {' + '.join(reducing)} > 0" if reducing else "")
+    )
     lines.append("  " * indents[output] + f"store {_tile_text(nest, output)}")
     return "\n".join(lines)
 
@@ -99,10 +129,17 @@ def depth_of(nest: Nest, tensor: str) -> int:
 
 def _tile_text(nest: Nest, tensor: str) -> str:
     driven = {rank: depth for rank, depth in nest.drivers[tensor] if nest.loops[depth].trips > 1}
-    index = (nest.loops[driven[rank]].name.lower() if rank in driven else ":" for rank in range(len(nest.tiled[tensor].grid)))
+    index = (
+        nest.loops[driven[rank]].name.lower() if rank in driven else ":"
+        for rank in range(len(nest.tiled[tensor].grid))
+    )
     return f"{tensor}[{', '.join(index)}]"
 
 
 def _pieces_text(name: str, pieces: tuple[Span, ...]) -> str:
-    runs = [(size, len(list(same))) for size, same in itertools.groupby(piece.size for piece in pieces)]
-    return f"# {name}: " + " + ".join(f"{size}" if count == 1 else f"{count} x {size}" for size, count in runs)
+    runs = [
+        (size, len(list(same))) for size, same in itertools.groupby(piece.size for piece in pieces)
+    ]
+    return f"# {name}: " + " + ".join(
+        f"{size}" if count == 1 else f"{count} x {size}" for size, count in runs
+    )

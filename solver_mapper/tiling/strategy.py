@@ -1,5 +1,5 @@
-"""How an operator is tiled in SMAUG's four steps: tiling dims, tile shapes, tiles, loop nest. Strategies override what they
-do differently.
+"""How an operator is tiled in SMAUG's four steps: tiling dims, tile shapes, tiles, loop nest.
+Strategies override what they do differently.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from solver_mapper.tiling.backend import Backend
-from solver_mapper.tiling.candidates import Axis, Candidates, Extent, Form, fixed
 from solver_mapper.tiling.cutting import cut_tensor
 from solver_mapper.tiling.dims import POSITIONS, best_dims, tiles_along
+from solver_mapper.tiling.search.candidates import Axis, Candidates, Extent, Form, fixed
 from solver_mapper.tiling.tensors import TiledTensor, padded
 
 if TYPE_CHECKING:
@@ -26,20 +26,31 @@ ENUMERATION = "NCHW"
 
 @dataclass(frozen=True)
 class Strategy(ABC):
-    """The four steps. `stale_padding`: tile shapes copied from a whole tensor keep its padding, as in the reference."""
+    """The four steps. `stale_padding`: tile shapes copied from a whole tensor keep its padding, as
+    in the reference.
+    """
 
     stale_padding: bool = True
 
     def dims(self, operator: Any, backend: Backend) -> dict[str, str]:
-        """Step 1: tiling dims of each tensor. Here: the most preferred ones under which its least tile fits.
+        """Step 1: tiling dims of each tensor. Here: the most preferred ones under which its least
+        tile fits.
 
         Raises: DoesNotFit.
         """
         names = tuple(tensor.name for tensor in operator.tensors)
         sharing = {name: len(held) for _, held in backend.groups(names) for name in held}
-        return {tensor.name: best_dims(operator.name, tensor.name, tensor.shape, operator.least(backend, tensor.name), backend,
-                                       sharing[tensor.name])
-                for tensor in operator.tensors}
+        return {
+            tensor.name: best_dims(
+                operator.name,
+                tensor.name,
+                tensor.shape,
+                operator.least(backend, tensor.name),
+                backend,
+                sharing[tensor.name],
+            )
+            for tensor in operator.tensors
+        }
 
     @abstractmethod
     def candidates(self, operator: Any, backend: Backend, dims: Dims) -> Candidates:
@@ -48,9 +59,14 @@ class Strategy(ABC):
         Raises: DoesNotFit where a choice of dims is not supported.
         """
 
-    def tiled(self, operator: Any, backend: Backend, dims: Dims, basic: Tiles) -> dict[str, TiledTensor]:
+    def tiled(
+        self, operator: Any, backend: Backend, dims: Dims, basic: Tiles
+    ) -> dict[str, TiledTensor]:
         """Step 3: the tiles. Here: every tensor cut into tiles of the basic shape."""
-        return {tensor.name: cut_tensor(tensor, basic[tensor.name], backend.alignment) for tensor in operator.tensors}
+        return {
+            tensor.name: cut_tensor(tensor, basic[tensor.name], backend.alignment)
+            for tensor in operator.tensors
+        }
 
     def nest(self, operator: Any, tiled: Mapping[str, TiledTensor]) -> Nest:
         """Step 4: the loop nest. Here: the operator's loops in their order."""
@@ -69,24 +85,36 @@ def axis_name(tensor: str, letter: str) -> str:
 
 
 def own_axis(operator: Any, backend: Backend, tensor: str, letter: str) -> Axis:
-    """The axis of one tensor's extents along one dimension, from the least tile in the backend's steps."""
+    """The axis of one tensor's extents along one dimension, from the least tile in the backend's
+    steps.
+    """
     shape = operator.tensor(tensor).shape
     rank = POSITIONS[len(shape)][letter]
     least, step = operator.least(backend, tensor)[rank], operator.step(backend, tensor)[rank]
     return Axis(axis_name(tensor, letter), least, step, shape[rank])
 
 
-def own_axes(operator: Any, backend: Backend, tensor: str, dims: str) -> tuple[tuple[Axis, ...], tuple[Extent, ...]]:
-    """Axes for every dimension that `dims` cuts, in the reference's order, and the tile's extents in terms of them."""
+def own_axes(
+    operator: Any, backend: Backend, tensor: str, dims: str
+) -> tuple[tuple[Axis, ...], tuple[Extent, ...]]:
+    """Axes for every dimension that `dims` cuts, in the reference's order, and the tile's extents
+    in terms of them.
+    """
     shape = operator.tensor(tensor).shape
-    letters = [letter for letter in ENUMERATION if letter in POSITIONS[len(shape)] and tiles_along(dims, letter)]
+    letters = [
+        letter
+        for letter in ENUMERATION
+        if letter in POSITIONS[len(shape)] and tiles_along(dims, letter)
+    ]
     extents = [fixed(size) for size in shape]
     for letter in letters:
         extents[POSITIONS[len(shape)][letter]] = Extent(axis_name(tensor, letter))
     return tuple(own_axis(operator, backend, tensor, letter) for letter in letters), tuple(extents)
 
 
-def own_form(operator: Any, backend: Backend, tensor: str, dims: str) -> tuple[tuple[Axis, ...], Form]:
+def own_form(
+    operator: Any, backend: Backend, tensor: str, dims: str
+) -> tuple[tuple[Axis, ...], Form]:
     """A tensor whose tile varies by itself, freshly padded."""
     axes, extents = own_axes(operator, backend, tensor, dims)
     return axes, Form(tensor, extents)

@@ -1,7 +1,8 @@
-"""Tensors of an operator, how their ranks follow the operator's loops, and the boxes they are cut into.
+"""Tensors of an operator, how their ranks follow the operator's loops, and the boxes they are cut
+into.
 
-Sizes are in elements. A tensor is stored row-major with its last rank padded to the backend's alignment, so a box of sizes
-`(a, .., y, z)` occupies `a * .. * y * (z rounded up)` elements.
+Sizes are in elements. A tensor is stored row-major with its last rank padded to the backend's
+alignment, so a box of sizes `(a, .., y, z)` occupies `a * .. * y * (z rounded up)` elements.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Iteration `i` reads the `field` indices from `i * stride - before`, as far as they lie in `[0, limit)`.
+    """Iteration `i` reads the `field` indices from `i * stride - before`, as far as they lie in
+    `[0, limit)`.
 
     The rest of the window is zero padding, which is never stored.
     """
@@ -88,7 +90,9 @@ SAME = Same()
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """One rank of a tensor. `loop` names the loop that moves along it, None if every tile holds the rank whole."""
+    """One rank of a tensor. `loop` names the loop that moves along it, None if every tile holds the
+    rank whole.
+    """
 
     name: str
     size: int
@@ -97,7 +101,11 @@ class Rank:
 
     def span(self, iterations: Span | None) -> Span:
         """Indices that these iterations of its loop touch; all of them without a loop."""
-        return Span(0, self.size) if self.loop is None or iterations is None else self.projection.span(iterations)
+        return (
+            Span(0, self.size)
+            if self.loop is None or iterations is None
+            else self.projection.span(iterations)
+        )
 
 
 @dataclass(frozen=True)
@@ -123,7 +131,8 @@ class Tensor:
 
 @dataclass(frozen=True)
 class TiledTensor:
-    """A tensor cut into a grid of boxes: `axes[r]` are the spans along rank r, and tile `(i, j, ..)` is their product.
+    """A tensor cut into a grid of boxes: `axes[r]` are the spans along rank r, and tile `(i, j,
+    ..)` is their product.
 
     Spans may overlap (halo) or leave gaps (strides larger than the window).
     """
@@ -157,9 +166,14 @@ class TiledTensor:
 
     @cached_property
     def lengths(self) -> tuple[tuple[int, ...], ...]:
-        """Elements that each span contributes to a tile's storage; a tile's storage is the product over the ranks."""
+        """Elements that each span contributes to a tile's storage; a tile's storage is the product
+        over the ranks.
+        """
         *outer, last = self.axes
-        return (*(tuple(span.size for span in axis) for axis in outer), tuple(padded(span.size, self.alignment) for span in last))
+        return (
+            *(tuple(span.size for span in axis) for axis in outer),
+            tuple(padded(span.size, self.alignment) for span in last),
+        )
 
     @cached_property
     def total(self) -> int:
@@ -173,7 +187,13 @@ class TiledTensor:
 
     def runs(self) -> list[list[list[int]]]:
         """Run-length encoding of the sizes along each rank: `[[size, repeat], ...]`."""
-        return [[[size, len(list(same))] for size, same in itertools.groupby(span.size for span in axis)] for axis in self.axes]
+        return [
+            [
+                [size, len(list(same))]
+                for size, same in itertools.groupby(span.size for span in axis)
+            ]
+            for axis in self.axes
+        ]
 
 
 def whole(tensor: Tensor, alignment: int) -> TiledTensor:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.tiling.network import OBJECTIVES, Comparison, NetworkTiling
 from solver_mapper.tiling.result import Tiling
-from solver_mapper.tiling.schedule import nest_text
+from solver_mapper.tiling.schedule import loop_nest_text
 from solver_mapper.tiling.tensors import TiledTensor
 
 _BETTER = {OBJECTIVES[0]: "fills more", OBJECTIVES[1]: "moves fewer"}
@@ -18,8 +18,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Lines of a table: the first column left-aligned, the others right-aligned."""
     listed = [tuple(header), *(tuple(row) for row in rows)]
     widths = [max(len(row[column]) for row in listed) for column in range(len(header))]
-    return ["  ".join(cell.ljust(width) if column == 0 else cell.rjust(width)
-                      for column, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in listed]
+    return [
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in listed
+    ]
 
 
 def sizes_text(sizes: Iterable[int]) -> str:
@@ -28,14 +33,25 @@ def sizes_text(sizes: Iterable[int]) -> str:
 
 def tiling_text(tiling: Tiling) -> str:
     """What was chosen, the schedule, and what it moves."""
-    lines = [f"{tiling.operator.name} ({tiling.operator.kind}) on {tiling.backend.name}, {tiling.objective} objective", ""]
-    lines += table(("tensor", "shape", "dims", "tile", "tiles", "largest", "scratchpad"),
-                   (_tensor_row(tiling, tiled) for tiled in tiling.tiled.values()))
+    lines = [
+        (
+            f"{tiling.operator.name} ({tiling.operator.kind}) on {tiling.backend.name},"
+            f" {tiling.objective} objective"
+        ),
+        "",
+    ]
+    lines += table(
+        ("tensor", "shape", "dims", "tile", "tiles", "largest", "scratchpad"),
+        (_tensor_row(tiling, tiled) for tiled in tiling.tiled.values()),
+    )
     lines += [f"scratchpads used: {percent(tiling.utilization)}", "", nest_text_of(tiling), ""]
     lines += moved_lines(tiling)
     proof = tiling.certificate
     if proof.optimal:
-        lines.append(f"proven by {proof.solver}: no choice {_BETTER.get(proof.objective, 'is better')} than {proof.value:,} elements")
+        lines.append(
+            f"proven by {proof.solver}: no choice {_BETTER.get(proof.objective, 'is better')} than"
+            f" {proof.value:,} elements"
+        )
     else:
         lines.append(f"not proven: {proof.value:,} elements found, the bound is {proof.bound:,}")
     return "\n".join([*lines, *(f"note: {note}" for note in tiling.notes)])
@@ -43,8 +59,15 @@ def tiling_text(tiling: Tiling) -> str:
 
 def _tensor_row(tiling: Tiling, tiled: TiledTensor) -> tuple[str, ...]:
     pad = tiling.backend.scratchpad(tiled.name)
-    return (tiled.name, sizes_text(tiled.tensor.shape), tiling.dims.get(tiled.name, "-"), sizes_text(tiling.basic[tiled.name]),
-            f"{tiled.count:,}", f"{tiled.largest:,}", f"{pad.name} {tiling.backend.elements(pad):,}")
+    return (
+        tiled.name,
+        sizes_text(tiled.tensor.shape),
+        tiling.dims.get(tiled.name, "-"),
+        sizes_text(tiling.basic[tiled.name]),
+        f"{tiled.count:,}",
+        f"{tiled.largest:,}",
+        f"{pad.name} {tiling.backend.elements(pad):,}",
+    )
 
 
 def nest_text_of(tiling: Tiling) -> str:
@@ -53,7 +76,7 @@ def nest_text_of(tiling: Tiling) -> str:
         tiling.moved  # noqa: B018  (asks whether there is a schedule)
     except InfeasibleError as error:
         return f"no schedule: {error}"
-    return nest_text(tiling.nest)
+    return loop_nest_text(tiling.nest)
 
 
 def moved_lines(tiling: Tiling) -> list[str]:
@@ -62,19 +85,40 @@ def moved_lines(tiling: Tiling) -> list[str]:
         moved = tiling.moved
     except InfeasibleError:
         return []
-    parts = " + ".join([*(f"{count:,} {name}" for name, count in moved.loaded.items()), f"{moved.stored:,} outputs"])
-    lines = [f"moves {moved.total:,} elements ({parts}) in {moved.invocations:,} invocations; "
-             f"any tiling moves {tiling.compulsory:,}"]
+    parts = " + ".join(
+        [
+            *(f"{count:,} {name}" for name, count in moved.loaded.items()),
+            f"{moved.stored:,} outputs",
+        ]
+    )
+    lines = [
+        f"moves {moved.total:,} elements ({parts}) in {moved.invocations:,} invocations; "
+        f"any tiling moves {tiling.compulsory:,}"
+    ]
     if tiling.defect is not None:
         lines.append(f"but this schedule computes something else: {tiling.defect}")
     return lines
 
 
 def network_text(tilings: NetworkTiling) -> str:
-    """A table over the layers: what each objective moves, how much of the scratchpads its tiles use, and the bound."""
-    header = ("layer", "runs", "SMAUG moves", "uses", "least moved", "uses", "saved", "any tiling moves")
+    """A table over the layers: what each objective moves, how much of the scratchpads its tiles
+    use, and the bound.
+    """
+    header = (
+        "layer",
+        "runs",
+        "SMAUG moves",
+        "uses",
+        "least moved",
+        "uses",
+        "saved",
+        "any tiling moves",
+    )
     rows = [_layer_row(layer) for layer in tilings.layers]
-    rows += [_total_row("all, once each", tilings, False), _total_row("all, as often as they run", tilings, True)]
+    rows += [
+        _total_row("all, once each", tilings, False),
+        _total_row("all, as often as they run", tilings, True),
+    ]
     lines = [f"{tilings.name}: elements moved", "", *table(header, rows)]
     notes = [note for layer in tilings.layers for note in _troubles(layer)]
     return "\n".join([*lines, *(["", *notes] if notes else [])])
@@ -84,15 +128,36 @@ def _layer_row(layer: Comparison) -> tuple[str, ...]:
     cells = []
     for found in layer.results.values():
         sound = isinstance(found, Tiling) and found.defect is None
-        cells += [f"{found.traffic:,}" + ("" if found.certificate.optimal else " ?"), percent(found.utilization)] \
-            if isinstance(found, Tiling) and sound else ["-", "-"]
+        cells += (
+            [
+                f"{found.traffic:,}" + ("" if found.certificate.optimal else " ?"),
+                percent(found.utilization),
+            ]
+            if isinstance(found, Tiling) and sound
+            else ["-", "-"]
+        )
     fullest, least = (layer.moved(objective) for objective in layer.results)
-    return (layer.job.operator.name, str(layer.job.count), *cells, _saved(fullest, least), f"{layer.compulsory:,}")
+    return (
+        layer.job.operator.name,
+        str(layer.job.count),
+        *cells,
+        _saved(fullest, least),
+        f"{layer.compulsory:,}",
+    )
 
 
 def _total_row(title: str, tilings: NetworkTiling, runs: bool) -> tuple[str, ...]:
     fullest, least = (tilings.total(objective, runs) for objective in OBJECTIVES)
-    return (title, "", _count(fullest), "", _count(least), "", _saved(fullest, least), f"{tilings.compulsory(runs):,}")
+    return (
+        title,
+        "",
+        _count(fullest),
+        "",
+        _count(least),
+        "",
+        _saved(fullest, least),
+        f"{tilings.compulsory(runs):,}",
+    )
 
 
 def comparison_text(comparison: Comparison) -> str:
@@ -100,16 +165,30 @@ def comparison_text(comparison: Comparison) -> str:
     rows = []
     for objective, found in comparison.results.items():
         if isinstance(found, Tiling) and found.defect is None:
-            rows.append((objective, f"{found.traffic:,}", percent(found.utilization), f"{found.nest.invocations:,}"))
+            rows.append(
+                (
+                    objective,
+                    f"{found.traffic:,}",
+                    percent(found.utilization),
+                    f"{found.nest.invocations:,}",
+                )
+            )
         else:
             rows.append((objective, "-", "-", "-"))
     rows.append(("any tiling", f"{comparison.compulsory:,}", "", ""))
-    return "\n".join([*table(("objective", "elements moved", "scratchpads used", "invocations"), rows), *_troubles(comparison)])
+    return "\n".join(
+        [
+            *table(("objective", "elements moved", "scratchpads used", "invocations"), rows),
+            *_troubles(comparison),
+        ]
+    )
 
 
 def _troubles(comparison: Comparison) -> list[str]:
     found = {objective: comparison.trouble(objective) for objective in comparison.results}
-    return [f"{objective}: {trouble}" for objective, trouble in found.items() if trouble is not None]
+    return [
+        f"{objective}: {trouble}" for objective, trouble in found.items() if trouble is not None
+    ]
 
 
 def _count(number: int | None) -> str:

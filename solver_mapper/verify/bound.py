@@ -1,15 +1,19 @@
-"""A lower bound of our own: the least figures that any mapping can have, worked out without a solver.
+"""A lower bound of our own: the least figures that any mapping can have, worked out without a
+solver.
 
-Every figure here is a sum of what crosses into each level. For each choice of the levels that hold each tensor, the bound adds up,
-level by level, the least that can cross (`boundary.py`): over all ways to split the dimensions there whose tiles fit together, and all
-sequences of loops outside. The levels are minimized apart, as if each could have its own factors; a mapping has one of those splits
-at each level, so it costs no less than the sum, and the least over all choices of holders is a bound for all mappings. What a level
-sends may be counted where it is received or right below the sender, whichever gives more. Rules about factors, orders and utilization
-are left out, which can only lower the bound. In the style of Orojenesis (Huang et al., ISCA 2024), which
-bounds the traffic of one buffer so.
+Every figure here is a sum of what crosses into each level. For each choice of the levels that hold
+each tensor, the bound adds up, level by level, the least that can cross (`boundary.py`): over all
+ways to split the dimensions there whose tiles fit together, and all sequences of loops outside. The
+levels are minimized apart, as if each could have its own factors; a mapping has one of those splits
+at each level, so it costs no less than the sum, and the least over all choices of holders is a
+bound for all mappings. What a level sends may be counted where it is received or right below the
+sender, whichever gives more. Constraints about factors, orders and utilization are left out, which
+can only lower the bound. In the style of Orojenesis (Huang et al., ISCA 2024), which bounds the
+traffic of one buffer so.
 
-Cycles are at least the steps of the best split over the multipliers, and at least the least words at a port over its bandwidth.
-Energy is that of operations, accesses and leakage; wires are left out.
+Cycles are at least the steps of the best split over the multipliers, and at least the least words
+at a port over its bandwidth. Energy is that of operations, accesses and leakage; wires are left
+out.
 """
 
 from __future__ import annotations
@@ -23,11 +27,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solver_mapper.nest.energy import prices
-from solver_mapper.nest.latency import latency
-from solver_mapper.objective import Goal
+from solver_mapper.core.objective import Goal
+from solver_mapper.cost.timeloop.energy import prices
+from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.verify.boundary import Boundary, Ints, boundary
-from solver_mapper.verify.mapspace import Mapspace
+from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import Spared, sparings, view
 
 MOST_HOLDERS = 100_000
@@ -35,7 +39,9 @@ MOST_HOLDERS = 100_000
 
 
 class Crossing(NamedTuple):
-    """A tensor on its way from `parent` across a boundary; which words are counted there: those sent, those filled."""
+    """A tensor on its way from `parent` across a boundary; which words are counted there: those
+    sent, those filled.
+    """
 
     number: int
     parent: int
@@ -51,7 +57,9 @@ Key = tuple[int, tuple[int, ...], Crossings, tuple[tuple[int, ...], ...]]
 
 @dataclass(frozen=True)
 class Rates:
-    """What is counted of each word at a level: of an input that it sends, a partial sum that it writes or reads again, a fill."""
+    """What is counted of each word at a level: of an input that it sends, a partial sum that it
+    writes or reads again, a fill.
+    """
 
     send: Fraction = Fraction(0)
     update: Fraction = Fraction(0)
@@ -60,15 +68,17 @@ class Rates:
 
 
 @dataclass
-class Floor:
+class LowerBound:
     """Lower bounds of all figures of all mappings of a mapspace; None where no mapping fits.
 
     Raises: ValueError, from any bound, if there are too many ways to look at.
     """
 
-    mapspace: Mapspace
+    mapspace: EnumeratedMapspace
     fine: int | None = None
-    """Splits of a boundary above which spatial factors are left out there (`boundary`): fewer are quicker, more give higher bounds."""
+    """Splits of a boundary above which spatial factors are left out there (`boundary`): fewer are
+    quicker, more give higher bounds.
+    """
     _least: dict[Key, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -83,7 +93,10 @@ class Floor:
     @cached_property
     def boundaries(self) -> dict[int, Boundary]:
         architecture, problem = self.mapspace.architecture, self.mapspace.problem
-        return {child: boundary(architecture, problem, child, self.fine) for child in range(1, self.depth + 1)}
+        return {
+            child: boundary(architecture, problem, child, self.fine)
+            for child in range(1, self.depth + 1)
+        }
 
     @cached_property
     def spared(self) -> list[Spared]:
@@ -99,7 +112,9 @@ class Floor:
         bounds = [(self.metric(metric), power) for metric, power in goal.powers]
         if any(bound is None for bound, _ in bounds):
             return None
-        return prod((bound**power for bound, power in bounds if bound is not None), start=Fraction(1))
+        return prod(
+            (bound**power for bound, power in bounds if bound is not None), start=Fraction(1)
+        )
 
     def metric(self, metric: str) -> Fraction | None:
         """A bound of energy in pJ, delay in cycles, or last-level accesses in words."""
@@ -117,13 +132,21 @@ class Floor:
         for level in architecture.levels:
             price, share = prices(level), Fraction(1, level.cluster_size)
             read, fill, update, address = (Fraction(each, price.unit) for each in price[:4])
-            rates.append(Rates((read / price.block + address) * share, (update / price.block + address) * share,
-                               read / price.block * share, (fill / price.block + address) * share))
+            rates.append(
+                Rates(
+                    (read / price.block + address) * share,
+                    (update / price.block + address) * share,
+                    read / price.block * share,
+                    (fill / price.block + address) * share,
+                )
+            )
         moved = self.total(rates)
         if moved is None or self.cycles is None:
             return None
         units = architecture.arithmetic
-        leak = units.leak * units.instances + sum((each.energy.leak * each.instances for each in architecture.levels), Fraction(0))
+        leak = units.leak * units.instances + sum(
+            (each.energy.leak * each.instances for each in architecture.levels), Fraction(0)
+        )
         return moved + self.mapspace.problem.macs * units.energy + leak * self.cycles
 
     @cached_property
@@ -132,31 +155,53 @@ class Floor:
         architecture = self.mapspace.architecture
         room = self.boundaries[self.depth]
         steps = prod(size for size in self.mapspace.problem.bounds.values())
-        least = -(-steps // room.instances) if room.coarse else int(min(np.prod(np.array(room.outside), axis=0)))
+        least = (
+            -(-steps // room.instances)
+            if room.coarse
+            else int(min(np.prod(np.array(room.outside), axis=0)))
+        )
         for index, level in enumerate(architecture.levels):
             one, none = Fraction(1), Fraction(0)
-            ports = ((level.read_bandwidth, Rates(one, none, one, none)), (level.write_bandwidth, Rates(none, one, none, one)),
-                     (level.shared_bandwidth, Rates(one, one, one, one)))
+            ports = (
+                (level.read_bandwidth, Rates(one, none, one, none)),
+                (level.write_bandwidth, Rates(none, one, none, one)),
+                (level.shared_bandwidth, Rates(one, one, one, one)),
+            )
             for bandwidth, rates in ports:
                 if bandwidth is not None:
-                    words = self.total([rates if each == index else Rates() for each in range(self.depth)])
+                    words = self.total(
+                        [rates if each == index else Rates() for each in range(self.depth)]
+                    )
                     if words is None:
                         return None
                     least = max(least, ceil(words / level.instances / bandwidth))
         return least + latency(architecture)
 
     def total(self, rates: list[Rates]) -> Fraction | None:
-        """The least sum of all words that cross, each counted at the rate of its level; None if no choice of holders fits.
+        """The least sum of all words that cross, each counted at the rate of its level; None if no
+        choice of holders fits.
 
         Whole numbers throughout: rates are rounded down to a unit with which nothing overflows.
         """
-        highest = max((rate for each in rates for rate in (each.send, each.update, each.again, each.fill)), default=Fraction(0))
+        highest = max(
+            (rate for each in rates for rate in (each.send, each.update, each.again, each.fill)),
+            default=Fraction(0),
+        )
         if not highest:
             return Fraction(0)
         most = 4 * len(self.views) * self.mapspace.problem.macs * (1 + highest)
-        whole = lcm(*(rate.denominator for each in rates for rate in (each.send, each.update, each.again, each.fill)))
+        whole = lcm(
+            *(
+                rate.denominator
+                for each in rates
+                for rate in (each.send, each.update, each.again, each.fill)
+            )
+        )
         unit = Fraction(whole) if most * whole < 2**62 else Fraction(2**62 - 1) / most
-        scaled = [tuple(int(rate * unit) for rate in (each.send, each.update, each.again, each.fill)) for each in rates]
+        scaled = [
+            tuple(int(rate * unit) for rate in (each.send, each.update, each.again, each.fill))
+            for each in rates
+        ]
         best: float = inf
         for keeps in self._keeps:
             sums = [self._sum(keeps, early, scaled) for early in (False, True)]
@@ -168,8 +213,15 @@ class Floor:
         """The least sum for one choice of holders; None if their tiles cannot fit."""
         total = 0
         for child in range(1, self.depth + 1):
-            held = tuple(number for number, keep in enumerate(keeps) if child < self.depth and keep[child])
-            key = (child, held, _crossings(keeps, child, self.depth, early), tuple(rates[:child + 1]))
+            held = tuple(
+                number for number, keep in enumerate(keeps) if child < self.depth and keep[child]
+            )
+            key = (
+                child,
+                held,
+                _crossings(keeps, child, self.depth, early),
+                tuple(rates[: child + 1]),
+            )
             if key not in self._least:
                 self._least[key] = self._cheapest(*key)
             least = self._least[key]
@@ -178,21 +230,37 @@ class Floor:
             total += least
         return total
 
-    def _cheapest(self, child: int, held: tuple[int, ...], crossings: Crossings, rates: tuple[tuple[int, ...], ...]) -> int | None:
-        """The least that crosses into `child`, which holds the tensors `held`; None if their tiles cannot fit."""
+    def _cheapest(
+        self,
+        child: int,
+        held: tuple[int, ...],
+        crossings: Crossings,
+        rates: tuple[tuple[int, ...], ...],
+    ) -> int | None:
+        """The least that crosses into `child`, which holds the tensors `held`; None if their tiles
+        cannot fit.
+        """
         here = self.boundaries[child]
         fits = here.fitting([self.views[number] for number in held])
         if not fits.any():
             return None
         costs = []
-        for spared in {tuple(each[crossing.number] for crossing in crossings) for each in self.spared}:
+        for spared in {
+            tuple(each[crossing.number] for crossing in crossings) for each in self.spared
+        }:
             cost = np.zeros(len(fits), dtype=np.int64)
             for crossing, free in zip(crossings, spared, strict=True):
                 cost = cost + self._cost(here, crossing, free, rates)
             costs.append(int(cost[fits].min()))
         return min(costs)
 
-    def _cost(self, here: Boundary, crossing: Crossing, spared: frozenset[int], rates: tuple[tuple[int, ...], ...]) -> Ints:
+    def _cost(
+        self,
+        here: Boundary,
+        crossing: Crossing,
+        spared: frozenset[int],
+        rates: tuple[tuple[int, ...], ...],
+    ) -> Ints:
         """What one tensor costs, for every split."""
         seen = self.views[crossing.number]
         send, update, again, _ = rates[crossing.parent]
@@ -213,5 +281,9 @@ def _crossings(keeps: Keeps, child: int, depth: int, early: bool) -> Crossings:
         receives = child == depth or keep[child]
         passed = early and any(keep[child:])
         if receives or (passed and parent == child - 1):
-            crossings.append(Crossing(number, parent, not early or child == depth or parent == child - 1, receives))
+            crossings.append(
+                Crossing(
+                    number, parent, not early or child == depth or parent == child - 1, receives
+                )
+            )
     return tuple(crossings)

@@ -9,17 +9,17 @@ from itertools import product
 from math import ceil, lcm, prod
 from typing import NamedTuple
 
+from solver_mapper.core.constraints import MetricConstraint
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import Objective
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.cost.timeloop.energy import prices
+from solver_mapper.cost.timeloop.latency import latency, level_time
+from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.cost.timeloop.tiles import Nest, build_nest
 from solver_mapper.errors import ExactnessError
-from solver_mapper.mapping import Mapping
-from solver_mapper.nest.energy import prices
-from solver_mapper.nest.figures import Figures
-from solver_mapper.nest.latency import latency, level_time
-from solver_mapper.nest.model import Evaluator
-from solver_mapper.nest.tiles import Nest, build_nest
-from solver_mapper.objective import Objective
-from solver_mapper.spec.constraints import MetricRule
-from solver_mapper.verify.mapspace import Mapspace, Skeleton
-from solver_mapper.verify.tally import Laid, Option, Tally
+from solver_mapper.verify.contributions import Contributions, Laid, Option
+from solver_mapper.verify.mapspace import EnumeratedMapspace, Skeleton
 
 Number = Fraction | int
 Ranks = tuple[Number, ...]
@@ -43,38 +43,63 @@ class Found:
 
 
 class Exhaustive:
-    """All legal mappings of a mapspace with their figures. `looked` counts the loop nests seen so far."""
+    """All legal mappings of a mapspace with their figures. `looked` counts the loop nests seen so
+    far.
+    """
 
-    def __init__(self, mapspace: Mapspace):
+    def __init__(self, mapspace: EnumeratedMapspace):
         self.mapspace = mapspace
         self.looked = 0
         architecture, problem = mapspace.architecture, mapspace.problem
         units = architecture.arithmetic
-        leak = units.leak * units.instances + sum((each.energy.leak * each.instances for each in architecture.levels), Fraction(0))
+        leak = units.leak * units.instances + sum(
+            (each.energy.leak * each.instances for each in architecture.levels), Fraction(0)
+        )
         fixed = Fraction(problem.macs * units.energy)
-        self.unit = lcm(leak.denominator, fixed.denominator, *(prices(buffer).unit for buffer in architecture.levels))
+        self.unit = lcm(
+            leak.denominator,
+            fixed.denominator,
+            *(prices(buffer).unit for buffer in architecture.levels),
+        )
         self._leak, self._fixed = int(leak * self.unit), int(fixed * self.unit)
-        self._tallies = [Tally(mapspace, number, self.unit) for number in range(len(problem.tensors))]
+        self._tallies = [
+            Contributions(mapspace, number, self.unit) for number in range(len(problem.tensors))
+        ]
         self._latency = latency(architecture)
-        self._sized = [(level, buffer.capacity, ceil(buffer.capacity * buffer.min_utilization))
-                       for level, buffer in enumerate(architecture.levels) if buffer.capacity is not None]
-        self._caps = [rule for rule in mapspace.constraints.rules if isinstance(rule, MetricRule)]
-        self._limited = [(level, buffer) for level, buffer in enumerate(architecture.levels)
-                         if buffer.read_bandwidth or buffer.write_bandwidth or buffer.shared_bandwidth]
+        self._sized = [
+            (level, buffer.capacity, ceil(buffer.capacity * buffer.min_utilization))
+            for level, buffer in enumerate(architecture.levels)
+            if buffer.capacity is not None
+        ]
+        self._caps = [
+            constraint
+            for constraint in mapspace.constraints
+            if isinstance(constraint, MetricConstraint)
+        ]
+        self._limited = [
+            (level, buffer)
+            for level, buffer in enumerate(architecture.levels)
+            if buffer.read_bandwidth or buffer.write_bandwidth or buffer.shared_bandwidth
+        ]
 
     def best(
         self, objectives: Sequence[Objective], each_nest: Callable[[], None] = lambda: None
-    ) -> list[tuple[Mapping, Figures] | None]:
-        """For each objective the first of the best legal mappings; None if there is no legal mapping.
+    ) -> list[tuple[Mapping, Statistics] | None]:
+        """For each objective the first of the best legal mappings; None if there is no legal
+        mapping.
 
         `each_nest` is called for each loop nest; what it raises ends the enumeration.
-        Raises: ExactnessError if a mapping's full evaluation differs from the figures it was chosen by.
+        Raises: ExactnessError if a mapping's full evaluation differs from the figures it was chosen
+        by.
         """
         held: list[tuple[Ranks, Found] | None] = [None] * len(objectives)
 
         def promising(least: Outcome) -> bool:
             each_nest()
-            return any(best is None or _ranks(objective, least) < best[0] for objective, best in zip(objectives, held, strict=True))
+            return any(
+                best is None or _ranks(objective, least) < best[0]
+                for objective, best in zip(objectives, held, strict=True)
+            )
 
         for found in self.outcomes(promising):
             for number, objective in enumerate(objectives):
@@ -83,8 +108,10 @@ class Exhaustive:
                     held[number] = (ranks, found)
         return [None if best is None else self.judge(best[1]) for best in held]
 
-    def front(self, first: str, second: str) -> list[tuple[Mapping, Figures]]:
-        """The mappings of which no other is as good in both metrics and better in one, by rising `first`; one for each pair."""
+    def front(self, first: str, second: str) -> list[tuple[Mapping, Statistics]]:
+        """The mappings of which no other is as good in both metrics and better in one, by rising
+        `first`; one for each pair.
+        """
         points: dict[tuple[Number, Number], Found] = {}
 
         def undominated(outcome: Outcome) -> bool:
@@ -100,7 +127,8 @@ class Exhaustive:
         return [self.judge(points[point]) for point in sorted(points)]
 
     def outcomes(self, promising: Callable[[Outcome], bool]) -> Iterator[Found]:
-        """All legal mappings, but none of a loop nest whose mappings cannot have figures that are `promising`.
+        """All legal mappings, but none of a loop nest whose mappings cannot have figures that are
+        `promising`.
 
         `promising` is asked about figures that no bypass choice of a nest can fall below.
         """
@@ -110,7 +138,9 @@ class Exhaustive:
             sized: Nest | None = None
             for skeleton in self.mapspace.arrangements(bounds):
                 if sized is None:
-                    sized = build_nest(self.mapspace.problem, Mapping(self.mapspace.levels(skeleton)))
+                    sized = build_nest(
+                        self.mapspace.problem, Mapping(self.mapspace.levels(skeleton))
+                    )
                     steps = prod(bound for temporal, _ in skeleton for _, bound, _ in temporal)
                 self.looked += 1
                 laid = Laid(self.mapspace, skeleton, sized)
@@ -124,11 +154,17 @@ class Exhaustive:
     def _least(self, steps: int, options: list[list[Option]]) -> Outcome:
         cycles = steps + self._latency
         energy = sum([min([option.energy for option in each]) for each in options])
-        return Outcome(energy + self._fixed + self._leak * cycles, cycles, sum([min([o.last_level for o in each]) for each in options]))
+        return Outcome(
+            energy + self._fixed + self._leak * cycles,
+            cycles,
+            sum([min([o.last_level for o in each]) for each in options]),
+        )
 
     def _fits(self, chosen: tuple[Option, ...]) -> bool:
         for level, capacity, least in self._sized:
-            used = sum([held.tile for option in chosen if (held := option.accesses[level]) is not None])
+            used = sum(
+                [held.tile for option in chosen if (held := option.accesses[level]) is not None]
+            )
             if not least <= used <= capacity:
                 return False
         return True
@@ -136,24 +172,40 @@ class Exhaustive:
     def _capped(self, outcome: Outcome) -> bool:
         """Whether the figures keep to their caps."""
         energy = Fraction(outcome.energy, self.unit)
-        values: dict[str, Number] = {"cycles": outcome.cycles, "energy_pj": energy, "edp": energy * outcome.cycles,
-                                     "last_level_accesses": outcome.last_level}
-        return all(values[cap.metric] < cap.most or (values[cap.metric] == cap.most and not cap.strict) for cap in self._caps)
+        values: dict[str, Number] = {
+            "cycles": outcome.cycles,
+            "energy_pj": energy,
+            "edp": energy * outcome.cycles,
+            "last_level_accesses": outcome.last_level,
+        }
+        return all(
+            values[cap.metric] < cap.most or (values[cap.metric] == cap.most and not cap.strict)
+            for cap in self._caps
+        )
 
     def _outcome(self, steps: int, chosen: tuple[Option, ...]) -> Outcome:
-        times = [level_time(buffer, [option.accesses[level] for option in chosen], steps) for level, buffer in self._limited]
+        times = [
+            level_time(buffer, [option.accesses[level] for option in chosen], steps)
+            for level, buffer in self._limited
+        ]
         cycles = max([steps, *map(ceil, times)]) + self._latency
         energy = sum([option.energy for option in chosen]) + self._fixed + self._leak * cycles
         return Outcome(energy, cycles, sum([option.last_level for option in chosen]))
 
-    def judge(self, found: Found) -> tuple[Mapping, Figures]:
+    def judge(self, found: Found) -> tuple[Mapping, Statistics]:
         """The mapping that was found, with its full evaluation."""
-        mapping = self.mapspace.mapping(found.skeleton, tuple(option.keep for option in found.options))
-        figures = Evaluator(self.mapspace.architecture, self.mapspace.problem).evaluate(mapping)
-        outcome = Outcome(figures.energy_pj * self.unit, figures.cycles, figures.last_level_accesses)
+        mapping = self.mapspace.mapping(
+            found.skeleton, tuple(option.keep for option in found.options)
+        )
+        statistics = Evaluator(self.mapspace.architecture, self.mapspace.problem).evaluate(mapping)
+        outcome = Outcome(
+            statistics.energy_pj * self.unit, statistics.cycles, statistics.last_level_accesses
+        )
         if outcome != found.outcome:
-            raise ExactnessError(f"enumeration counted {found.outcome} for a mapping that has {outcome}: {mapping}")
-        return mapping, figures
+            raise ExactnessError(
+                f"enumeration counted {found.outcome} for a mapping that has {outcome}: {mapping}"
+            )
+        return mapping, statistics
 
 
 def _metric(outcome: Outcome, metric: str) -> Number:
@@ -161,4 +213,9 @@ def _metric(outcome: Outcome, metric: str) -> Number:
 
 
 def _ranks(objective: Objective, outcome: Outcome) -> Ranks:
-    return tuple([prod([_metric(outcome, metric) ** power for metric, power in goal.powers]) for goal in objective.goals])
+    return tuple(
+        [
+            prod([_metric(outcome, metric) ** power for metric, power in goal.powers])
+            for goal in objective.goals
+        ]
+    )

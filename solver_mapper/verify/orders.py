@@ -1,7 +1,9 @@
-"""Which loop orders the rules of one level allow, judged order by order from the rules' meaning.
+"""Which loop orders the constraints of one level allow, judged order by order from the constraints'
+meaning.
 
-Loops to 1 do not exist: a rule orders the others among themselves. Positions that a split refers to are those of a full
-permutation, loops to 1 included, which the user may place as they like where no rule names them.
+Loops to 1 do not exist: a constraint orders the others among themselves. Positions that a split
+refers to are those of a full permutation, loops to 1 included, which the user may place as they
+like where no constraint names them.
 """
 
 from __future__ import annotations
@@ -9,49 +11,80 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-from solver_mapper.spec.constraints import NestingRule, PermutationRule
+from solver_mapper.core.constraints import NestingConstraint, PermutationConstraint
 
 Order = tuple[str, ...]
 """Dimensions, innermost first."""
 
 
-def obeys(order: Sequence[str], rule: PermutationRule | NestingRule) -> bool:
-    """Whether an order, innermost first, agrees with a rule."""
-    if isinstance(rule, NestingRule):
-        return not any(out in rule.outside and within in rule.inside for at, out in enumerate(order) for within in order[at + 1:])
-    inner = [dim for dim in rule.inner if dim in order]
-    outer = [dim for dim in rule.outer if dim in order]
-    if list(order[len(order) - len(outer):]) != outer:
+def obeys(order: Sequence[str], constraint: PermutationConstraint | NestingConstraint) -> bool:
+    """Whether an order, innermost first, agrees with a constraint."""
+    if isinstance(constraint, NestingConstraint):
+        return not any(
+            out in constraint.outside and within in constraint.inside
+            for at, out in enumerate(order)
+            for within in order[at + 1 :]
+        )
+    inner = [dim for dim in constraint.inner if dim in order]
+    outer = [dim for dim in constraint.outer if dim in order]
+    if list(order[len(order) - len(outer) :]) != outer:
         return False
-    if rule.gaps:
+    if constraint.gaps:
         return [dim for dim in order if dim in inner] == inner
     return list(order[: len(inner)]) == inner
 
 
-def temporal_orders(dims: Sequence[str], rules: Sequence[PermutationRule | NestingRule]) -> list[Order]:
-    """All orders of the loops over `dims` that agree with all rules."""
-    return [order for order in permutations(dims) if all(obeys(order, rule) for rule in rules)]
-
-
-def spatial_orders(along_x: Sequence[str], along_y: Sequence[str], rules: Sequence[PermutationRule | NestingRule], split: int | None,
-                   dims: Sequence[str]) -> list[tuple[Order, Order]]:
-    """All orders of the loops along X and along Y, where those along X lie inside.
-
-    With a `split`, loops at positions below it in some full permutation of `dims` that agrees with the rules lie along X.
-    """
+def temporal_orders(
+    dims: Sequence[str], constraints: Sequence[PermutationConstraint | NestingConstraint]
+) -> list[Order]:
+    """All orders of the loops over `dims` that agree with all constraints."""
     return [
-        (inner, outer) for inner in permutations(along_x) for outer in permutations(along_y)
-        if all(obeys((*inner, *outer), rule) for rule in rules)
-        and (split is None or any(_placed(full, inner, outer, split) for full in _completions(dims, rules)))
+        order
+        for order in permutations(dims)
+        if all(obeys(order, constraint) for constraint in constraints)
     ]
 
 
-def _completions(dims: Sequence[str], rules: Sequence[PermutationRule | NestingRule]) -> Iterator[Order]:
-    return (full for full in permutations(dims) if all(obeys(full, rule) for rule in rules))
+def spatial_orders(
+    along_x: Sequence[str],
+    along_y: Sequence[str],
+    constraints: Sequence[PermutationConstraint | NestingConstraint],
+    split: int | None,
+    dims: Sequence[str],
+) -> list[tuple[Order, Order]]:
+    """All orders of the loops along X and along Y, where those along X lie inside.
+
+    With a `split`, loops at positions below it in some full permutation of `dims` that agrees with
+    the constraints lie along X.
+    """
+    return [
+        (inner, outer)
+        for inner in permutations(along_x)
+        for outer in permutations(along_y)
+        if all(obeys((*inner, *outer), constraint) for constraint in constraints)
+        and (
+            split is None
+            or any(_placed(full, inner, outer, split) for full in _completions(dims, constraints))
+        )
+    ]
+
+
+def _completions(
+    dims: Sequence[str], constraints: Sequence[PermutationConstraint | NestingConstraint]
+) -> Iterator[Order]:
+    return (
+        full
+        for full in permutations(dims)
+        if all(obeys(full, constraint) for constraint in constraints)
+    )
 
 
 def _placed(full: Order, inner: Order, outer: Order, split: int) -> bool:
-    """Whether the full permutation has `inner` in its order below the split, and `outer` from there on."""
+    """Whether the full permutation has `inner` in its order below the split, and `outer` from there
+    on.
+    """
     loops = {*inner, *outer}
-    return (tuple(dim for dim in full[:max(split, 0)] if dim in loops) == inner
-            and tuple(dim for dim in full[max(split, 0):] if dim in loops) == outer)
+    return (
+        tuple(dim for dim in full[: max(split, 0)] if dim in loops) == inner
+        and tuple(dim for dim in full[max(split, 0) :] if dim in loops) == outer
+    )

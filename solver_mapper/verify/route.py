@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from solver_mapper.core.objective import Objective
 from solver_mapper.errors import ExactnessError
-from solver_mapper.objective import Objective
 
 Ranks = tuple[Fraction, ...]
 
@@ -16,8 +16,9 @@ Ranks = tuple[Fraction, ...]
 class Route:
     """`did` says what was done, `found` what came out.
 
-    The verdict is "agrees" if that proves the answer again; "consistent" if it bears the answer out without proving it; "none" if the
-    route did not get that far. One that contradicts the answer raises ExactnessError.
+    The verdict is "agrees" if that proves the answer again; "consistent" if it bears the answer out
+    without proving it; "none" if the route did not get that far. One that contradicts the answer
+    raises ExactnessError.
     """
 
     route: str
@@ -31,7 +32,9 @@ class Route:
 
 @dataclass(frozen=True)
 class Claim:
-    """The answer to be verified: `ranks` of its mapping for all goals (None: proven that there is no mapping), `bound` of the first."""
+    """The answer to be verified: `ranks` of its mapping for all goals (None: proven that there is
+    no mapping), `bound` of the first.
+    """
 
     goals: Objective
     ranks: Ranks | None
@@ -47,7 +50,10 @@ class Claim:
         """`ranks` in the user's units."""
         if ranks is None:
             return "no mapping"
-        return ", ".join(f"{goal.name} {goal.shown(rank):.12g}" for goal, rank in zip(self.goals.goals, ranks, strict=False))
+        return ", ".join(
+            f"{goal.name} {goal.shown(rank):.12g}"
+            for goal, rank in zip(self.goals.goals, ranks, strict=False)
+        )
 
     def check(self, route: str, least: Ranks | None) -> None:
         """Compare with the least ranks of all mappings, as `route` found them.
@@ -55,16 +61,24 @@ class Claim:
         Raises: ExactnessError if they contradict the answer.
         """
         if self.proven and least != self.ranks:
-            raise disagreement(route, f"the best is {self.show(least)}", f"the answer proven is {self.shown}")
+            raise disagreement(
+                route, f"the best is {self.show(least)}", f"the answer proven is {self.shown}"
+            )
         if not self.proven and self.ranks is not None:
             if least is None or least > self.ranks:
-                raise disagreement(route, f"the best is {self.show(least)}", f"the answer has {self.shown}")
+                raise disagreement(
+                    route, f"the best is {self.show(least)}", f"the answer has {self.shown}"
+                )
             if self.bound is not None and least[0] < self.bound:
-                raise disagreement(route, f"there is a mapping with {self.show(least)}", f"the bound is {self.show((self.bound,))}")
+                raise disagreement(
+                    route,
+                    f"there is a mapping with {self.show(least)}",
+                    f"the bound is {self.show((self.bound,))}",
+                )
 
 
 def disagreement(route: str, found: str, claimed: str) -> ExactnessError:
     """The error for two proofs that contradict each other."""
-    return ExactnessError(f"the verification contradicts the answer: by {route} {found}, but {claimed}")
-
-
+    return ExactnessError(
+        f"the verification contradicts the answer: by {route} {found}, but {claimed}"
+    )

@@ -1,7 +1,9 @@
-"""What a lower bound may take for granted of a tensor: how its words answer to loops, whatever stands between them.
+"""What a lower bound may take for granted of a tensor: how its words answer to loops, whatever
+stands between them.
 
-A dimension is *fixed* for a tensor if some rank of it is that dimension alone: tiles at different places along it share no word.
-It is *idle* if no rank uses it. All others, the dimensions of sliding windows, are neither.
+A dimension is *fixed* for a tensor if some rank of it is that dimension alone: tiles at different
+places along it share no word. It is *idle* if no rank uses it. All others, the dimensions of
+sliding windows, are neither.
 """
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from solver_mapper.nest.projection import Projection, project
-from solver_mapper.spec.problem import Problem
+from solver_mapper.core.problem import Problem
+from solver_mapper.cost.timeloop.projection import Projection, project
 
 Spared = tuple[frozenset[int], ...]
 """For each tensor, the idle dimensions whose loops need not be paid for."""
@@ -18,9 +20,11 @@ Spared = tuple[frozenset[int], ...]
 
 @dataclass(frozen=True)
 class View:
-    """A tensor with its dimensions by number. `plain`: every rank is a dimension of its own, so that counts are products.
+    """A tensor with its dimensions by number. `plain`: every rank is a dimension of its own, so
+    that counts are products.
 
-    `words` are the distinct words that iterations touch, at least; `fixed_words` the same for the fixed dimensions alone.
+    `words` are the distinct words that iterations touch, at least; `fixed_words` the same for the
+    fixed dimensions alone.
     """
 
     projection: Projection
@@ -35,7 +39,9 @@ def view(problem: Problem, number: int) -> View:
     """The view of tensor `number`."""
     projection = project(problem, problem.tensors[number])
     sizes = [problem.bounds[dim] for dim in problem.dims]
-    terms = [(dim, coefficient) for rank in projection.ranks for dim, coefficient in rank if coefficient]
+    terms = [
+        (dim, coefficient) for rank in projection.ranks for dim, coefficient in rank if coefficient
+    ]
     fixed = frozenset(rank[0][0] for rank in projection.ranks if len(rank) == 1 and rank[0][1])
     plain = len(projection.plain) == len(projection.ranks) == len(fixed) == len(terms)
     used: set[int] = set(fixed)
@@ -44,39 +50,63 @@ def view(problem: Problem, number: int) -> View:
         if not used & {dim for dim, _ in rank}:
             words *= _distinct(sizes, rank)
             used |= {dim for dim, _ in rank}
-    return View(projection, fixed, frozenset(range(len(sizes))) - {dim for dim, _ in terms}, plain, words, fixed_words)
+    return View(
+        projection,
+        fixed,
+        frozenset(range(len(sizes))) - {dim for dim, _ in terms},
+        plain,
+        words,
+        fixed_words,
+    )
 
 
 def _distinct(sizes: list[int], rank: tuple[tuple[int, int], ...]) -> int:
     """How many different sums a rank takes."""
     sums = {0}
     for dim, coefficient in rank:
-        sums = {value + coefficient * index for value in sums for index in range(sizes[dim])} if coefficient else sums
+        sums = (
+            {value + coefficient * index for value in sums for index in range(sizes[dim])}
+            if coefficient
+            else sums
+        )
     return len(sums)
 
 
 def sparings(views: tuple[View, ...], dims: int) -> list[Spared]:
-    """What any sequence of loops can spare each tensor, at most; sets that others contain are left out.
+    """What any sequence of loops can spare each tensor, at most; sets that others contain are left
+    out.
 
-    Going outwards from the innermost loop, a tensor's idle loops are spared until a loop over one of its fixed dimensions comes.
-    So the order in which dimensions come first decides, and dimensions that are fixed for no tensor still being spared may as well
-    come at once.
+    Going outwards from the innermost loop, a tensor's idle loops are spared until a loop over one
+    of its fixed dimensions comes. So the order in which dimensions come first decides, and
+    dimensions that are fixed for no tensor still being spared may as well come at once.
     """
     found: set[Spared] = set()
 
     def grow(placed: frozenset[int], spared: dict[int, frozenset[int]]) -> None:
         alive = [number for number in range(len(views)) if number not in spared]
-        free = {dim for dim in range(dims) if not any(dim in views[number].fixed for number in alive)}
+        free = {
+            dim for dim in range(dims) if not any(dim in views[number].fixed for number in alive)
+        }
         placed |= free
         left = [dim for dim in range(dims) if dim not in placed]
         if not left:
-            found.add(tuple([spared.get(number, views[number].idle) for number in range(len(views))]))
+            found.add(
+                tuple([spared.get(number, views[number].idle) for number in range(len(views))])
+            )
         for dim in left:
-            ended = {number: views[number].idle & placed for number in alive if dim in views[number].fixed}
+            ended = {
+                number: views[number].idle & placed
+                for number in alive
+                if dim in views[number].fixed
+            }
             grow(placed | {dim}, spared | ended)
 
     grow(frozenset(), {})
-    return [one for one in sorted(found, key=_ordered) if not any(one != other and _within(one, other) for other in found)]
+    return [
+        one
+        for one in sorted(found, key=_ordered)
+        if not any(one != other and _within(one, other) for other in found)
+    ]
 
 
 def _within(one: Spared, other: Spared) -> bool:

@@ -42,7 +42,11 @@ def test_json_follows_the_contract(files):
     shown = json.loads(run(files / "problem.yaml", "--json").stdout)
     assert shown["units"] == "words"
     first = shown["curve"][0]
-    assert (first["buffer"], first["accesses"], first["tile"]) == (3, 528384, {"M": 1, "K": 1, "N": 1})
+    assert (first["buffer"], first["accesses"], first["tile"]) == (
+        3,
+        528384,
+        {"M": 1, "K": 1, "N": 1},
+    )
 
 
 def test_the_machines_own_buffers_are_marked(files):
@@ -50,9 +54,13 @@ def test_the_machines_own_buffers_are_marked(files):
     curve = sm.bound(spec)
     assert [(mark.name, mark.buffer) for mark in curve.marks] == [("GLB", 1024), ("RF", 128)]
     levels = curve.to_dict()["levels"]
-    assert levels == [{"level": "GLB", "capacity": 1024, "accesses": curve.accesses(1024)},
-                      {"level": "RF", "capacity": 128, "accesses": curve.accesses(128)}]
-    assert f"RF (128): at least {curve.accesses(128):,} accesses if it keeps every tensor" in str(curve)
+    assert levels == [
+        {"level": "GLB", "capacity": 1024, "accesses": curve.accesses(1024)},
+        {"level": "RF", "capacity": 128, "accesses": curve.accesses(128)},
+    ]
+    assert f"RF (128): at least {curve.accesses(128):,} accesses if it keeps every tensor" in str(
+        curve
+    )
 
 
 def test_every_form_is_written(files):
@@ -65,30 +73,57 @@ def test_every_form_is_written(files):
 def test_a_written_mapping_can_be_evaluated_on_the_machine_beside_it(files):
     run(files / "problem.yaml", "-o", files / "out")
     for point in sm.bound(sm.load(files / "problem.yaml")).points:
-        figures = sm.evaluate(sm.load(files / "problem.yaml", files / "out/machine.yaml", files / f"out/mapping_{point.buffer}.yaml"))
-        assert figures.last_level_accesses == figures.energy_pj == point.accesses
+        statistics = sm.evaluate(
+            sm.load(
+                files / "problem.yaml",
+                files / "out/machine.yaml",
+                files / f"out/mapping_{point.buffer}.yaml",
+            )
+        )
+        assert statistics.last_level_accesses == statistics.energy_pj == point.accesses
 
 
 def test_witnesses_of_a_workload_are_looptrees(tmp_path):
-    text = "workload:\n  rank_sizes: {M: 4, K: 6, N: 8}\n  bits_per_value: {All: 8}\n  einsums: ['Z[m, n] = A[m, k] * B[k, n]']\n"
+    text = (
+        "workload:\n  rank_sizes: {M: 4, K: 6, N: 8}\n  bits_per_value: {All: 8}\n  einsums: ['Z[m,"
+        " n] = A[m, k] * B[k, n]']\n"
+    )
     (tmp_path / "work.yaml").write_text(text)
     run(tmp_path / "work.yaml", "--bypass", "-o", tmp_path / "out")
     for point in sm.bound(sm.load(tmp_path / "work.yaml"), bypass=True).points:
         mapping = tmp_path / f"out/mapping_{point.buffer}.yaml"
-        figures = sm.evaluate(sm.load(tmp_path / "work.yaml", tmp_path / "out/machine.yaml", mapping))
-        assert figures.energy == 8 * point.accesses
-        assert figures.occupancy["Buffer"].bits <= 8 * point.buffer
+        statistics = sm.evaluate(
+            sm.load(tmp_path / "work.yaml", tmp_path / "out/machine.yaml", mapping)
+        )
+        assert statistics.energy == 8 * point.accesses
+        assert statistics.occupancy["Buffer"].bits <= 8 * point.buffer
 
 
 def test_a_dataflow_from_the_command_line(files):
-    free, kept = run(files / "problem.yaml", "--json"), run(files / "problem.yaml", "--stationary", "A", "--json")
-    assert json.loads(kept.stdout)["curve"][0]["accesses"] > json.loads(free.stdout)["curve"][0]["accesses"]
-    ordered = json.loads(run(files / "problem.yaml", "--order", "MNK", "--tile", "K=8", "--json").stdout)
+    free, kept = (
+        run(files / "problem.yaml", "--json"),
+        run(files / "problem.yaml", "--stationary", "A", "--json"),
+    )
+    assert (
+        json.loads(kept.stdout)["curve"][0]["accesses"]
+        > json.loads(free.stdout)["curve"][0]["accesses"]
+    )
+    ordered = json.loads(
+        run(files / "problem.yaml", "--order", "MNK", "--tile", "K=8", "--json").stdout
+    )
     assert all(point["tile"]["K"] == 8 for point in ordered["curve"])
 
 
-@pytest.mark.parametrize("options", [("--tile", "K"), ("--tile", "K=3"), ("--order", "MN"), ("--stationary", "X"),
-                                     ("--constrained",)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--tile", "K"),
+        ("--tile", "K=3"),
+        ("--order", "MN"),
+        ("--stationary", "X"),
+        ("--constrained",),
+    ],
+)
 def test_bad_options_end_with_exit_code_2(files, options):
     assert run(files / "problem.yaml", *options).exit_code == 2
 

@@ -1,4 +1,5 @@
-"""The staircase and the solver, which share no search: with a buffer of any size, both find the same least traffic.
+"""The staircase and the solver, which share no search: with a buffer of any size, both find the
+same least traffic.
 
 Windows are counted as the nest model counts them (`regular_shifts`).
 """
@@ -10,7 +11,7 @@ from test_bound_single import conv, gemm
 
 import solver_mapper as sm
 from solver_mapper.bounds import Counting, bound
-from solver_mapper.spec.problem import Problem
+from solver_mapper.core.problem import Problem
 
 AS_SOLVE = Counting(regular_shifts=True)
 PROBLEMS = {
@@ -24,22 +25,46 @@ PROBLEMS = {
 
 def written(problem: Problem) -> dict[str, object]:
     """`problem` as a user writes it."""
-    spaces = [{"name": tensor.name, "projection": [[[term.dim, str(term.coefficient)] if term.coefficient > 1 else [term.dim]
-                                                    for term in rank] for rank in tensor.ranks],
-               **({"read-write": True} if tensor.read_write else {})} for tensor in problem.tensors]
+    spaces = [
+        {
+            "name": tensor.name,
+            "projection": [
+                [
+                    [term.dim, str(term.coefficient)] if term.coefficient > 1 else [term.dim]
+                    for term in rank
+                ]
+                for rank in tensor.ranks
+            ],
+            **({"read-write": True} if tensor.read_write else {}),
+        }
+        for tensor in problem.tensors
+    ]
     coefficients = [{"name": str(number), "default": number} for number in range(2, 4)]
-    shape = {"name": problem.name, "dimensions": list(problem.dims), "coefficients": coefficients, "data-spaces": spaces}
+    shape = {
+        "name": problem.name,
+        "dimensions": list(problem.dims),
+        "coefficients": coefficients,
+        "data-spaces": spaces,
+    }
     return {"problem": {"shape": shape, "instance": dict(problem.bounds)}}
 
 
 def solved(problem: Problem, capacity: int, keep: bool = True) -> int | None:
-    """Least accesses of a backing store above one buffer of `capacity` words, one that keeps all tensors unless told otherwise;
-    None if proven impossible.
+    """Least accesses of a backing store above one buffer of `capacity` words, one that keeps all
+    tensors unless told otherwise; None if proven impossible.
     """
-    machine = {"arch": {"arithmetic": {"name": "MAC", "instances": 1}, "storage": [
-        {"name": "Buffer", "instances": 1, "entries": capacity},
-        {"name": "Store", "technology": "DRAM", "instances": 1}]}}
-    kept = [{"target": "Buffer", "type": "bypass", "keep": list(problem.tensor_names)}] if keep else []
+    machine = {
+        "arch": {
+            "arithmetic": {"name": "MAC", "instances": 1},
+            "storage": [
+                {"name": "Buffer", "instances": 1, "entries": capacity},
+                {"name": "Store", "technology": "DRAM", "instances": 1},
+            ],
+        }
+    }
+    kept = (
+        [{"target": "Buffer", "type": "bypass", "keep": list(problem.tensor_names)}] if keep else []
+    )
     spec = sm.load(written(problem), machine, {"mapspace": {"constraints": kept}})
     solution = sm.solve(spec, objective="last-level-accesses", workers=1)
     assert solution.status in ("optimal", "infeasible")
@@ -58,7 +83,9 @@ def test_the_solver_and_the_staircase_agree_at_every_capacity(problem):
 
 
 def test_idle_steps_end_an_overlap_for_the_solver_only():
-    """P = 4 in two tiles outside K = 2: the second window reuses a word of the first unless the step in K in between counts."""
+    """P = 4 in two tiles outside K = 2: the second window reuses a word of the first unless the
+    step in K in between counts.
+    """
     problem = PROBLEMS["windows, stride 2"]
     assert bound(problem).accesses(10) == 29
     assert bound(problem, counting=AS_SOLVE).accesses(10) == 30
@@ -66,7 +93,10 @@ def test_idle_steps_end_an_overlap_for_the_solver_only():
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_they_agree_at_every_capacity_if_tensors_may_bypass_the_buffer(problem):
-    curve, kept = (bound(problem, counting=Counting(regular_shifts=True, bypass=bypass)) for bypass in (True, False))
+    curve, kept = (
+        bound(problem, counting=Counting(regular_shifts=True, bypass=bypass))
+        for bypass in (True, False)
+    )
     for capacity in range(1, curve.enough + 2):
         assert solved(problem, capacity, keep=False) == curve.accesses(capacity), capacity
     assert all(curve.accesses(point.buffer) <= point.accesses for point in kept.points)
@@ -83,7 +113,13 @@ def test_they_agree_on_gemms_of_all_shapes_just_below_and_at_a_step(shape, data)
         assert solved(problem, capacity) == curve.accesses(capacity)
 
 
-@given(st.tuples(*[st.integers(1, 2)] * 4), st.sampled_from([2, 3, 4, 6]), st.integers(1, 3), st.booleans(), st.data())
+@given(
+    st.tuples(*[st.integers(1, 2)] * 4),
+    st.sampled_from([2, 3, 4, 6]),
+    st.integers(1, 3),
+    st.booleans(),
+    st.data(),
+)
 @settings(max_examples=10, deadline=None)
 def test_they_agree_on_convolutions_just_below_and_at_a_step(small, p, r, bypass, data):
     stride, dilation, c, k = small

@@ -7,9 +7,9 @@ from itertools import product
 from random import Random
 
 import solver_mapper as sm
-from solver_mapper.mapping import Mapping
-from solver_mapper.spec.spec import Spec
-from solver_mapper.verify.mapspace import Mapspace
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.spec import Spec
+from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.rules.random_designs import random_spec
 
 Group = list[Mapping]
@@ -24,8 +24,8 @@ def small_specs(seeds: range, most: int) -> Iterator[tuple[int, Spec]]:
             yield seed, spec
 
 
-def mapspace_of(spec: Spec) -> Mapspace:
-    return Mapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+def mapspace_of(spec: Spec) -> EnumeratedMapspace:
+    return EnumeratedMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
 
 
 def every_legal(spec: Spec) -> Iterator[list[Group]]:

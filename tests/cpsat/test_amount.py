@@ -6,11 +6,13 @@ from fractions import Fraction
 
 from ortools.sat.python import cp_model
 
-from solver_mapper.cpsat.amount import highest, weigh
+from solver_mapper.solve.cpsat.linear_form import highest, weigh
 
 
 def test_highest_value_of_a_variable():
-    """The upper end of a domain is read as it is, whatever protobuf's lists do with negative indices."""
+    """The upper end of a domain is read as it is, whatever protobuf's lists do with negative
+    indices.
+    """
     model = cp_model.CpModel()
     assert highest(model.new_int_var(0, 7, "x")) == 7
     assert highest(model.new_int_var_from_domain(cp_model.Domain.from_values([1, 3, 9]), "y")) == 9

@@ -1,4 +1,6 @@
-"""No mapping of sliding windows moves fewer words than the compiled model claims at least, whatever the order and size of its loops."""
+"""No mapping of sliding windows moves fewer words than the compiled model claims at least, whatever
+the order and size of its loops.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,16 @@ from random import Random
 
 import pytest
 
-from solver_mapper.cpsat.compile import compile_space
-from solver_mapper.cpsat.extract import mapping_of, values_of
-from solver_mapper.cpsat.variants import variants
-from solver_mapper.mapping import LevelMapping, Loop, Mapping, loop
-from solver_mapper.nest import Evaluator
-from solver_mapper.objective import figure
-from solver_mapper.space.space import build_space
-from solver_mapper.spec.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
-from solver_mapper.spec.constraints import Constraints
-from solver_mapper.spec.problem import Problem
+from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
+from solver_mapper.core.constraints import Constraints
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.core.objective import figure
+from solver_mapper.core.problem import Problem
+from solver_mapper.cost.timeloop import Evaluator
+from solver_mapper.mapspace.space import build_space
+from solver_mapper.solve.cpsat.compile import compile_space
+from solver_mapper.solve.cpsat.extract import mapping_of, values_of
+from solver_mapper.solve.cpsat.variants import variants
 from tests.strategies import tensor
 from tests.test_compiled_model import claimed
 
@@ -29,7 +31,9 @@ ORDERS = 2000
 """Orders that are compared for one choice of factors at most."""
 
 
-def loops_of(random: Random, dims: str, mesh: tuple[int, int], left: int) -> tuple[list[Loop], list[Loop], int]:
+def loops_of(
+    random: Random, dims: str, mesh: tuple[int, int], left: int
+) -> tuple[list[Loop], list[Loop], int]:
     """A level's temporal and spatial loops, outer to inner, and the operations that are left."""
     temporal, spatial = [], []
     for dim in random.sample(dims, len(dims)):
@@ -40,27 +44,40 @@ def loops_of(random: Random, dims: str, mesh: tuple[int, int], left: int) -> tup
     for axis, room in zip("YX", reversed(mesh), strict=True):
         for dim in random.sample(dims, len(dims)):
             bound = random.choice([2, 2, 3, 4])
-            if random.random() < 0.6 and bound <= min(room, left) and all(each.dim != dim for each in spatial):
+            if (
+                random.random() < 0.6
+                and bound <= min(room, left)
+                and all(each.dim != dim for each in spatial)
+            ):
                 left, room = left // bound, room // bound
                 spatial.append(loop(dim, bound, axis))
     return temporal, spatial, left
 
 
 def disagreements(seed: int) -> list[str]:
-    """Where the model claims more than a random mapping of one random window costs, or than the best order of its loops."""
+    """Where the model claims more than a random mapping of one random window costs, or than the
+    best order of its loops.
+    """
     random = Random(seed)
     (step, gap), kind = random.choice(STEPS), random.choice(["PR", "PRQS", "PRC"])
     other = random.choice([1, 2])
-    ranks = {"PR": [[("P", step), ("R", gap)]], "PRQS": [[("P", step), ("R", gap)], [("Q", other), "S"]],
-             "PRC": ["C", [("P", step), ("R", gap)]]}[kind]
+    ranks = {
+        "PR": [[("P", step), ("R", gap)]],
+        "PRQS": [[("P", step), ("R", gap)], [("Q", other), "S"]],
+        "PRC": ["C", [("P", step), ("R", gap)]],
+    }[kind]
     outer, inner = Random(f"prices {seed}").choice([(7, 1), (1, 7)])
     dims, left, levels, buffers, x, y = kind + "K", MOST, [], list[Buffer](), 1, 1
     for number in range(random.choice([1, 2, 2, 3])):
         mesh = random.choice(MESHES) if random.random() < 0.6 else (1, 1)
         temporal, spatial, left = loops_of(random, dims, mesh, left)
-        levels.append(LevelMapping(f"L{number}", tuple(temporal), tuple(spatial), keep=frozenset("IW")))
+        levels.append(
+            LevelMapping(f"L{number}", tuple(temporal), tuple(spatial), keep=frozenset("IW"))
+        )
         price = Fraction(inner if buffers else outer)
-        buffers.append(Buffer(f"L{number}", None, x * y, x, y, energy=AccessEnergy(price, price, price)))
+        buffers.append(
+            Buffer(f"L{number}", None, x * y, x, y, energy=AccessEnergy(price, price, price))
+        )
         x, y = x * mesh[0], y * mesh[1]
     bounds = dict.fromkeys(dims, 1)
     for each in (each for level in levels for each in (*level.temporal, *level.spatial)):
@@ -77,10 +94,16 @@ def disagreements(seed: int) -> list[str]:
     alike = [evaluator.evaluate(each) for each in islice(variants(space, seen), ORDERS)]
     wrong = []
     for metric in ("energy", "last-level-accesses"):
-        claim, exact = claimed(compiled, metric, values), figure(evaluator.evaluate(mapping), metric)
+        claim, exact = (
+            claimed(compiled, metric, values),
+            figure(evaluator.evaluate(mapping), metric),
+        )
         best = min(figure(each, metric) for each in alike)
         if claim is None or claim > exact or best > exact:
-            wrong.append(f"seed {seed}, {metric}: claims {claim}, best order {best}, this order {exact}: {mapping}")
+            wrong.append(
+                f"seed {seed}, {metric}: claims {claim}, best order {best}, this order {exact}:"
+                f" {mapping}"
+            )
     return wrong
 
 
@@ -89,35 +112,45 @@ def test_claims_are_lower_bounds(first):
     assert not [wrong for seed in range(first, first + 20) for wrong in disagreements(seed)]
 
 
-@pytest.mark.parametrize("seed", [
-    pytest.param(1453, id="an order that keeps less of another tensor"),
-    pytest.param(3280, id="a run begins where units of another component were"),
-    pytest.param(3370, id="steps skip units further out"),
-    pytest.param(3468, id="words from neighbours are spread over other parents' instances"),
-    pytest.param(10498, id="an idle loop right outside a run"),
-    pytest.param(20540, id="neighbours that differ in two components"),
-    pytest.param(50041, id="three loops that cancel, of which one skips units"),
-    pytest.param(61012, id="a window comes back, and once more when the loop around it advances"),
-    pytest.param(51194, id="a run starts over while another component's loops cancel"),
-])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(1453, id="an order that keeps less of another tensor"),
+        pytest.param(3280, id="a run begins where units of another component were"),
+        pytest.param(3370, id="steps skip units further out"),
+        pytest.param(3468, id="words from neighbours are spread over other parents' instances"),
+        pytest.param(10498, id="an idle loop right outside a run"),
+        pytest.param(20540, id="neighbours that differ in two components"),
+        pytest.param(50041, id="three loops that cancel, of which one skips units"),
+        pytest.param(
+            61012, id="a window comes back, and once more when the loop around it advances"
+        ),
+        pytest.param(51194, id="a run starts over while another component's loops cancel"),
+    ],
+)
 def test_claims_that_once_were_too_high(seed):
     assert not disagreements(seed)
 
 
 def test_ends_of_rows_between_neighbours_are_counted():
-    """Nine units of three chains in rows of four: two chains are parted, and what they cannot pass on is sent."""
+    """Nine units of three chains in rows of four: two chains are parted, and what they cannot pass
+    on is sent.
+    """
     prices = [AccessEnergy(Fraction(price), Fraction(price), Fraction(price)) for price in (7, 1)]
-    architecture = Architecture("rows", (Buffer("L0", None, 1, energy=prices[0]), Buffer("L1", None, 12, 4, 3, energy=prices[1])),
-                                Arithmetic("MAC", 12, 4, 3))
+    architecture = Architecture(
+        "rows",
+        (Buffer("L0", None, 1, energy=prices[0]), Buffer("L1", None, 12, 4, 3, energy=prices[1])),
+        Arithmetic("MAC", 12, 4, 3),
+    )
     tensors, keep = (tensor("I", "C", ["P", "R"]), tensor("W", "K")), frozenset("IW")
     problem = Problem("window", ("C", "P", "R", "K"), {"C": 3, "P": 8, "R": 3, "K": 1}, tensors)
     outer = LevelMapping("L0", (loop("P", 8),), (loop("C", 3, "Y"), loop("R", 3, "X")), keep=keep)
     mapping = Mapping((outer, LevelMapping("L1", (), (), keep=keep)), problem.dims, ("I", "W"))
-    figures = Evaluator(architecture, problem).evaluate(mapping)
-    assert figures.levels["L0"].tensors["I"].reads == 3 * (3 + 7) + 2 * 7
+    statistics = Evaluator(architecture, problem).evaluate(mapping)
+    assert statistics.levels["L0"].tensors["I"].reads == 3 * (3 + 7) + 2 * 7
     compiled = compile_space(build_space(architecture, problem, Constraints()))
     for metric in ("energy", "last-level-accesses"):
-        assert claimed(compiled, metric, values_of(compiled, mapping)) == figure(figures, metric)
+        assert claimed(compiled, metric, values_of(compiled, mapping)) == figure(statistics, metric)
 
 
 @pytest.mark.campaign

@@ -1,4 +1,6 @@
-"""`explain` on inputs without a legal mapping: irreducible conflicts, and repairs that work when written into the files."""
+"""`explain` on inputs without a legal mapping: irreducible conflicts, and repairs that work when
+written into the files.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,27 @@ from pathlib import Path
 import pytest
 
 import solver_mapper as sm
-from solver_mapper import library
-from solver_mapper.cpsat.engine import Clock
-from solver_mapper.cpsat.legal.ask import least
-from solver_mapper.cpsat.legal.model import legal_model
+from solver_mapper.core.constraints import MetricConstraint
+from solver_mapper.core.reason import Reason
+from solver_mapper.core.spec import Spec
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.explain.conflict import conflict_of
-from solver_mapper.explain.reason import Reason
-from solver_mapper.space.asks import Ask, Bound, Fanout, asks_of
-from solver_mapper.spec.constraints import MetricRule
-from solver_mapper.spec.source import Source
-from solver_mapper.spec.spec import Spec
-from tests.explain.infeasible import Case, cases, edited, everywhere, joined, spatial, storage, temporal
+from solver_mapper.io import bundled
+from solver_mapper.io.yaml.source import Source
+from solver_mapper.mapspace.requirements import DimensionBound, Fanout, Requirement, requirements_of
+from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.solve.legality.model import legal_model
+from solver_mapper.solve.legality.queries import least
+from tests.explain.infeasible import (
+    Case,
+    cases,
+    edited,
+    everywhere,
+    joined,
+    spatial,
+    storage,
+    temporal,
+)
 
 CASES = list(cases())
 IDS = [f"{number:02}-{case.kind.replace(' ', '-')}" for number, case in enumerate(CASES)]
@@ -35,13 +46,19 @@ def load(*files: Source) -> Spec:
     return spec
 
 
-def can_hold(spec: Spec, held: list[Ask], capped: bool) -> bool:
-    """Whether some mapping obeys `held`, with everything else lifted; but bounds and meshes stay if it is about figures."""
+def can_hold(spec: Spec, held: list[Requirement], capped: bool) -> bool:
+    """Whether some mapping obeys `held`, with everything else lifted; but bounds and meshes stay if
+    it is about figures.
+    """
     if capped:
-        for ask in asks_of(spec):
-            spec = spec if ask in held or isinstance(ask, Bound | Fanout) else changed(spec, Change(ask))
+        for ask in requirements_of(spec):
+            spec = (
+                spec
+                if ask in held or isinstance(ask, DimensionBound | Fanout)
+                else changed(spec, Change(ask))
+            )
         return sm.explain(spec).feasible
-    lifted = [ask for ask in asks_of(spec) if ask not in held]
+    lifted = [ask for ask in requirements_of(spec) if ask not in held]
     legal = legal_model(spec.need_architecture(), spec.need_problem(), held, lifted=lifted)
     return least(legal, None, Clock()).read is not None
 
@@ -56,7 +73,7 @@ def test_there_are_enough_inputs_of_enough_kinds() -> None:
 def test_the_conflict_is_irreducible(case: Case, tmp_path: Path) -> None:
     spec = load(*case.write(tmp_path))
     conflict = list(conflict_of(spec, Clock()))
-    capped = any(isinstance(ask, MetricRule) for ask in conflict)
+    capped = any(isinstance(ask, MetricConstraint) for ask in conflict)
     assert not can_hold(spec, conflict, capped)
     for spared in conflict:
         assert can_hold(spec, [ask for ask in conflict if ask != spared], capped), spared
@@ -81,7 +98,9 @@ def test_every_repair_works_in_the_files(case: Case, tmp_path: Path) -> None:
 
 def test_numbers_are_the_least_that_do(tmp_path: Path) -> None:
     """One word less, and it would still not fit: W 1, I 16 and O 16."""
-    case = Case("capacity", (temporal("RF", "factors: P=16"), storage("RF", "keep: [W, I, O]")), {"rf": 20})
+    case = Case(
+        "capacity", (temporal("RF", "factors: P=16"), storage("RF", "keep: [W, I, O]")), {"rf": 20}
+    )
     texts = {repair.text for repair in explained(case, tmp_path).repairs}
     assert "raise RF entries from 20 to at least 33" in texts
     assert "allow P=8 instead of P=16 at RF temporal" in texts
@@ -89,7 +108,7 @@ def test_numbers_are_the_least_that_do(tmp_path: Path) -> None:
 
 
 def test_a_dimension_that_may_loop_nowhere_is_explained_by_name(tmp_path: Path) -> None:
-    """Rules that leave R no place, as in timeloop issue 187."""
+    """Constraints that leave R no place, as in timeloop issue 187."""
     reason = explained(Case("missing dimension", everywhere("R", "=1")), tmp_path)
     assert [entry.what for entry in reason.conflict] == ["constraint"] * 4 + ["dimension"]
     assert "allow R=3 instead of R=1 at RF temporal" in [repair.text for repair in reason.repairs]
@@ -97,7 +116,7 @@ def test_a_dimension_that_may_loop_nowhere_is_explained_by_name(tmp_path: Path) 
 
 
 def test_several_conflicts_need_several_changes(tmp_path: Path) -> None:
-    """Each repair changes one rule of either conflict."""
+    """Each repair changes one constraint of either conflict."""
     lines = (temporal("GLB", "factors: P=4 K=4"), temporal("GLB", "factors: P<=2 K<=2"))
     reason = explained(Case("two", lines), tmp_path)
     assert {len(repair.changes) for repair in reason.repairs} == {2}
@@ -129,29 +148,68 @@ def test_command_line(tmp_path: Path) -> None:
     printed = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     answer = json.loads(printed.stdout)
     assert answer["feasible"] is False
-    assert {"what": "capacity", "text": "RF has room for 4 words", "file": files[0], "line": 4} in answer["conflict"]
+    assert {
+        "what": "capacity",
+        "text": "RF has room for 4 words",
+        "file": files[0],
+        "line": 4,
+    } in answer["conflict"]
     assert {"text", "file", "line"} <= set(answer["repairs"][0])
 
 
 REAL: list[tuple[str, str, str, set[str]]] = [
-    ("eyeriss", "conv1", temporal("weights_spad", "factors: R=1"), {"allow R=7 instead of R=1 at weights_spad temporal"}),
-    ("eyeriss", "layer3.x.conv2_3x3", temporal("shared_glb", "factors: P=0 Q=0 C=0"),
-     {"raise shared_glb entries from 65536 to at least 65732", "let shared_glb bypass Inputs"}),
-    ("simba", "layer3.x.conv2_3x3", temporal("AccumulationBuffer", "factors: K=128"),
-     {"raise AccumulationBuffer entries from 64 to at least 128"}),
-    ("nvdla", "layer4.x.conv2_3x3", spatial("CBUF", "factors: K=64"), {"allow K=32 instead of K=64 at CBUF spatial"}),
-    ("tpu", "layer2.x.conv1_1x1", "target: weight_reg, type: utilization, min: 1",
-     {"lower the least utilization from 1 to at most 0.5", "allow C=2 instead of C=1 at UnifiedBuffer spatial"}),
-    ("three_level", "fc", "target: RF, type: bypass, keep: [Inputs, Weights, Outputs]}\n- {" + temporal("RF", "factors: C=128"),
-     {"allow C=64 instead of C=128 at RF temporal", "raise RF entries from 256 to at least 257"}),
+    (
+        "eyeriss",
+        "conv1",
+        temporal("weights_spad", "factors: R=1"),
+        {"allow R=7 instead of R=1 at weights_spad temporal"},
+    ),
+    (
+        "eyeriss",
+        "layer3.x.conv2_3x3",
+        temporal("shared_glb", "factors: P=0 Q=0 C=0"),
+        {"raise shared_glb entries from 65536 to at least 65732", "let shared_glb bypass Inputs"},
+    ),
+    (
+        "simba",
+        "layer3.x.conv2_3x3",
+        temporal("AccumulationBuffer", "factors: K=128"),
+        {"raise AccumulationBuffer entries from 64 to at least 128"},
+    ),
+    (
+        "nvdla",
+        "layer4.x.conv2_3x3",
+        spatial("CBUF", "factors: K=64"),
+        {"allow K=32 instead of K=64 at CBUF spatial"},
+    ),
+    (
+        "tpu",
+        "layer2.x.conv1_1x1",
+        "target: weight_reg, type: utilization, min: 1",
+        {
+            "lower the least utilization from 1 to at most 0.5",
+            "allow C=2 instead of C=1 at UnifiedBuffer spatial",
+        },
+    ),
+    (
+        "three_level",
+        "fc",
+        "target: RF, type: bypass, keep: [Inputs, Weights, Outputs]}\n- {"
+        + temporal("RF", "factors: C=128"),
+        {"allow C=64 instead of C=128 at RF temporal", "raise RF entries from 256 to at least 257"},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("accelerator", "layer", "line", "advice"), REAL, ids=[f"{each[0]}-{each[1]}" for each in REAL])
-def test_real_layers_take_less_than_ten_seconds(accelerator: str, layer: str, line: str, advice: set[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("accelerator", "layer", "line", "advice"), REAL, ids=[f"{each[0]}-{each[1]}" for each in REAL]
+)
+def test_real_layers_take_less_than_ten_seconds(
+    accelerator: str, layer: str, line: str, advice: set[str], tmp_path: Path
+) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(f"mapspace:\n- {{{line}}}\n")
-    spec = load(*library.resolve(accelerator, f"resnet50/{layer}", file))
+    spec = load(*bundled.resolve(accelerator, f"resnet50/{layer}", file))
     reason = sm.explain(spec)
     assert advice <= {repair.text for repair in reason.repairs}, str(reason)
     assert all(sm.explain(repair.apply(spec)).feasible for repair in reason.repairs)
@@ -163,11 +221,15 @@ def explained(case: Case, folder: Path) -> Reason:
 
 
 def test_a_cap_that_a_real_layer_cannot_meet_takes_less_than_ten_seconds(tmp_path: Path) -> None:
-    """What the rules of the architecture leave of the mesh cannot do the work in fewer cycles. (Seconds of the processor.)"""
+    """What the constraints of the architecture leave of the mesh cannot do the work in fewer
+    cycles. (Seconds of the processor.)
+    """
     file = tmp_path / "rules.yaml"
     file.write_text("mapspace:\n- {metrics: {cycles: 100000}}\n")
     started = time.process_time()
-    reason = sm.explain(load(*library.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3", file)))
+    reason = sm.explain(load(*bundled.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3", file)))
     assert [entry.text for entry in reason.conflict] == ["metrics: cycles <= 100000"]
-    assert [repair.text for repair in reason.repairs] == ["raise the cap on cycles from 100000 to at least 688128"]
+    assert [repair.text for repair in reason.repairs] == [
+        "raise the cap on cycles from 100000 to at least 688128"
+    ]
     assert time.process_time() - started < 10

@@ -1,4 +1,6 @@
-"""What the shape of a v0.4 architecture means is no line that a user could change: it takes part in no conflict and no repair."""
+"""What the shape of a v0.4 architecture means is no line that a user could change: it takes part in
+no conflict and no repair.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.cpsat.engine import Clock
 from solver_mapper.explain.conflict import conflict_of
-from solver_mapper.space.asks import is_changeable
+from solver_mapper.mapspace.requirements import is_changeable
+from solver_mapper.solve.cpsat.engine import Clock
 from tests.rules.designs import PROBLEM
 
 ARCH = """
@@ -29,14 +31,28 @@ architecture:
 """
 
 
-@pytest.mark.parametrize("lines", [
-    "- {target: WRF, type: temporal, factors: K=8 C=4}",
-    "- {target: IRF, type: dataspace, bypass: [W]}\n- {target: WRF, type: temporal, factors: K=8 C=4}",
-    "- {target: IRF, type: temporal, factors: P=16 C=4}",
-    "- {target: inter_PE_spatial, type: temporal, factors: C>=2}",
-    "\n".join(f"- {{target: {name}, type: {kind}, factors: R=1}}" for kind, name in (
-        ("temporal", "DRAM"), ("temporal", "WRF"), ("temporal", "IRF"), ("spatial", "PE"), ("spatial", "COL"))),
-])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "- {target: WRF, type: temporal, factors: K=8 C=4}",
+        (
+            "- {target: IRF, type: dataspace, bypass: [W]}\n- {target: WRF, type: temporal,"
+            " factors: K=8 C=4}"
+        ),
+        "- {target: IRF, type: temporal, factors: P=16 C=4}",
+        "- {target: inter_PE_spatial, type: temporal, factors: C>=2}",
+        "\n".join(
+            f"- {{target: {name}, type: {kind}, factors: R=1}}"
+            for kind, name in (
+                ("temporal", "DRAM"),
+                ("temporal", "WRF"),
+                ("temporal", "IRF"),
+                ("spatial", "PE"),
+                ("spatial", "COL"),
+            )
+        ),
+    ],
+)
 def test_parallel_branches(lines: str, tmp_path: Path) -> None:
     file = tmp_path / "arch.yaml"
     file.write_text(f"{ARCH}\narchitecture_constraints:\n{lines}\n")
@@ -54,12 +70,23 @@ def test_parallel_branches(lines: str, tmp_path: Path) -> None:
 def test_the_conflict_is_the_users_part_of_it(tmp_path: Path) -> None:
     """That a level which only carries a mesh has no temporal loops needs no saying."""
     file = tmp_path / "arch.yaml"
-    file.write_text(f"{ARCH}\narchitecture_constraints:\n- {{target: inter_PE_spatial, type: temporal, factors: C>=2}}\n")
-    assert [entry.text for entry in sm.explain(sm.load(file, PROBLEM)).conflict] == ["inter_PE_spatial temporal: factors C>=2"]
+    file.write_text(
+        f"{ARCH}\narchitecture_constraints:\n- {{target: inter_PE_spatial, type: temporal, factors:"
+        " C>=2}\n"
+    )
+    assert [entry.text for entry in sm.explain(sm.load(file, PROBLEM)).conflict] == [
+        "inter_PE_spatial temporal: factors C>=2"
+    ]
 
 
 def test_a_user_who_says_the_same_does_not_make_it_theirs(tmp_path: Path) -> None:
     file = tmp_path / "arch.yaml"
-    file.write_text(f"{ARCH}\narchitecture_constraints:\n- {{target: IRF, type: dataspace, bypass: [W]}}\n")
-    rules = sm.load(file, PROBLEM).constraints.rules
-    assert [rule.origin for rule in rules if rule.text == "IRF: in parallel to where W is kept (bypass W)"] == ["hardware"]
+    file.write_text(
+        f"{ARCH}\narchitecture_constraints:\n- {{target: IRF, type: dataspace, bypass: [W]}}\n"
+    )
+    constraints = sm.load(file, PROBLEM).constraints
+    assert [
+        constraint.origin
+        for constraint in constraints
+        if constraint.text == "IRF: in parallel to where W is kept (bypass W)"
+    ] == ["hardware"]

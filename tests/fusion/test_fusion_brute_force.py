@@ -1,7 +1,9 @@
-"""FFMR against a program that shares nothing with it but the workload: it walks through every mapping of tiny workloads.
+"""FFMR against a program that shares nothing with it but the workload: it walks through every
+mapping of tiny workloads.
 
-It enumerates every order of execution, every grouping, every home of every intermediate, every trunk, every place where a tensor
-can be kept, every tile and every order of loops, and counts words by stepping through the iterations.
+It enumerates every order of execution, every grouping, every home of every intermediate, every
+trunk, every place where a tensor can be kept, every tile and every order of loops, and counts words
+by stepping through the iterations.
 """
 
 import itertools
@@ -10,7 +12,7 @@ from functools import cache
 import pytest
 from fusion_cases import CHAIN2, CHAIN3, FORK, JOIN, workload
 
-from solver_mapper.fusion import fuse
+from solver_mapper.bounds.fusion import fuse
 from tests.staircases import corners, steps
 
 
@@ -33,7 +35,9 @@ def loops_in_every_order(bounds):
 
 
 def streamed(accesses, bounds, trunk, local):
-    """Words moved by tensors that are fetched by the tile in every iteration of the trunk, counted step by step."""
+    """Words moved by tensors that are fetched by the tile in every iteration of the trunk, counted
+    step by step.
+    """
     moved, seen = 0, {name: set() for name, _, _ in accesses}
     tile = dict(bounds)
     for dim, count in (*trunk, *local):
@@ -66,7 +70,9 @@ def kept(dims, written, bounds, trunk, at):
 
 @cache
 def ways(accesses, bounds_items, trunk, private):
-    """All (stays across the trunk, lives during one run, words moved) of one Einsum. `private`: tensors that may be kept."""
+    """All (stays across the trunk, lives during one run, words moved) of one Einsum. `private`:
+    tensors that may be kept.
+    """
     bounds = dict(bounds_items)
     found = set()
     inside = dict(bounds)
@@ -92,15 +98,28 @@ class Tiny:
 
     def __init__(self, load):
         self.bounds = [dict(einsum.bounds) for einsum in load.einsums]
-        self.accesses = [tuple((access.name, frozenset(access.variables), access.output) for access in einsum.accesses)
-                         for einsum in load.einsums]
+        self.accesses = [
+            tuple(
+                (access.name, frozenset(access.variables), access.output)
+                for access in einsum.accesses
+            )
+            for einsum in load.einsums
+        ]
         self.intermediates = sorted(load.intermediates)
         self.users = {name: frozenset(load.users(name)) for name in load.tensors}
-        self.needs = [frozenset(load.producers(access.name)[0] for access in einsum.inputs if load.producers(access.name))
-                      for einsum in load.einsums]
+        self.needs = [
+            frozenset(
+                load.producers(access.name)[0]
+                for access in einsum.inputs
+                if load.producers(access.name)
+            )
+            for einsum in load.einsums
+        ]
 
     def dims(self, name):
-        return next(dims for accesses in self.accesses for other, dims, _ in accesses if other == name)
+        return next(
+            dims for accesses in self.accesses for other, dims, _ in accesses if other == name
+        )
 
     def full(self, name):
         user = min(self.users[name])
@@ -112,12 +131,21 @@ class Tiny:
         for home in homes:
             where = dict(zip(self.intermediates, home, strict=True))
             for sequence in self.sequences(frozenset(range(len(self.bounds)))):
-                if all((name in self.inside(sequence)) for name, kind in where.items() if kind == "tiled"):
+                if all(
+                    (name in self.inside(sequence))
+                    for name, kind in where.items()
+                    if kind == "tiled"
+                ):
                     points += self.run(sequence, where)
         return corners(points)
 
     def inside(self, sequence):
-        return {name for name in self.intermediates for group in sequence if len(group) > 1 and self.users[name] <= group}
+        return {
+            name
+            for name in self.intermediates
+            for group in sequence
+            if len(group) > 1 and self.users[name] <= group
+        }
 
     def sequences(self, rest, done=frozenset()):
         """All ways to run the Einsums in groups, one group after another."""
@@ -133,16 +161,27 @@ class Tiny:
         totals = [(0, 0)]
         for position, group in enumerate(sequence):
             before = frozenset().union(*sequence[:position])
-            after = frozenset().union(*sequence[position + 1:])
-            held = sum(self.full(name) for name, kind in where.items() if kind == "whole"
-                       and self.users[name] & (before | group) and self.users[name] & (group | after))
+            after = frozenset().union(*sequence[position + 1 :])
+            held = sum(
+                self.full(name)
+                for name, kind in where.items()
+                if kind == "whole"
+                and self.users[name] & (before | group)
+                and self.users[name] & (group | after)
+            )
             options = self.group(group, where)
-            totals = corners((max(peak, held + buffer), moved + more) for peak, moved in totals for buffer, more in options)
+            totals = corners(
+                (max(peak, held + buffer), moved + more)
+                for peak, moved in totals
+                for buffer, more in options
+            )
         return totals
 
     def group(self, group, where):
         members = sorted(group)
-        tiled = [name for name, kind in where.items() if kind == "tiled" and self.users[name] <= group]
+        tiled = [
+            name for name, kind in where.items() if kind == "tiled" and self.users[name] <= group
+        ]
         if len(members) == 1:
             return self.trunked(members, tiled, where, ()) if not tiled else []
         reached = {members[0]}
@@ -151,10 +190,18 @@ class Tiny:
         if reached != group:
             return []
         both = self.passing(group, tiled)
-        common = [dim for dim in self.bounds[members[0]] if all(dim in self.bounds[i] for i in members)
-                  and all(dim in self.dims(name) for name in both)]
+        common = [
+            dim
+            for dim in self.bounds[members[0]]
+            if all(dim in self.bounds[i] for i in members)
+            and all(dim in self.dims(name) for name in both)
+        ]
         bounds = {dim: self.bounds[members[0]][dim] for dim in common}
-        return corners(point for trunk in self.trunks(members, tiled, bounds) for point in self.trunked(members, tiled, where, trunk))
+        return corners(
+            point
+            for trunk in self.trunks(members, tiled, bounds)
+            for point in self.trunked(members, tiled, where, trunk)
+        )
 
     def trunks(self, members, tiled, bounds):
         """All fused loops of a group, over ranks with `bounds`."""
@@ -168,17 +215,28 @@ class Tiny:
         common = [name for name in self.users if len(self.users[name] & set(members)) > 1]
         combined = {(0, 0, 0)}
         for i in members:
-            moving = tuple(access for access in self.accesses[i] if where.get(access[0], "store") == "store")
+            moving = tuple(
+                access for access in self.accesses[i] if where.get(access[0], "store") == "store"
+            )
             private = tuple(name for name, _, _ in moving if name not in common)
             live = 0
             for name in tiled:
                 tile = dict(self.bounds[min(self.users[name])])
                 for dim, count in trunk:
                     tile[dim] //= count
-                live += size(tile, self.dims(name)) if min(self.users[name]) <= i <= max(self.users[name]) else 0
+                live += (
+                    size(tile, self.dims(name))
+                    if min(self.users[name]) <= i <= max(self.users[name])
+                    else 0
+                )
             options = ways(moving, tuple(self.bounds[i].items()), trunk, private)
-            combined = thinned({(stays + more, max(peak, live + own), moved + words) for stays, peak, moved in combined
-                                for more, own, words in options})
+            combined = thinned(
+                {
+                    (stays + more, max(peak, live + own), moved + words)
+                    for stays, peak, moved in combined
+                    for more, own, words in options
+                }
+            )
         return corners((stays + peak, moved) for stays, peak, moved in combined)
 
 

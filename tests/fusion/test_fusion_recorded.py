@@ -1,4 +1,6 @@
-"""Fused curves that were recorded: Orojenesis v2's rules, its compatibility table, and the template of the paper."""
+"""Fused curves that were recorded: Orojenesis v2's rules, its compatibility table, and the template
+of the paper.
+"""
 
 import json
 import pathlib
@@ -6,13 +8,15 @@ import pathlib
 import pytest
 from fusion_cases import CHAIN2, workload
 
-from solver_mapper.fusion import fuse
-from solver_mapper.fusion.families import Family, HeadRule
-from solver_mapper.fusion.net import net_of
-from solver_mapper.fusion.v2 import compatible, tiled_together
+from solver_mapper.bounds.fusion import fuse
+from solver_mapper.bounds.fusion.dataflow_graph import net_of
+from solver_mapper.bounds.fusion.families import Family, HeadRule
+from solver_mapper.bounds.fusion.v2 import compatible, tiled_together
 from tests.staircases import steps
 
-RECORDED = json.loads((pathlib.Path(__file__).parents[1] / "data/orojenesis/curves.json").read_text())
+RECORDED = json.loads(
+    (pathlib.Path(__file__).parents[1] / "data/orojenesis/curves.json").read_text()
+)
 
 
 def points(rows):
@@ -34,7 +38,10 @@ def test_ffmr_is_never_worse_than_the_recorded_v2_curve(case):
 
 def chain(case):
     widths = case["widths"]
-    einsums = [f"T{i + 1}[m, n{i + 1}] = T{i}[m, n{i}] * W{i}[n{i}, n{i + 1}]" for i in range(len(widths) - 1)]
+    einsums = [
+        f"T{i + 1}[m, n{i + 1}] = T{i}[m, n{i}] * W{i}[n{i}, n{i + 1}]"
+        for i in range(len(widths) - 1)
+    ]
     return workload(einsums, m=case["M"], **{f"n{i}": width for i, width in enumerate(widths)})
 
 
@@ -49,8 +56,13 @@ def test_ffmt_equals_the_recorded_curve_and_ffmr_is_never_worse(case):
 def family(einsum, text):
     """The family that an entry of the recorded table describes: "unfused", "C:" or "C:M,N"."""
     fused, _, loops = text.partition(":")
-    return Family(einsum, frozenset() if text == "unfused" else frozenset([fused.strip()]),
-                  tuple(loop.lower() for loop in loops.split(",") if loop.strip()), None, ())
+    return Family(
+        einsum,
+        frozenset() if text == "unfused" else frozenset([fused.strip()]),
+        tuple(loop.lower() for loop in loops.split(",") if loop.strip()),
+        None,
+        (),
+    )
 
 
 @pytest.mark.parametrize("pair", RECORDED["v2_compatibility_table"]["table"])
@@ -63,16 +75,38 @@ def test_compatibility_equals_the_published_code(pair):
 
 
 def test_the_worked_example_of_the_seed_rule():
-    """64 rows, 32 -> 128 -> 32, one row at a time: resident weights are additive, activations maximal."""
-    curve = fuse(workload(["T1[m, p] = T0[m, k] * W0[k, p]", "T2[m, q] = T1[m, p] * W1[p, q]"], m=64, k=32, p=128, q=32), "ffmt")
+    """64 rows, 32 -> 128 -> 32, one row at a time: resident weights are additive, activations
+    maximal.
+    """
+    curve = fuse(
+        workload(
+            ["T1[m, p] = T0[m, k] * W0[k, p]", "T2[m, q] = T1[m, p] * W1[p, q]"],
+            m=64,
+            k=32,
+            p=128,
+            q=32,
+        ),
+        "ffmt",
+    )
     last = curve.points[-1]
     assert (last.buffer, last.accesses) == (2 * 32 * 128 + 32 + 128, 2 * 64 * 32 + 2 * 32 * 128)
     assert sum(choice.additive for choice in last.plan.steps[0].plan.choices) == 8192
 
 
 def test_slip_where_one_rank_of_the_writer_is_two_of_the_reader():
-    """A channel rank written as one variable and read as head and channel of the head: loops (d) match loops (h, e)."""
-    net = net_of(workload(["Q[m, d] = X[m, k] * W[k, d]", "S[m, h, e] = Q[m, D: 4*h + e] * V[h, e]"], m=4, k=2, d=8, h=2, e=4))
+    """A channel rank written as one variable and read as head and channel of the head: loops (d)
+    match loops (h, e).
+    """
+    net = net_of(
+        workload(
+            ["Q[m, d] = X[m, k] * W[k, d]", "S[m, h, e] = Q[m, D: 4*h + e] * V[h, e]"],
+            m=4,
+            k=2,
+            d=8,
+            h=2,
+            e=4,
+        )
+    )
     writer = Family(0, frozenset("Q"), ("m", "d"), None, ())
     assert compatible(net, writer, Family(1, frozenset("Q"), ("m", "h", "e"), None, ()), HeadRule())
     assert compatible(net, writer, Family(1, frozenset("Q"), ("m", "h"), None, ()), HeadRule())
@@ -80,8 +114,9 @@ def test_slip_where_one_rank_of_the_writer_is_two_of_the_reader():
 
 
 def test_where_v2_claims_what_no_execution_attains():
-    """The writer makes 8 x 1 blocks of C with n innermost, the reader takes 4 x 1 blocks in that order: it needs all 16 columns of
-    its first four rows before the next four, which the claimed 68 words have no room for. FFMR does not repeat the claim.
+    """The writer makes 8 x 1 blocks of C with n innermost, the reader takes 4 x 1 blocks in that
+    order: it needs all 16 columns of its first four rows before the next four, which the claimed 68
+    words have no room for. FFMR does not repeat the claim.
     """
     load = workload(CHAIN2, m=16, k=4, n=16, l=4)
     claimed = fuse(load, "v2").at(68)

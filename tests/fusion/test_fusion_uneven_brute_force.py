@@ -1,4 +1,5 @@
-"""Uneven fusion against a walk through every mapping: inside a group's trunk, runs of members may co-iterate further by themselves.
+"""Uneven fusion against a walk through every mapping: inside a group's trunk, runs of members may
+co-iterate further by themselves.
 
 Built on the brute force of even fusion, which shares nothing with the search but the workload.
 """
@@ -10,21 +11,28 @@ import pytest
 from fusion_cases import CHAIN3, FORK, workload
 from test_fusion_brute_force import Tiny, kept, loops_in_every_order, size, streamed, thinned
 
-from solver_mapper.fusion import FusionOptions, fuse
+from solver_mapper.bounds.fusion import FusionOptions, fuse
 from tests.staircases import corners, steps
 
 
 @cache
 def ways(accesses, bounds_items, outer, inner, lasting, private):
-    """All (stays across the outer loops, across the inner ones, lives during one run, words moved) of one Einsum. Tensors in
-    `lasting` may be kept above an outer loop, those in `private` above an inner one.
+    """All (stays across the outer loops, across the inner ones, lives during one run, words moved)
+    of one Einsum. Tensors in `lasting` may be kept above an outer loop, those in `private` above an
+    inner one.
     """
     bounds, path = dict(bounds_items), outer + inner
     inside = dict(bounds)
     for dim, count in path:
         inside[dim] //= count
     found = set()
-    places = [[None, *(at for at in range(len(path)) if name in (lasting if at < len(outer) else private))] for name, _, _ in accesses]
+    places = [
+        [
+            None,
+            *(at for at in range(len(path)) if name in (lasting if at < len(outer) else private)),
+        ]
+        for name, _, _ in accesses
+    ]
     for chosen in itertools.product(*places):
         flowing = tuple(access for access, at in zip(accesses, chosen, strict=True) if at is None)
         stays, moved = [0, 0], 0
@@ -52,8 +60,13 @@ class Uneven(Tiny):
                 choices = [list(self.part(run, members, tiled, where, trunk)) for run in runs]
                 totals = {(0, 0, 0)}
                 for options in choices:
-                    totals = thinned({(stays + more, max(peak, high), moved + words) for stays, peak, moved in totals
-                                      for more, high, words in options})
+                    totals = thinned(
+                        {
+                            (stays + more, max(peak, high), moved + words)
+                            for stays, peak, moved in totals
+                            for more, high, words in options
+                        }
+                    )
                 points = points + [(stays + peak, moved) for stays, peak, moved in totals]
         return corners(points)
 
@@ -61,18 +74,32 @@ class Uneven(Tiny):
         """All ways to cut the members into consecutive runs."""
         for count in range(1, len(members) + 1):
             for cuts in itertools.combinations(range(1, len(members)), count - 1):
-                yield [members[start:end] for start, end in itertools.pairwise((0, *cuts, len(members)))]
+                yield [
+                    members[start:end]
+                    for start, end in itertools.pairwise((0, *cuts, len(members)))
+                ]
 
     def part(self, run, members, tiled, where, trunk):
-        """(stays across the trunk, the most alive while the run lasts, words moved) for every way to run `run`."""
+        """(stays across the trunk, the most alive while the run lasts, words moved) for every way
+        to run `run`.
+        """
         own = [name for name in tiled if self.users[name] <= set(run)]
-        finers = [()] if len(run) == 1 else [c for n in range(1, len(own) + 1) for c in itertools.combinations(own, n)]
+        finers = (
+            [()]
+            if len(run) == 1
+            else [c for n in range(1, len(own) + 1) for c in itertools.combinations(own, n)]
+        )
         for finer in finers:
             if len(run) > 1 and not self.connected(run, finer):
                 continue
             both = [name for name in self.intermediates if self.users[name] <= set(run)]
-            common = [dim for dim in self.bounds[run[0]] if len(run) > 1 and all(dim in self.bounds[i] for i in run)
-                      and all(dim in self.dims(name) for name in both)]
+            common = [
+                dim
+                for dim in self.bounds[run[0]]
+                if len(run) > 1
+                and all(dim in self.bounds[i] for i in run)
+                and all(dim in self.dims(name) for name in both)
+            ]
             bounds = {dim: self.bounds[run[0]][dim] for dim in common}
             for dim, count in trunk:
                 if dim in bounds:
@@ -89,6 +116,7 @@ class Uneven(Tiny):
 
     def nested(self, run, members, tiled, finer, where, trunk, inner):
         """The run under `trunk` and `inner`, every choice of every member."""
+
         def tile(name, path):
             bounds = dict(self.bounds[min(self.users[name])])
             for dim, count in path:
@@ -97,17 +125,33 @@ class Uneven(Tiny):
 
         shared = {name for name in self.users if len(self.users[name] & set(members)) > 1}
         here = {name for name in self.users if len(self.users[name] & set(run)) > 1}
-        outside = sum(tile(name, trunk) for name in tiled if name not in finer
-                      and min(self.users[name]) <= run[-1] and run[0] <= max(self.users[name]))
+        outside = sum(
+            tile(name, trunk)
+            for name in tiled
+            if name not in finer
+            and min(self.users[name]) <= run[-1]
+            and run[0] <= max(self.users[name])
+        )
         combined = {(0, 0, 0, 0)}
         for i in run:
-            moving = tuple(access for access in self.accesses[i] if where.get(access[0], "store") == "store")
+            moving = tuple(
+                access for access in self.accesses[i] if where.get(access[0], "store") == "store"
+            )
             lasting = tuple(name for name, _, _ in moving if name not in shared)
             private = tuple(name for name, _, _ in moving if name not in here)
-            live = sum(tile(name, trunk + inner) for name in finer if min(self.users[name]) <= i <= max(self.users[name]))
+            live = sum(
+                tile(name, trunk + inner)
+                for name in finer
+                if min(self.users[name]) <= i <= max(self.users[name])
+            )
             options = ways(moving, tuple(self.bounds[i].items()), trunk, inner, lasting, private)
-            combined = thinned({(far + a, near + b, max(peak, live + own), moved + words) for far, near, peak, moved in combined
-                                for a, b, own, words in options})
+            combined = thinned(
+                {
+                    (far + a, near + b, max(peak, live + own), moved + words)
+                    for far, near, peak, moved in combined
+                    for a, b, own, words in options
+                }
+            )
         for far, near, peak, moved in combined:
             yield far, near + peak + outside, moved
 

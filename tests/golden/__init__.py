@@ -1,4 +1,6 @@
-"""What users read, kept as files beside this one. `UPDATE_GOLDEN=1 pytest` writes them anew; the diff is then to be read."""
+"""What users read, kept as files beside this one. `UPDATE_GOLDEN=1 pytest` writes them anew; the
+diff is then to be read.
+"""
 
 from __future__ import annotations
 

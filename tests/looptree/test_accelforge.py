@@ -1,6 +1,8 @@
-"""Beside AccelForge itself, where it is installed: set ACCELFORGE_PYTHON to its interpreter and run with `-m campaign`.
+"""Beside AccelForge itself, where it is installed: set ACCELFORGE_PYTHON to its interpreter and run
+with `-m campaign`.
 
-docs/looptree.md lists what AccelForge does differently; the random input here keeps clear of it, or allows for it by name.
+docs/looptree.md lists what AccelForge does differently; the random input here keeps clear of it, or
+allows for it by name.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ import solver_mapper as sm
 PEER = Path(__file__).parents[2] / "benchmarks" / "accelforge_peer.py"
 PYTHON = os.environ.get("ACCELFORGE_PYTHON")
 REFUSED = ("No match found for any group", "there exists (potentially with other nodes in")
-pytestmark = [pytest.mark.campaign, pytest.mark.skipif(PYTHON is None, reason="ACCELFORGE_PYTHON names no interpreter")]
+pytestmark = [
+    pytest.mark.campaign,
+    pytest.mark.skipif(PYTHON is None, reason="ACCELFORGE_PYTHON names no interpreter"),
+]
 
 
 def ask(folder: Path, cases: list[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -35,7 +40,14 @@ def ask(folder: Path, cases: list[tuple[str, str]]) -> list[dict[str, Any]]:
         path.write_text(text, encoding="utf-8")
         asked.append([str(path), task])
     assert PYTHON is not None
-    done = subprocess.run([PYTHON, str(PEER)], input=json.dumps(asked), cwd=folder, text=True, capture_output=True, check=True)
+    done = subprocess.run(
+        [PYTHON, str(PEER)],
+        input=json.dumps(asked),
+        cwd=folder,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
@@ -47,7 +59,9 @@ def load(text: str) -> sm.TreeSpec:
 
 def with_areas(text: str) -> str:
     """AccelForge wants an area of each component."""
-    return re.sub(r"^(\s*)leak_power: (.*)$", r"\1leak_power: \2\n\1area: 0", text, flags=re.MULTILINE)
+    return re.sub(
+        r"^(\s*)leak_power: (.*)$", r"\1leak_power: \2\n\1area: 0", text, flags=re.MULTILINE
+    )
 
 
 def test_random_trees_have_its_energy_and_latency(tmp_path: Path):
@@ -58,9 +72,9 @@ def test_random_trees_have_its_energy_and_latency(tmp_path: Path):
         if "error" in answer:
             assert any(words in answer["error"] for words in REFUSED), answer["error"]
             continue
-        figures = sm.evaluate(load(text))
-        assert answer["energy"] == pytest.approx(float(figures.energy), rel=1e-6)
-        assert answer["latency"] == pytest.approx(float(figures.latency), rel=1e-6)
+        statistics = sm.evaluate(load(text))
+        assert answer["energy"] == pytest.approx(float(statistics.energy), rel=1e-6)
+        assert answer["latency"] == pytest.approx(float(statistics.latency), rel=1e-6)
         counted += 1
     assert counted > 0.8 * len(texts)
 
@@ -77,23 +91,33 @@ def single(seed: int) -> tuple[str, str]:
 
 def chain(seed: int) -> tuple[str, str]:
     drawn = random_chain(seed)
-    return with_areas(drawn.text().replace("keep: Nothing, may_keep: All", "keep: ~Dram, may_keep: All")), drawn.einsums[0].objective
+    return (
+        with_areas(
+            drawn.text().replace("keep: Nothing, may_keep: All", "keep: ~Dram, may_keep: All")
+        ),
+        drawn.einsums[0].objective,
+    )
 
 
 @pytest.mark.parametrize("kind", [single, chain])
 def test_optima_are_its_optima_or_better_by_its_own_account(kind: Any, tmp_path: Path):
-    """Each of our optimal mappings has the same figures there, and what its mapper finds is no better."""
+    """Each of our optimal mappings has the same figures there, and what its mapper finds is no
+    better.
+    """
     cases = [kind(seed) for seed in range(700, 730)]
     solutions = [sm.solve(load(text), objective) for text, objective in cases]
     mapped = ask(tmp_path, cases)
-    saved = [text + solution.mapping.to_yaml() for (text, _), solution in zip(cases, solutions, strict=True)
-             if solution.mapping is not None]
-    figures = iter(ask(tmp_path, [(text, "evaluate") for text in saved]))
+    saved = [
+        text + solution.mapping.to_yaml()
+        for (text, _), solution in zip(cases, solutions, strict=True)
+        if solution.mapping is not None
+    ]
+    statistics = iter(ask(tmp_path, [(text, "evaluate") for text in saved]))
     for solution, answer in zip(solutions, mapped, strict=True):
         if solution.value is None or solution.evaluation is None:
             assert "error" in answer
             continue
-        again = next(figures)
+        again = next(statistics)
         assert again["energy"] == pytest.approx(float(solution.evaluation.energy), rel=1e-6)
         assert again["latency"] == pytest.approx(float(solution.evaluation.latency), rel=1e-6)
         assert "error" in answer or answer["value"] >= float(solution.value) * (1 - 1e-5)

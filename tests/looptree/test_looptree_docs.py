@@ -28,6 +28,13 @@ def test_programs_of_the_document_run(tmp_path: Path) -> None:
     programs = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
     assert programs
     for program in programs:
-        done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
-                              timeout=120, capture_output=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            text=True,
+            timeout=120,
+            capture_output=True,
+            check=False,
+        )
         assert not done.returncode, done.stderr

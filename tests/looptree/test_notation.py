@@ -1,4 +1,6 @@
-"""Every kind of node is read, written and counted; hardware is read with its arithmetic, scales and nesting."""
+"""Every kind of node is read, written and counted; hardware is read with its arithmetic, scales and
+nesting.
+"""
 
 from __future__ import annotations
 
@@ -98,43 +100,68 @@ def test_a_pipeline_is_counted_like_a_sequence():
 
 def test_energies_sizes_and_scales_are_arithmetic_over_variables():
     spec = load(HARDWARE + TWO)
-    figures = sm.evaluate(spec)
-    rows = {(row.component, row.subject, row.action): row for einsum in figures.einsums for row in einsum.actions}
+    statistics = sm.evaluate(spec)
+    rows = {
+        (row.component, row.subject, row.action): row
+        for einsum in statistics.einsums
+        for row in einsum.actions
+    }
     assert rows["Dram", "A", "read"].energy == 16 * 10
     assert rows["Dram", "D", "write"].energy == rows["Dram", "D", "write"].actions * 15
-    assert rows["Sram", "B", "write"].actions == Fraction(4, 4) and rows["Sram", "B", "write"].energy == 2
-    assert figures.occupancy["Sram"].size == 800
+    assert (
+        rows["Sram", "B", "write"].actions == Fraction(4, 4)
+        and rows["Sram", "B", "write"].energy == 2
+    )
+    assert statistics.occupancy["Sram"].size == 800
 
 
 def test_a_first_tile_of_its_own_size_is_counted():
     """Windows of 2 over tiles of 3, 2 and 2 points: 4 + 3 + 3 values."""
-    figures = sm.evaluate(load(HARDWARE + WINDOW))
-    assert figures.action("Dram", "I", "read") == 10
-    assert [each.values for each in figures.occupancy["Sram"].reservations] == [4, 2]
-    again = sm.evaluate(load(HARDWARE + WINDOW.split("mapping:")[0] + load(HARDWARE + WINDOW).need_mapping().to_yaml()))
-    assert again.to_dict() == figures.to_dict()
+    statistics = sm.evaluate(load(HARDWARE + WINDOW))
+    assert statistics.action("Dram", "I", "read") == 10
+    assert [each.values for each in statistics.occupancy["Sram"].reservations] == [4, 2]
+    again = sm.evaluate(
+        load(
+            HARDWARE
+            + WINDOW.split("mapping:")[0]
+            + load(HARDWARE + WINDOW).need_mapping().to_yaml()
+        )
+    )
+    assert again.to_dict() == statistics.to_dict()
 
 
 def test_one_shared_loop_may_have_two_names():
     spec = load(HARDWARE + TWO)
     assert sm.validate(spec).legal
-    figures = sm.evaluate(spec)
-    assert figures.action("Dram", "C", "read") == figures.action("Dram", "C", "write") == 0
+    statistics = sm.evaluate(spec)
+    assert statistics.action("Dram", "C", "read") == statistics.action("Dram", "C", "write") == 0
     again = load(HARDWARE + TWO.split("mapping:")[0] + spec.need_mapping().to_yaml())
-    assert again.need_mapping() == spec.need_mapping() and sm.evaluate(again).to_dict() == figures.to_dict()
+    assert (
+        again.need_mapping() == spec.need_mapping()
+        and sm.evaluate(again).to_dict() == statistics.to_dict()
+    )
 
 
 def test_persistent_tiles_stay_while_others_run():
     text = HARDWARE + TWO
     peak = sm.evaluate(load(text)).occupancy["Sram"]
-    assert ("B", "C") in [(each.tensor, each.einsum) for each in peak.reservations] and peak.bits == 4 + 2
-    below = text.replace("  - !Storage {tensors: [B], component: Sram, persistent: true}\n", "").replace(
-        "  - !Storage {tensors: [C], component: Sram}\n", "  - !Storage {tensors: [C], component: Sram}\n"
-        "  - !Storage {tensors: [B], component: Sram, persistent: true}\n")
+    assert ("B", "C") in [
+        (each.tensor, each.einsum) for each in peak.reservations
+    ] and peak.bits == 4 + 2
+    below = text.replace(
+        "  - !Storage {tensors: [B], component: Sram, persistent: true}\n", ""
+    ).replace(
+        "  - !Storage {tensors: [C], component: Sram}\n",
+        "  - !Storage {tensors: [C], component: Sram}\n"
+        "  - !Storage {tensors: [B], component: Sram, persistent: true}\n",
+    )
     assert [each.rule for each in sm.validate(load(below)).violations] == ["persistent"]
 
 
-@pytest.mark.parametrize("fields", ["component_class: SmartBufferSRAM", "component_class: CactiSRAM\n      leak_power: 0"])
+@pytest.mark.parametrize(
+    "fields",
+    ["component_class: SmartBufferSRAM", "component_class: CactiSRAM\n      leak_power: 0"],
+)
 def test_component_models_of_other_packages_are_refused_with_the_numbers_to_write(fields: str):
     memory = f"!Memory\n      name: Sram\n      size: 800\n      {fields}\n"
     memory += "      actions: [{name: read}, {name: write, energy: 1}]\n"
@@ -144,13 +171,24 @@ def test_component_models_of_other_packages_are_refused_with_the_numbers_to_writ
         load(text)
     shown = str(caught.value)
     assert caught.value.line == text[:start].count("\n") + 1
-    assert "'Sram' lacks" in shown and "energy (J) and throughput (1/s, or inf) for action 'read'" in shown
-    assert "throughput (1/s, or inf) for action 'write'" in shown and "model of another package: write the numbers" in shown
+    assert (
+        "'Sram' lacks" in shown
+        and "energy (J) and throughput (1/s, or inf) for action 'read'" in shown
+    )
+    assert (
+        "throughput (1/s, or inf) for action 'write'" in shown
+        and "model of another package: write the numbers" in shown
+    )
     assert ("'leak_power' (W; 0 is fine)" in shown) == ("leak_power" not in fields)
 
 
 def test_all_components_that_lack_numbers_are_named_at_once():
-    text = HARDWARE.replace("energy: 2 * cost, ", "").replace("[{name: compute, energy: 1, throughput: 1}]", "[{name: compute}]") + TWO
+    text = (
+        HARDWARE.replace("energy: 2 * cost, ", "").replace(
+            "[{name: compute, energy: 1, throughput: 1}]", "[{name: compute}]"
+        )
+        + TWO
+    )
     with pytest.raises(sm.InputError) as caught:
         load(text)
     shown = str(caught.value)

@@ -13,11 +13,18 @@ import pytest
 import solver_mapper as sm
 
 DATA = Path(__file__).parents[1] / "data" / "looptree"
-GOOD = sorted(path.parent.name for path in DATA.glob("*/expected.json") if not path.parent.name.startswith("bad"))
+GOOD = sorted(
+    path.parent.name
+    for path in DATA.glob("*/expected.json")
+    if not path.parent.name.startswith("bad")
+)
 BAD = {
-    "bad_capacity_36": ("capacity", "Sram"), "bad_capacity_37": ("capacity", "Shared"),
-    "bad_capacity_shared_42": ("capacity", "Scratch"), "bad_component_38": ("unknown-name", "Cache9"),
-    "bad_missing_loop_39": ("missing-loop", None), "bad_not_nested_41": ("tile-not-nested", None),
+    "bad_capacity_36": ("capacity", "Sram"),
+    "bad_capacity_37": ("capacity", "Shared"),
+    "bad_capacity_shared_42": ("capacity", "Scratch"),
+    "bad_component_38": ("unknown-name", "Cache9"),
+    "bad_missing_loop_39": ("missing-loop", None),
+    "bad_not_nested_41": ("tile-not-nested", None),
     "bad_not_stored_40": ("not-stored", None),
 }
 

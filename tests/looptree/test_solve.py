@@ -1,4 +1,6 @@
-"""Solving: optima equal those of full enumeration, recorded figures are met, and rules of the user hold."""
+"""Solving: optima equal those of full enumeration, recorded figures are met, and rules of the user
+hold.
+"""
 
 from __future__ import annotations
 
@@ -44,26 +46,53 @@ def solve(text: str, objective: str) -> sm.TreeSolution:
 
 def matmuls(*sizes: int) -> str:
     """A chain of matrix products, M x N0 x N1 x ..."""
-    lines = ["workload:", f"  rank_sizes: {{M: {sizes[0]}, {', '.join(f'N{i}: {size}' for i, size in enumerate(sizes[1:]))}}}",
-             "  bits_per_value: {All: 8}", "  einsums:"]
-    lines += [f"  - T{i + 1}[m, n{i + 1}] = T{i}[m, n{i}] * W{i}[n{i}, n{i + 1}]" for i in range(len(sizes) - 2)]
+    lines = [
+        "workload:",
+        (
+            f"  rank_sizes: {{M: {sizes[0]},"
+            f" {', '.join(f'N{i}: {size}' for i, size in enumerate(sizes[1:]))}}}"
+        ),
+        "  bits_per_value: {All: 8}",
+        "  einsums:",
+    ]
+    lines += [
+        f"  - T{i + 1}[m, n{i + 1}] = T{i}[m, n{i}] * W{i}[n{i}, n{i + 1}]"
+        for i in range(len(sizes) - 2)
+    ]
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize(("size", "shape", "energy"), [
-    (65536, (64, 64, 64), 18546688), (4096, (96, 60, 36), 25896960), (1024, (30, 42, 50), 13459800), (8192, (127, 16, 64), 14905088),
-    (65536, (96, 60, 36), 16007040), (65536, (30, 42, 50), 5993880), (65536, (127, 16, 64), 13263232),
-    (65536, (64, 64, 64, 64), 30474240), (65536, (128, 128, 128, 128, 128), 392560640),
-])
-def test_matmuls_and_chains_on_two_memories_cost_what_accelforge_finds(size: int, shape: tuple[int, ...], energy: int):
-    """Energies recorded from AccelForge 1.0.467's mapper for its `simple` architecture, with buffers of these sizes in bits."""
+@pytest.mark.parametrize(
+    ("size", "shape", "energy"),
+    [
+        (65536, (64, 64, 64), 18546688),
+        (4096, (96, 60, 36), 25896960),
+        (1024, (30, 42, 50), 13459800),
+        (8192, (127, 16, 64), 14905088),
+        (65536, (96, 60, 36), 16007040),
+        (65536, (30, 42, 50), 5993880),
+        (65536, (127, 16, 64), 13263232),
+        (65536, (64, 64, 64, 64), 30474240),
+        (65536, (128, 128, 128, 128, 128), 392560640),
+    ],
+)
+def test_matmuls_and_chains_on_two_memories_cost_what_accelforge_finds(
+    size: int, shape: tuple[int, ...], energy: int
+):
+    """Energies recorded from AccelForge 1.0.467's mapper for its `simple` architecture, with
+    buffers of these sizes in bits.
+    """
     solution = solve(SIMPLE.replace("SIZE", str(size)) + matmuls(*shape), "energy")
     assert solution.status == "optimal" and solution.value == energy
 
 
 def small_problems(limit: int) -> list[tuple[int, Problem]]:
     drawn = ((seed, random_problem(seed)) for seed in count())
-    return list(islice(((seed, problem) for seed, problem in drawn if Enumeration(problem).size() <= limit), 60))
+    return list(
+        islice(
+            ((seed, problem) for seed, problem in drawn if Enumeration(problem).size() <= limit), 60
+        )
+    )
 
 
 @pytest.mark.parametrize("block", range(6))
@@ -71,7 +100,10 @@ def test_sixty_random_einsums_have_the_optimum_of_full_enumeration(block: int):
     for seed, problem in small_problems(2500)[10 * block : 10 * block + 10]:
         wanted = Enumeration(problem).best()
         solution = solve(problem.text(), problem.objective)
-        assert (solution.value, solution.status) == (wanted, "infeasible" if wanted is None else "optimal"), seed
+        assert (solution.value, solution.status) == (
+            wanted,
+            "infeasible" if wanted is None else "optimal",
+        ), seed
 
 
 @pytest.mark.parametrize("block", range(6))
@@ -79,7 +111,10 @@ def test_thirty_random_chains_have_the_optimum_of_full_enumeration(block: int):
     for seed in range(5 * block, 5 * block + 5):
         chain = random_chain(seed)
         solution = solve(chain.text(), chain.einsums[0].objective)
-        assert (solution.value, solution.status) == (ChainEnumeration(chain).best(), "optimal"), seed
+        assert (solution.value, solution.status) == (
+            ChainEnumeration(chain).best(),
+            "optimal",
+        ), seed
 
 
 CHAINS = Path(__file__).parents[1] / "data" / "looptree_chains"
@@ -91,7 +126,9 @@ def test_longer_chains_and_windows_have_the_optimum_that_accelforge_finds(name: 
     spec = sm.load(CHAINS / f"{name}.yaml")
     assert isinstance(spec, sm.TreeSpec)
     solution = sm.solve(spec, OPTIMA[name]["objective"])
-    assert solution.status == "optimal" and solution.value == pytest.approx(OPTIMA[name]["value"], rel=1e-6)
+    assert solution.status == "optimal" and solution.value == pytest.approx(
+        OPTIMA[name]["value"], rel=1e-6
+    )
 
 
 @pytest.mark.campaign
@@ -108,28 +145,43 @@ def test_the_solution_can_be_saved_read_evaluated_and_validated():
     assert solution.mapping is not None and solution.evaluation is not None
     again = sm.load(io.StringIO(text + solution.mapping.to_yaml()))
     assert sm.validate(again).legal
-    assert sm.evaluate(again).to_dict() == solution.evaluation.to_dict() == solution.to_dict()["evaluation"]
+    assert (
+        sm.evaluate(again).to_dict()
+        == solution.evaluation.to_dict()
+        == solution.to_dict()["evaluation"]
+    )
     assert solution.evaluation.edp == solution.value
 
 
 def test_an_impossible_rule_is_proven_impossible():
     text = SIMPLE.replace("SIZE", "8").replace("keep: ~MainMemory", "keep: All") + matmuls(4, 4, 4)
     solution = solve(text, "energy")
-    assert solution.status == "infeasible" and solution.mapping is None and "no mapping exists" in str(solution)
+    assert (
+        solution.status == "infeasible"
+        and solution.mapping is None
+        and "no mapping exists" in str(solution)
+    )
 
 
 def test_tensors_that_nobody_brings_in_are_noted():
-    text = SIMPLE.replace("SIZE", "100000").replace("keep: ~Intermediates, may_keep: All", "may_keep: All") + matmuls(4, 4, 4)
+    text = SIMPLE.replace("SIZE", "100000").replace(
+        "keep: ~Intermediates, may_keep: All", "may_keep: All"
+    ) + matmuls(4, 4, 4)
     solution = solve(text, "energy")
     assert any("T0" in note and "from the start" in note for note in solution.notes)
     assert solution.value is not None and solution.value < Fraction(10**4)
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    (("energy: 1, throughput: 1}", "energy: -1, throughput: 1}"), "at least 0"),
-    (("size: inf", "size: 100000"), "must be unlimited"),
-])
-def test_what_the_proof_does_not_cover_is_refused_with_its_line(change: tuple[str, str], words: str):
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("energy: 1, throughput: 1}", "energy: -1, throughput: 1}"), "at least 0"),
+        (("size: inf", "size: 100000"), "must be unlimited"),
+    ],
+)
+def test_what_the_proof_does_not_cover_is_refused_with_its_line(
+    change: tuple[str, str], words: str
+):
     with pytest.raises(sm.InputError, match=words) as caught:
         solve(SIMPLE.replace("SIZE", "4096").replace(*change) + matmuls(4, 4, 4, 4), "energy")
     assert caught.value.line is not None

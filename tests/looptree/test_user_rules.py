@@ -1,4 +1,6 @@
-"""Rules that a user writes into an architecture: `solve` obeys them and still finds the best of what they leave."""
+"""Rules that a user writes into an architecture: `solve` obeys them and still finds the best of
+what they leave.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.looptree.tree import Spatial, Storage
+from solver_mapper.cost.looptree.mapping_tree import Spatial, Storage
 
 TEXT = """
 arch:
@@ -39,17 +41,26 @@ workload:
   bits_per_value: {All: 1}
   einsums: [EINSUMS]
 """
-ONE, TWO = '"Z[m, n] = A[m, k] * B[k, n]"', '"Z[m, n] = A[m, k] * B[k, n]", "Y[m, q] = Z[m, n] * W[n, q]"'
+ONE, TWO = (
+    '"Z[m, n] = A[m, k] * B[k, n]"',
+    '"Z[m, n] = A[m, k] * B[k, n]", "Y[m, q] = Z[m, n] * W[n, q]"',
+)
 
 
 def spec_of(sram: str = "may_keep: All", grid: str = "", einsums: str = ONE) -> sm.TreeSpec:
-    text = TEXT.replace("{SRAM}", f"{{{sram}}}").replace("4GRID", f"4{grid}").replace("EINSUMS", einsums)
+    text = (
+        TEXT.replace("{SRAM}", f"{{{sram}}}")
+        .replace("4GRID", f"4{grid}")
+        .replace("EINSUMS", einsums)
+    )
     spec = sm.load(io.StringIO(text))
     assert isinstance(spec, sm.TreeSpec)
     return spec
 
 
-def best(sram: str = "may_keep: All", grid: str = "", einsums: str = ONE, objective: str = "edp") -> sm.TreeSolution:
+def best(
+    sram: str = "may_keep: All", grid: str = "", einsums: str = ONE, objective: str = "edp"
+) -> sm.TreeSolution:
     """The optimum, which `validate` must find legal under the same rules."""
     spec = spec_of(sram, grid, einsums)
     solution = sm.solve(spec, objective)
@@ -64,35 +75,71 @@ def least(solutions: list[sm.TreeSolution]) -> Fraction:
 
 @pytest.mark.parametrize("objective", ["energy", "latency", "edp", "energy^2*delay"])
 def test_the_best_of_all_choices_of_memories_is_the_best_without_a_rule(objective: str):
-    kept = [" | ".join(names) or "Nothing" for count in range(4) for names in itertools.combinations("ABZ", count)]
+    kept = [
+        " | ".join(names) or "Nothing"
+        for count in range(4)
+        for names in itertools.combinations("ABZ", count)
+    ]
     choices = [best(f"keep: {names}, may_keep: Nothing", objective=objective) for names in kept]
     assert least(choices) == best(objective=objective).value
     for names, solution in zip(kept, choices, strict=True):
         if solution.mapping is not None:
-            nodes = [node for node in solution.mapping.walk() if isinstance(node, Storage) and node.component == "Sram"]
-            assert {tensor for node in nodes for tensor in node.tensors} == set(names.split(" | ")) - {"Nothing"}
+            nodes = [
+                node
+                for node in solution.mapping.walk()
+                if isinstance(node, Storage) and node.component == "Sram"
+            ]
+            assert {tensor for node in nodes for tensor in node.tensors} == set(
+                names.split(" | ")
+            ) - {"Nothing"}
 
 
 def test_the_best_of_all_orders_of_nodes_is_the_best_without_a_rule():
-    orders = [best(f"keep: All, tensor_order_options: [[{', '.join(order)}]]") for order in itertools.permutations("ABZ")]
+    orders = [
+        best(f"keep: All, tensor_order_options: [[{', '.join(order)}]]")
+        for order in itertools.permutations("ABZ")
+    ]
     assert least(orders) == best("keep: All").value
     for order, solution in zip(itertools.permutations("ABZ"), orders, strict=True):
         assert solution.mapping is not None
-        nodes = [node for node in solution.mapping.walk() if isinstance(node, Storage) and node.component == "Sram"]
+        nodes = [
+            node
+            for node in solution.mapping.walk()
+            if isinstance(node, Storage) and node.component == "Sram"
+        ]
         assert [tensor for node in nodes for tensor in node.tensors] == list(order)
 
 
-@pytest.mark.parametrize(("grid", "same"), [
-    (", loop_bounds: [{expression: All.rank_variables, operator: 'product<=', value: 2}]", "fanout: 2"),
-    (", loop_bounds: [{expression: All.rank_variables, operator: 'product==', value: 1}]", "fanout: 1"),
-    (", loop_bounds: [{expression: All.rank_variables, operator: '<=', value: 1}]", "fanout: 1"),
-    (", loop_bounds: [{expression: All.rank_variables, operator: 'product>=', value: 3}]", "fanout: 4, min_usage: 0.75"),
-    (", loop_bounds: [{expression: m | n, operator: '==', value: 1}]", "fanout: 4, reuse: Z"),
-    (", reuse: Z", "fanout: 4, loop_bounds: [{expression: m | n, operator: '<', value: 2}]"),
-])
+@pytest.mark.parametrize(
+    ("grid", "same"),
+    [
+        (
+            ", loop_bounds: [{expression: All.rank_variables, operator: 'product<=', value: 2}]",
+            "fanout: 2",
+        ),
+        (
+            ", loop_bounds: [{expression: All.rank_variables, operator: 'product==', value: 1}]",
+            "fanout: 1",
+        ),
+        (
+            ", loop_bounds: [{expression: All.rank_variables, operator: '<=', value: 1}]",
+            "fanout: 1",
+        ),
+        (
+            ", loop_bounds: [{expression: All.rank_variables, operator: 'product>=', value: 3}]",
+            "fanout: 4, min_usage: 0.75",
+        ),
+        (", loop_bounds: [{expression: m | n, operator: '==', value: 1}]", "fanout: 4, reuse: Z"),
+        (", reuse: Z", "fanout: 4, loop_bounds: [{expression: m | n, operator: '<', value: 2}]"),
+    ],
+)
 def test_bounds_of_loops_mean_what_other_rules_say_as_well(grid: str, same: str):
     for objective in ("energy", "edp"):
-        text = TEXT.replace("{SRAM}", "{may_keep: All}").replace("fanout: 4GRID", same).replace("EINSUMS", ONE)
+        text = (
+            TEXT.replace("{SRAM}", "{may_keep: All}")
+            .replace("fanout: 4GRID", same)
+            .replace("EINSUMS", ONE)
+        )
         other = sm.load(io.StringIO(text))
         assert isinstance(other, sm.TreeSpec)
         assert best(grid=grid, objective=objective).value == sm.solve(other, objective).value
@@ -100,18 +147,28 @@ def test_bounds_of_loops_mean_what_other_rules_say_as_well(grid: str, same: str)
 
 @pytest.mark.parametrize("value", [1, 2, 3, 6])
 def test_the_best_of_all_tile_shapes_is_the_best_without_a_rule(value: int):
-    """Over the extent of k at the nodes of Sram: those of `==` are within those of `<=`, and some `==` reaches each optimum."""
+    """Over the extent of k at the nodes of Sram: those of `==` are within those of `<=`, and some
+    `==` reaches each optimum.
+    """
+
     def bounded(operator: str, limit: int) -> sm.TreeSolution:
-        return best(f"keep: A, may_keep: Nothing, tile_shape: [{{expression: k, operator: '{operator}', value: {limit}}}]")
+        return best(
+            f"keep: A, may_keep: Nothing, tile_shape: [{{expression: k, operator: '{operator}',"
+            f" value: {limit}}}]"
+        )
 
     exact = [bounded("==", limit) for limit in (1, 2, 3, 6)]
     assert least(exact) == best("keep: A, may_keep: Nothing").value
-    assert bounded("<=", value).value == least([each for limit, each in zip((1, 2, 3, 6), exact, strict=True) if limit <= value])
+    assert bounded("<=", value).value == least(
+        [each for limit, each in zip((1, 2, 3, 6), exact, strict=True) if limit <= value]
+    )
 
 
 def test_nothing_fetched_again_is_nothing_sent_again():
     refetch = best("keep: All, no_refetch_from_above: B").value
-    text = TEXT.replace("{SRAM}", "{keep: All}").replace("may_keep: All}", "may_keep: All, no_resend_to_below: B}", 1)
+    text = TEXT.replace("{SRAM}", "{keep: All}").replace(
+        "may_keep: All}", "may_keep: All, no_resend_to_below: B}", 1
+    )
     resend = sm.load(io.StringIO(text.replace("4GRID", "4").replace("EINSUMS", ONE)))
     assert isinstance(resend, sm.TreeSpec)
     assert sm.solve(resend, "edp").value == refetch
@@ -119,17 +176,26 @@ def test_nothing_fetched_again_is_nothing_sent_again():
 
 
 def test_min_usage_is_a_rule_and_not_a_wish():
-    """Of 4 copies, 3 can be used: by k of 6. So a share above one half and up to three quarters asks for at least 3."""
-    solution = best(grid=", loop_bounds: [{expression: m | n, operator: '==', value: 1}], min_usage: 0.6")
+    """Of 4 copies, 3 can be used: by k of 6. So a share above one half and up to three quarters
+    asks for at least 3.
+    """
+    solution = best(
+        grid=", loop_bounds: [{expression: m | n, operator: '==', value: 1}], min_usage: 0.6"
+    )
     assert solution.mapping is not None
     (loop,) = [node for node in solution.mapping.walk() if isinstance(node, Spatial)]
     assert (loop.variable, loop.name) == ("k", "X")
-    impossible = best(grid=", loop_bounds: [{expression: m | n, operator: '==', value: 1}], min_usage: 1")
+    impossible = best(
+        grid=", loop_bounds: [{expression: m | n, operator: '==', value: 1}], min_usage: 1"
+    )
     assert impossible.status == "infeasible"
 
 
 def test_wires_that_reuse_less_cost_more():
-    values = [best(grid=f", may_reuse: {names}", objective="energy").value for names in ("All", "A | B", "A", "Nothing")]
+    values = [
+        best(grid=f", may_reuse: {names}", objective="energy").value
+        for names in ("All", "A | B", "A", "Nothing")
+    ]
     assert values == sorted(values, key=lambda value: value or 0) and values[0] != values[-1]
 
 
@@ -137,8 +203,12 @@ def test_an_intermediate_is_fused_where_a_memory_must_be_its_first():
     """`back` decides fusion; the better of both ways is the optimum without it, for every goal."""
     for objective in ("energy", "latency", "edp"):
         free = best("keep: ~Dram, may_keep: All", einsums=TWO, objective=objective)
-        fused = best("back: Intermediates, keep: ~Dram, may_keep: All", einsums=TWO, objective=objective)
-        text = TEXT.replace("keep: ~Intermediates, may_keep: All", "keep: All").replace("{SRAM}", "{may_keep: All}")
+        fused = best(
+            "back: Intermediates, keep: ~Dram, may_keep: All", einsums=TWO, objective=objective
+        )
+        text = TEXT.replace("keep: ~Intermediates, may_keep: All", "keep: All").replace(
+            "{SRAM}", "{may_keep: All}"
+        )
         apart = sm.load(io.StringIO(text.replace("4GRID", "4").replace("EINSUMS", TWO)))
         assert isinstance(apart, sm.TreeSpec)
         unfused = sm.solve(apart, objective)

@@ -1,4 +1,6 @@
-"""The evaluator against execution on concrete coordinates (walker.py), on random trees, fused ones included."""
+"""The evaluator against execution on concrete coordinates (walker.py), on random trees, fused ones
+included.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,29 @@ import solver_mapper as sm
 
 
 def agree(seed: int, ragged: bool = False) -> bool:
-    """Whether the case was legal; if so its energy, latency, actions and peaks must equal those of the walk."""
+    """Whether the case was legal; if so its energy, latency, actions and peaks must equal those of
+    the walk.
+    """
     spec = sm.load(io.StringIO(random_case(seed, ragged)))
     assert isinstance(spec, sm.TreeSpec)
     if not sm.validate(spec).legal:
         return False
-    figures, totals = sm.evaluate(spec), walk(spec)
-    counted = Counter({(einsum.name, row.component, row.subject, row.action): row.actions
-                       for einsum in figures.einsums for row in einsum.actions if row.action != "compute"})
+    statistics, totals = sm.evaluate(spec), walk(spec)
+    counted = Counter(
+        {
+            (einsum.name, row.component, row.subject, row.action): row.actions
+            for einsum in statistics.einsums
+            for row in einsum.actions
+            if row.action != "compute"
+        }
+    )
     assert +counted == +totals.actions
-    assert (figures.energy, figures.latency) == (totals.energy, totals.latency)
+    assert (statistics.energy, statistics.latency) == (totals.energy, totals.latency)
     if not ragged:
         peaks = peak_bits(spec)
-        assert {name: peak.bits for name, peak in figures.occupancy.items()} == {
-            name: bits for name, bits in peaks.items() if name in figures.occupancy}
+        assert {name: peak.bits for name, peak in statistics.occupancy.items()} == {
+            name: bits for name, bits in peaks.items() if name in statistics.occupancy
+        }
     return True
 
 

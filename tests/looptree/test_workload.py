@@ -1,4 +1,6 @@
-"""Reading workloads: what a file says is what the record holds, and what it cannot say is an error with a place."""
+"""Reading workloads: what a file says is what the record holds, and what it cannot say is an error
+with a place.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,19 @@ from fractions import Fraction
 
 import pytest
 
+from solver_mapper.cost.looptree.workload import Relevance, Workload
 from solver_mapper.errors import InputError
-from solver_mapper.looptree.workload import Relevance, Workload
-from solver_mapper.looptree.workload_file import read_workload
-from solver_mapper.spec.source import read_documents
+from solver_mapper.io.accelforge.workload_file import read_workload
+from solver_mapper.io.yaml.source import read_documents
 
 
 def read(text: str, **variables: int) -> Workload:
     top = read_documents(io.StringIO(text)).entries
-    return read_workload(top["workload"], top.get("renames"), {name: Fraction(value) for name, value in variables.items()})
+    return read_workload(
+        top["workload"],
+        top.get("renames"),
+        {name: Fraction(value) for name, value in variables.items()},
+    )
 
 
 MATMULS = """
@@ -69,7 +75,11 @@ workload:
     image = einsum.by_tensor["I"]
     assert dict(einsum.bounds) == {"c": 3, "p": 14, "r": 3}
     assert image.footprint(einsum.bounds) == 3 * (2 * 13 + 2 + 1)
-    assert [image.relevance(name) for name in "cpr"] == [Relevance.RELEVANT, Relevance.PARTIAL, Relevance.PARTIAL]
+    assert [image.relevance(name) for name in "cpr"] == [
+        Relevance.RELEVANT,
+        Relevance.PARTIAL,
+        Relevance.PARTIAL,
+    ]
     assert einsum.by_tensor["O"].relevance("r") is Relevance.IRRELEVANT
 
 
@@ -85,20 +95,27 @@ workload:
     assert dict(workload.einsums[0].bounds) == {"p": 9, "r": 10}
 
 
-@pytest.mark.parametrize(("change", "words", "line"), [
-    (("M: 4*size, ", ""), "'m' of Einsum 'T1' has no bounds", 7),
-    (("M: 4*size", "M: 4*sise"), "unknown name 'sise'", 3),
-    (("M: 4*size", "m: 4"), "spelt like a rank variable", 3),
-    (("T1[m, n1] * W1", "T1[m, k: n1] * W1"), "ranks start with a capital", 8),
-    (("T1[m, n1] * W1", "T1[m, N1: n1*n2] * W1"), "product of rank variables", 8),
-    (("Other: 16", "T0: 16"), "has no bits_per_value", 7),
-    (("Other: 16", "All: 16"), "both 'weight' and 'All' name 'W0'", 4),
-    (("name: T2, bits", "name: T9, bits"), "not in the Einsum's formula", 10),
-    (("T1[m, n1] = T0", "T1[m, n1] == T0"), "exactly one '='", 7),
-    (("n_instances: 2", "instances: 2"), "has no field 'instances'", 11),
-    (("source: Outputs, expected_count: 1", "source: All, expected_count: 1"), "1 members are expected", 17),
-    (("T2[m, n2] = T1[m, n1]", "T2[m, n2] = T1[m, n2]"), "has the ranks", 8),
-])
+@pytest.mark.parametrize(
+    ("change", "words", "line"),
+    [
+        (("M: 4*size, ", ""), "'m' of Einsum 'T1' has no bounds", 7),
+        (("M: 4*size", "M: 4*sise"), "unknown name 'sise'", 3),
+        (("M: 4*size", "m: 4"), "spelt like a rank variable", 3),
+        (("T1[m, n1] * W1", "T1[m, k: n1] * W1"), "ranks start with a capital", 8),
+        (("T1[m, n1] * W1", "T1[m, N1: n1*n2] * W1"), "product of rank variables", 8),
+        (("Other: 16", "T0: 16"), "has no bits_per_value", 7),
+        (("Other: 16", "All: 16"), "both 'weight' and 'All' name 'W0'", 4),
+        (("name: T2, bits", "name: T9, bits"), "not in the Einsum's formula", 10),
+        (("T1[m, n1] = T0", "T1[m, n1] == T0"), "exactly one '='", 7),
+        (("n_instances: 2", "instances: 2"), "has no field 'instances'", 11),
+        (
+            ("source: Outputs, expected_count: 1", "source: All, expected_count: 1"),
+            "1 members are expected",
+            17,
+        ),
+        (("T2[m, n2] = T1[m, n1]", "T2[m, n2] = T1[m, n2]"), "has the ranks", 8),
+    ],
+)
 def test_errors_name_the_line(change: tuple[str, str], words: str, line: int):
     text = re.sub(r"(?m)einsum: (T2.*: n1.*)$", r"einsum: '\1'", MATMULS.replace(*change))
     with pytest.raises(InputError) as caught:
@@ -107,8 +124,13 @@ def test_errors_name_the_line(change: tuple[str, str], words: str, line: int):
     assert caught.value.line == line
 
 
-@pytest.mark.parametrize("expression", [
-    "__import__('os')", "(1).__class__", "9**9**9", "1e999999", "[1]*9", "x if x else", "len(3)"])
+@pytest.mark.parametrize(
+    "expression",
+    ["__import__('os')", "(1).__class__", "9**9**9", "1e999999", "[1]*9", "x if x else", "len(3)"],
+)
 def test_expressions_are_never_executed(expression: str):
     with pytest.raises(InputError):
-        read(f"workload:\n  rank_sizes: {{M: \"{expression}\"}}\n  bits_per_value: {{All: 8}}\n  einsums: ['Z[m] = A[m]']\n")
+        read(
+            f'workload:\n  rank_sizes: {{M: "{expression}"}}\n  bits_per_value: {{All: 8}}\n '
+            " einsums: ['Z[m] = A[m]']\n"
+        )

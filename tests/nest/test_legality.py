@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from solver_mapper.errors import InputError, Place
-from solver_mapper.mapping import LevelMapping, Loop, Mapping, loop
-from solver_mapper.nest import Violation, evaluate, violations
-from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
-from solver_mapper.spec.problem import Problem
+from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.core.problem import Problem
+from solver_mapper.core.verdict import Violation
+from solver_mapper.cost.timeloop import evaluate
+from solver_mapper.cost.timeloop.legality import violations
+from solver_mapper.errors import InputError, SourceLocation
 from tests.strategies import Case, cases, tensor
 
 KEEP = frozenset("ABZ")
@@ -29,14 +31,24 @@ MACHINE = Architecture(
 LEGAL = Mapping(
     (
         LevelMapping("DRAM", (loop("K", 8),), keep=KEEP),
-        LevelMapping("GLB", (loop("N", 3),), (loop("N", 2, "Y"), loop("M", 2, "X")), KEEP, places={"spatial": Place("m.yaml", 7, 3)}),
-        LevelMapping("RF", (loop("M", 2),), keep=KEEP, places={"temporal": Place("m.yaml", 9, 3)}),
+        LevelMapping(
+            "GLB",
+            (loop("N", 3),),
+            (loop("N", 2, "Y"), loop("M", 2, "X")),
+            KEEP,
+            places={"spatial": SourceLocation("m.yaml", 7, 3)},
+        ),
+        LevelMapping(
+            "RF", (loop("M", 2),), keep=KEEP, places={"temporal": SourceLocation("m.yaml", 9, 3)}
+        ),
     )
 )
 
 
 def with_level(name: str, **changes: Any) -> Mapping:
-    return Mapping(tuple(replace(level, **changes) if level.level == name else level for level in LEGAL.levels))
+    return Mapping(
+        tuple(replace(level, **changes) if level.level == name else level for level in LEGAL.levels)
+    )
 
 
 def only(mapping: Mapping, architecture: Architecture = MACHINE) -> Violation:
@@ -45,7 +57,10 @@ def only(mapping: Mapping, architecture: Architecture = MACHINE) -> Violation:
 
 
 def machine_with(name: str, **changes: Any) -> Architecture:
-    return replace(MACHINE, levels=tuple(replace(x, **changes) if x.name == name else x for x in MACHINE.levels))
+    return replace(
+        MACHINE,
+        levels=tuple(replace(x, **changes) if x.name == name else x for x in MACHINE.levels),
+    )
 
 
 def test_a_mapping_that_fits_is_legal() -> None:
@@ -59,7 +74,10 @@ def test_kept_tiles_must_fit_together() -> None:
 
 
 def test_bypassed_tensors_take_no_room() -> None:
-    assert violations(machine_with("GLB", entries=28), MATMUL, with_level("GLB", keep=frozenset("AZ"))) == ()
+    assert (
+        violations(machine_with("GLB", entries=28), MATMUL, with_level("GLB", keep=frozenset("AZ")))
+        == ()
+    )
 
 
 def test_several_buffers_share_the_entries() -> None:
@@ -76,14 +94,26 @@ def test_a_buffer_can_ask_for_a_least_use() -> None:
 def test_spatial_loops_must_fit_below_each_instance() -> None:
     wide = with_level("GLB", temporal=(), spatial=(loop("N", 6, "X"), loop("M", 2, "X")))
     below, whole, units = violations(MACHINE, MATMUL, wide)
-    assert below.message == "GLB: its spatial loops along X (N=6 x M=2) need 12 instances of RF; 4 lie below each GLB"
-    assert (below.rule, below.level, below.found, below.limit, below.place.line) == ("fanout", "GLB", 12, 4, 7)
+    assert (
+        below.message
+        == "GLB: its spatial loops along X (N=6 x M=2) need 12 instances of RF; 4 lie below"
+        " each GLB"
+    )
+    assert (below.rule, below.level, below.found, below.limit, below.place.line) == (
+        "fanout",
+        "GLB",
+        12,
+        4,
+        7,
+    )
     assert (whole.rule, whole.level, whole.found, whole.limit) == ("fanout", "RF", 12, 4)
     assert (units.rule, units.level, units.found, units.limit) == ("fanout", "MAC", 12, 8)
 
 
 def test_a_level_may_not_borrow_the_mesh_that_another_leaves_unused() -> None:
-    """Along X there are 8 multipliers, but only 2 below each RF. The product of all levels alone would pass."""
+    """Along X there are 8 multipliers, but only 2 below each RF. The product of all levels alone
+    would pass.
+    """
     borrowed = Mapping(
         (
             LEGAL.levels[0],
@@ -123,13 +153,17 @@ def test_a_tensor_must_be_held_somewhere() -> None:
 
 
 def test_levels_and_names_must_exist() -> None:
-    renamed = Mapping((*LEGAL.levels[:2], replace(LEGAL.levels[2], level="REG", keep=frozenset("ABX"))))
+    renamed = Mapping(
+        (*LEGAL.levels[:2], replace(LEGAL.levels[2], level="REG", keep=frozenset("ABX")))
+    )
     found = violations(MACHINE, MATMUL, renamed)
     assert [(each.rule, each.level, each.tensor) for each in found] == [
         ("unknown-name", "REG", None), ("missing-level", "RF", None), ("unknown-name", "REG", "X"),
     ]  # fmt: skip
     stray = with_level("RF", temporal=(loop("M", 2), loop("Q", 3)))
-    assert [(each.rule, each.dimension) for each in violations(MACHINE, MATMUL, stray)] == [("unknown-name", "Q")]
+    assert [(each.rule, each.dimension) for each in violations(MACHINE, MATMUL, stray)] == [
+        ("unknown-name", "Q")
+    ]
 
 
 def test_levels_out_of_order_are_reported() -> None:
@@ -139,7 +173,11 @@ def test_levels_out_of_order_are_reported() -> None:
 
 def test_all_violations_are_listed() -> None:
     bad = machine_with("RF", entries=4)
-    found = violations(replace(bad, levels=(*bad.levels[:1], replace(bad.levels[1], entries=33), bad.levels[2])), MATMUL, LEGAL)
+    found = violations(
+        replace(bad, levels=(*bad.levels[:1], replace(bad.levels[1], entries=33), bad.levels[2])),
+        MATMUL,
+        LEGAL,
+    )
     assert [each.level for each in found] == ["GLB", "RF"]
 
 
@@ -152,10 +190,17 @@ def test_figures_of_half_a_mapping_are_refused() -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_the_strategies_draw_is_legal_until_a_level_is_one_word_too_small(case: Case) -> None:
     assert not violations(case.architecture, case.problem, case.mapping)
-    figures = evaluate(case.architecture, case.problem, case.mapping)
+    statistics = evaluate(case.architecture, case.problem, case.mapping)
     for index, level in enumerate(case.architecture.levels):
-        used = sum(each.tile for each in figures.levels[level.name].tensors.values())
+        used = sum(each.tile for each in statistics.levels[level.name].tensors.values())
         for entries, legal in ((used, True), (used - 1, used == 0)):
-            small = [replace(x, entries=max(0, entries)) if at == index else x for at, x in enumerate(case.architecture.levels)]
-            found = violations(replace(case.architecture, levels=tuple(small)), case.problem, case.mapping)
-            assert [(each.rule, each.level) for each in found] == ([] if legal else [("capacity", level.name)])
+            small = [
+                replace(x, entries=max(0, entries)) if at == index else x
+                for at, x in enumerate(case.architecture.levels)
+            ]
+            found = violations(
+                replace(case.architecture, levels=tuple(small)), case.problem, case.mapping
+            )
+            assert [(each.rule, each.level) for each in found] == (
+                [] if legal else [("capacity", level.name)]
+            )

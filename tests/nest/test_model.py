@@ -2,10 +2,11 @@
 
 from fractions import Fraction
 
-from solver_mapper.mapping import LevelMapping, Mapping, loop
-from solver_mapper.nest import evaluate, violations
-from solver_mapper.spec.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
-from solver_mapper.spec.problem import Problem, Tensor, Term
+from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
+from solver_mapper.core.mapping import LevelMapping, Mapping, loop
+from solver_mapper.core.problem import Problem, Tensor, Term
+from solver_mapper.cost.timeloop import evaluate
+from solver_mapper.cost.timeloop.legality import violations
 
 ALL = frozenset({"A", "B", "Z"})
 MATMUL = Problem(
@@ -37,13 +38,18 @@ def test_each_tensor_moves_once_per_relevant_iteration_outside_its_tile() -> Non
             LevelMapping("RF", (loop("N", 2), loop("M", 2)), (), ALL),
         )
     )
-    figures = evaluate(machine(), MATMUL, mapping)
-    rf = figures.levels["RF"].tensors
+    statistics = evaluate(machine(), MATMUL, mapping)
+    rf = statistics.levels["RF"].tensors
     assert (rf["A"].fills, rf["B"].fills) == (8 * 3 * 2 * 2, 8 * 3 * 2)
-    assert (rf["Z"].tile, rf["Z"].updates, rf["Z"].reads, rf["Z"].fills) == (4, 192, 192 - 24, 8 * 24 - 24)
-    dram = figures.levels["DRAM"].tensors["Z"]
+    assert (rf["Z"].tile, rf["Z"].updates, rf["Z"].reads, rf["Z"].fills) == (
+        4,
+        192,
+        192 - 24,
+        8 * 24 - 24,
+    )
+    dram = statistics.levels["DRAM"].tensors["Z"]
     assert (dram.reads, dram.fills, dram.updates) == (8 * 24 - 24, 0, 8 * 24)
-    assert figures.cycles == 192
+    assert statistics.cycles == 192
 
 
 def test_a_multicast_reads_once_and_a_spatial_reduction_updates_once() -> None:
@@ -53,11 +59,11 @@ def test_a_multicast_reads_once_and_a_spatial_reduction_updates_once() -> None:
             LevelMapping("RF", (loop("M", 4), loop("N", 6)), (), ALL),
         )
     )
-    figures = evaluate(machine(instances=8), MATMUL, mapping)
-    z = figures.networks["DRAM <==> RF"].tensors["Z"]
-    assert (z.multicast, figures.levels["DRAM"].tensors["Z"].updates) == (8, 24)
-    assert figures.levels["DRAM"].tensors["A"].reads == 32
-    assert figures.levels["RF"].tensors["A"].fills == 4
+    statistics = evaluate(machine(instances=8), MATMUL, mapping)
+    z = statistics.networks["DRAM <==> RF"].tensors["Z"]
+    assert (z.multicast, statistics.levels["DRAM"].tensors["Z"].updates) == (8, 24)
+    assert statistics.levels["DRAM"].tensors["A"].reads == 32
+    assert statistics.levels["RF"].tensors["A"].fills == 4
 
 
 def test_a_violation_names_the_level_and_shows_the_arithmetic() -> None:

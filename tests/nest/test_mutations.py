@@ -1,4 +1,6 @@
-"""Would anybody notice? Each rule of the model is broken in turn, and a recorded or walked figure must contradict it."""
+"""Would anybody notice? Each constraint of the model is broken in turn, and a recorded or walked
+figure must contradict it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,22 @@ from typing import Any
 
 import pytest
 
-from solver_mapper.mapping import LevelMapping, Loop, Mapping
-from solver_mapper.nest import accesses, automaton, energy, fetches, groups, latency, model, movement, network, projection, tiles
-from solver_mapper.spec.architecture import Architecture, Arithmetic, Buffer
-from solver_mapper.spec.problem import Problem
+from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
+from solver_mapper.core.problem import Problem
+from solver_mapper.cost.timeloop import (
+    accesses,
+    energy,
+    fetches,
+    latency,
+    model,
+    movement,
+    projection,
+    tiles,
+)
+from solver_mapper.cost.timeloop import multicast_groups as groups
+from solver_mapper.cost.timeloop import network_energy as network
+from solver_mapper.cost.timeloop import shift_automaton as automaton
 from tests.nest import test_recorded
 from tests.nest.test_recorded import CASES
 from tests.nest.test_walk import compare
@@ -26,12 +40,20 @@ def whole_tile_each_time(patch: pytest.MonkeyPatch) -> None:
 
 def halo_kept_whatever_the_shift(patch: pytest.MonkeyPatch) -> None:
     real = fetches.shifts
-    patch.setattr(fetches, "shifts", lambda loops, codes: [(real(loops, codes)[-1][0], n) for _, n in real(loops, codes)])
+    patch.setattr(
+        fetches,
+        "shifts",
+        lambda loops, codes: [(real(loops, codes)[-1][0], n) for _, n in real(loops, codes)],
+    )
 
 
 def idle_steps_cost_a_tile(patch: pytest.MonkeyPatch) -> None:
     real = fetches.fetched_words
-    patch.setattr(movement, "fetched_words", lambda loops, projection, extents, reuse: real(loops, projection, extents, False))
+    patch.setattr(
+        movement,
+        "fetched_words",
+        lambda loops, projection, extents, reuse: real(loops, projection, extents, False),
+    )
 
 
 def holes_left_out(patch: pytest.MonkeyPatch) -> None:
@@ -39,7 +61,9 @@ def holes_left_out(patch: pytest.MonkeyPatch) -> None:
         total = 1
         for rank in self.ranks:
             points = _points([extents[dim] for dim, _ in rank])
-            total *= len({sum(c * i for (_, c), i in zip(rank, point, strict=True)) for point in points})
+            total *= len(
+                {sum(c * i for (_, c), i in zip(rank, point, strict=True)) for point in points}
+            )
         return total
 
     patch.setattr(projection.Projection, "words", words)
@@ -62,12 +86,20 @@ def partition_not_divided(patch: pytest.MonkeyPatch) -> None:
 
 def no_multicast(patch: pytest.MonkeyPatch) -> None:
     real = groups.even_groups
-    patch.setattr(movement, "even_groups", lambda loops, projection, multicast, grid: real(loops, projection, False, grid))
+    patch.setattr(
+        movement,
+        "even_groups",
+        lambda loops, projection, multicast, grid: real(loops, projection, False, grid),
+    )
 
 
 def always_multicast(patch: pytest.MonkeyPatch) -> None:
     real = groups.even_groups
-    patch.setattr(movement, "even_groups", lambda loops, projection, multicast, grid: real(loops, projection, True, grid))
+    patch.setattr(
+        movement,
+        "even_groups",
+        lambda loops, projection, multicast, grid: real(loops, projection, True, grid),
+    )
 
 
 def no_links(patch: pytest.MonkeyPatch) -> None:
@@ -90,7 +122,9 @@ def outermost_keeper_is_filled(patch: pytest.MonkeyPatch) -> None:
 def blocks_rounded_down(patch: pytest.MonkeyPatch) -> None:
     def charge(self: energy.Prices, words: Any, addresses: int, used: int) -> int:
         each = words.reads // self.block * self.read + words.fills // self.block * self.fill
-        return (each + words.updates // self.block * self.update + addresses * self.address) * min(used, self.clusters)
+        return (each + words.updates // self.block * self.update + addresses * self.address) * min(
+            used, self.clusters
+        )
 
     patch.setattr(energy.Prices, "energy", charge)
 
@@ -102,12 +136,20 @@ def every_instance_pays(patch: pytest.MonkeyPatch) -> None:
 
 def writes_at_the_price_of_reads(patch: pytest.MonkeyPatch) -> None:
     real = energy.prices
-    patch.setattr(model, "prices", lambda buffer: (lambda p: p._replace(fill=p.read, update=p.read))(real(buffer)))
+    patch.setattr(
+        model,
+        "prices",
+        lambda buffer: (lambda p: p._replace(fill=p.read, update=p.read))(real(buffer)),
+    )
 
 
 def partial_sums_always_added_above(patch: pytest.MonkeyPatch) -> None:
     real = network.all_wires
-    patch.setattr(model, "all_wires", lambda arch: [[w._replace(reduces=True) for w in each] for each in real(arch)])
+    patch.setattr(
+        model,
+        "all_wires",
+        lambda arch: [[w._replace(reduces=True) for w in each] for each in real(arch)],
+    )
 
 
 def bandwidth_is_unlimited(patch: pytest.MonkeyPatch) -> None:
@@ -116,7 +158,9 @@ def bandwidth_is_unlimited(patch: pytest.MonkeyPatch) -> None:
 
 def residual_rounds_are_full(patch: pytest.MonkeyPatch) -> None:
     real = tiles.build_nest
-    patch.setattr(model, "build_nest", lambda problem, mapping: replace(real(problem, mapping), perfect=True))
+    patch.setattr(
+        model, "build_nest", lambda problem, mapping: replace(real(problem, mapping), perfect=True)
+    )
 
 
 def shapes_ignored_by_shifts(patch: pytest.MonkeyPatch) -> None:
@@ -163,7 +207,9 @@ def contradictions() -> Iterator[str]:
 
 
 def uneven_window() -> Case:
-    """A dilated window whose second tile is smaller than its first: the centres move, the corners stand still."""
+    """A dilated window whose second tile is smaller than its first: the centres move, the corners
+    stand still.
+    """
     tensors = tensor("W", "R"), tensor("I", ["P", ("R", 3)]), tensor("O", "P", read_write=True)
     keep = frozenset("WIO")
     levels = (
@@ -171,8 +217,12 @@ def uneven_window() -> Case:
         LevelMapping("GLB", (Loop("R", 2, 1),), keep=keep),
         LevelMapping("RF", keep=keep),
     )
-    architecture = Architecture("plain", (Buffer("DRAM"), Buffer("GLB"), Buffer("RF")), Arithmetic("MAC"))
-    return Case(architecture, Problem("window", ("R", "P"), {"R": 3, "P": 5}, tensors), Mapping(levels))
+    architecture = Architecture(
+        "plain", (Buffer("DRAM"), Buffer("GLB"), Buffer("RF")), Arithmetic("MAC")
+    )
+    return Case(
+        architecture, Problem("window", ("R", "P"), {"R": 3, "P": 5}, tensors), Mapping(levels)
+    )
 
 
 def test_the_figures_contradict_nothing_as_long_as_no_rule_is_broken() -> None:

@@ -9,22 +9,22 @@ from math import ceil
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from solver_mapper.mapping import LevelMapping, Loop, Mapping
-from solver_mapper.nest import Evaluator, Figures, evaluate
-from solver_mapper.nest.tiles import build_nest
-from solver_mapper.nest.walk import Conventions, walk
-from solver_mapper.spec.architecture import Buffer
+from solver_mapper.core.architecture import Buffer
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
+from solver_mapper.cost.timeloop import Evaluator, Statistics, evaluate
+from solver_mapper.cost.timeloop.step_by_step import Conventions, walk
+from solver_mapper.cost.timeloop.tiles import build_nest
 from tests.strategies import Case, cases
 
 RELAXED = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 TRACED = Conventions(False, False, False, False, False)
 
 
-def figures_of(case: Case) -> Figures:
+def figures_of(case: Case) -> Statistics:
     return evaluate(case.architecture, case.problem, case.mapping)
 
 
-def remapped(case: Case, change: object) -> Figures:
+def remapped(case: Case, change: object) -> Statistics:
     levels = tuple(change(level) for level in case.mapping.levels)  # type: ignore[operator]
     return evaluate(case.architecture, case.problem, Mapping(levels))
 
@@ -32,18 +32,28 @@ def remapped(case: Case, change: object) -> Figures:
 @given(cases())
 @RELAXED
 def test_energy_is_exactly_the_sum_of_its_parts(case: Case) -> None:
-    figures = figures_of(case)
-    for level in figures.levels.values():
+    statistics = figures_of(case)
+    for level in statistics.levels.values():
         if level.tensors:
-            assert level.energy_pj == sum((each.energy_pj for each in level.tensors.values()), level.leakage_pj)
-    for network in figures.networks.values():
-        assert network.energy_pj == sum((each.energy_pj for each in network.tensors.values()), Fraction(0))
-    parts = [each.energy_pj for each in (*figures.levels.values(), *figures.networks.values())]
-    assert figures.energy_pj == sum(parts, Fraction(0))
+            assert level.energy_pj == sum(
+                (each.energy_pj for each in level.tensors.values()), level.leakage_pj
+            )
+    for network in statistics.networks.values():
+        assert network.energy_pj == sum(
+            (each.energy_pj for each in network.tensors.values()), Fraction(0)
+        )
+    parts = [
+        each.energy_pj for each in (*statistics.levels.values(), *statistics.networks.values())
+    ]
+    assert statistics.energy_pj == sum(parts, Fraction(0))
 
 
-def access_energy(buffer: Buffer, words: tuple[int, int, int], addresses: int, used: int) -> Fraction:
-    """Timeloop's own way to it: the energy of a cluster, divided among the instances that share it, times all that are used."""
+def access_energy(
+    buffer: Buffer, words: tuple[int, int, int], addresses: int, used: int
+) -> Fraction:
+    """Timeloop's own way to it: the energy of a cluster, divided among the instances that share it,
+    times all that are used.
+    """
     prices = buffer.energy.read, buffer.energy.fill, buffer.energy.update
     blocks = [ceil(Fraction(count, buffer.block_size)) for count in words]
     cluster = sum((count * price for count, price in zip(blocks, prices, strict=True)), Fraction(0))
@@ -54,13 +64,15 @@ def access_energy(buffer: Buffer, words: tuple[int, int, int], addresses: int, u
 @given(cases())
 @RELAXED
 def test_each_tensor_pays_for_its_blocks(case: Case) -> None:
-    figures = figures_of(case)
+    statistics = figures_of(case)
     for buffer in case.architecture.levels:
-        for name, each in figures.levels[buffer.name].tensors.items():
+        for name, each in statistics.levels[buffer.name].tensors.items():
             writes = case.problem.tensor(name).read_write
             assert each.address_generations == each.fills + (each.updates if writes else each.reads)
             words = each.reads, each.fills, each.updates
-            assert each.energy_pj == access_energy(buffer, words, each.address_generations, each.instances)
+            assert each.energy_pj == access_energy(
+                buffer, words, each.address_generations, each.instances
+            )
 
 
 @given(cases(), st.randoms(use_true_random=False))
@@ -68,7 +80,9 @@ def test_each_tensor_pays_for_its_blocks(case: Case) -> None:
 def test_loops_to_one_change_nothing_wherever_they_stand(case: Case, random: object) -> None:
     def without(level: LevelMapping) -> LevelMapping:
         kept = tuple(loop for loop in level.temporal if loop.bound > 1)
-        return replace(level, temporal=kept, spatial=tuple(loop for loop in level.spatial if loop.bound > 1))
+        return replace(
+            level, temporal=kept, spatial=tuple(loop for loop in level.spatial if loop.bound > 1)
+        )
 
     def with_more(level: LevelMapping) -> LevelMapping:
         temporal, spatial = list(level.temporal), list(level.spatial)
@@ -88,18 +102,26 @@ def test_splitting_a_loop_within_its_level_changes_nothing(case: Case, factor: i
         for loop in loops:
             if loop.perfect and loop.bound % factor == 0:
                 outer = loop.bound // factor
-                parts += [Loop(loop.dim, outer, outer, loop.axis), Loop(loop.dim, factor, factor, loop.axis)]
+                parts += [
+                    Loop(loop.dim, outer, outer, loop.axis),
+                    Loop(loop.dim, factor, factor, loop.axis),
+                ]
             else:
                 parts.append(loop)
         return tuple(parts)
 
-    same = remapped(case, lambda level: replace(level, temporal=split(level.temporal), spatial=split(level.spatial)))
+    same = remapped(
+        case,
+        lambda level: replace(level, temporal=split(level.temporal), spatial=split(level.spatial)),
+    )
     assert same == figures_of(case)
 
 
 @given(cases(), st.randoms(use_true_random=False))
 @RELAXED
-def test_the_order_in_which_dimensions_are_declared_changes_nothing(case: Case, random: object) -> None:
+def test_the_order_in_which_dimensions_are_declared_changes_nothing(
+    case: Case, random: object
+) -> None:
     dims = list(case.problem.dims)
     random.shuffle(dims)  # type: ignore[attr-defined]
     problem = replace(case.problem, dims=tuple(dims))
@@ -112,20 +134,36 @@ def test_the_closed_form_of_perfect_factors_is_what_the_automaton_counts(case: C
     """On problems far too large to be walked."""
     evaluator = Evaluator(case.architecture, case.problem, every_hop=True)
     nest = build_nest(case.problem, case.mapping)
-    assert evaluator.unbypassed(nest, case.mapping) == evaluator.unbypassed(replace(nest, perfect=False), case.mapping)
+    assert evaluator.unbypassed(nest, case.mapping) == evaluator.unbypassed(
+        replace(nest, perfect=False), case.mapping
+    )
 
 
 @given(cases(perfect=True))
 @RELAXED
-def test_without_sliding_windows_links_and_residues_the_conventions_do_not_matter(case: Case) -> None:
+def test_without_sliding_windows_links_and_residues_the_conventions_do_not_matter(
+    case: Case,
+) -> None:
     """A trace of the words, with no convention at all, gives the model's figures for plain tensors."""
     names = frozenset(case.problem.tensor_names)
-    mapping = Mapping(tuple(replace(level, no_link_transfer=names, no_multicast=frozenset()) for level in case.mapping.levels))
-    figures = evaluate(case.architecture, case.problem, mapping)
+    mapping = Mapping(
+        tuple(
+            replace(level, no_link_transfer=names, no_multicast=frozenset())
+            for level in case.mapping.levels
+        )
+    )
+    statistics = evaluate(case.architecture, case.problem, mapping)
     traced = walk(case.architecture, case.problem, mapping, TRACED)
     for tensor in case.problem.tensors:
-        if any(len(rank) > 1 for rank in tensor.ranks) or sum(map(len, tensor.ranks)) > len(tensor.dims):
+        if any(len(rank) > 1 for rank in tensor.ranks) or sum(map(len, tensor.ranks)) > len(
+            tensor.dims
+        ):
             continue
         for level, words in traced.accesses[tensor.name].items():
-            found = figures.levels[level].tensors[tensor.name]
-            assert (found.tile, found.reads, found.fills, found.updates) == (words.tile, words.reads, words.fills, words.updates)
+            found = statistics.levels[level].tensors[tensor.name]
+            assert (found.tile, found.reads, found.fills, found.updates) == (
+                words.tile,
+                words.reads,
+                words.fills,
+                words.updates,
+            )

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from solver_mapper.nest import Evaluator
-from solver_mapper.nest.latency import steps
-from solver_mapper.nest.tiles import build_nest
-from solver_mapper.nest.walk import walk
+from solver_mapper.cost.timeloop import Evaluator
+from solver_mapper.cost.timeloop.latency import steps
+from solver_mapper.cost.timeloop.step_by_step import walk
+from solver_mapper.cost.timeloop.tiles import build_nest
 from tests.strategies import Case, cases
 
 RELAXED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -23,8 +23,10 @@ def compare(case: Case) -> None:
     nest = build_nest(case.problem, case.mapping)
     walked = walk(case.architecture, case.problem, case.mapping)
     assert steps(nest) == walked.steps
-    figures = evaluator.evaluate(case.mapping)
-    unbypassed = dict(zip(case.problem.tensor_names, evaluator.unbypassed(nest, case.mapping), strict=True))
+    statistics = evaluator.evaluate(case.mapping)
+    unbypassed = dict(
+        zip(case.problem.tensor_names, evaluator.unbypassed(nest, case.mapping), strict=True)
+    )
     for name in case.problem.tensor_names:
         for level, crossing in enumerate(walked.crossings[name]):
             traffic = unbypassed[name][level]
@@ -33,9 +35,11 @@ def compare(case: Case) -> None:
                 served[record.multicast] += int(record.words)
             assert served == crossing.served, (name, level)
             assert traffic.link_transfers == crossing.links, (name, level)
-            assert Fraction(sum(record.double_hops for record in traffic.records), 2) == crossing.hops, (name, level)
+            assert (
+                Fraction(sum(record.double_hops for record in traffic.records), 2) == crossing.hops
+            ), (name, level)
         for level, accesses in walked.accesses[name].items():
-            found = figures.levels[level].tensors[name]
+            found = statistics.levels[level].tensors[name]
             assert (found.tile, found.reads, found.fills, found.updates) == (
                 accesses.tile, accesses.reads, accesses.fills, accesses.updates,
             ), (name, level)  # fmt: skip

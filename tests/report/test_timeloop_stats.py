@@ -26,7 +26,9 @@ def numbers(lines: list[str]) -> dict[str, float]:
 
 
 def sections(text: str, start: str) -> dict[str, list[str]]:
-    """Lines by the name that the first line of their section gives, sections beginning where `start` matches."""
+    """Lines by the name that the first line of their section gives, sections beginning where
+    `start` matches.
+    """
     parts = re.split(start, text, flags=re.MULTILINE)[1:]
     return {name: body.splitlines() for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -49,10 +51,14 @@ def parse(text: str) -> dict[str, Any]:
     }
 
 
-def case_stats(case: Path) -> tuple[sm.Figures, dict[str, Any], dict[str, Any]]:
-    figures = sm.evaluate(sm.load(case))
-    assert isinstance(figures, sm.Figures)
-    return figures, parse(timeloop_stats(figures)), json.loads((case.parent / "stats.json").read_text())
+def case_stats(case: Path) -> tuple[sm.Statistics, dict[str, Any], dict[str, Any]]:
+    statistics = sm.evaluate(sm.load(case))
+    assert isinstance(statistics, sm.Statistics)
+    return (
+        statistics,
+        parse(timeloop_stats(statistics)),
+        json.loads((case.parent / "stats.json").read_text()),
+    )
 
 
 def agree(found: dict[str, float], wanted: dict[str, float], timed: bool) -> None:
@@ -64,14 +70,16 @@ def agree(found: dict[str, float], wanted: dict[str, float], timed: bool) -> Non
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.parent.name)
 def test_every_item_is_where_timeloop_wrote_it(case: Path) -> None:
-    figures, found, wanted = case_stats(case)
-    timed = figures.cycles == figures.timeloop_cycles
+    statistics, found, wanted = case_stats(case)
+    timed = statistics.cycles == statistics.timeloop_cycles
     assert timed or case.parent.name == "r1016"
     assert list(found["levels"]) == list(wanted["levels"])
     for name, level in wanted["levels"].items():
         lines = found["levels"][name]
-        own = {title: value for title, value in level.items() if title not in ("tensors", "specs")} | level.get("specs", {})
-        if figures.levels[name].energy_origin == "ERT":
+        own = {
+            title: value for title, value in level.items() if title not in ("tensors", "specs")
+        } | level.get("specs", {})
+        if statistics.levels[name].energy_origin == "ERT":
             # Timeloop shows the dearest action of the table that it was given, charged or not.
             own.pop("Vector access energy", None)
         agree(numbers(lines), own, timed)
@@ -89,8 +97,8 @@ def test_every_item_is_where_timeloop_wrote_it(case: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.parent.name)
 def test_the_summary_is_what_scripts_expect(case: Path) -> None:
-    figures, found, wanted = case_stats(case)
-    timed = figures.cycles == figures.timeloop_cycles
+    statistics, found, wanted = case_stats(case)
+    timed = statistics.cycles == statistics.timeloop_cycles
     summary = {title: float(value) for title, value in found["summary"].items()}
     energies = wanted["summary"].pop("fJ/Compute")
     assert list(summary) == list(wanted["summary"])
@@ -105,7 +113,9 @@ def test_the_summary_is_what_scripts_expect(case: Path) -> None:
 
 
 def test_the_whole_file_reads_as_before() -> None:
-    """Also what the recorded cases lack: wires that cost, clusters, address generation, leakage, area, latency."""
-    figures = sm.evaluate(sm.load(DATA / "report" / "wires_leakage_residuals.yaml"))
-    assert isinstance(figures, sm.Figures)
-    golden.check("stats_wires_leakage_residuals.txt", timeloop_stats(figures))
+    """Also what the recorded cases lack: wires that cost, clusters, address generation, leakage,
+    area, latency.
+    """
+    statistics = sm.evaluate(sm.load(DATA / "report" / "wires_leakage_residuals.yaml"))
+    assert isinstance(statistics, sm.Statistics)
+    golden.check("stats_wires_leakage_residuals.txt", timeloop_stats(statistics))

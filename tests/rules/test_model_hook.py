@@ -1,4 +1,6 @@
-"""A user's own constraints on the CP-SAT model hold for every answer, and the variables mean what their names say."""
+"""A user's own constraints on the CP-SAT model hold for every answer, and the variables mean what
+their names say.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import math
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.mapping import Mapping
+from solver_mapper.core.mapping import Mapping
 from tests.rules.designs import spec_with
 
 SPEC = spec_with(mapping=[])
@@ -15,7 +17,11 @@ SPEC = spec_with(mapping=[])
 
 def bound(mapping: Mapping, dim: str, level: str, axis: str) -> int:
     found = next(each for each in mapping.levels if each.level == level)
-    return math.prod(each.bound for each in (*found.temporal, *found.spatial) if (each.dim, each.axis) == (dim, axis))
+    return math.prod(
+        each.bound
+        for each in (*found.temporal, *found.spatial)
+        if (each.dim, each.axis) == (dim, axis)
+    )
 
 
 def test_a_rule_that_no_file_can_say() -> None:
@@ -41,7 +47,12 @@ def test_products_and_exponents_are_those_of_the_mapping() -> None:
 
     mapping = sm.solve(SPEC, "delay", model_hook=hook).mapping
     assert mapping is not None
-    assert bound(mapping, "C", "GLB", "X") * bound(mapping, "K", "GLB", "X") * bound(mapping, "P", "GLB", "Y") == 8
+    assert (
+        bound(mapping, "C", "GLB", "X")
+        * bound(mapping, "K", "GLB", "X")
+        * bound(mapping, "P", "GLB", "Y")
+        == 8
+    )
     assert bound(mapping, "P", "RF", "") == 8
 
 
@@ -49,7 +60,9 @@ def test_orders_and_figures() -> None:
     """The class of orders in which P runs innermost at the buffer, and a floor under the cycles."""
 
     def hook(model: sm.Model) -> None:
-        model.cp.add_bool_or([literal for order, literal in model.order["GLB"] if order[:1] == ("P",)])
+        model.cp.add_bool_or(
+            [literal for order, literal in model.order["GLB"] if order[:1] == ("P",)]
+        )
         model.cp.add(model.bound("P", "GLB") >= 2)
         model.cp.add(model.bound("C", "GLB") >= 2)
         expression, scale = model.energy_pj
@@ -69,8 +82,22 @@ def test_a_hook_that_leaves_nothing_over() -> None:
 
 def test_names_in_the_model_are_those_of_the_docs() -> None:
     names: set[str] = set()
-    sm.solve(SPEC, "delay", model_hook=lambda model: names.update(variable.name for variable in model.cp.proto.variables))
-    assert {"power[C,2,0T]", "power[K,2,1X]", "power[P,2,1Y]", "keep[W,1]", "pattern[1,0]", "on_x[1,K]", "cycles"} <= names
+    sm.solve(
+        SPEC,
+        "delay",
+        model_hook=lambda model: names.update(
+            variable.name for variable in model.cp.proto.variables
+        ),
+    )
+    assert {
+        "power[C,2,0T]",
+        "power[K,2,1X]",
+        "power[P,2,1Y]",
+        "keep[W,1]",
+        "pattern[1,0]",
+        "on_x[1,K]",
+        "cycles",
+    } <= names
 
 
 def test_errors() -> None:
@@ -82,6 +109,10 @@ def test_errors() -> None:
 
 def test_a_given_mapping_that_breaks_the_hook_is_no_incumbent() -> None:
     """The mapping keeps K=4 along X; the hook forbids it."""
-    solution = sm.solve(spec_with(), "delay", model_hook=lambda model: model.cp.add(model.bound("K", "GLB", "X") == 2))
+    solution = sm.solve(
+        spec_with(),
+        "delay",
+        model_hook=lambda model: model.cp.add(model.bound("K", "GLB", "X") == 2),
+    )
     assert solution.mapping is not None
     assert bound(solution.mapping, "K", "GLB", "X") == 2

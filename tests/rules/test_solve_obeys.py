@@ -1,4 +1,6 @@
-"""Whatever `solve` returns under random rules, `validate` accepts: the specification and the same as files."""
+"""Whatever `solve` returns under random constraints, `validate` accepts: the specification and the
+same as files.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,16 @@ from random import Random
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.spec.spec import Spec
+from solver_mapper.core.spec import Spec
 from tests.rules.as_files import write_files
 from tests.rules.random_designs import random_spec
 
 
 def _solved(spec: Spec, seed: int) -> sm.Solution:
     """Of the few designs whose optimum takes minutes to prove, the best mapping found until then."""
-    solution = sm.solve(spec, "energy" if spec.need_problem().name == "matmul" else "delay", time_limit=60)
+    solution = sm.solve(
+        spec, "energy" if spec.need_problem().name == "matmul" else "delay", time_limit=60
+    )
     assert (solution.mapping is None) == (solution.status == "infeasible"), seed
     return solution
 
@@ -35,7 +39,9 @@ def from_records(seeds: range) -> Counter[str]:
 
 
 def from_files(seeds: range, folder: Path) -> Counter[str]:
-    """The same for what files say, with the mapping as the file that is written for it; and how many rules the files have."""
+    """The same for what files say, with the mapping as the file that is written for it; and how
+    many constraints the files have.
+    """
     found: Counter[str] = Counter()
     for seed in seeds:
         files = write_files(random_spec(Random(seed)), folder)
@@ -43,7 +49,7 @@ def from_files(seeds: range, folder: Path) -> Counter[str]:
         assert isinstance(spec, Spec)
         solution = _solved(spec, seed)
         found[solution.status] += 1
-        found["rules"] += len(spec.constraints.rules)
+        found["rules"] += len(spec.constraints)
         if solution.mapping is not None:
             mapping = folder / "map.yaml"
             mapping.write_text(solution.mapping.to_yaml())

@@ -7,7 +7,7 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver_mapper.space.orders import patterns
+from solver_mapper.mapspace.order_patterns import patterns
 
 DIMS = "IJKL"
 some = st.frozensets(st.sampled_from(DIMS))
@@ -24,7 +24,9 @@ def reused(order, gone):
 
 
 def closed(pairs):
-    """Rules speak of whole orders, loops to 1 included: I inside J and J inside L puts I inside L whether or not J is there."""
+    """Constraints speak of whole orders, loops to 1 included: I inside J and J inside L puts I
+    inside L whether or not J is there.
+    """
     while True:
         more = {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs
         if not more:
@@ -33,24 +35,42 @@ def closed(pairs):
 
 
 def test_a_tensor_that_stops_early_keeps_what_it_reused():
-    """K innermost serves C and Z, then L serves Z alone: one pattern has both, and it beats L before K."""
-    found = patterns(("J", "K", "L"), {"A": frozenset("J"), "C": frozenset("K"), "Z": frozenset("KL")}, frozenset())
+    """K innermost serves C and Z, then L serves Z alone: one pattern has both, and it beats L
+    before K.
+    """
+    found = patterns(
+        ("J", "K", "L"),
+        {"A": frozenset("J"), "C": frozenset("K"), "Z": frozenset("KL")},
+        frozenset(),
+    )
     assert any(dict(p.reuse)["C"] == {"K"} and dict(p.reuse)["Z"] == {"K", "L"} for p in found)
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(some, min_size=1, max_size=4), some, st.sets(st.tuples(st.sampled_from(DIMS), st.sampled_from(DIMS)), max_size=3), some)
+@given(
+    st.lists(some, min_size=1, max_size=4),
+    some,
+    st.sets(st.tuples(st.sampled_from(DIMS), st.sampled_from(DIMS)), max_size=3),
+    some,
+)
 def test_every_order_is_matched(irrelevant, sliding, pairs, unit):
-    """Whichever loops exist, each order that the rules allow has a pattern with the same innermost sliding loop and no less reuse."""
+    """Whichever loops exist, each order that the constraints allow has a pattern with the same
+    innermost sliding loop and no less reuse.
+    """
     pairs = closed({(inner, outer) for inner, outer in pairs if inner < outer})
     gone = {str(index): dims for index, dims in enumerate(irrelevant)}
     found = patterns(tuple(DIMS), gone, sliding, pairs)
     for order in permutations([dim for dim in DIMS if dim not in unit]):
-        if any(order.index(outer) < order.index(inner) for inner, outer in pairs if {inner, outer} <= set(order)):
+        if any(
+            order.index(outer) < order.index(inner)
+            for inner, outer in pairs
+            if {inner, outer} <= set(order)
+        ):
             continue
         first = order[0] if order and order[0] in sliding else None
         assert any(
-            pattern.unit <= unit and (first is None or pattern.order[:1] == (first,))
+            pattern.unit <= unit
+            and (first is None or pattern.order[:1] == (first,))
             and all(reused(order, dims) <= pattern.reused(name) for name, dims in gone.items())
             for pattern in found
         ), order

@@ -1,4 +1,6 @@
-"""Architectures in the flat and the tree form read as the same records, with energies from where they were given."""
+"""Architectures in the flat and the tree form read as the same records, with energies from where
+they were given.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from solver_mapper.core.architecture import Architecture
 from solver_mapper.errors import InputError
-from solver_mapper.spec import pat
-from solver_mapper.spec.architecture import Architecture
-from solver_mapper.spec.load import load
+from solver_mapper.io.timeloop import energy_formulas as pat
+from solver_mapper.io.timeloop.specification import load
 
 DATA = Path(__file__).parents[1] / "data" / "timeloop"
 MAC = {"name": "MAC", "instances": 8, "meshX": 4}
@@ -19,7 +21,9 @@ MAC = {"name": "MAC", "instances": 8, "meshX": 4}
 
 def flat(*storage: dict[str, Any], arithmetic: dict[str, Any] = MAC, **more: Any) -> Architecture:
     """`storage` innermost first, as the flat form lists it."""
-    return load({"arch": {"arithmetic": arithmetic, "storage": list(storage)}, **more}).need_architecture()
+    return load(
+        {"arch": {"arithmetic": arithmetic, "storage": list(storage)}, **more}
+    ).need_architecture()
 
 
 def buffer(**attributes: Any) -> dict[str, Any]:
@@ -28,8 +32,22 @@ def buffer(**attributes: Any) -> dict[str, Any]:
 
 def test_flat_form_lists_levels_from_the_inside() -> None:
     architecture = load(DATA / "c20_eyeriss_vgg.yaml").need_architecture()
-    assert architecture.level_names == ("DRAM", "GlobalBuffer", "DummyBuffer", "InputRegFile", "WeightRegFile", "PsumRegFile")
-    assert [architecture.fanout(index) for index in range(6)] == [(1, 1), (16, 1), (1, 16), (1, 1), (1, 1), (1, 1)]
+    assert architecture.level_names == (
+        "DRAM",
+        "GlobalBuffer",
+        "DummyBuffer",
+        "InputRegFile",
+        "WeightRegFile",
+        "PsumRegFile",
+    )
+    assert [architecture.fanout(index) for index in range(6)] == [
+        (1, 1),
+        (16, 1),
+        (1, 16),
+        (1, 1),
+        (1, 1),
+        (1, 1),
+    ]
     glb = architecture.levels[1]
     assert (glb.entries, glb.block_size, glb.read_bandwidth, glb.capacity) == (65536, 4, 16, 65536)
     assert architecture.levels[2].entries == 0
@@ -52,69 +70,115 @@ def test_ert_prices_each_action_apart_and_art_gives_areas() -> None:
     energy = architecture.levels[1].energy
     assert (energy.read, energy.fill, energy.update, energy.origin) == (20, 25, 25, "ERT")
     assert architecture.levels[2].energy.read == Fraction(1, 2)
-    assert (architecture.arithmetic.energy, architecture.arithmetic.energy_origin) == (Fraction(1, 4), "ERT")
+    assert (architecture.arithmetic.energy, architecture.arithmetic.energy_origin) == (
+        Fraction(1, 4),
+        "ERT",
+    )
     assert (architecture.levels[2].area, architecture.arithmetic.area) == (900, 350)
 
 
 def test_ert_update_beats_write_for_updates_only() -> None:
-    rows = [{"name": name, "energy": energy} for name, energy in (("read", 1), ("write", 2), ("update", 3), ("leak", 0.25))]
-    energy = flat(buffer(), ERT={"version": 0.3, "tables": [{"name": "a.RF[0..7]", "actions": rows}]}).levels[0].energy
+    rows = [
+        {"name": name, "energy": energy}
+        for name, energy in (("read", 1), ("write", 2), ("update", 3), ("leak", 0.25))
+    ]
+    energy = (
+        flat(buffer(), ERT={"version": 0.3, "tables": [{"name": "a.RF[0..7]", "actions": rows}]})
+        .levels[0]
+        .energy
+    )
     assert (energy.read, energy.fill, energy.update, energy.leak) == (1, 2, 3, Fraction(1, 4))
 
 
 def test_ert_version_2_and_the_dearest_argument_row() -> None:
-    actions = {"read": [{"arguments": {"data_delta": 0}, "energy": 1}, {"arguments": {"data_delta": 1}, "energy": 4}],
-               "write": {"energy": 5}}
+    actions = {
+        "read": [
+            {"arguments": {"data_delta": 0}, "energy": 1},
+            {"arguments": {"data_delta": 1}, "energy": 4},
+        ],
+        "write": {"energy": 5},
+    }
     energy = flat(buffer(), ERT={"version": 0.2, "tables": {"chip.RF": actions}}).levels[0].energy
     assert (energy.read, energy.fill, energy.update) == (4, 5, 5)
 
 
 def test_users_vector_access_energy_beats_the_ert() -> None:
-    ert = {"version": 0.4, "tables": [{"name": "RF", "actions": [{"name": "read", "energy": 9}, {"name": "write", "energy": 9}]}]}
+    ert = {
+        "version": 0.4,
+        "tables": [
+            {
+                "name": "RF",
+                "actions": [{"name": "read", "energy": 9}, {"name": "write", "energy": 9}],
+            }
+        ],
+    }
     energy = flat(buffer(**{"vector-access-energy": 0.1}), ERT=ert).levels[0].energy
-    assert (energy.read, energy.update, energy.origin) == (Fraction(1, 10), Fraction(1, 10), "vector-access-energy")
+    assert (energy.read, energy.update, energy.origin) == (
+        Fraction(1, 10),
+        Fraction(1, 10),
+        "vector-access-energy",
+    )
 
 
 def test_without_figures_the_pat_formulas_price_every_level() -> None:
-    architecture = flat(buffer(entries=256, **{"block-size": 4}), {"name": "DRAM", "instances": 1, "technology": "DRAM"},
-                        arithmetic={"name": "MAC", "instances": 1, "word-bits": 8})
+    architecture = flat(
+        buffer(entries=256, **{"block-size": 4}),
+        {"name": "DRAM", "instances": 1, "technology": "DRAM"},
+        arithmetic={"name": "MAC", "instances": 1, "word-bits": 8},
+    )
     dram, rf = architecture.levels
     assert (dram.energy.read, dram.energy.origin) == (200, "PAT formula (DRAM)")
     assert (rf.energy.update, rf.energy.origin) == (4, "PAT formula (SRAM)")
-    assert (architecture.arithmetic.energy, architecture.arithmetic.energy_origin) == (Fraction(1, 4), "PAT formula (multiplier)")
+    assert (architecture.arithmetic.energy, architecture.arithmetic.energy_origin) == (
+        Fraction(1, 4),
+        "PAT formula (multiplier)",
+    )
 
 
-@pytest.mark.parametrize(("arguments", "energy"), [
-    ((51200, 16, 1, 1), Fraction(6)),
-    ((256, 16, 1, 1), Fraction(1)),
-    ((0, 16, 1, 1), Fraction(0)),
-    ((256, 16, 1, 2), pat.sram_energy(512, 16, 2, 1) / 2),
-])
-def test_pat_sram_runs_through_the_published_points(arguments: tuple[int, int, int, int], energy: Fraction) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "energy"),
+    [
+        ((51200, 16, 1, 1), Fraction(6)),
+        ((256, 16, 1, 1), Fraction(1)),
+        ((0, 16, 1, 1), Fraction(0)),
+        ((256, 16, 1, 2), pat.sram_energy(512, 16, 2, 1) / 2),
+    ],
+)
+def test_pat_sram_runs_through_the_published_points(
+    arguments: tuple[int, int, int, int], energy: Fraction
+) -> None:
     assert pat.sram_energy(*arguments) == energy
 
 
-@pytest.mark.parametrize(("attributes", "entries", "block", "cluster"), [
-    ({"entries": 10}, 10, 1, 1),
-    ({"depth": 10, "block-size": 4}, 40, 4, 1),
-    ({"memory_depth": 10, "width": 64}, 40, 4, 1),
-    ({"depth": 10, "width": 64, "block-size": 2}, 20, 2, 2),
-    ({"depth": 10, "width": 64, "cluster-size": 2}, 20, 2, 2),
-    ({"sizeKB": 2, "word-bits": 8}, 2048, 1, 1),
-    ({"entries": 10, "width": 128, "block_size": 4, "cluster_size": 2}, 10, 4, 2),
-])
+@pytest.mark.parametrize(
+    ("attributes", "entries", "block", "cluster"),
+    [
+        ({"entries": 10}, 10, 1, 1),
+        ({"depth": 10, "block-size": 4}, 40, 4, 1),
+        ({"memory_depth": 10, "width": 64}, 40, 4, 1),
+        ({"depth": 10, "width": 64, "block-size": 2}, 20, 2, 2),
+        ({"depth": 10, "width": 64, "cluster-size": 2}, 20, 2, 2),
+        ({"sizeKB": 2, "word-bits": 8}, 2048, 1, 1),
+        ({"entries": 10, "width": 128, "block_size": 4, "cluster_size": 2}, 10, 4, 2),
+    ],
+)
 def test_size_forms(attributes: dict[str, Any], entries: int, block: int, cluster: int) -> None:
     level = flat({"name": "RF", "instances": 1, **attributes}).levels[0]
     assert (level.entries, level.block_size, level.cluster_size) == (entries, block, cluster)
 
 
-@pytest.mark.parametrize(("attributes", "mesh"), [
-    ({"instances": 8}, (8, 8, 1)),
-    ({"instances": 8, "meshX": 2}, (8, 2, 4)),
-    ({"instances": 8, "meshY": 2}, (8, 4, 2)),
-    ({"meshX": 2, "meshY": 4}, (8, 2, 4)),
-])
-def test_any_two_of_instances_and_mesh_imply_the_third(attributes: dict[str, Any], mesh: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize(
+    ("attributes", "mesh"),
+    [
+        ({"instances": 8}, (8, 8, 1)),
+        ({"instances": 8, "meshX": 2}, (8, 2, 4)),
+        ({"instances": 8, "meshY": 2}, (8, 4, 2)),
+        ({"meshX": 2, "meshY": 4}, (8, 2, 4)),
+    ],
+)
+def test_any_two_of_instances_and_mesh_imply_the_third(
+    attributes: dict[str, Any], mesh: tuple[int, int, int]
+) -> None:
     unit = flat(buffer(), arithmetic={"name": "MAC", **attributes}).arithmetic
     assert (unit.instances, unit.mesh_x, unit.mesh_y) == mesh
 
@@ -135,7 +199,9 @@ def test_hyphens_underscores_and_letter_case_do_not_matter() -> None:
 
 
 def test_attributes_of_estimators_are_noted_not_refused() -> None:
-    spec = load({"arch": {"arithmetic": MAC, "storage": [buffer(my_wire_pitch=3, technology="45nm")]}})
+    spec = load(
+        {"arch": {"arithmetic": MAC, "storage": [buffer(my_wire_pitch=3, technology="45nm")]}}
+    )
     assert len(spec.warnings) == 1
     assert "my_wire_pitch" in spec.warnings[0]
 

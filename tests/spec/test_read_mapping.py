@@ -11,18 +11,22 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solver_mapper.errors import InputError, Place
-from solver_mapper.mapping import LevelMapping, Loop, Mapping, loop
-from solver_mapper.spec.factors import read_factors
-from solver_mapper.spec.load import load
-from solver_mapper.spec.source import Scalar
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.io.timeloop.factor_grammar import read_factors
+from solver_mapper.io.timeloop.specification import load
+from solver_mapper.io.yaml.source import Scalar
 
 DATA = Path(__file__).parents[1] / "data" / "timeloop"
 DESIGN: dict[str, Any] = {
-    "arch": {"arithmetic": {"name": "MAC", "instances": 8, "meshX": 4},
-             "storage": [{"name": "RF", "entries": 64, "instances": 8, "meshX": 4},
-                         {"name": "GLB", "entries": 1024, "instances": 1},
-                         {"name": "DRAM", "technology": "DRAM", "instances": 1}]},
+    "arch": {
+        "arithmetic": {"name": "MAC", "instances": 8, "meshX": 4},
+        "storage": [
+            {"name": "RF", "entries": 64, "instances": 8, "meshX": 4},
+            {"name": "GLB", "entries": 1024, "instances": 1},
+            {"name": "DRAM", "technology": "DRAM", "instances": 1},
+        ],
+    },
     "problem": {"shape": "gemm-ABZ", "instance": {"M": 16, "N": 8, "K": 4}},
 }
 
@@ -39,10 +43,24 @@ def spatial(**more: Any) -> dict[str, Any]:
     return {"target": "GLB", "type": "spatial", **more}
 
 
-@pytest.mark.parametrize("factors", ["M=4 K=2", "M 4 K 2", "M4 K2", "M==4,K=2", "M=4; K = 2", "M4,K2 # N=8", ["M=4", "K=2"],
-                                     {"M": 4, "K": 2}])
+@pytest.mark.parametrize(
+    "factors",
+    [
+        "M=4 K=2",
+        "M 4 K 2",
+        "M4 K2",
+        "M==4,K=2",
+        "M=4; K = 2",
+        "M4,K2 # N=8",
+        ["M=4", "K=2"],
+        {"M": 4, "K": 2},
+    ],
+)
 def test_every_spelling_of_a_factor_means_the_same(factors: Any) -> None:
-    assert read(temporal(factors=factors, permutation="KMN")).levels[1].temporal == (loop("M", 4), loop("K", 2))
+    assert read(temporal(factors=factors, permutation="KMN")).levels[1].temporal == (
+        loop("M", 4),
+        loop("K", 2),
+    )
 
 
 @pytest.mark.parametrize("permutation", ["NK M", "N,K,M", ["N", "K", "M"], "NK", "N K"])
@@ -83,8 +101,15 @@ def test_targets_may_count_levels_from_the_inside() -> None:
 
 
 def test_flags_are_kept_apart_by_kind() -> None:
-    level = read(temporal(no_temporal_reuse=["A"]), spatial(no_link_transfer=["B"], no_multicast_no_reduction=["Z"])).levels[1]
-    assert (level.no_temporal_reuse, level.no_link_transfer, level.no_multicast) == ({"A"}, {"B"}, {"Z"})
+    level = read(
+        temporal(no_temporal_reuse=["A"]),
+        spatial(no_link_transfer=["B"], no_multicast_no_reduction=["Z"]),
+    ).levels[1]
+    assert (level.no_temporal_reuse, level.no_link_transfer, level.no_multicast) == (
+        {"A"},
+        {"B"},
+        {"Z"},
+    )
 
 
 def test_directives_remember_where_they_were_written(tmp_path: Path) -> None:
@@ -96,80 +121,163 @@ def test_directives_remember_where_they_were_written(tmp_path: Path) -> None:
     assert level.place("spatial").line < level.place("temporal").line  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("name", ["c12_matmul_residual_temporal", "c20_eyeriss_vgg", "c30_tree_arch_ert"])
+@pytest.mark.parametrize(
+    "name", ["c12_matmul_residual_temporal", "c20_eyeriss_vgg", "c30_tree_arch_ert"]
+)
 def test_written_mappings_read_back_equal(name: str) -> None:
     file = DATA / f"{name}.yaml"
     mapping = load(file).need_mapping()
     text = mapping.to_yaml()
-    again = load({**yaml.safe_load(file.read_text()), "mapping": yaml.safe_load(text)["mapping"]}).need_mapping()
+    again = load(
+        {**yaml.safe_load(file.read_text()), "mapping": yaml.safe_load(text)["mapping"]}
+    ).need_mapping()
     assert again == mapping
     assert again.to_yaml() == text
 
 
 def test_written_form() -> None:
-    mapping = read(temporal(factors="M=4 K=3,1", permutation="KMN"), spatial(factors="M=2 N=2", permutation="NMK", split=1),
-                   {"target": "RF", "type": "bypass", "bypass": ["B"]})
+    mapping = read(
+        temporal(factors="M=4 K=3,1", permutation="KMN"),
+        spatial(factors="M=2 N=2", permutation="NMK", split=1),
+        {"target": "RF", "type": "bypass", "bypass": ["B"]},
+    )
     assert mapping.to_yaml().splitlines()[8:] == [
-        "- target: GLB", "  type: bypass", "  keep: [A, B, Z]", "  bypass: []",
-        "- target: GLB", "  type: temporal", '  factors: "M=4 K=3,1"', "  permutation: KMN",
-        "- target: GLB", "  type: spatial", "  factors: M=2 N=2", "  permutation: NMK", "  split: 1",
-        "- target: RF", "  type: bypass", "  keep: [A, Z]", "  bypass: [B]",
-        "- target: RF", "  type: temporal", "  permutation: MNK",
+        "- target: GLB",
+        "  type: bypass",
+        "  keep: [A, B, Z]",
+        "  bypass: []",
+        "- target: GLB",
+        "  type: temporal",
+        '  factors: "M=4 K=3,1"',
+        "  permutation: KMN",
+        "- target: GLB",
+        "  type: spatial",
+        "  factors: M=2 N=2",
+        "  permutation: NMK",
+        "  split: 1",
+        "- target: RF",
+        "  type: bypass",
+        "  keep: [A, Z]",
+        "  bypass: [B]",
+        "- target: RF",
+        "  type: temporal",
+        "  permutation: MNK",
     ]
 
 
-@given(st.lists(st.tuples(st.permutations("MNK"), st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=3),
-                          st.permutations("MNK"), st.lists(st.integers(1, 9), max_size=3), st.integers(0, 3),
-                          st.frozensets(st.sampled_from("ABZ")), st.frozensets(st.sampled_from("ABZ"))), min_size=3, max_size=3))
+@given(
+    st.lists(
+        st.tuples(
+            st.permutations("MNK"),
+            st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=3),
+            st.permutations("MNK"),
+            st.lists(st.integers(1, 9), max_size=3),
+            st.integers(0, 3),
+            st.frozensets(st.sampled_from("ABZ")),
+            st.frozensets(st.sampled_from("ABZ")),
+        ),
+        min_size=3,
+        max_size=3,
+    )
+)
 def test_any_mapping_survives_writing_and_reading(parts: list[Any]) -> None:
     levels = []
-    for name, (order, bounds, across, spread, split, keep, flags) in zip(("DRAM", "GLB", "RF"), parts, strict=True):
-        inner = tuple(Loop(dim, max(pair), min(pair)) for dim, pair in zip(order, bounds, strict=False))
-        space = tuple(loop(dim, size, "X" if index < split else "Y")
-                      for index, (dim, size) in enumerate(zip(across, spread, strict=False)))
-        levels.append(LevelMapping(name, inner, space[::-1], keep, no_temporal_reuse=flags, no_link_transfer=keep))
+    for name, (order, bounds, across, spread, split, keep, flags) in zip(
+        ("DRAM", "GLB", "RF"), parts, strict=True
+    ):
+        inner = tuple(
+            Loop(dim, max(pair), min(pair)) for dim, pair in zip(order, bounds, strict=False)
+        )
+        space = tuple(
+            loop(dim, size, "X" if index < split else "Y")
+            for index, (dim, size) in enumerate(zip(across, spread, strict=False))
+        )
+        levels.append(
+            LevelMapping(
+                name, inner, space[::-1], keep, no_temporal_reuse=flags, no_link_transfer=keep
+            )
+        )
     mapping = Mapping(tuple(levels), ("M", "N", "K"), ("A", "B", "Z"))
     assert read(*yaml.safe_load(mapping.to_yaml())["mapping"]) == mapping
 
 
 def timeloop_reads(text: str, dims: str) -> list[tuple[Any, ...]]:
-    """Timeloop v3.0.3's own reading of directives (mapping/parser.cpp), restated: factors by a search for its regular expression,
-    permutations letter by letter, `split` over all positions.
+    """Timeloop v3.0.3's own reading of directives (mapping/parser.cpp), restated: factors by a
+    search for its regular expression, permutations letter by letter, `split` over all positions.
     """
     found: list[tuple[Any, ...]] = []
     for directive in yaml.safe_load(text)["mapping"]:
         if directive["type"] == "bypass":
-            found.append((directive["target"], sorted(directive["keep"]), sorted(directive["bypass"])))
+            found.append(
+                (directive["target"], sorted(directive["keep"]), sorted(directive["bypass"]))
+            )
             continue
-        matches = re.findall(r"([A-Za-z]+)\s*=*\s*([0-9]+)(?:,([0-9]+))?", directive.get("factors", ""))
+        matches = re.findall(
+            r"([A-Za-z]+)\s*=*\s*([0-9]+)(?:,([0-9]+))?", directive.get("factors", "")
+        )
         factors = {dim: (int(end), int(last or end)) for dim, end, last in matches}
         order = [letter for letter in directive["permutation"] if letter != " "]
         assert sorted(order) == sorted(dims)
-        axes = ["" if directive["type"] == "temporal" else "X" if index < directive["split"] else "Y" for index in range(len(order))]
-        found.append((directive["target"], [(dim, *factors[dim], axis) for dim, axis in zip(order, axes, strict=True)
-                                            if dim in factors]))
+        axes = [
+            "" if directive["type"] == "temporal" else "X" if index < directive["split"] else "Y"
+            for index in range(len(order))
+        ]
+        found.append(
+            (
+                directive["target"],
+                [
+                    (dim, *factors[dim], axis)
+                    for dim, axis in zip(order, axes, strict=True)
+                    if dim in factors
+                ],
+            )
+        )
     return found
 
 
-@pytest.mark.parametrize("name", ["c12_matmul_residual_temporal", "c20_eyeriss_vgg", "c30_tree_arch_ert"])
+@pytest.mark.parametrize(
+    "name", ["c12_matmul_residual_temporal", "c20_eyeriss_vgg", "c30_tree_arch_ert"]
+)
 def test_timeloop_reads_what_is_written(name: str) -> None:
     mapping = load(DATA / f"{name}.yaml").need_mapping()
     expected: list[tuple[Any, ...]] = []
     for level in mapping.levels:
-        expected.append((level.level, sorted(level.keep), sorted(set(mapping.tensors) - level.keep)))
+        expected.append(
+            (level.level, sorted(level.keep), sorted(set(mapping.tensors) - level.keep))
+        )
         for loops in (level.temporal, level.spatial):
             if loops or loops is level.temporal:
-                expected.append((level.level, [(each.dim, each.bound, each.last, each.axis) for each in reversed(loops)]))
+                expected.append(
+                    (
+                        level.level,
+                        [(each.dim, each.bound, each.last, each.axis) for each in reversed(loops)],
+                    )
+                )
     assert timeloop_reads(mapping.to_yaml(), "".join(mapping.dims)) == expected
 
 
-@given(st.lists(st.tuples(st.sampled_from(["M", "N", "K"]), st.sampled_from(["=", "==", "<=", "<", ">=", ">", "!="]),
-                          st.integers(1, 99), st.sampled_from(["", " ", "  "]), st.sampled_from([" ", ", ", "; ", " ,"])), max_size=6))
-def test_factors_are_told_apart_whatever_stands_between_them(items: list[tuple[str, str, int, str, str]]) -> None:
-    text = "".join(f"{dim}{blank}{sign}{blank}{value}{between}" for dim, sign, value, blank, between in items).rstrip(" ,;")
-    found = read_factors(Scalar(text, Place("x", 1, 1)), {"M": 16, "N": 8, "K": 4})
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["M", "N", "K"]),
+            st.sampled_from(["=", "==", "<=", "<", ">=", ">", "!="]),
+            st.integers(1, 99),
+            st.sampled_from(["", " ", "  "]),
+            st.sampled_from([" ", ", ", "; ", " ,"]),
+        ),
+        max_size=6,
+    )
+)
+def test_factors_are_told_apart_whatever_stands_between_them(
+    items: list[tuple[str, str, int, str, str]],
+) -> None:
+    text = "".join(
+        f"{dim}{blank}{sign}{blank}{value}{between}" for dim, sign, value, blank, between in items
+    ).rstrip(" ,;")
+    found = read_factors(Scalar(text, SourceLocation("x", 1, 1)), {"M": 16, "N": 8, "K": 4})
     assert [(each.dim, each.comparison, each.value) for each in found] == [
-        (dim, "==" if sign == "=" else sign, value) for dim, sign, value, _, _ in items]
+        (dim, "==" if sign == "=" else sign, value) for dim, sign, value, _, _ in items
+    ]
 
 
 def test_what_timeloop_cannot_say_is_not_written() -> None:

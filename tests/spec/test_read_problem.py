@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from solver_mapper.core.problem import Problem, Term
 from solver_mapper.errors import InputError
-from solver_mapper.spec.load import load
-from solver_mapper.spec.problem import Problem, Term
+from solver_mapper.io.timeloop.specification import load
 
 DATA = Path(__file__).parents[1] / "data" / "timeloop"
 BOUNDS = {"R": 3, "S": 3, "P": 8, "Q": 8, "C": 4, "K": 2, "N": 1}
@@ -28,7 +28,10 @@ def test_inline_shape_with_coefficients() -> None:
 
 def test_shape_by_name_with_strides() -> None:
     conv = problem(shape="cnn-layer", instance={**BOUNDS, "Wstride": 2})
-    assert conv.tensor("Inputs").ranks[2:] == ((Term("R", 1), Term("P", 2)), (Term("S", 1), Term("Q", 1)))
+    assert conv.tensor("Inputs").ranks[2:] == (
+        (Term("R", 1), Term("P", 2)),
+        (Term("S", 1), Term("Q", 1)),
+    )
 
 
 def test_bounds_may_stand_beside_the_shape_and_the_shape_may_be_left_out() -> None:
@@ -38,14 +41,22 @@ def test_bounds_may_stand_beside_the_shape_and_the_shape_may_be_left_out() -> No
 
 
 def test_projections_may_be_plain_lists_of_dimensions() -> None:
-    shape = {"name": "copy", "dimensions": ["m", "M"], "data_spaces": [
-        {"name": "A", "projection": ["m", "M"]}, {"name": "Z", "projection": [["m"], ["M", ["m", 2]]], "read_write": True}]}
+    shape = {
+        "name": "copy",
+        "dimensions": ["m", "M"],
+        "data_spaces": [
+            {"name": "A", "projection": ["m", "M"]},
+            {"name": "Z", "projection": [["m"], ["M", ["m", 2]]], "read_write": True},
+        ],
+    }
     copy = problem(shape=shape, instance={"m": 3, "M": 5})
     assert copy.bounds == {"m": 3, "M": 5}
     assert copy.tensor("Z").ranks == ((Term("m"),), (Term("M"), Term("m", 2)))
 
 
 def test_densities_other_than_one_are_refused() -> None:
-    assert problem(shape="cnn-layer", instance={**BOUNDS, "densities": {"Inputs": 1.0}}).macs == 4608
+    assert (
+        problem(shape="cnn-layer", instance={**BOUNDS, "densities": {"Inputs": 1.0}}).macs == 4608
+    )
     with pytest.raises(InputError, match="sparse"):
         problem(shape="cnn-layer", instance={**BOUNDS, "densities": {"Inputs": 0.5}})

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import solver_mapper as sm
+from solver_mapper.core.constraints import FactorConstraint, KeepConstraint
+from solver_mapper.core.mapping import loop
+from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError
-from solver_mapper.mapping import loop
-from solver_mapper.spec.constraints import FactorRule, KeepRule
-from solver_mapper.spec.load import load
-from solver_mapper.spec.spec import Spec
+from solver_mapper.io.timeloop.specification import load
 
 DATA = Path(__file__).parents[1] / "data" / "timeloop"
 GEMM = "problem: {shape: gemm-ABZ, instance: {M: 16, N: 8, K: 4}}\n"
@@ -22,20 +22,31 @@ MAC = "- !Component {name: mac, class: intmac}\n"
 
 def read(tmp_path: Path, *nodes: str, more: str = "", problem: str = GEMM) -> Spec:
     file = tmp_path / "design.yaml"
-    file.write_text(f"architecture:\n  version: 0.4\n  nodes:\n{''.join(f'  {node}' for node in nodes)}{problem}{more}")
+    file.write_text(
+        "architecture:\n  version: 0.4\n "
+        f" nodes:\n{''.join(f'  {node}' for node in nodes)}{problem}{more}"
+    )
     return load(file)
 
 
-def regfile(name: str = "RF", constraints: str = "", attributes: str = "depth: 8, width: 8, datawidth: 8", more: str = "") -> str:
+def regfile(
+    name: str = "RF",
+    constraints: str = "",
+    attributes: str = "depth: 8, width: 8, datawidth: 8",
+    more: str = "",
+) -> str:
     inside = f", constraints: {{{constraints}}}" if constraints else ""
-    return f"- !Component {{name: {name}, class: regfile, attributes: {{{attributes}}}{inside}{more}}}\n"
+    return (
+        f"- !Component {{name: {name}, class: regfile, attributes:"
+        f" {{{attributes}}}{inside}{more}}}\n"
+    )
 
 
 def test_the_same_design_in_v04_and_v03_reads_the_same() -> None:
     new, old = load(DATA / "rowstationary_v04.yaml"), load(DATA / "rowstationary_v03.yaml")
     assert new.architecture == old.architecture
     assert new.problem == old.problem
-    assert set(new.constraints.rules) == set(old.constraints.rules)
+    assert set(new.constraints) == set(old.constraints)
     assert new.mapping == old.mapping
     assert new.need_architecture().level_names[2:4] == ("inter_column_spatial", "inter_PE_spatial")
 
@@ -57,7 +68,11 @@ def test_flattened_input_with_its_energy_table() -> None:
     assert architecture.level_names == ("DRAM", "inter_PE_spatial", "RF")
     assert [architecture.fanout(index) for index in range(3)] == [(1, 1), (16, 1), (1, 1)]
     energy = architecture.levels[2].energy
-    assert (energy.read, energy.update, energy.leak) == (Fraction(1, 4), Fraction(1, 2), Fraction(1, 1000))
+    assert (energy.read, energy.update, energy.leak) == (
+        Fraction(1, 4),
+        Fraction(1, 2),
+        Fraction(1, 1000),
+    )
     assert architecture.levels[0].energy.update == 512
     assert spec.need_mapping().levels[1].keep == frozenset()
     assert spec.need_mapping().levels[1].spatial[-1] == loop("M", 16, "X")
@@ -66,7 +81,9 @@ def test_flattened_input_with_its_energy_table() -> None:
 
 def test_levels_without_figures_in_the_energy_table_must_store_nothing(tmp_path: Path) -> None:
     text = (DATA / "flattened_v04.yaml").read_text()
-    (tmp_path / "design.yaml").write_text(text.replace("{name: read, arguments: {}, energy: 0.25}, ", ""))
+    (tmp_path / "design.yaml").write_text(
+        text.replace("{name: read, arguments: {}, energy: 0.25}, ", "")
+    )
     with pytest.raises(InputError, match=r"no action 'read'"):
         load(tmp_path / "design.yaml")
 
@@ -79,17 +96,35 @@ def test_a_fanout_of_a_component_is_a_level_above_it(tmp_path: Path) -> None:
 
 
 def test_fanouts_store_nothing_and_iterate_over_nothing(tmp_path: Path) -> None:
-    rules = read(tmp_path, TOP, "- !Container {name: PE, spatial: {meshX: 4}}\n", regfile(), MAC).constraints.rules
-    dummy = [rule for rule in rules if rule.level == "inter_PE_spatial"]
-    assert {rule.tensor for rule in dummy if isinstance(rule, KeepRule) and not rule.keep} == {"A", "B", "Z"}
-    assert {rule.dim: rule.value for rule in dummy if isinstance(rule, FactorRule)} == {"M": 1, "N": 1, "K": 1}
+    constraints = read(
+        tmp_path, TOP, "- !Container {name: PE, spatial: {meshX: 4}}\n", regfile(), MAC
+    ).constraints
+    dummy = [constraint for constraint in constraints if constraint.level == "inter_PE_spatial"]
+    assert {
+        constraint.tensor
+        for constraint in dummy
+        if isinstance(constraint, KeepConstraint) and not constraint.keep
+    } == {"A", "B", "Z"}
+    assert {
+        constraint.dim: constraint.value
+        for constraint in dummy
+        if isinstance(constraint, FactorConstraint)
+    } == {"M": 1, "N": 1, "K": 1}
 
 
 def test_spatial_directives_name_the_node_with_the_fanout(tmp_path: Path) -> None:
-    spec = read(tmp_path, TOP, "- !Container {name: PE, spatial: {meshX: 4}}\n", regfile(), MAC,
-                more="constraints: {targets: [{target: PE, type: spatial, factors: [N=1]}]}\n"
-                     "mapping: [{target: PE, type: spatial, factors: [M=4]}]\n")
-    assert FactorRule("inter_PE_spatial", "", "spatial", "N", "==", 1) in spec.constraints.rules
+    spec = read(
+        tmp_path,
+        TOP,
+        "- !Container {name: PE, spatial: {meshX: 4}}\n",
+        regfile(),
+        MAC,
+        more=(
+            "constraints: {targets: [{target: PE, type: spatial, factors: [N=1]}]}\n"
+            "mapping: [{target: PE, type: spatial, factors: [M=4]}]\n"
+        ),
+    )
+    assert FactorConstraint("inter_PE_spatial", "", "spatial", "N", "==", 1) in spec.constraints
     assert spec.need_mapping().levels[1].spatial == (loop("M", 4, "X"),)
     assert spec.need_mapping().levels[1].keep == frozenset()
 
@@ -97,27 +132,46 @@ def test_spatial_directives_name_the_node_with_the_fanout(tmp_path: Path) -> Non
 def test_constraints_in_a_container_hold_for_all_levels_in_it(tmp_path: Path) -> None:
     container = "- !Container {name: PE, constraints: {dataspace: {keep: [A]}}}\n"
     spec = read(tmp_path, TOP, container, regfile("L1"), regfile("L0"), MAC)
-    assert [rule.level for rule in spec.constraints.rules] == ["L1", "L0"]
+    assert [constraint.level for constraint in spec.constraints] == ["L1", "L0"]
 
 
 def test_constraints_inside_the_architecture_are_part_of_each_mapping(tmp_path: Path) -> None:
     inside = "dataspace: {bypass: [B]}, temporal: {factors: [K=4], permutation: [K, N, M]}"
-    spec = read(tmp_path, TOP, regfile(constraints=inside), MAC,
-                more="mapping: [{target: RF, type: temporal, factors: [M=2]}, {target: DRAM, type: temporal, factors: [N=8]}]\n")
+    spec = read(
+        tmp_path,
+        TOP,
+        regfile(constraints=inside),
+        MAC,
+        more=(
+            "mapping: [{target: RF, type: temporal, factors: [M=2]}, {target: DRAM, type: temporal,"
+            " factors: [N=8]}]\n"
+        ),
+    )
     level = spec.need_mapping().levels[1]
     assert level.keep == {"A", "Z"}
     assert set(level.temporal) == {loop("K", 4), loop("M", 2)}
 
 
 def test_hierarchical_nodes_nest_and_disabled_nodes_are_left_out(tmp_path: Path) -> None:
-    inner = "!Pipelined {nodes: [!Component {name: L1, class: regfile, attributes: {depth: 4, datawidth: 8}}]}"
-    nested = f"- !Hierarchical {{nodes: [{inner}, !Component {{name: L0, class: regfile, enabled: false}}]}}\n"
+    inner = (
+        "!Pipelined {nodes: [!Component {name: L1, class: regfile, attributes: {depth: 4,"
+        " datawidth: 8}}]}"
+    )
+    nested = (
+        f"- !Hierarchical {{nodes: [{inner}, !Component {{name: L0, class: regfile, enabled:"
+        " false}]}\n"
+    )
     assert read(tmp_path, TOP, nested, MAC).need_architecture().level_names == ("DRAM", "L1")
 
 
 def test_own_attributes_beat_inherited_ones_and_may_build_on_them(tmp_path: Path) -> None:
-    spec = read(tmp_path, "- !Container {name: system, attributes: {datawidth: 8, my_depth: 16}}\n", TOP,
-                regfile(attributes="depth: my_depth * 2, datawidth: datawidth * 2, width: datawidth"), MAC)
+    spec = read(
+        tmp_path,
+        "- !Container {name: system, attributes: {datawidth: 8, my_depth: 16}}\n",
+        TOP,
+        regfile(attributes="depth: my_depth * 2, datawidth: datawidth * 2, width: datawidth"),
+        MAC,
+    )
     level = spec.need_architecture().levels[1]
     assert (level.entries, level.word_bits, level.block_size) == (32, 16, 1)
 
@@ -127,44 +181,109 @@ def parallel(*branches: str) -> str:
 
 
 def test_parallel_branches_share_out_the_tensors(tmp_path: Path) -> None:
-    spec = read(tmp_path, TOP, parallel(regfile("X", "dataspace: {keep: [A, B]}"), regfile("Y", "dataspace: {keep: [Z]}")), MAC)
-    kept = {(rule.level, rule.tensor): rule.keep for rule in spec.constraints.rules if isinstance(rule, KeepRule)}
-    assert kept == {("X", "A"): True, ("X", "B"): True, ("X", "Z"): False,
-                    ("Y", "A"): False, ("Y", "B"): False, ("Y", "Z"): True}
+    spec = read(
+        tmp_path,
+        TOP,
+        parallel(regfile("X", "dataspace: {keep: [A, B]}"), regfile("Y", "dataspace: {keep: [Z]}")),
+        MAC,
+    )
+    kept = {
+        (constraint.level, constraint.tensor): constraint.keep
+        for constraint in spec.constraints
+        if isinstance(constraint, KeepConstraint)
+    }
+    assert kept == {
+        ("X", "A"): True,
+        ("X", "B"): True,
+        ("X", "Z"): False,
+        ("Y", "A"): False,
+        ("Y", "B"): False,
+        ("Y", "Z"): True,
+    }
 
 
 def test_nothing_in_a_parallel_lets_tensors_pass(tmp_path: Path) -> None:
     nothing = "- !Nothing {constraints: {dataspace: {keep: [A, B]}}}\n"
     spec = read(tmp_path, TOP, parallel(regfile("X", "dataspace: {keep: [Z]}"), nothing), MAC)
-    kept = {rule.tensor: rule.keep for rule in spec.constraints.rules if isinstance(rule, KeepRule)}
+    kept = {
+        constraint.tensor: constraint.keep
+        for constraint in spec.constraints
+        if isinstance(constraint, KeepConstraint)
+    }
     assert kept == {"A": False, "B": False, "Z": True}
 
 
-@pytest.mark.parametrize(("nodes", "message"), [
-    ([TOP, parallel(regfile("X", "dataspace: {keep: [A]}"), regfile("Y", "dataspace: {keep: [A, B]}")), MAC], "2 branches"),
-    ([TOP, parallel(regfile("X", "dataspace: {keep: [A]}"), regfile("Y", "dataspace: {keep: [B]}")), MAC], "no branches"),
-    ([TOP, parallel("- !Container {name: PE}\n"), MAC], "cannot stand in a !Parallel"),
-    ([TOP, parallel(regfile("X", more=", spatial: {meshX: 2}")), MAC], "cannot have a fanout"),
-    ([TOP, regfile(), regfile(), MAC], "two nodes are called 'RF'"),
-    ([TOP, MAC, regfile()], "follows the compute units"),
-    ([TOP, regfile()], "no compute level"),
-    ([MAC], "no storage level"),
-    ([TOP, "- !Box {name: x}\n", MAC], "unknown kind of node '!Box'"),
-    ([TOP, "- {name: x}\n", MAC], "unknown kind of node 'without a tag'"),
-    ([TOP, "- !Component {name: x}\n", MAC], "lacks 'class'"),
-    ([TOP, "- !Component {name: x, class: regfil}\n", MAC], "unknown class 'regfil'"),
-    ([TOP, "- !Component {name: 'x[0..3]', class: regfile}\n", MAC], "has a range"),
-    ([TOP, regfile(attributes="depth: nothing_known * 2, datawidth: 8"), MAC], "unknown name 'nothing_known'"),
-    ([TOP, regfile(attributes="depth: depth + 1, datawidth: 8"), MAC], "'depth' depends on itself"),
-    ([TOP, regfile(attributes="depth: 3 / 2, datawidth: 8"), MAC], "whole number"),
-    ([TOP, regfile(more=", spatial: {meshX: 0}"), MAC], "whole number of at least 1"),
-    ([TOP, regfile(more=", spatial: {meshZ: 2}"), MAC], "no field 'meshZ'"),
-    ([TOP, regfile(more=", sparse_optimizations: {action_optimization: []}"), MAC], "sparse"),
-    ([TOP, regfile(constraints="max_overbooked_proportion: {proportion: 0.1}"), MAC], "overbooked"),
-    ([TOP, regfile(constraints="tempral: {}"), MAC], "no field 'tempral'"),
-    ([TOP, "- !Container {name: PE, constraints: {spatial: {factors: [M=4]}}}\n", regfile(), MAC], "has no fanout"),
-    ([TOP, regfile(), "- !Component {name: mac, class: intmac, constraints: {dataspace: {keep: [A]}}}\n"], "stores nothing"),
-])
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        (
+            [
+                TOP,
+                parallel(
+                    regfile("X", "dataspace: {keep: [A]}"),
+                    regfile("Y", "dataspace: {keep: [A, B]}"),
+                ),
+                MAC,
+            ],
+            "2 branches",
+        ),
+        (
+            [
+                TOP,
+                parallel(
+                    regfile("X", "dataspace: {keep: [A]}"), regfile("Y", "dataspace: {keep: [B]}")
+                ),
+                MAC,
+            ],
+            "no branches",
+        ),
+        ([TOP, parallel("- !Container {name: PE}\n"), MAC], "cannot stand in a !Parallel"),
+        ([TOP, parallel(regfile("X", more=", spatial: {meshX: 2}")), MAC], "cannot have a fanout"),
+        ([TOP, regfile(), regfile(), MAC], "two nodes are called 'RF'"),
+        ([TOP, MAC, regfile()], "follows the compute units"),
+        ([TOP, regfile()], "no compute level"),
+        ([MAC], "no storage level"),
+        ([TOP, "- !Box {name: x}\n", MAC], "unknown kind of node '!Box'"),
+        ([TOP, "- {name: x}\n", MAC], "unknown kind of node 'without a tag'"),
+        ([TOP, "- !Component {name: x}\n", MAC], "lacks 'class'"),
+        ([TOP, "- !Component {name: x, class: regfil}\n", MAC], "unknown class 'regfil'"),
+        ([TOP, "- !Component {name: 'x[0..3]', class: regfile}\n", MAC], "has a range"),
+        (
+            [TOP, regfile(attributes="depth: nothing_known * 2, datawidth: 8"), MAC],
+            "unknown name 'nothing_known'",
+        ),
+        (
+            [TOP, regfile(attributes="depth: depth + 1, datawidth: 8"), MAC],
+            "'depth' depends on itself",
+        ),
+        ([TOP, regfile(attributes="depth: 3 / 2, datawidth: 8"), MAC], "whole number"),
+        ([TOP, regfile(more=", spatial: {meshX: 0}"), MAC], "whole number of at least 1"),
+        ([TOP, regfile(more=", spatial: {meshZ: 2}"), MAC], "no field 'meshZ'"),
+        ([TOP, regfile(more=", sparse_optimizations: {action_optimization: []}"), MAC], "sparse"),
+        (
+            [TOP, regfile(constraints="max_overbooked_proportion: {proportion: 0.1}"), MAC],
+            "overbooked",
+        ),
+        ([TOP, regfile(constraints="tempral: {}"), MAC], "no field 'tempral'"),
+        (
+            [
+                TOP,
+                "- !Container {name: PE, constraints: {spatial: {factors: [M=4]}}}\n",
+                regfile(),
+                MAC,
+            ],
+            "has no fanout",
+        ),
+        (
+            [
+                TOP,
+                regfile(),
+                "- !Component {name: mac, class: intmac, constraints: {dataspace: {keep: [A]}}}\n",
+            ],
+            "stores nothing",
+        ),
+    ],
+)
 def test_errors(tmp_path: Path, nodes: list[str], message: str) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path, *nodes)
@@ -173,5 +292,11 @@ def test_errors(tmp_path: Path, nodes: list[str], message: str) -> None:
 
 
 def test_idle_constraints_are_noted(tmp_path: Path) -> None:
-    spec = read(tmp_path, TOP, "- !Container {name: PE, constraints: {spatial: {factors: [M=1]}}}\n", regfile(), MAC)
+    spec = read(
+        tmp_path,
+        TOP,
+        "- !Container {name: PE, constraints: {spatial: {factors: [M=1]}}}\n",
+        regfile(),
+        MAC,
+    )
     assert "the spatial constraint of 'PE' is about nothing" in spec.warnings[0]

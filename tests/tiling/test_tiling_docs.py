@@ -19,7 +19,11 @@ DOCUMENT = (ROOT / "docs/tiling.md").read_text(encoding="utf-8")
 def blocks() -> list[str]:
     """The indented blocks of the document."""
     found = re.findall(r"(?:^(?:    .*|)\n)+", DOCUMENT, re.MULTILINE)
-    return ["\n".join(line[4:] for line in block.strip("\n").split("\n")) for block in found if block.strip()]
+    return [
+        "\n".join(line[4:] for line in block.strip("\n").split("\n"))
+        for block in found
+        if block.strip()
+    ]
 
 
 def shown(command: str) -> str:
@@ -37,7 +41,9 @@ def same(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", ["tile layer.yaml --objective traffic", "tile resnet50"])
-def test_commands_print_what_the_document_shows(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_print_what_the_document_shows(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("layer.yaml").write_text(shown("cat layer.yaml"), encoding="utf-8")
     result = CliRunner().invoke(app, command.split())
@@ -46,14 +52,23 @@ def test_commands_print_what_the_document_shows(command: str, tmp_path: Path, mo
 
 
 def test_the_example_prints_what_the_document_shows() -> None:
-    result = subprocess.run([sys.executable, str(ROOT / "examples/transposed_convolution.py")], capture_output=True, text=True,
-                            timeout=120, check=True)
+    result = subprocess.run(
+        [sys.executable, str(ROOT / "examples/transposed_convolution.py")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     assert same(result.stdout) == same(shown("python examples/transposed_convolution.py"))
 
 
 def test_excerpts_stand_in_the_example() -> None:
     example = (ROOT / "examples/transposed_convolution.py").read_text(encoding="utf-8")
-    excerpts = [block for block in blocks() if "class Spread" in block or "axes.append" in block or "tiling_of(" in block]
+    excerpts = [
+        block
+        for block in blocks()
+        if "class Spread" in block or "axes.append" in block or "tiling_of(" in block
+    ]
     assert len(excerpts) == 3
     for line in (line.strip() for block in excerpts for line in block.splitlines() if line.strip()):
         assert line in example or line == "def row_by_row(operator, backend, options):", line

@@ -1,4 +1,6 @@
-"""The utilization objective is SMAUG's optimizer: its choices, tiles, schedules and refusals, as recorded from it."""
+"""The utilization objective is SMAUG's optimizer: its choices, tiles, schedules and refusals, as
+recorded from it.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,20 @@ from hypothesis import strategies as st
 from tiling_cases import KINDS, Case
 
 import solver_mapper as sm
-from solver_mapper.tiling.best import best_choice
-from solver_mapper.tiling.candidates import Candidates, DoesNotFit, enumerate_best
 from solver_mapper.tiling.read import Job, read_operator
-from solver_mapper.tiling.solver import Limits
+from solver_mapper.tiling.search.best import best_choice
+from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, enumerate_best
+from solver_mapper.tiling.search.solver import Limits
 
-RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "data/smaug/vectors.json").read_text(encoding="utf-8"))
+RECORDED: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[1] / "data/smaug/vectors.json").read_text(encoding="utf-8")
+)
 SOLVED = [vector for vector in RECORDED if "error" not in vector["expected"]]
 REFUSED = [vector for vector in RECORDED if "error" in vector["expected"]]
 MISALIGNED = {"conv-079", "conv-153", "conv-495"}
-"""Recorded tilings whose second row tile does not begin where a window does: SMAUG runs them and computes something else."""
+"""Recorded tilings whose second row tile does not begin where a window does: SMAUG runs them and
+computes something else.
+"""
 
 
 def described(vector: dict[str, Any]) -> Case:
@@ -48,7 +54,10 @@ def test_refusals_name_the_tensor_its_least_tile_and_the_scratchpad(vector: dict
         sm.tile(described(vector))
     error = caught.value
     assert error.needed > error.capacity
-    assert error.scratchpad == {"inputs": "spad0", "weights": "spad1", "outputs": "spad2"}[error.tensors[0]]
+    assert (
+        error.scratchpad
+        == {"inputs": "spad0", "weights": "spad1", "outputs": "spad2"}[error.tensors[0]]
+    )
     for name, sizes in error.tiles.items():
         assert f"{name} {' x '.join(map(str, sizes))}" in str(error)
     assert error.scratchpad in str(error)
@@ -63,16 +72,26 @@ def test_the_traffic_objective_tiles_what_smaug_refuses(vector: dict[str, Any]) 
         assert tiled.largest <= tiling.backend.capacity(name)
 
 
-@pytest.mark.parametrize("vector", named([vector for vector in SOLVED if "invocations" in vector["expected"].get("schedule", {})]))
+@pytest.mark.parametrize(
+    "vector",
+    named([vector for vector in SOLVED if "invocations" in vector["expected"].get("schedule", {})]),
+)
 def test_the_traffic_objective_never_moves_more(vector: dict[str, Any]) -> None:
     schedule = vector["expected"]["schedule"]
-    recorded = sum(schedule[key] for key in ("input_elems_loaded", "weight_elems_loaded", "output_elems_stored"))
+    recorded = sum(
+        schedule[key]
+        for key in ("input_elems_loaded", "weight_elems_loaded", "output_elems_stored")
+    )
     assert sm.tile(described(vector), objective="traffic").traffic <= recorded
 
 
 def test_misaligned_tiles_are_reported_and_not_run() -> None:
-    found = {vector["id"] for vector in SOLVED if "error" not in vector["expected"].get("schedule", {})
-             and sm.tile(described(vector)).defect is not None}
+    found = {
+        vector["id"]
+        for vector in SOLVED
+        if "error" not in vector["expected"].get("schedule", {})
+        and sm.tile(described(vector)).defect is not None
+    }
     assert found == MISALIGNED
     vector = next(vector for vector in SOLVED if vector["id"] == "conv-079")
     tiling = sm.tile(described(vector))
@@ -85,7 +104,9 @@ def test_misaligned_tiles_are_reported_and_not_run() -> None:
 def test_tiles_that_no_schedule_iterates_over_say_so_instead_of_figures() -> None:
     vector = next(vector for vector in SOLVED if vector["id"] == "pool-245")
     tiling = sm.tile(described(vector))
-    assert "inputs has 4 tiles along H for 1 iterations of H" in tiling.to_dict()["schedule"]["error"]
+    assert (
+        "inputs has 4 tiles along H for 1 iterations of H" in tiling.to_dict()["schedule"]["error"]
+    )
     assert "no schedule" in str(tiling)
 
 
@@ -95,12 +116,16 @@ def candidates(job: Job, stale_padding: bool = True) -> Candidates:
 
 
 @pytest.mark.parametrize("vector", named(SOLVED))
-def test_the_solver_chooses_what_enumeration_does_on_recorded_operators(vector: dict[str, Any]) -> None:
+def test_the_solver_chooses_what_enumeration_does_on_recorded_operators(
+    vector: dict[str, Any],
+) -> None:
     asked = candidates(read_operator(described(vector)))
     assert best_choice(asked, Limits()) == enumerate_best(asked)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(st.one_of(*KINDS.values()), st.booleans())
 def test_the_solver_chooses_what_enumeration_does(case: Case, stale_padding: bool) -> None:
     try:
@@ -112,9 +137,17 @@ def test_the_solver_chooses_what_enumeration_does(case: Case, stale_padding: boo
 
 
 def test_the_stale_padding_of_copied_shapes_can_be_switched_off() -> None:
-    """50 output channels are padded by 6; a tile of 32 copied from that shape is counted as 38 wide."""
-    case = {"operator": "convolution", "input_shape": [1, 16, 16, 96], "kernel": {"num": 50, "rows": 3, "cols": 3},
-            "stride": 1, "padding": "same", "spad_bytes": 32768}
+    """50 output channels are padded by 6; a tile of 32 copied from that shape is counted as 38
+    wide.
+    """
+    case = {
+        "operator": "convolution",
+        "input_shape": [1, 16, 16, 96],
+        "kernel": {"num": 50, "rows": 3, "cols": 3},
+        "stride": 1,
+        "padding": "same",
+        "spad_bytes": 32768,
+    }
     stale, exact = sm.tile(case), sm.tile(case, stale_padding=False)
     assert stale.basic["outputs"][3] % 8 == 0
     assert stale.total - exact.total == 16 * 16 * 6
@@ -123,7 +156,13 @@ def test_the_stale_padding_of_copied_shapes_can_be_switched_off() -> None:
 
 def test_a_tile_without_elements_is_refused() -> None:
     """A window much taller than the image makes the reference's output rows negative."""
-    case = {"operator": "convolution", "input_shape": [1, 3, 2000, 1], "kernel": {"num": 8, "rows": 9, "cols": 1},
-            "stride": 1, "padding": "same", "alignment": 1}
+    case = {
+        "operator": "convolution",
+        "input_shape": [1, 3, 2000, 1],
+        "kernel": {"num": 8, "rows": 9, "cols": 1},
+        "stride": 1,
+        "padding": "same",
+        "alignment": 1,
+    }
     with pytest.raises(sm.InfeasibleError, match=r"outputs.* is empty"):
         sm.tile(case)

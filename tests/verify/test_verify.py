@@ -1,4 +1,6 @@
-"""`--verify`: every route agrees with true answers, says so, and a false answer is a loud error with both figures."""
+"""`--verify`: every route agrees with true answers, says so, and a false answer is a loud error
+with both figures.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,15 @@ import pytest
 from typer.testing import CliRunner
 
 import solver_mapper as sm
-from solver_mapper import library, verifying
 from solver_mapper.cli import app
-from solver_mapper.cpsat.engine import Clock
+from solver_mapper.core.solution import Solution
+from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, InputError
-from solver_mapper.solution import Solution
-from solver_mapper.spec.spec import Spec
-from solver_mapper.verify.mapspace import Mapspace
-from solver_mapper.verifying import verify_solution
+from solver_mapper.io import bundled
+from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.verify import confirm as verifying
+from solver_mapper.verify.confirm import verify_solution
+from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.instances import PLAIN, instance
 from tests.test_solve_small import ARCH, GEMM
 
@@ -39,7 +42,9 @@ def small() -> Spec:
 
 @pytest.mark.parametrize("seed", range(24))
 def test_all_routes_bear_out_true_answers(seed):
-    """Random mapspaces, feasible or not, one goal or several: enumeration and the second proof agree, nothing contradicts."""
+    """Random mapspaces, feasible or not, one goal or several: enumeration and the second proof
+    agree, nothing contradicts.
+    """
     objective = ("energy", "delay,energy", "edp", "last-level-accesses")[seed % 4]
     solution = sm.solve(instance(seed, 100, PLAIN, wired=False).spec, objective, verify=True)
     found = verdicts(solution)
@@ -49,7 +54,9 @@ def test_all_routes_bear_out_true_answers(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_answers_cut_short_are_borne_out_as_far_as_they_go(seed):
-    """With windows and networks that charge, and little time: the bound and the value are on both sides of the true optimum."""
+    """With windows and networks that charge, and little time: the bound and the value are on both
+    sides of the true optimum.
+    """
     made = instance(seed, 100)
     solution = sm.solve(made.spec, "energy", time_limit=0.5)
     if solution.status != "unknown":
@@ -59,13 +66,13 @@ def test_answers_cut_short_are_borne_out_as_far_as_they_go(seed):
 
 def worse(spec: Spec, solution: Solution) -> Solution:
     """The claim that a mapping which is not the best is."""
-    mapspace = Mapspace(spec.need_architecture(), spec.need_problem())
+    mapspace = EnumeratedMapspace(spec.need_architecture(), spec.need_problem())
     mapping = mapspace.mapping(next(mapspace.skeletons()), ((True, False),) * 3)
-    figures = sm.evaluate(spec, mapping)
-    rank = solution.objective.goals[0].rank(figures)
+    statistics = sm.evaluate(spec, mapping)
+    rank = solution.objective.goals[0].rank(statistics)
     assert solution.rank is not None
     assert rank > solution.rank
-    return replace(solution, mapping=mapping, evaluation=figures, rank=rank, bound_rank=rank)
+    return replace(solution, mapping=mapping, evaluation=statistics, rank=rank, bound_rank=rank)
 
 
 @pytest.mark.parametrize("route", ["enumeration", "second proof"])
@@ -87,7 +94,9 @@ def test_a_false_word_that_there_is_no_mapping(small, monkeypatch, route):
     if route == "second proof":
         monkeypatch.setattr(verifying, "MOST_NESTS", 0)
     true = sm.solve(small, "energy")
-    false = replace(true, status="infeasible", mapping=None, evaluation=None, rank=None, bound_rank=None)
+    false = replace(
+        true, status="infeasible", mapping=None, evaluation=None, rank=None, bound_rank=None
+    )
     if route == "lower bound":
         solution = replace(true, certificate=true.certificate)
         monkeypatch.setattr(verifying.Floor, "goal", lambda self, goal: None)
@@ -99,20 +108,27 @@ def test_a_false_word_that_there_is_no_mapping(small, monkeypatch, route):
 def test_a_lower_bound_above_the_answer_is_an_error(small, monkeypatch):
     true = sm.solve(small, "energy")
     monkeypatch.setattr(verifying.Floor, "goal", lambda self, goal: true.rank + Fraction(1))
-    with pytest.raises(ExactnessError, match=f"no mapping is below energy .* but the answer has energy {true.value:.12g}"):
+    with pytest.raises(
+        ExactnessError,
+        match=f"no mapping is below energy .* but the answer has energy {true.value:.12g}",
+    ):
         verify_solution(small, true, Clock())
 
 
 @pytest.mark.parametrize("route", ["enumeration", "second proof"])
 def test_the_bound_of_an_unfinished_answer_is_verified_too(small, monkeypatch, route):
-    """A value that is not the best is fine if it is not claimed to be; a bound above the best is not."""
+    """A value that is not the best is fine if it is not claimed to be; a bound above the best is
+    not.
+    """
     if route == "second proof":
         monkeypatch.setattr(verifying, "MOST_NESTS", 0)
     true = sm.solve(small, "energy")
     unfinished = replace(worse(small, true), status="feasible", bound_rank=true.rank)
     assert verdicts(verify_solution(small, unfinished, Clock()))[route] == "agrees"
     with pytest.raises(ExactnessError, match="bound"):
-        verify_solution(small, replace(unfinished, bound_rank=true.rank + Fraction(1, 1000)), Clock())
+        verify_solution(
+            small, replace(unfinished, bound_rank=true.rank + Fraction(1, 1000)), Clock()
+        )
 
 
 def test_routes_that_get_nowhere_say_so(small, monkeypatch):
@@ -120,31 +136,48 @@ def test_routes_that_get_nowhere_say_so(small, monkeypatch):
     monkeypatch.setattr(verifying, "MOST_CHAINS", 0)
     solution, clock = sm.solve(small, "energy"), Clock()
     clock.stop()
-    told = {each["route"]: each for each in verify_solution(small, solution, clock).certificate.verification}
+    told = {
+        each["route"]: each
+        for each in verify_solution(small, solution, clock).certificate.verification
+    }
     assert "the time was up" in told["second proof"]["found"]
     assert "loop nests" in told["enumeration"]["found"]
     assert told["enumeration"]["verdict"] == told["second proof"]["verdict"] == "none"
     monkeypatch.undo()
-    looked = {each["route"]: each for each in verify_solution(small, solution, clock).certificate.verification}["enumeration"]
+    looked = {
+        each["route"]: each
+        for each in verify_solution(small, solution, clock).certificate.verification
+    }["enumeration"]
     assert looked["verdict"] == "none"
     assert "the time was up" in looked["found"]
 
 
 def test_without_an_answer_there_is_nothing_to_verify(small):
     solution = sm.solve(small, "energy", time_limit=0, verify=True)
-    assert [each["found"] for each in solution.certificate.verification] == ["there is no answer to verify"]
+    assert [each["found"] for each in solution.certificate.verification] == [
+        "there is no answer to verify"
+    ]
 
 
 def test_the_second_proof_uses_other_parameters(small):
     """Its certificate names every parameter that differs, presolve and seed among them."""
     solution = sm.solve(small, "edp", verify=True)
-    did = next(each["did"] for each in solution.certificate.verification if each["route"] == "second proof")
-    for word in ("random_seed 1", "cp_model_presolve False", "linearization_level 1", "cp_model_probing_level 0"):
+    did = next(
+        each["did"] for each in solution.certificate.verification if each["route"] == "second proof"
+    )
+    for word in (
+        "random_seed 1",
+        "cp_model_presolve False",
+        "linearization_level 1",
+        "cp_model_probing_level 0",
+    ):
         assert word in did
 
 
 def test_command(tmp_path):
-    """The terminal tells of each route, the JSON's certificate the same; without the option neither says a word."""
+    """The terminal tells of each route, the JSON's certificate the same; without the option neither
+    says a word.
+    """
     case = tmp_path / "case.yaml"
     case.write_text(json.dumps(GEMM | ARCH))
     shown = CliRunner().invoke(app, ["solve", str(case), "--verify"])
@@ -154,7 +187,9 @@ def test_command(tmp_path):
     assert [each["route"] for each in told["certificate"]["verification"]] == ROUTES
     plain = json.loads(CliRunner().invoke(app, ["solve", str(case), "--json"]).stdout)
     assert "verification" not in plain["certificate"]
-    assert told["certificate"] == plain["certificate"] | {"verification": told["certificate"]["verification"]}
+    assert told["certificate"] == plain["certificate"] | {
+        "verification": told["certificate"]["verification"]
+    }
 
 
 def test_a_contradiction_ends_the_command_with_the_code_for_internal_errors(tmp_path, monkeypatch):
@@ -168,7 +203,7 @@ def test_a_contradiction_ends_the_command_with_the_code_for_internal_errors(tmp_
 
 def test_a_real_layer():
     """A layer far too large for enumeration is proven again by the second proof."""
-    spec = sm.load(*library.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3"))
+    spec = sm.load(*bundled.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3"))
     found = verdicts(sm.solve(spec, "edp", verify=True))
     assert found == {"lower bound": "consistent", "enumeration": "none", "second proof": "agrees"}
 
@@ -176,5 +211,13 @@ def test_a_real_layer():
 def test_looptree_input_is_not_verified():
     """Said, not ignored."""
     with pytest.raises(InputError, match="verifying answers to LoopTree input"):
-        sm.solve(sm.load(io.StringIO("workload: {rank_sizes: {M: 2, N: 2}, bits_per_value: {All: 8}, "
-                                     "einsums: ['B[m, n] = A[m] * W[n]']}")), "energy", verify=True)
+        sm.solve(
+            sm.load(
+                io.StringIO(
+                    "workload: {rank_sizes: {M: 2, N: 2}, bits_per_value: {All: 8}, "
+                    "einsums: ['B[m, n] = A[m] * W[n]']}"
+                )
+            ),
+            "energy",
+            verify=True,
+        )

@@ -1,4 +1,6 @@
-"""Batch normalisation after convolutions (four ranks) and inner products (two): the operator and how SMAUG tiles it."""
+"""Batch normalisation after convolutions (four ranks) and inner products (two): the operator and
+how SMAUG tiles it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from solver_mapper.spec.fields import Fields
+from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import UNTILED, Backend
-from solver_mapper.tiling.candidates import Candidates, DoesNotFit, Form, fixed
 from solver_mapper.tiling.dims import tiles_along
 from solver_mapper.tiling.nest import EVERY_TIME, Nest, nest_of
 from solver_mapper.tiling.operator import Array, Block, Operator, operator
 from solver_mapper.tiling.operators import reading
+from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, Form, fixed
 from solver_mapper.tiling.strategy import Dims, Strategy, own_axes, own_form
 from solver_mapper.tiling.tensors import Rank, Tensor, TiledTensor
 
@@ -30,38 +32,65 @@ class BatchNormStrategy(Strategy):
         found["outputs"] = found["inputs"]
         if operator.images and found["weights"] != UNTILED:
             whole = operator.weights.shape
-            raise DoesNotFit(operator.name, {"weights": whole}, backend.storage(whole), backend.scratchpad("weights"),
-                             backend.capacity("weights"), "parameters of images cannot be cut")
+            raise DoesNotFit(
+                operator.name,
+                {"weights": whole},
+                backend.storage(whole),
+                backend.scratchpad("weights"),
+                backend.capacity("weights"),
+                "parameters of images cannot be cut",
+            )
         return found
 
     def candidates(self, operator: BatchNorm, backend: Backend, dims: Dims) -> Candidates:
-        """Inputs vary freely, outputs are alike; parameters are whole, follow the inputs' channels, or vary freely.
+        """Inputs vary freely, outputs are alike; parameters are whole, follow the inputs' channels,
+        or vary freely.
 
-        The reference stops enumerating at the first parameters that do not fit. Where they follow the inputs' channels that
-        happens before the batch grows, so its first extent is the only one.
+        The reference stops enumerating at the first parameters that do not fit. Where they follow
+        the inputs' channels that happens before the batch grows, so its first extent is the only
+        one.
         """
         axes, inputs = own_form(operator, backend, "inputs", dims["inputs"])
         weights_axes, extents = own_axes(operator, backend, "weights", dims["weights"])
         weights_axes = tuple(axis for axis in weights_axes if axis.name.endswith(" C"))
         if dims["weights"] != UNTILED and tiles_along(dims["inputs"], "C"):
-            axes = tuple(replace(axis, last=axis.first) if axis.name.endswith(" N") else axis for axis in axes)
+            axes = tuple(
+                replace(axis, last=axis.first) if axis.name.endswith(" N") else axis
+                for axis in axes
+            )
             weights_axes, extents = (), inputs.extents
-        weights = Form("weights", (fixed(PARAMETERS), extents[1]), self.padding(operator, backend, "weights"))
-        return Candidates(operator.name, (*axes, *weights_axes), (inputs, weights, replace(inputs, tensor="outputs")), backend)
+        weights = Form(
+            "weights", (fixed(PARAMETERS), extents[1]), self.padding(operator, backend, "weights")
+        )
+        return Candidates(
+            operator.name,
+            (*axes, *weights_axes),
+            (inputs, weights, replace(inputs, tensor="outputs")),
+            backend,
+        )
 
     def nest(self, operator: BatchNorm, tiled: Mapping[str, TiledTensor]) -> Nest:
-        """The reference's kernels load parameters at every call (two ranks) or at the first channels (four ranks).
+        """The reference's kernels load parameters at every call (two ranks) or at the first
+        channels (four ranks).
 
-        With two ranks, an output tile that takes several parameter tiles is sent back after the first of them too.
+        With two ranks, an output tile that takes several parameter tiles is sent back after the
+        first of them too.
         """
-        return nest_of(operator, tiled, tuple(operator.loops), {"weights": "C" if operator.images else EVERY_TIME},
-                       stores_first=not operator.images)
+        return nest_of(
+            operator,
+            tiled,
+            tuple(operator.loops),
+            {"weights": "C" if operator.images else EVERY_TIME},
+            stores_first=not operator.images,
+        )
 
 
 @operator("batch_norm")
 @dataclass(frozen=True)
 class BatchNorm(Operator):
-    """Inputs and outputs [N, H, W, C] or [N, C]; weights [4, C]: mean, 1 / sqrt(variance + epsilon), gamma, beta."""
+    """Inputs and outputs [N, H, W, C] or [N, C]; weights [4, C]: mean, 1 / sqrt(variance +
+    epsilon), gamma, beta.
+    """
 
     input_shape: tuple[int, ...]
 
@@ -70,7 +99,9 @@ class BatchNorm(Operator):
     @classmethod
     def read(cls, name: str, fields: Fields, backend: Backend) -> Self:
         shape = reading.input_shape(fields, (2, 4))
-        reading.weight_shape(fields, (PARAMETERS, shape[-1]), "[mean, 1/deviation, gamma, beta; channels]")
+        reading.weight_shape(
+            fields, (PARAMETERS, shape[-1]), "[mean, 1/deviation, gamma, beta; channels]"
+        )
         return cls(name, shape)
 
     @property
@@ -88,11 +119,15 @@ class BatchNorm(Operator):
 
     @property
     def inputs(self) -> Tensor:
-        return Tensor("inputs", tuple(Rank(letter, size, letter) for letter, size in self.loops.items()))
+        return Tensor(
+            "inputs", tuple(Rank(letter, size, letter) for letter, size in self.loops.items())
+        )
 
     @property
     def weights(self) -> Tensor:
-        return Tensor("weights", (Rank("parameter", PARAMETERS), Rank("C", self.input_shape[-1], "C")))
+        return Tensor(
+            "weights", (Rank("parameter", PARAMETERS), Rank("C", self.input_shape[-1], "C"))
+        )
 
     @property
     def operands(self) -> tuple[Tensor, ...]:

@@ -8,13 +8,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from solver_mapper.spec.fields import Fields
+from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import UNTILED, Backend
-from solver_mapper.tiling.candidates import Axis, Candidates, DoesNotFit, Extent, Form, fixed
 from solver_mapper.tiling.cutting import cut_tensor, follow
 from solver_mapper.tiling.dims import merged, tiles_along
 from solver_mapper.tiling.operator import Array, Block, Operator, TimeloopForm, operator
 from solver_mapper.tiling.operators import reading
+from solver_mapper.tiling.search.candidates import Axis, Candidates, DoesNotFit, Extent, Form, fixed
 from solver_mapper.tiling.strategy import Dims, Strategy, Tiles, axis_name, own_axis, own_form
 from solver_mapper.tiling.tensors import Rank, Span, Tensor, TiledTensor, Window
 
@@ -24,13 +24,21 @@ class ConvolutionStrategy(Strategy):
     """`smv_convolution_tiling.cpp`, with cuts along W where a backend's rules allow them."""
 
     def dims(self, operator: Convolution, backend: Backend) -> dict[str, str]:
-        """Outputs are cut along channels if the weights are cut at all, along rows (columns) if the inputs are."""
+        """Outputs are cut along channels if the weights are cut at all, along rows (columns) if the
+        inputs are.
+        """
         found = super().dims(operator, backend)
         for letter in "HW":
             if tiles_along(found["weights"], letter):
                 least = operator.least(backend, "weights")
-                raise DoesNotFit(operator.name, {"weights": least}, backend.storage(least), backend.scratchpad("weights"),
-                                 backend.capacity("weights"), "a kernel cannot be cut along its rows and columns")
+                raise DoesNotFit(
+                    operator.name,
+                    {"weights": least},
+                    backend.storage(least),
+                    backend.scratchpad("weights"),
+                    backend.capacity("weights"),
+                    "a kernel cannot be cut along its rows and columns",
+                )
         outputs = found["outputs"] if found["weights"] == UNTILED else "DimNC"
         cuts = [letter for letter in "HW" if tiles_along(found["inputs"], letter)]
         if cuts:
@@ -44,10 +52,19 @@ class ConvolutionStrategy(Strategy):
         inputs_axes, inputs = own_form(operator, backend, "inputs", dims["inputs"])
         weights_axes, weights = self.weights(operator, backend, dims, inputs)
         outputs_axes, outputs = self.outputs(operator, backend, dims, inputs, weights)
-        return Candidates(operator.name, (*inputs_axes, *weights_axes, *outputs_axes), (inputs, weights, outputs), backend)
+        return Candidates(
+            operator.name,
+            (*inputs_axes, *weights_axes, *outputs_axes),
+            (inputs, weights, outputs),
+            backend,
+        )
 
-    def weights(self, operator: Convolution, backend: Backend, dims: Dims, inputs: Form) -> tuple[tuple[Axis, ...], Form]:
-        """Kernels vary by themselves; channels follow the inputs' unless only the weights are cut along them."""
+    def weights(
+        self, operator: Convolution, backend: Backend, dims: Dims, inputs: Form
+    ) -> tuple[tuple[Axis, ...], Form]:
+        """Kernels vary by themselves; channels follow the inputs' unless only the weights are cut
+        along them.
+        """
         axes: list[Axis] = []
         kernels, rows, cols, channels = (fixed(size) for size in operator.weights.shape)
         if dims["weights"] != UNTILED:
@@ -58,13 +75,21 @@ class ConvolutionStrategy(Strategy):
         elif tiles_along(dims["weights"], "C"):
             axes.append(own_axis(operator, backend, "weights", "C"))
             channels = Extent(axis_name("weights", "C"))
-        return tuple(axes), Form("weights", (kernels, rows, cols, channels), self.padding(operator, backend, "weights"))
+        return tuple(axes), Form(
+            "weights", (kernels, rows, cols, channels), self.padding(operator, backend, "weights")
+        )
 
-    def outputs(self, operator: Convolution, backend: Backend, dims: Dims, inputs: Form,
-                weights: Form) -> tuple[tuple[Axis, ...], Form]:
-        """Rows and columns follow a cut of the inputs; channels follow the kernels', or vary if only the outputs are cut."""
+    def outputs(
+        self, operator: Convolution, backend: Backend, dims: Dims, inputs: Form, weights: Form
+    ) -> tuple[tuple[Axis, ...], Form]:
+        """Rows and columns follow a cut of the inputs; channels follow the kernels', or vary if
+        only the outputs are cut.
+        """
         axes: tuple[Axis, ...] = ()
-        batch, rows, cols, channels = inputs.extents[0], *(fixed(size) for size in operator.output.shape[1:])
+        batch, rows, cols, channels = (
+            inputs.extents[0],
+            *(fixed(size) for size in operator.output.shape[1:]),
+        )
         follows = False
         if tiles_along(dims["outputs"], "H"):
             rows, follows = produced(inputs.extents[1], operator.row_window), True
@@ -75,10 +100,16 @@ class ConvolutionStrategy(Strategy):
         elif dims["outputs"] != UNTILED:
             axes = (own_axis(operator, backend, "outputs", "C"),)
             channels = Extent(axes[0].name)
-        return axes, Form("outputs", (batch, rows, cols, channels), self.padding(operator, backend, "outputs"))
+        return axes, Form(
+            "outputs", (batch, rows, cols, channels), self.padding(operator, backend, "outputs")
+        )
 
-    def tiled(self, operator: Convolution, backend: Backend, dims: Dims, basic: Tiles) -> dict[str, TiledTensor]:
-        """Input tiles overlap; output rows (columns) are what each input tile produces where the inputs are cut so."""
+    def tiled(
+        self, operator: Convolution, backend: Backend, dims: Dims, basic: Tiles
+    ) -> dict[str, TiledTensor]:
+        """Input tiles overlap; output rows (columns) are what each input tile produces where the
+        inputs are cut so.
+        """
         windows = {"H": operator.row_window, "W": operator.col_window}
         inputs = cut_tensor(operator.inputs, basic["inputs"], backend.alignment, windows)
         weights = cut_tensor(operator.weights, basic["weights"], backend.alignment)
@@ -86,23 +117,38 @@ class ConvolutionStrategy(Strategy):
         by_rows, by_cols = (tiles_along(dims["outputs"], letter) for letter in "HW")
         if by_rows or by_cols:
             whole_rows, whole_cols = ((Span(0, size),) for size in operator.output_size)
-            rows = follow(inputs.axes[1], operator.row_window, operator.after_rows) if by_rows else whole_rows
-            cols = follow(inputs.axes[2], operator.col_window, operator.after_cols, operator.after_cols) if by_cols else whole_cols
-            outputs = TiledTensor(operator.output, (inputs.axes[0], rows, cols, weights.axes[0]), backend.alignment)
+            rows = (
+                follow(inputs.axes[1], operator.row_window, operator.after_rows)
+                if by_rows
+                else whole_rows
+            )
+            cols = (
+                follow(
+                    inputs.axes[2], operator.col_window, operator.after_cols, operator.after_cols
+                )
+                if by_cols
+                else whole_cols
+            )
+            outputs = TiledTensor(
+                operator.output, (inputs.axes[0], rows, cols, weights.axes[0]), backend.alignment
+            )
         return {"inputs": inputs, "weights": weights, "outputs": outputs}
 
 
 def produced(rows: Extent, window: Window) -> Extent:
     """Windows that fit into a tile with the padding before it: the most that any tile produces."""
     if rows.axis is None:
-        return fixed(Extent("x", window.before - window.field, window.stride, 1).at({"x": rows.plus}))
+        return fixed(
+            Extent("x", window.before - window.field, window.stride, 1).at({"x": rows.plus})
+        )
     return replace(rows, offset=window.before - window.field, divisor=window.stride, plus=1)
 
 
 @operator("convolution")
 @dataclass(frozen=True)
 class Convolution(Operator):
-    """Inputs [N, H, W, C], weights [K, R, S, C], outputs [N, P, Q, K]. `stride` and `kernel` are (rows, columns).
+    """Inputs [N, H, W, C], weights [K, R, S, C], outputs [N, P, Q, K]. `stride` and `kernel` are
+    (rows, columns).
 
     SMAUG itself runs one image at a time; for more, outputs have as many as the inputs.
     """
@@ -122,8 +168,10 @@ class Convolution(Operator):
         num, *kernel = reading.kernel(fields, shape[3])
         stride = reading.pair(fields, "stride")
         same = reading.same_padding(fields)
-        sizes = [reading.positions(size, field, step, same, fields.place_of("input_shape"))
-                 for size, field, step in zip(shape[1:3], kernel, stride, strict=True)]
+        sizes = [
+            reading.positions(size, field, step, same, fields.place_of("input_shape"))
+            for size, field, step in zip(shape[1:3], kernel, stride, strict=True)
+        ]
         return cls(name, shape, num, (kernel[0], kernel[1]), stride, same, (sizes[0], sizes[1]))
 
     @property
@@ -147,18 +195,38 @@ class Convolution(Operator):
     @property
     def loops(self) -> Mapping[str, int]:
         batch, _, _, channels = self.input_shape
-        return {"N": batch, "H": self.output_size[0], "W": self.output_size[1], "K": self.num_kernels, "C": channels}
+        return {
+            "N": batch,
+            "H": self.output_size[0],
+            "W": self.output_size[1],
+            "K": self.num_kernels,
+            "C": channels,
+        }
 
     @property
     def inputs(self) -> Tensor:
         batch, rows, cols, channels = self.input_shape
-        return Tensor("inputs", (Rank("N", batch, "N"), Rank("H", rows, "H", self.row_window),
-                                 Rank("W", cols, "W", self.col_window), Rank("C", channels, "C")))
+        return Tensor(
+            "inputs",
+            (
+                Rank("N", batch, "N"),
+                Rank("H", rows, "H", self.row_window),
+                Rank("W", cols, "W", self.col_window),
+                Rank("C", channels, "C"),
+            ),
+        )
 
     @property
     def weights(self) -> Tensor:
-        return Tensor("weights", (Rank("K", self.num_kernels, "K"), Rank("R", self.kernel[0]), Rank("S", self.kernel[1]),
-                                  Rank("C", self.input_shape[3], "C")))
+        return Tensor(
+            "weights",
+            (
+                Rank("K", self.num_kernels, "K"),
+                Rank("R", self.kernel[0]),
+                Rank("S", self.kernel[1]),
+                Rank("C", self.input_shape[3], "C"),
+            ),
+        )
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
@@ -167,26 +235,50 @@ class Convolution(Operator):
     @property
     def output(self) -> Tensor:
         rows, cols = self.output_size
-        return Tensor("outputs", (Rank("N", self.input_shape[0], "N"), Rank("H", rows, "H"), Rank("W", cols, "W"),
-                                  Rank("C", self.num_kernels, "K")))
+        return Tensor(
+            "outputs",
+            (
+                Rank("N", self.input_shape[0], "N"),
+                Rank("H", rows, "H"),
+                Rank("W", cols, "W"),
+                Rank("C", self.num_kernels, "K"),
+            ),
+        )
 
     @property
     def words(self) -> Mapping[str, int]:
-        return {"kernel_rows": self.kernel[0], "kernel_cols": self.kernel[1],
-                "stride_rows": self.stride[0], "stride_cols": self.stride[1]}
+        return {
+            "kernel_rows": self.kernel[0],
+            "kernel_cols": self.kernel[1],
+            "stride_rows": self.stride[0],
+            "stride_cols": self.stride[1],
+        }
 
     @property
     def timeloop(self) -> TimeloopForm:
         """Timeloop's Q and S run down columns of the image, its P and R along rows."""
         loops = self.loops
-        instance = {"R": self.kernel[1], "S": self.kernel[0], "P": loops["W"], "Q": loops["H"], "C": loops["C"], "K": loops["K"],
-                    "N": loops["N"], "Wstride": self.stride[1], "Hstride": self.stride[0]}
-        return TimeloopForm("cnn-layer", {"N": "N", "H": "Q", "W": "P", "K": "K", "C": "C"},
-                            {tensor.name: tensor.name.capitalize() for tensor in self.tensors}, instance)
+        instance = {
+            "R": self.kernel[1],
+            "S": self.kernel[0],
+            "P": loops["W"],
+            "Q": loops["H"],
+            "C": loops["C"],
+            "K": loops["K"],
+            "N": loops["N"],
+            "Wstride": self.stride[1],
+            "Hstride": self.stride[0],
+        }
+        return TimeloopForm(
+            "cnn-layer",
+            {"N": "N", "H": "Q", "W": "P", "K": "K", "C": "C"},
+            {tensor.name: tensor.name.capitalize() for tensor in self.tensors},
+            instance,
+        )
 
     def compute(self, block: Block) -> Array:
         image, kernels = block.padded(self.inputs), block.operands["weights"]
         windows = np.lib.stride_tricks.sliding_window_view(image, self.kernel, axis=(1, 2))
-        strided = windows[:, ::self.stride[0], ::self.stride[1]]
+        strided = windows[:, :: self.stride[0], :: self.stride[1]]
         result: Array = np.einsum("nhwcrs,krsc->nhwk", strided, kernels)
         return result

@@ -1,4 +1,6 @@
-"""Unary and elementwise operators: tensors are streamed as runs of their storage, whatever their shape."""
+"""Unary and elementwise operators: tensors are streamed as runs of their storage, whatever their
+shape.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from solver_mapper.errors import InputError
-from solver_mapper.spec.fields import Fields
+from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import Backend
-from solver_mapper.tiling.candidates import Candidates, DoesNotFit, Form, fixed
 from solver_mapper.tiling.operator import Array, Block, Operator, operator
 from solver_mapper.tiling.operators import reading
+from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, Form, fixed
 from solver_mapper.tiling.strategy import Dims, Strategy
 from solver_mapper.tiling.tensors import Rank, Tensor, padded, storage
 
@@ -35,14 +37,27 @@ class FlatStrategy(Strategy):
         for pad, held in backend.groups(names):
             room = backend.elements(pad) // len(held) // unit * unit
             if room == 0:
-                raise DoesNotFit(operator.name, dict.fromkeys(held, (1, unit)), unit * len(held), pad, backend.elements(pad))
+                raise DoesNotFit(
+                    operator.name,
+                    dict.fromkeys(held, (1, unit)),
+                    unit * len(held),
+                    pad,
+                    backend.elements(pad),
+                )
             length = min(length, room)
-        return Candidates(operator.name, (), tuple(Form(name, (fixed(1), fixed(length))) for name in names), backend)
+        return Candidates(
+            operator.name,
+            (),
+            tuple(Form(name, (fixed(1), fixed(length))) for name in names),
+            backend,
+        )
 
 
 @dataclass(frozen=True)
 class Flat(Operator):
-    """Tensors as one run of `elements`: the shape with its last rank padded. `function` names what is computed."""
+    """Tensors as one run of `elements`: the shape with its last rank padded. `function` names what
+    is computed.
+    """
 
     input_shape: tuple[int, ...]
     alignment: int
@@ -82,7 +97,11 @@ class Flat(Operator):
 def _function(fields: Fields, known: tuple[str, ...]) -> str:
     word = fields.text("function") or known[0]
     if word not in known:
-        raise InputError(f"unknown function '{word}'", fields.place_of("function"), f"known here: {', '.join(known)}")
+        raise InputError(
+            f"unknown function '{word}'",
+            fields.place_of("function"),
+            f"known here: {', '.join(known)}",
+        )
     return word
 
 
@@ -110,7 +129,9 @@ class Unary(Flat):
 @operator("eltwise")
 @dataclass(frozen=True)
 class Eltwise(Flat):
-    """Two inputs, `inputs` and `inputs1`, and outputs of one shape. `function`: add, multiply, less, greater, .."""
+    """Two inputs, `inputs` and `inputs1`, and outputs of one shape. `function`: add, multiply,
+    less, greater, ..
+    """
 
     @classmethod
     def read(cls, name: str, fields: Fields, backend: Backend) -> Self:

@@ -9,13 +9,13 @@ from typing import ClassVar, Self
 import numpy as np
 
 from solver_mapper.errors import InputError
-from solver_mapper.spec.fields import Fields
+from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import UNTILED, Backend
-from solver_mapper.tiling.candidates import Axis, Candidates, Extent, Form, fixed
 from solver_mapper.tiling.dims import tiles_along
 from solver_mapper.tiling.nest import EVERY_TIME, Nest, nest_of
 from solver_mapper.tiling.operator import Array, Block, Operator, TimeloopForm, operator
 from solver_mapper.tiling.operators import reading
+from solver_mapper.tiling.search.candidates import Axis, Candidates, Extent, Form, fixed
 from solver_mapper.tiling.strategy import Dims, Strategy, axis_name, own_axis, own_form
 from solver_mapper.tiling.tensors import Rank, Tensor, TiledTensor
 
@@ -32,7 +32,9 @@ class InnerProductStrategy(Strategy):
         return found
 
     def candidates(self, operator: InnerProduct, backend: Backend, dims: Dims) -> Candidates:
-        """Inputs vary freely, then neurons (and activations, if only the weights are cut along them), then outputs."""
+        """Inputs vary freely, then neurons (and activations, if only the weights are cut along
+        them), then outputs.
+        """
         inputs_axes, inputs = own_form(operator, backend, "inputs", dims["inputs"])
         weights_axes, weights = self.weights(operator, backend, dims, inputs)
         outputs_axes: tuple[Axis, ...] = ()
@@ -42,10 +44,19 @@ class InnerProductStrategy(Strategy):
         elif dims["outputs"] != UNTILED:
             outputs_axes = (own_axis(operator, backend, "outputs", "C"),)
             neurons = Extent(outputs_axes[0].name)
-        outputs = Form("outputs", (inputs.extents[0], neurons), self.padding(operator, backend, "outputs"))
-        return Candidates(operator.name, (*inputs_axes, *weights_axes, *outputs_axes), (inputs, weights, outputs), backend)
+        outputs = Form(
+            "outputs", (inputs.extents[0], neurons), self.padding(operator, backend, "outputs")
+        )
+        return Candidates(
+            operator.name,
+            (*inputs_axes, *weights_axes, *outputs_axes),
+            (inputs, weights, outputs),
+            backend,
+        )
 
-    def weights(self, operator: InnerProduct, backend: Backend, dims: Dims, inputs: Form) -> tuple[tuple[Axis, ...], Form]:
+    def weights(
+        self, operator: InnerProduct, backend: Backend, dims: Dims, inputs: Form
+    ) -> tuple[tuple[Axis, ...], Form]:
         axes: list[Axis] = []
         neurons, activations = (fixed(size) for size in operator.weights.shape)
         if dims["weights"] != UNTILED:
@@ -89,11 +100,15 @@ class InnerProduct(Operator):
 
     @property
     def inputs(self) -> Tensor:
-        return Tensor("inputs", (Rank("N", self.input_shape[0], "N"), Rank("C", self.input_shape[1], "C")))
+        return Tensor(
+            "inputs", (Rank("N", self.input_shape[0], "N"), Rank("C", self.input_shape[1], "C"))
+        )
 
     @property
     def weights(self) -> Tensor:
-        return Tensor("weights", (Rank("K", self.num_outputs, "K"), Rank("C", self.input_shape[1], "C")))
+        return Tensor(
+            "weights", (Rank("K", self.num_outputs, "K"), Rank("C", self.input_shape[1], "C"))
+        )
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
@@ -101,14 +116,20 @@ class InnerProduct(Operator):
 
     @property
     def output(self) -> Tensor:
-        return Tensor("outputs", (Rank("N", self.input_shape[0], "N"), Rank("C", self.num_outputs, "K")))
+        return Tensor(
+            "outputs", (Rank("N", self.input_shape[0], "N"), Rank("C", self.num_outputs, "K"))
+        )
 
     @property
     def timeloop(self) -> TimeloopForm:
         """Timeloop's M counts rows of the inputs, N neurons, K activations."""
         dims = {"N": "M", "K": "N", "C": "K"}
-        return TimeloopForm("gemm", dims, {tensor.name: tensor.name.capitalize() for tensor in self.tensors},
-                            {dims[loop]: size for loop, size in self.loops.items()})
+        return TimeloopForm(
+            "gemm",
+            dims,
+            {tensor.name: tensor.name.capitalize() for tensor in self.tensors},
+            {dims[loop]: size for loop, size in self.loops.items()},
+        )
 
     def compute(self, block: Block) -> Array:
         result: Array = np.einsum("nc,kc->nk", block.operands["inputs"], block.operands["weights"])

@@ -9,14 +9,14 @@ from typing import ClassVar, Self
 import numpy as np
 
 from solver_mapper.errors import InputError
-from solver_mapper.spec.fields import Fields
+from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import Backend
-from solver_mapper.tiling.candidates import Candidates, Form, fixed
 from solver_mapper.tiling.cutting import cut_tensor
 from solver_mapper.tiling.dims import merged, tiles_along
 from solver_mapper.tiling.operator import Array, Block, Operator, operator
 from solver_mapper.tiling.operators import reading
 from solver_mapper.tiling.operators.convolution import produced
+from solver_mapper.tiling.search.candidates import Candidates, Form, fixed
 from solver_mapper.tiling.strategy import Dims, Strategy, Tiles, own_form
 from solver_mapper.tiling.tensors import Rank, Tensor, TiledTensor, Window
 
@@ -26,7 +26,9 @@ class PoolingStrategy(Strategy):
     """`smv_pooling_tiling.cpp`."""
 
     def dims(self, operator: Pooling, backend: Backend) -> dict[str, str]:
-        """Outputs are cut along rows and columns if the inputs are; the reference then keeps at most one further dimension."""
+        """Outputs are cut along rows and columns if the inputs are; the reference then keeps at
+        most one further dimension.
+        """
         found = super().dims(operator, backend)
         outputs = found["outputs"]
         if tiles_along(found["inputs"], "H"):
@@ -38,24 +40,35 @@ class PoolingStrategy(Strategy):
     def candidates(self, operator: Pooling, backend: Backend, dims: Dims) -> Candidates:
         """Inputs vary freely, outputs follow."""
         axes, inputs = own_form(operator, backend, "inputs", dims["inputs"])
-        batch, rows, cols, channels = inputs.extents[0], *(fixed(size) for size in operator.output.shape[1:])
+        batch, rows, cols, channels = (
+            inputs.extents[0],
+            *(fixed(size) for size in operator.output.shape[1:]),
+        )
         if tiles_along(dims["outputs"], "H"):
             rows = produced(inputs.extents[1], operator.row_window)
         if tiles_along(dims["outputs"], "W"):
             cols = produced(inputs.extents[2], operator.col_window)
         if tiles_along(dims["inputs"], "C") and tiles_along(dims["outputs"], "C"):
             channels = inputs.extents[3]
-        outputs = Form("outputs", (batch, rows, cols, channels), self.padding(operator, backend, "outputs"))
+        outputs = Form(
+            "outputs", (batch, rows, cols, channels), self.padding(operator, backend, "outputs")
+        )
         return Candidates(operator.name, axes, (inputs, outputs), backend)
 
-    def tiled(self, operator: Pooling, backend: Backend, dims: Dims, basic: Tiles) -> dict[str, TiledTensor]:
+    def tiled(
+        self, operator: Pooling, backend: Backend, dims: Dims, basic: Tiles
+    ) -> dict[str, TiledTensor]:
         windows = {"H": operator.row_window, "W": operator.col_window}
-        return {"inputs": cut_tensor(operator.inputs, basic["inputs"], backend.alignment, windows),
-                "outputs": cut_tensor(operator.output, basic["outputs"], backend.alignment)}
+        return {
+            "inputs": cut_tensor(operator.inputs, basic["inputs"], backend.alignment, windows),
+            "outputs": cut_tensor(operator.output, basic["outputs"], backend.alignment),
+        }
 
 
 def _joined(dims: str, letter: str, others: str, backend: Backend) -> str:
-    """`letter` with the first of `others` that is cut already; with both if the backend knows cuts along so many dimensions."""
+    """`letter` with the first of `others` that is cut already; with both if the backend knows cuts
+    along so many dimensions.
+    """
     kept = [other for other in others if tiles_along(dims, other)]
     full = merged(dims, letter)
     if full in backend.preference or not kept:
@@ -66,7 +79,9 @@ def _joined(dims: str, letter: str, others: str, backend: Backend) -> str:
 @operator("pooling")
 @dataclass(frozen=True)
 class Pooling(Operator):
-    """Inputs [N, H, W, C], outputs [N, P, Q, C]. `pool` and `stride` are (rows, columns); averages of integers round down."""
+    """Inputs [N, H, W, C], outputs [N, P, Q, C]. `pool` and `stride` are (rows, columns); averages
+    of integers round down.
+    """
 
     input_shape: tuple[int, ...]
     pool: tuple[int, int]
@@ -83,11 +98,19 @@ class Pooling(Operator):
         stride = reading.pair(fields, "stride", pool)
         padding, mode = fields.text("padding"), fields.text("mode") or "max"
         if padding not in (None, "valid"):
-            raise InputError(f"pooling with '{padding}' padding is not supported", fields.place_of("padding"), "write valid")
+            raise InputError(
+                f"pooling with '{padding}' padding is not supported",
+                fields.place_of("padding"),
+                "write valid",
+            )
         if mode not in ("max", "average"):
-            raise InputError(f"'mode' must be max or average, not '{mode}'", fields.place_of("mode"))
-        sizes = [reading.positions(size, field, step, False, fields.place_of("input_shape"))
-                 for size, field, step in zip(shape[1:3], pool, stride, strict=True)]
+            raise InputError(
+                f"'mode' must be max or average, not '{mode}'", fields.place_of("mode")
+            )
+        sizes = [
+            reading.positions(size, field, step, False, fields.place_of("input_shape"))
+            for size, field, step in zip(shape[1:3], pool, stride, strict=True)
+        ]
         return cls(name, shape, pool, stride, mode == "average", (sizes[0], sizes[1]))
 
     @property
@@ -100,13 +123,25 @@ class Pooling(Operator):
 
     @property
     def loops(self) -> Mapping[str, int]:
-        return {"N": self.input_shape[0], "H": self.output_size[0], "W": self.output_size[1], "C": self.input_shape[3]}
+        return {
+            "N": self.input_shape[0],
+            "H": self.output_size[0],
+            "W": self.output_size[1],
+            "C": self.input_shape[3],
+        }
 
     @property
     def inputs(self) -> Tensor:
         batch, rows, cols, channels = self.input_shape
-        return Tensor("inputs", (Rank("N", batch, "N"), Rank("H", rows, "H", self.row_window),
-                                 Rank("W", cols, "W", self.col_window), Rank("C", channels, "C")))
+        return Tensor(
+            "inputs",
+            (
+                Rank("N", batch, "N"),
+                Rank("H", rows, "H", self.row_window),
+                Rank("W", cols, "W", self.col_window),
+                Rank("C", channels, "C"),
+            ),
+        )
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
@@ -114,16 +149,24 @@ class Pooling(Operator):
 
     @property
     def output(self) -> Tensor:
-        return Tensor("outputs", tuple(Rank(letter, size, letter) for letter, size in self.loops.items()))
+        return Tensor(
+            "outputs", tuple(Rank(letter, size, letter) for letter, size in self.loops.items())
+        )
 
     @property
     def words(self) -> Mapping[str, int]:
-        return {"kernel_rows": self.pool[0], "kernel_cols": self.pool[1],
-                "stride_rows": self.stride[0], "stride_cols": self.stride[1]}
+        return {
+            "kernel_rows": self.pool[0],
+            "kernel_cols": self.pool[1],
+            "stride_rows": self.stride[0],
+            "stride_cols": self.stride[1],
+        }
 
     def compute(self, block: Block) -> Array:
-        windows = np.lib.stride_tricks.sliding_window_view(block.operands["inputs"], self.pool, axis=(1, 2))
-        strided = windows[:, ::self.stride[0], ::self.stride[1]]
+        windows = np.lib.stride_tricks.sliding_window_view(
+            block.operands["inputs"], self.pool, axis=(1, 2)
+        )
+        strided = windows[:, :: self.stride[0], :: self.stride[1]]
         if not self.average:
             result: Array = strided.max(axis=(-2, -1))
         else:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from solver_mapper.errors import InputError, Place
-from solver_mapper.spec.fields import Fields, integer_of, sequence_of, table_of, text_of
-from solver_mapper.spec.source import Node, Scalar
+from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.io.yaml.fields import Fields, integer_of, sequence_of, table_of, text_of
+from solver_mapper.io.yaml.source import Node, Scalar
 from solver_mapper.tiling.tensors import Window
 
 LARGEST = 1 << 20
@@ -13,11 +13,17 @@ LARGEST = 1 << 20
 
 def shape_of(node: Node, what: str, ranks: tuple[int, ...]) -> tuple[int, ...]:
     """A list of as many positive sizes as one of `ranks` says."""
-    sizes = tuple(integer_of(item, f"a size of {what}", 1) for item in sequence_of(node, what).items)
+    sizes = tuple(
+        integer_of(item, f"a size of {what}", 1) for item in sequence_of(node, what).items
+    )
     if max(sizes, default=0) > LARGEST:
-        raise InputError(f"{what} has a size of {max(sizes)}, at most {LARGEST} is supported", node.place)
+        raise InputError(
+            f"{what} has a size of {max(sizes)}, at most {LARGEST} is supported", node.place
+        )
     if len(sizes) not in ranks:
-        raise InputError(f"{what} must list {' or '.join(map(str, ranks))} sizes, not {len(sizes)}", node.place)
+        raise InputError(
+            f"{what} must list {' or '.join(map(str, ranks))} sizes, not {len(sizes)}", node.place
+        )
     return sizes
 
 
@@ -27,12 +33,17 @@ def input_shape(fields: Fields, ranks: tuple[int, ...]) -> tuple[int, ...]:
     layout = fields.text("layout")
     expected = {4: "NHWC", 2: "NC"}.get(len(shape))
     if layout is not None and expected is not None and layout != expected:
-        raise InputError(f"layout '{layout}' is not supported for {len(shape)} ranks", fields.place_of("layout"),
-                         f"order the sizes as {expected}")
+        raise InputError(
+            f"layout '{layout}' is not supported for {len(shape)} ranks",
+            fields.place_of("layout"),
+            f"order the sizes as {expected}",
+        )
     return shape
 
 
-def weight_shape(fields: Fields, expected: tuple[int | None, ...], meaning: str) -> tuple[int, ...] | None:
+def weight_shape(
+    fields: Fields, expected: tuple[int | None, ...], meaning: str
+) -> tuple[int, ...] | None:
     """`weight_shape` if given, checked against what is known already (None: not known)."""
     node = fields.node("weight_shape")
     if node is None:
@@ -40,7 +51,11 @@ def weight_shape(fields: Fields, expected: tuple[int | None, ...], meaning: str)
     shape = shape_of(node, "'weight_shape'", (len(expected),))
     if any(known not in (None, size) for size, known in zip(shape, expected, strict=True)):
         wanted = ", ".join("any" if known is None else str(known) for known in expected)
-        raise InputError(f"'weight_shape' {list(shape)} does not fit the operator", node.place, f"{meaning} = [{wanted}]")
+        raise InputError(
+            f"'weight_shape' {list(shape)} does not fit the operator",
+            node.place,
+            f"{meaning} = [{wanted}]",
+        )
     return shape
 
 
@@ -60,15 +75,25 @@ def pair(fields: Fields, name: str, default: tuple[int, int] | None = None) -> t
 
 
 def kernel(fields: Fields, channels: int) -> tuple[int, int, int]:
-    """Output channels, rows and columns, from `kernel: {num, rows, cols}` or from `weight_shape: [num, rows, cols, channels]`."""
+    """Output channels, rows and columns, from `kernel: {num, rows, cols}` or from `weight_shape:
+    [num, rows, cols, channels]`.
+    """
     meaning = "[output channels, rows, columns, input channels]"
-    if not fields.has("kernel") and (shape := weight_shape(fields, (None, None, None, channels), meaning)) is not None:
+    if (
+        not fields.has("kernel")
+        and (shape := weight_shape(fields, (None, None, None, channels), meaning)) is not None
+    ):
         return shape[0], shape[1], shape[2]
     own = Fields(table_of(fields.require("kernel"), "'kernel'"), "the kernel")
-    num, rows, cols = (integer_of(own.require(word), f"'{word}'", 1) for word in ("num", "rows", "cols"))
+    num, rows, cols = (
+        integer_of(own.require(word), f"'{word}'", 1) for word in ("num", "rows", "cols")
+    )
     own.close()
     if max(num, rows, cols) > LARGEST:
-        raise InputError(f"the kernel has a size of {max(num, rows, cols)}, at most {LARGEST} is supported", own.place)
+        raise InputError(
+            f"the kernel has a size of {max(num, rows, cols)}, at most {LARGEST} is supported",
+            own.place,
+        )
     weight_shape(fields, (num, rows, cols, channels), meaning)
     return num, rows, cols
 
@@ -77,7 +102,9 @@ def same_padding(fields: Fields) -> bool:
     """`padding: same | valid`; it must be said, since there is no harmless default."""
     word = text_of(fields.require("padding"), "'padding'")
     if word not in ("same", "valid"):
-        raise InputError(f"'padding' must be same or valid, not '{word}'", fields.place_of("padding"))
+        raise InputError(
+            f"'padding' must be same or valid, not '{word}'", fields.place_of("padding")
+        )
     return word == "same"
 
 
@@ -91,7 +118,7 @@ def after(field: int, same: bool) -> int:
     return field - 1 - field // 2 if same else 0
 
 
-def positions(size: int, field: int, stride: int, same: bool, place: Place) -> int:
+def positions(size: int, field: int, stride: int, same: bool, place: SourceLocation) -> int:
     """How many windows fit along a rank.
 
     Raises: InputError if none does.

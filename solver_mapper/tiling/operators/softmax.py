@@ -8,11 +8,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from solver_mapper.spec.fields import Fields
+from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import Backend
-from solver_mapper.tiling.candidates import Candidates, DoesNotFit, Form, fixed
 from solver_mapper.tiling.operator import Array, Block, Operator, operator
 from solver_mapper.tiling.operators import reading
+from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, Form, fixed
 from solver_mapper.tiling.strategy import Dims, Strategy
 from solver_mapper.tiling.tensors import Rank, Tensor
 
@@ -31,8 +31,14 @@ class SoftmaxStrategy(Strategy):
         for pad, held in backend.groups(("inputs", "outputs")):
             room = backend.elements(pad) // (row * len(held))
             if room == 0:
-                raise DoesNotFit(operator.name, dict.fromkeys(held, (1, width)), row * len(held), pad, backend.elements(pad),
-                                 "softmax needs whole rows")
+                raise DoesNotFit(
+                    operator.name,
+                    dict.fromkeys(held, (1, width)),
+                    row * len(held),
+                    pad,
+                    backend.elements(pad),
+                    "softmax needs whole rows",
+                )
             fit = min(fit, room)
         forms = tuple(Form(name, (fixed(fit), fixed(width))) for name in ("inputs", "outputs"))
         return Candidates(operator.name, (), forms, backend)

@@ -1,0 +1,90 @@
+"""Curves of what LoopTree files describe, with the machine's memories marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from solver_mapper.bounds.bound import USUAL, Counting, TilePoint, bound
+from solver_mapper.bounds.curve import Curve, Mark
+from solver_mapper.bounds.fusion.fuse import FusionOptions, Template, fuse
+from solver_mapper.cost.looptree.workload import Einsum, Workload
+from solver_mapper.errors import InputError
+from solver_mapper.io.accelforge.specification import TreeSpec
+
+
+def fuse_spec(spec: TreeSpec, template: Template, options: FusionOptions) -> Curve[Any]:
+    """`fuse` of the workload in `spec`. An architecture is optional: its memories are marked.
+
+    Raises: InputError for a missing workload, and as `fuse`.
+    """
+    workload = spec.need_workload()
+    curve = fuse(workload, template, options)
+    return curve.marked(_marks(spec, workload, curve.units))
+
+
+def bound_einsum(
+    spec: TreeSpec,
+    einsum: str | None,
+    *,
+    word_bits: Mapping[str, int] | None = None,
+    stationary: str | None = None,
+    order: Sequence[str] | None = None,
+    tiles: Mapping[str, int] | None = None,
+    counting: Counting = USUAL,
+) -> Curve[TilePoint]:
+    """`bound` of one Einsum of the workload in `spec`, by name; None for the only one.
+
+    Word sizes are those of the workload, where they differ between tensors, unless `word_bits` are
+    given.
+    Raises: InputError for an unknown Einsum, or for None where there are several.
+    """
+    workload = spec.need_workload()
+    chosen = _chosen(workload, einsum)
+    bits = {access.name: access.bits for access in chosen.accesses}
+    if word_bits is None and len(set(bits.values())) > 1:
+        odd = next((name for name, each in bits.items() if each.denominator != 1), None)
+        if odd is not None:
+            raise InputError(
+                f"words of '{odd}' have {bits[odd]} bits; a bound needs whole bits", chosen.place
+            )
+        word_bits = {name: int(each) for name, each in bits.items()}
+    curve = bound(
+        chosen.problem,
+        word_bits=word_bits,
+        stationary=stationary,
+        order=order,
+        tiles=tiles,
+        counting=counting,
+    )
+    return curve.marked(_marks(spec, workload, curve.units))
+
+
+def _chosen(workload: Workload, einsum: str | None) -> Einsum:
+    if einsum is not None:
+        return workload.einsum(einsum)
+    if len(workload.einsums) > 1:
+        names = ", ".join(each.name for each in workload.einsums)
+        raise InputError(
+            f"the workload has {len(workload.einsums)} Einsums",
+            workload.place,
+            f"name one of {names}; 'fuse' takes them all together",
+        )
+    return workload.einsums[0]
+
+
+def _marks(spec: TreeSpec, workload: Workload, units: str) -> list[Mark]:
+    """Memories below the outermost that have a size, all their instances together, in `units`."""
+    if spec.architecture is None:
+        return []
+    word = {"bits": Fraction(1), "bytes": Fraction(8)}.get(
+        units, workload.einsums[0].accesses[0].bits
+    )
+    first = workload.einsums[0]
+    chain = spec.architecture.chain(first, spec.architecture.enabled_computes(first)[0])
+    return [
+        Mark(memory.name, int(memory.size * memory.instances / word))
+        for memory in chain.memories[1:]
+        if memory.size
+    ]

@@ -1,0 +1,3 @@
+"""Whether a mapping obeys constraint constraints. Knows mappings and constraints; imports no
+solver.
+"""

@@ -1,0 +1,140 @@
+"""Constraints about numbers, judged: loop factors, their products, the use of the multipliers, and
+caps on figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from math import prod
+
+from solver_mapper.check.loops import bound_of, cited, place_in
+from solver_mapper.core.architecture import Architecture
+from solver_mapper.core.constraints import (
+    HOLDS,
+    FactorConstraint,
+    MetricConstraint,
+    ProductConstraint,
+    UtilizationConstraint,
+)
+from solver_mapper.core.mapping import LevelMapping
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.verdict import Violation
+
+WORDS: Mapping[str, str] = {
+    "==": "",
+    "<=": "at most ",
+    "<": "less than ",
+    ">=": "at least ",
+    ">": "more than ",
+    "!=": "anything but ",
+}
+
+
+def factor(constraint: FactorConstraint, level: LevelMapping) -> Iterator[Violation]:
+    """A constraint without a residual asks for the bound alone; one with a residual for the last
+    round as well.
+    """
+    bound, last = bound_of(level, constraint.kind, constraint.dim)
+    if HOLDS[constraint.comparison](bound, constraint.value) and (
+        constraint.last is None or constraint.last == last
+    ):
+        return
+    found = f"{bound}" if bound == last else f"{bound},{last}"
+    wanted = (
+        f"{constraint.value}"
+        if constraint.last is None
+        else f"{constraint.value},{constraint.last}"
+    )
+    yield Violation(
+        "factor", f"{level.level} {constraint.kind}: the factor of {constraint.dim} is {found}; {cited(constraint)} asks for "
+        f"{WORDS[constraint.comparison]}{wanted}",
+        level=level.level, dimension=constraint.dim, found=bound if bound == last else found,
+        limit=constraint.value if constraint.last is None else wanted,
+        place=place_in(level, constraint, f"{constraint.kind} {constraint.dim}", constraint.kind), asked=constraint,
+    )  # fmt: skip
+
+
+def utilization(
+    constraint: UtilizationConstraint, architecture: Architecture, levels: tuple[LevelMapping, ...]
+) -> Iterator[Violation]:
+    """The share of the array in use: over all levels, spatial bounds over fanouts."""
+    used = units = 1
+    for level in levels:
+        width, height = architecture.fanout(architecture.index(level.level))
+        units *= width * height
+        for each in level.spatial:
+            used *= each.bound
+    if used >= constraint.least * units:
+        return
+    needed = constraint.least * units
+    least = -(-needed.numerator // needed.denominator)
+    share = Fraction(used, units)
+    place = next(
+        (level.place("spatial") for level in levels if level.place("spatial").line is not None),
+        constraint.place,
+    )
+    yield Violation(
+        "utilization", f"the spatial loops use {used} of {units} instances ({100 * float(share):.4g} %); {cited(constraint)} asks for at "
+        f"least {least}", level=constraint.level, found=used, limit=least, place=place, asked=constraint,
+    )  # fmt: skip
+
+
+def product(
+    constraint: ProductConstraint, levels: Mapping[str, LevelMapping]
+) -> Iterator[Violation]:
+    """The product of loop bounds over several levels or dimensions."""
+    bounds = [
+        (name, kind, dim, bound_of(levels[name], kind, dim)[0])
+        for name, kind, dim in sorted(constraint.loops)
+        if name in levels
+    ]
+    found = prod(bound for *_, bound in bounds)
+    if HOLDS[constraint.comparison](found, constraint.value):
+        return
+    factors = (
+        " x ".join(
+            f"{dim}={bound} ({name} {kind})" for name, kind, dim, bound in bounds if bound > 1
+        )
+        or "no loops"
+    )
+    named = [(levels[name], kind, dim) for name, kind, dim, bound in bounds if bound > 1]
+    place = (
+        place_in(named[0][0], constraint, f"{named[0][1]} {named[0][2]}", named[0][1])
+        if named
+        else constraint.place
+    )
+    yield Violation(
+        "product", f"{factors} make {found}; {cited(constraint)} asks for {WORDS[constraint.comparison]}{constraint.value}",
+        found=found, limit=constraint.value, place=place, asked=constraint,
+    )  # fmt: skip
+
+
+METRICS: Mapping[str, Callable[[Statistics], Fraction]] = {
+    "cycles": lambda statistics: Fraction(statistics.cycles),
+    "energy_pj": lambda statistics: statistics.energy_pj,
+    "edp": lambda statistics: statistics.energy_pj * statistics.cycles,
+    "last_level_accesses": lambda statistics: Fraction(statistics.last_level_accesses),
+}
+"""What `MetricConstraint.metric` means."""
+
+
+def within(constraint: MetricConstraint, statistics: Statistics) -> bool:
+    """Whether a mapping with these figures obeys a cap."""
+    value = METRICS[constraint.metric](statistics)
+    return value < constraint.most or (value == constraint.most and not constraint.strict)
+
+
+def metric(constraint: MetricConstraint, statistics: Statistics) -> Iterator[Violation]:
+    if within(constraint, statistics):
+        return
+    value = METRICS[constraint.metric](statistics)
+    found, most = (
+        f"{int(each):,}" if each.denominator == 1 else f"{float(each):,.6g}"
+        for each in (value, constraint.most)
+    )
+    yield Violation(
+        "metric", f"{constraint.metric} is {found}; {cited(constraint)} asks for {WORDS['<' if constraint.strict else '<=']}{most}",
+        found=int(value) if value.denominator == 1 else float(value),
+        limit=int(constraint.most) if constraint.most.denominator == 1 else float(constraint.most), place=constraint.place, asked=constraint,
+    )  # fmt: skip

@@ -1,0 +1,3 @@
+"""What all parts speak: specifications, mappings, constraints, objectives, statistics and results.
+Imports no other part.
+"""

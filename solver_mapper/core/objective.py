@@ -1,0 +1,171 @@
+"""What to minimize: a list of goals, each a product of powers of figures, compared one after
+another.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from solver_mapper.errors import InputError, SourceLocation, did_you_mean
+
+METRICS = ("energy", "delay", "last-level-accesses")
+_NAMES = {
+    "energy": "energy",
+    "delay": "delay",
+    "cycles": "delay",
+    "latency": "delay",
+    "last-level-accesses": "last-level-accesses",
+}
+_FACTOR = re.compile(r"\s*([A-Za-z][A-Za-z-]*)\s*(?:\^\s*([0-9.]+(?:/[0-9]+)?))?\s*")
+
+
+class HasStatistics(Protocol):
+    """What a goal reads of an evaluation."""
+
+    @property
+    def energy_pj(self) -> Fraction: ...
+    @property
+    def cycles(self) -> int: ...
+    @property
+    def last_level_accesses(self) -> int: ...
+
+
+def figure(statistics: HasStatistics, metric: str) -> Fraction:
+    """The value of a metric: pJ, cycles, or words."""
+    if metric == "energy":
+        return statistics.energy_pj
+    return Fraction(statistics.cycles if metric == "delay" else statistics.last_level_accesses)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """`name` as the user wrote it; `powers` are whole numbers without a common divisor, so that
+    goals compare exactly.
+    """
+
+    name: str
+    powers: tuple[tuple[str, int], ...]
+    root: Fraction = Fraction(1)
+    """The user's value is the product of powers raised to this (1 unless fractional powers were
+    given).
+    """
+
+    @property
+    def single(self) -> str | None:
+        """The metric, if the goal is just one."""
+        return self.powers[0][0] if len(self.powers) == 1 else None
+
+    def rank(self, statistics: HasStatistics) -> Fraction:
+        """The exact product by which mappings are compared."""
+        value = Fraction(1)
+        for metric, power in self.powers:
+            value *= figure(statistics, metric) ** power
+        return value
+
+    def shown(self, rank: Fraction) -> int | float:
+        """The user's value for a rank: a whole number where it is one."""
+        if self.root == 1:
+            return int(rank) if rank.denominator == 1 else float(rank)
+        return math.pow(rank, self.root)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """`goal` must be at most `rank`, or below it if `strict`."""
+
+    goal: Goal
+    rank: Fraction
+    strict: bool
+
+    def admits(self, statistics: HasStatistics) -> bool:
+        return self._holds(self.goal.rank(statistics))
+
+    def excludes(self, energy: Fraction, cycles: int) -> bool:
+        """For a product of energy and cycles."""
+        (_, a), (_, b) = self.goal.powers
+        return not self._holds(energy**a * cycles**b)
+
+    def _holds(self, rank: Fraction) -> bool:
+        return rank < self.rank or (rank == self.rank and not self.strict)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Goals in order of importance."""
+
+    goals: tuple[Goal, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(goal.name for goal in self.goals)
+
+
+def parse_objective(text: str | Iterable[str]) -> Objective:
+    """Read `"edp"`, `"delay,energy"`, `["delay", "energy"]`, `"energy^2*delay"`.
+
+    Raises: InputError for anything else.
+    """
+    words = [
+        word
+        for part in ([text] if isinstance(text, str) else list(text))
+        for word in part.split(",")
+    ]
+    goals = tuple(_goal(word.strip()) for word in words)
+    if len({goal.powers for goal in goals}) != len(goals):
+        raise InputError(
+            f"the objective names a goal twice: {', '.join(words)}", SourceLocation("--objective")
+        )
+    return Objective(goals)
+
+
+def _goal(word: str) -> Goal:
+    powers: dict[str, Fraction] = {}
+    for part in word.split("*"):
+        match = _FACTOR.fullmatch(part)
+        name = match[1].lower() if match else ""
+        metrics = (
+            ("energy", "delay") if name == "edp" else (_NAMES[name],) if name in _NAMES else ()
+        )
+        if match is None or not metrics:
+            hint = did_you_mean(name or word, ("edp", *METRICS))
+            raise InputError(f"unknown objective '{word}'", SourceLocation("--objective"), hint)
+        try:
+            power = Fraction(match[2]) if match[2] else Fraction(1)
+        except (ValueError, ZeroDivisionError):
+            raise InputError(
+                f"'{match[2]}' is not a power", SourceLocation("--objective")
+            ) from None
+        for metric in metrics:
+            powers[metric] = powers.get(metric, Fraction(0)) + power
+    if any(power <= 0 or power > 16 for power in powers.values()):
+        raise InputError(
+            f"the powers in '{word}' must lie above 0 and be at most 16",
+            SourceLocation("--objective"),
+        )
+    if len(powers) == 1:
+        return (
+            Goal(word, ((next(iter(powers)), 1),))
+            if next(iter(powers.values())) == 1
+            else _rooted(word, powers)
+        )
+    if "last-level-accesses" in powers:
+        raise InputError(
+            "last-level-accesses cannot be part of a product",
+            SourceLocation("--objective"),
+            "list it apart: 'edp,...'",
+        )
+    return _rooted(word, powers)
+
+
+def _rooted(word: str, powers: dict[str, Fraction]) -> Goal:
+    scale = Fraction(
+        math.lcm(*(p.denominator for p in powers.values())),
+        math.gcd(*(p.numerator for p in powers.values())),
+    )
+    whole = tuple((metric, int(powers[metric] * scale)) for metric in METRICS if metric in powers)
+    return Goal(word, whole, 1 / scale)

@@ -1,0 +1,70 @@
+"""The answer of `pareto`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import figure
+from solver_mapper.core.solution import Certificate, directives
+from solver_mapper.core.statistics import Statistics
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """A mapping of which none is as good in both metrics and better in one. `proofs` are the steps
+    that show it.
+    """
+
+    mapping: Mapping
+    evaluation: Statistics
+    proofs: tuple[dict[str, Any], ...]
+
+    def value(self, metric: str) -> Fraction:
+        """pJ, cycles, or words."""
+        return figure(self.evaluation, metric)
+
+
+@dataclass(frozen=True)
+class Front:
+    """The proven front of two metrics: `points` by rising first and falling second metric, one for
+    each pair of values.
+
+    "complete": there are no others. "partial": the search ended early; each point is proven,
+    further ones have a smaller second metric than the last. "infeasible": proven that no mapping
+    exists. "unknown": the search ended before the first point.
+    """
+
+    status: Literal["complete", "partial", "infeasible", "unknown"]
+    metrics: tuple[str, str]
+    points: tuple[FrontPoint, ...]
+    certificate: Certificate
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "metrics": list(self.metrics),
+            "points": [
+                {
+                    "values": {metric: _plain(point.value(metric)) for metric in self.metrics},
+                    "mapping": directives(point.mapping),
+                    "evaluation": point.evaluation.to_dict(),
+                    "proofs": list(point.proofs),
+                }
+                for point in self.points
+            ],
+            "certificate": self.certificate.to_dict(),
+            "seconds": self.seconds,
+        }
+
+    def __str__(self) -> str:
+        from solver_mapper.report.front_text import front_text
+
+        return front_text(self)
+
+
+def _plain(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)

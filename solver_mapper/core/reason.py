@@ -1,0 +1,109 @@
+"""The answer of `explain`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.spec import Spec
+from solver_mapper.errors import NOWHERE, SourceLocation
+from solver_mapper.explain.change import Change, changed
+from solver_mapper.explain.wording import What
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that takes part in the conflict: what it is, in words, and where it was written."""
+
+    what: What
+    text: str
+    place: SourceLocation = NOWHERE
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "what": self.what,
+            "text": self.text,
+            "file": self.place.file,
+            "line": self.place.line,
+        }
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Changes that together make some mapping legal, none of which can be spared. `place` is that
+    of the first.
+    """
+
+    text: str
+    changes: tuple[Change, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def place(self) -> SourceLocation:
+        return self.entries[0].place
+
+    def apply(self, spec: Spec) -> Spec:
+        """`spec` with the changes made."""
+        for change in self.changes:
+            spec = changed(spec, change)
+        return spec
+
+    def to_dict(self) -> dict[str, Any]:
+        changes = [
+            {**entry.to_dict(), "to": _plain(change)}
+            for entry, change in zip(self.entries, self.changes, strict=True)
+        ]
+        return {
+            "text": self.text,
+            "file": self.place.file,
+            "line": self.place.line,
+            "changes": changes,
+        }
+
+
+def _plain(change: Change) -> Any:
+    if isinstance(change.to, tuple):
+        return list(change.to)
+    return change.to if change.to is None or isinstance(change.to, int) else float(change.to)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Whether any mapping is legal; if not, entries that collide, none of which can be spared, and
+    what would lift the conflict.
+
+    `mapping` is some legal mapping, if there is one. `complete` tells whether the time sufficed to
+    look for all smallest repairs.
+    """
+
+    feasible: bool
+    conflict: tuple[Entry, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    mapping: Mapping | None = None
+    complete: bool = True
+    seconds: float = field(default=0.0, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "feasible": self.feasible,
+            "conflict": [entry.to_dict() for entry in self.conflict],
+            "repairs": [repair.to_dict() for repair in self.repairs],
+        }
+
+    def __str__(self) -> str:
+        if self.feasible:
+            return "there are legal mappings"
+        lines = [
+            "no mapping is legal, for these collide (any of them left out, the others can be"
+            " obeyed):"
+        ]
+        lines += [f"  {_where(entry.place)}{entry.text}" for entry in self.conflict]
+        if self.repairs:
+            lines += ["any one of these would do:" if len(self.repairs) > 1 else "this would do:"]
+            lines += [f"  {_where(repair.place)}{repair.text}" for repair in self.repairs]
+        return "\n".join(lines)
+
+
+def _where(place: SourceLocation) -> str:
+    return "" if place.line is None else f"{place}: "

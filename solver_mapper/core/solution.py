@@ -1,0 +1,108 @@
+"""The answer of `solve`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import yaml
+
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import Objective
+from solver_mapper.core.statistics import Statistics
+
+Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was proven, and how: everything needed to repeat it. The same input, seed and version
+    give the same certificate.
+    """
+
+    mapspace: dict[str, Any]
+    solver: str
+    seed: int
+    parameters: dict[str, Any]
+    proofs: tuple[dict[str, Any], ...] = ()
+    checks: tuple[str, ...] = ()
+    verification: tuple[dict[str, Any], ...] = ()
+    """What other routes found, if they were asked: see `verify.route.Route`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        result = {
+            "mapspace": self.mapspace,
+            "solver": self.solver,
+            "seed": self.seed,
+            "parameters": self.parameters,
+            "proofs": list(self.proofs),
+            "checks": list(self.checks),
+        }
+        return result | {"verification": list(self.verification)} if self.verification else result
+
+
+@dataclass(frozen=True)
+class Solution:
+    """`rank` and `bound` are exact for the first goal of `objective`; seconds are wall-clock per
+    phase.
+    """
+
+    status: Status
+    objective: Objective
+    mapping: Mapping | None
+    evaluation: Statistics | None
+    rank: Fraction | None
+    bound_rank: Fraction | None
+    certificate: Certificate
+    seconds: dict[str, float] = field(default_factory=dict)
+    conflict: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def value(self) -> int | float | None:
+        """The first goal's value in the user's units (pJ, cycles, words, or their product)."""
+        return None if self.rank is None else self.objective.goals[0].shown(self.rank)
+
+    @property
+    def bound(self) -> int | float | None:
+        """The proven lower bound of the first goal; None if nothing is known."""
+        return None if self.bound_rank is None else self.objective.goals[0].shown(self.bound_rank)
+
+    @property
+    def gap(self) -> float | None:
+        """Share of the value that is not proven; 0 for a proven optimum."""
+        if self.rank is None or self.bound_rank is None:
+            return None
+        return float((self.rank - self.bound_rank) / self.rank) if self.rank else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "status": self.status,
+            "objective": {
+                "metrics": list(self.objective.names),
+                "value": self.value,
+                "bound": self.bound,
+                "gap": self.gap,
+            },
+            "mapping": None if self.mapping is None else directives(self.mapping),
+            "evaluation": None if self.evaluation is None else self.evaluation.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "seconds": self.seconds,
+        }
+        if self.status == "infeasible":
+            result["conflict"] = list(self.conflict)
+        return result
+
+    def __str__(self) -> str:
+        from solver_mapper.report.solution_text import solution_text
+
+        return solution_text(self)
+
+
+def directives(mapping: Mapping) -> list[dict[str, Any]]:
+    """The mapping as Timeloop's list of directives, in plain Python values."""
+    listed: list[dict[str, Any]] = yaml.load(mapping.to_yaml(), Loader=yaml.BaseLoader)["mapping"]
+    return [
+        {key: int(value) if key == "split" else value for key, value in each.items()}
+        for each in listed
+    ]

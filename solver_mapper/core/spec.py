@@ -1,0 +1,58 @@
+"""Everything that one set of Timeloop-style files says, together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from solver_mapper.core.architecture import Architecture
+from solver_mapper.core.constraints import Constraint, Constraints
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.problem import Problem
+from solver_mapper.errors import NOWHERE, InputError, SourceLocation
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The parts that were given; a part that was not is None. Use `need_...` to ask for one that
+    must be there.
+    """
+
+    architecture: Architecture | None = None
+    problem: Problem | None = None
+    mapping: Mapping | None = None
+    constraints: Constraints = field(default_factory=Constraints)
+    place: SourceLocation = NOWHERE
+    warnings: tuple[str, ...] = ()
+    """What was accepted although it may not mean what its writer thinks, one `file:line:column:
+    text` each.
+    """
+    directives: tuple[Constraint, ...] = ()
+    """The directives of `mapping` as constraints, if it was read from a file: what a search keeps
+    where the mapping is given in part.
+    """
+
+    def need_architecture(self) -> Architecture:
+        if self.architecture is None:
+            raise InputError(
+                "no architecture was given",
+                self.place,
+                "add a file with 'architecture:' or 'arch:'",
+            )
+        return self.architecture
+
+    def need_problem(self) -> Problem:
+        if self.problem is None:
+            raise InputError("no problem was given", self.place, "add a file with 'problem:'")
+        return self.problem
+
+    def need_mapping(self) -> Mapping:
+        if self.mapping is None:
+            raise InputError(
+                "no mapping was given",
+                self.place,
+                "add a file with 'mapping:', or let 'solve' find one",
+            )
+        return self.mapping
+
+    def with_mapping(self, mapping: Mapping) -> Spec:
+        return replace(self, mapping=mapping, directives=())

@@ -1,0 +1,75 @@
+"""The answer of `validate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from solver_mapper.core.constraints import Constraint
+from solver_mapper.errors import NOWHERE, SourceLocation
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One constraint broken: what was `found` against the `limit`, where, and why in words.
+
+    `place` is that of the offending line of the mapping, or of the constraint where the mapping has
+    no line to show. `asked` is the constraint that is broken, if it is one from a constraint file.
+    """
+
+    rule: str
+    message: str
+    level: str | None = None
+    tensor: str | None = None
+    dimension: str | None = None
+    found: int | float | str | None = None
+    limit: int | float | str | None = None
+    place: SourceLocation = field(default=NOWHERE, compare=False)
+    asked: Constraint | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        asked = self.asked
+        return {
+            "rule": self.rule,
+            "level": self.level,
+            "tensor": self.tensor,
+            "dimension": self.dimension,
+            "found": self.found,
+            "limit": self.limit,
+            "file": self.place.file,
+            "line": self.place.line,
+            "message": self.message,
+            "constraint": (
+                None
+                if asked is None
+                else {"text": asked.text, "file": asked.place.file, "line": asked.place.line}
+            ),
+        }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a mapping is legal; `violations` lists every constraint that it breaks."""
+
+    violations: tuple[Violation, ...] = ()
+
+    @property
+    def legal(self) -> bool:
+        return not self.violations
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "legal": self.legal,
+            "violations": [violation.to_dict() for violation in self.violations],
+        }
+
+    def __str__(self) -> str:
+        if self.legal:
+            return "legal"
+        lines = [
+            f"illegal: {len(self.violations)} violation{'s' if len(self.violations) > 1 else ''}"
+        ]
+        for each in self.violations:
+            where = f"{each.place}: " if each.place.line is not None else ""
+            lines.append(f"  {where}[{each.rule}] {each.message}")
+        return "\n".join(lines)

@@ -1,0 +1,3 @@
+"""Four cost models that differ by convention, and for that reason share no formulas. Imports no
+solver.
+"""

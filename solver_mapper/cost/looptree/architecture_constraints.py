@@ -1,0 +1,221 @@
+"""Whether a mapping keeps the rules of its architecture: `tensors` of memories, `reuse`,
+`loop_bounds` and `min_usage` of fan-outs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from solver_mapper.core.verdict import Violation
+from solver_mapper.cost.looptree.architecture import Architecture
+from solver_mapper.cost.looptree.einsum_path import EinsumPath, LoopStep, StorageStep
+from solver_mapper.cost.looptree.hardware import Comparison, Fanout, Kind, Unit
+from solver_mapper.cost.looptree.mapping_tree import Spatial
+from solver_mapper.cost.looptree.workload import Relevance
+from solver_mapper.io.accelforge.sets import NameSet
+from solver_mapper.solve.fused.placement import Holding, holding
+
+
+def constraint_violations(
+    architecture: Architecture, branches: Sequence[EinsumPath]
+) -> Iterator[Violation]:
+    """Every rule that a mapping breaks, Einsum by Einsum."""
+    for branch in branches:
+        yield from _storage(architecture, branch)
+        for unit in branch.chain.units:
+            for fanout in unit.fanouts:
+                yield from _fanout(branch, unit, fanout)
+
+
+def _storage(architecture: Architecture, branch: EinsumPath) -> Iterator[Violation]:
+    """Rules of memories and tolls, each with the sets that the memories above leave."""
+    universe = frozenset(branch.einsum.tensors)
+    scope = architecture.scope(branch.einsum).with_names({"Above": NameSet(frozenset(), universe)})
+    seen: frozenset[str] = frozenset()
+    above: dict[str, Holding] = {}
+    for level, unit in enumerate(branch.chain.units):
+        if unit.kind not in (Kind.MEMORY, Kind.TOLL):
+            continue
+        text = architecture.by_name[unit.name].holding
+        rules = holding(replace(text, force_order=True), scope, f"tensors of '{unit.name}'")
+        holds = [hold for hold in branch.holds if hold.level == level]
+        kept = frozenset(hold.access.name for hold in holds)
+        yield from _kept(branch, unit, rules, kept, seen)
+        for hold in holds:
+            yield from _tile(branch, hold, rules)
+            yield from _once(branch, hold, rules, above)
+            yield from _once_to_compute(branch, hold, rules)
+        above[unit.name] = rules
+        if unit.kind is Kind.MEMORY:
+            seen |= kept
+        scope = scope.with_names(
+            {unit.name: NameSet(kept, universe), "Above": NameSet(seen, universe)}
+        )
+
+
+def _kept(
+    branch: EinsumPath, unit: Unit, rules: Holding, kept: frozenset[str], seen: frozenset[str]
+) -> Iterator[Violation]:
+    name = branch.einsum.name
+    must = (rules.keep | rules.back) & (seen if unit.kind is Kind.TOLL else rules.keep | rules.back)
+    for tensor in sorted(must - kept):
+        yield Violation(
+            "keep",
+            f"'{unit.name}' must keep '{tensor}' of Einsum '{name}'",
+            level=unit.name,
+            tensor=tensor,
+            place=branch.nodes[-1].place,
+        )
+    for tensor in sorted(kept - must - rules.may_keep):
+        node = next(
+            hold.node for hold in branch.holds if hold.unit is unit and hold.access.name == tensor
+        )
+        yield Violation(
+            "bypass",
+            f"'{unit.name}' must not keep '{tensor}' of Einsum '{name}'",
+            level=unit.name,
+            tensor=tensor,
+            place=node.place,
+        )
+    for tensor in sorted(rules.back & kept & seen):
+        yield Violation(
+            "keep",
+            f"'{unit.name}' must be the outermost to keep '{tensor}' of Einsum '{name}'",
+            level=unit.name,
+            tensor=tensor,
+            place=branch.nodes[-1].place,
+        )
+
+
+def _tile(branch: EinsumPath, hold: StorageStep, rules: Holding) -> Iterator[Violation]:
+    tile = dict(branch.einsum.bounds)
+    for loop in branch.loops_above(hold.index, hold.level):
+        tile[loop.variable] = loop.tiles(tile[loop.variable])[0][0]
+    for rule in rules.tile_shape:
+        if not rule.holds(tile):
+            shown = ", ".join(
+                f"{name} {tile[name]}" for name in sorted(rule.variables) if name in tile
+            )
+            yield Violation(
+                "tile-shape",
+                f"'{hold.node}': tile_shape {rule.text} is not kept ({shown})",
+                level=hold.unit.name,
+                tensor=hold.access.name,
+                place=hold.node.place,
+            )
+
+
+def _once(
+    branch: EinsumPath, hold: StorageStep, rules: Holding, above: dict[str, Holding]
+) -> Iterator[Violation]:
+    """Tensors that may move only once: between a hold and the one above it."""
+    if hold.backing:
+        return
+    holders = branch.holders(hold.access.name)
+    upper = holders[holders.index(hold) - 1]
+    if hold.access.name in rules.no_refetch | above[upper.unit.name].no_resend:
+        again = [
+            loop
+            for loop in branch.loops_above(hold.index, hold.level)
+            if hold.access.relevance(loop.variable) is Relevance.IRRELEVANT
+            and _trips(branch, loop) > 1
+        ]
+        if again:
+            yield Violation(
+                "refetch",
+                f"'{hold.node}' fetches '{hold.access.name}' again for each iteration of"
+                f" '{again[0].node}'",
+                level=hold.unit.name,
+                tensor=hold.access.name,
+                place=hold.node.place,
+            )
+
+
+def _once_to_compute(branch: EinsumPath, hold: StorageStep, rules: Holding) -> Iterator[Violation]:
+    if hold is branch.holders(hold.access.name)[-1] and hold.access.name in rules.no_resend:
+        again = [
+            loop
+            for loop in branch.loops
+            if hold.access.relevance(loop.variable) is Relevance.IRRELEVANT
+            and _trips(branch, loop) > 1
+        ]
+        if again:
+            yield Violation(
+                "refetch",
+                f"'{hold.node}' sends '{hold.access.name}' again for each iteration of"
+                f" '{again[0].node}'",
+                level=hold.unit.name,
+                tensor=hold.access.name,
+                place=hold.node.place,
+            )
+
+
+def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violation]:
+    loops = [
+        loop
+        for loop in branch.loops
+        if isinstance(loop.node, Spatial)
+        and (loop.node.component, loop.node.name) == (unit.name, fanout.name)
+    ]
+    place = loops[0].node.place if loops else branch.nodes[-1].place
+    trips = dict.fromkeys(branch.einsum.bounds, 1)
+    for loop in loops:
+        trips[loop.variable] *= _trips(branch, loop)
+        for tensor in sorted(fanout.reuse):
+            if branch.einsum.by_tensor[tensor].relevance(loop.variable) is not Relevance.IRRELEVANT:
+                yield Violation(
+                    "reuse",
+                    f"'{loop.node}' indexes '{tensor}', which '{fanout.name}' of '{unit.name}' must"
+                    " reuse",
+                    level=unit.name,
+                    tensor=tensor,
+                    dimension=loop.variable,
+                    place=loop.node.place,
+                )
+    for rule in fanout.loop_bounds:
+        yield from _bound(branch, unit, fanout, rule, trips)
+    used = branch.used(unit.name, fanout.name)
+    least = fanout.min_usage * fanout.size / fanout.usage_scale
+    if used < least:
+        yield Violation(
+            "utilization",
+            f"Einsum '{branch.einsum.name}' uses {used} of {fanout.size} copies along"
+            f" '{fanout.name}' of '{unit.name}'; min_usage {float(fanout.min_usage):g} asks for"
+            f" {float(least):g}",
+            level=unit.name,
+            found=used,
+            limit=_shown(least),
+            place=place,
+        )
+
+
+def _bound(
+    branch: EinsumPath, unit: Unit, fanout: Fanout, rule: Comparison, trips: dict[str, int]
+) -> Iterator[Violation]:
+    if not rule.holds(trips):
+        shown = ", ".join(
+            f"{name} {trips[name]}" for name in sorted(rule.variables) if name in trips
+        )
+        yield Violation(
+            "loop-bounds",
+            f"'{fanout.name}' of '{unit.name}': {rule.text} is not kept ({shown})",
+            level=unit.name,
+            place=branch.nodes[-1].place,
+        )
+
+
+def _trips(branch: EinsumPath, loop: LoopStep) -> int:
+    extent = branch.einsum.bounds[loop.variable]
+    for other in branch.loops:
+        if other.variable == loop.variable:
+            tiles = other.tiles(extent)
+            if other is loop:
+                return sum(count for _, count in tiles)
+            extent = tiles[0][0]
+    return 1
+
+
+def _shown(value: Fraction) -> int | str:
+    return int(value) if value.denominator == 1 else f"{float(value):g}"

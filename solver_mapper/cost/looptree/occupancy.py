@@ -1,0 +1,169 @@
+"""What lives where while each Einsum runs, and which reservations make the peak."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from solver_mapper.cost.looptree.counting import profile
+from solver_mapper.cost.looptree.einsum_path import EinsumPath, StorageStep, shared_loops
+from solver_mapper.cost.looptree.mapping_tree import Holder
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """`bits` of one instance of `component` that a node keeps for `tensor` while `einsum` runs,
+    below `loops` loops.
+    """
+
+    component: str
+    tensor: str
+    einsum: str
+    values: int
+    bits: Fraction
+    loops: int
+    backing: bool
+    node: Holder
+
+    def __str__(self) -> str:
+        return f"{self.tensor} ({self.einsum}): {self.values} values, {float(self.bits):g} bits"
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """The most bits that one instance of a finite memory holds, while `einsum` runs, and what they
+    are.
+    """
+
+    component: str
+    bits: Fraction
+    size: Fraction
+    einsum: str
+    reservations: tuple[Reservation, ...]
+
+    @property
+    def fraction(self) -> Fraction:
+        return self.bits / self.size if self.size else Fraction(int(self.bits > 0))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "bits": float(self.bits),
+            "fraction": float(self.fraction),
+            "einsum": self.einsum,
+            "reservations": [
+                {
+                    "tensor": each.tensor,
+                    "einsum": each.einsum,
+                    "values": each.values,
+                    "bits": float(each.bits),
+                }
+                for each in self.reservations
+            ],
+        }
+
+
+def reservations(branch: EinsumPath, instances: int = 1) -> tuple[Reservation, ...]:
+    """What one Einsum reserves, tolls aside. Args: `instances`, how often the Einsum runs
+    (persistent tiles all stay).
+    """
+    return tuple(_reservation(branch, hold, instances) for hold in branch.holds if not hold.toll)
+
+
+def _reservation(branch: EinsumPath, hold: StorageStep, instances: int) -> Reservation:
+    loops = branch.loops_above(branch.reservation_index(hold), hold.level)
+    once = frozenset(loop.index for loop in loops)
+    tile = {
+        variable: max(profile(bound, (loop for loop in loops if loop.variable == variable), once))
+        for variable, bound in branch.einsum.bounds.items()
+    }
+    values = hold.access.footprint(tile)
+    bits = values * hold.unit.bits[hold.access.name]
+    if hold.persistent:
+        return Reservation(
+            hold.unit.name,
+            hold.access.name,
+            branch.einsum.name,
+            values,
+            bits * instances,
+            -1,
+            hold.backing,
+            hold.node,
+        )
+    return Reservation(
+        hold.unit.name,
+        hold.access.name,
+        branch.einsum.name,
+        values,
+        bits,
+        len(loops),
+        hold.backing,
+        hold.node,
+    )
+
+
+def peaks(
+    branches: Sequence[EinsumPath],
+    instances: int = 1,
+    unknown: Callable[[EinsumPath], Set[str]] | None = None,
+) -> dict[str, Occupancy]:
+    """The peak of every finite memory that is used, over all Einsums (in execution order).
+
+    While Einsum x runs, a reservation of Einsum e is alive if e is x; if x and e share more loops
+    than stand above it; or if it backs a tensor of several Einsums and x lies between the first and
+    the last of them.
+
+    Args: `unknown`, the variables of a branch whose tiles are not known; tensors that they index
+    are left out.
+    """
+    owned = [reservations(branch, instances * branch.einsum.instances) for branch in branches]
+    if unknown is not None:
+        owned = [
+            tuple(
+                each
+                for each in reserved
+                if not branch.einsum.by_tensor[each.tensor].variables & unknown(branch)
+            )
+            for branch, reserved in zip(branches, owned, strict=True)
+        ]
+    spans = _spans(branches)
+    best: dict[str, Occupancy] = {}
+    sizes = {unit.name: unit.size for branch in branches for unit in branch.chain.memories}
+    for position, branch in enumerate(branches):
+        alive: dict[tuple[str, int, str], Reservation] = {}
+        for other, reserved in enumerate(owned):
+            common = shared_loops(branch, branches[other])
+            for each in reserved:
+                first, last = spans[each.tensor]
+                backs = each.backing and first < last and first <= position <= last
+                if other == position or common > each.loops or backs:
+                    key = each.component, id(each.node), each.tensor
+                    if key not in alive or alive[key].bits < each.bits:
+                        alive[key] = each
+        own = {unit.name: unit.size for unit in branch.chain.memories}
+        _raise(best, branch.einsum.name, list(alive.values()), {**sizes, **own})
+    return best
+
+
+def _raise(
+    best: dict[str, Occupancy],
+    einsum: str,
+    alive: list[Reservation],
+    sizes: Mapping[str, Fraction | None],
+) -> None:
+    """Note what is alive during one Einsum wherever it is more than ever before."""
+    for name, size in sizes.items():
+        here = tuple(each for each in alive if each.component == name)
+        bits = sum((each.bits for each in here), Fraction(0))
+        if here and size is not None and (name not in best or best[name].bits < bits):
+            best[name] = Occupancy(name, bits, size, einsum, here)
+
+
+def _spans(branches: Sequence[EinsumPath]) -> dict[str, tuple[int, int]]:
+    """Positions of the first and the last Einsum that uses each tensor."""
+    spans: dict[str, tuple[int, int]] = {}
+    for position, branch in enumerate(branches):
+        for tensor in branch.einsum.tensors:
+            spans[tensor] = spans.get(tensor, (position, position))[0], position
+    return spans

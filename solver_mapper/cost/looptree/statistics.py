@@ -1,0 +1,146 @@
+"""The figures of one LoopTree mapping, as `evaluate` returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from solver_mapper.cost.looptree.occupancy import Occupancy
+
+
+@dataclass(frozen=True)
+class ActionStatistics:
+    """One kind of action of one component for one tensor (or, of a compute, for one Einsum).
+
+    `actions` are what energy and time are paid for, over all instances; `unit_actions` those of the
+    busiest instance. `values` and `bits` are the data behind them.
+    """
+
+    component: str
+    subject: str
+    action: str
+    actions: Fraction
+    unit_actions: Fraction
+    energy: Fraction
+    values: Fraction | None = None
+    bits: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class EinsumStatistics:
+    """One Einsum, all its instances together. Energy in J, time in s; `leak` is the part of the
+    energy that leaks.
+    """
+
+    name: str
+    latency: Fraction
+    latency_by_component: Mapping[str, Fraction]
+    dynamic: Mapping[str, Fraction]
+    leak: Mapping[str, Fraction]
+    actions: tuple[ActionStatistics, ...]
+
+    @property
+    def energy(self) -> Fraction:
+        return sum([*self.dynamic.values(), *self.leak.values()], Fraction(0))
+
+    @property
+    def bottleneck(self) -> str | None:
+        """The component that determines the latency."""
+        return max(
+            self.latency_by_component, key=self.latency_by_component.__getitem__, default=None
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "latency": float(self.latency),
+            "energy": float(self.energy),
+            "bottleneck": self.bottleneck,
+            "latency_by_component": {
+                name: float(value) for name, value in self.latency_by_component.items()
+            },
+            "actions": _nested(self.actions),
+        }
+
+
+@dataclass(frozen=True)
+class TreeStatistics:
+    """Everything that `evaluate` knows of a LoopTree mapping. Energy in J, time in s, sizes in
+    bits.
+
+    `occupancy` has the peak of every finite memory that is used. `drawing` is the tree with the
+    tiles and occupancies of its nodes.
+    """
+
+    einsums: tuple[EinsumStatistics, ...]
+    occupancy: Mapping[str, Occupancy]
+    drawing: str = field(default="", compare=False)
+
+    @property
+    def energy(self) -> Fraction:
+        return sum((einsum.energy for einsum in self.einsums), Fraction(0))
+
+    @property
+    def latency(self) -> Fraction:
+        return sum((einsum.latency for einsum in self.einsums), Fraction(0))
+
+    @property
+    def edp(self) -> Fraction:
+        """J x s."""
+        return self.energy * self.latency
+
+    @property
+    def energy_by_component(self) -> dict[str, Fraction]:
+        total: dict[str, Fraction] = {}
+        for einsum in self.einsums:
+            for part in (einsum.dynamic, einsum.leak):
+                for name, value in part.items():
+                    total[name] = total.get(name, Fraction(0)) + value
+        return total
+
+    def action(self, component: str, subject: str, action: str) -> Fraction:
+        """Actions of one kind over all Einsums; `subject` is a tensor, or an Einsum for a compute."""
+        return sum(
+            (
+                each.actions
+                for einsum in self.einsums
+                for each in einsum.actions
+                if (each.component, each.subject, each.action) == (component, subject, action)
+            ),
+            Fraction(0),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "energy": float(self.energy),
+            "latency": float(self.latency),
+            "edp": float(self.edp),
+            "energy_by_component": {
+                name: float(value) for name, value in self.energy_by_component.items()
+            },
+            "per_einsum": {einsum.name: einsum.to_dict() for einsum in self.einsums},
+            "actions": _nested(each for einsum in self.einsums for each in einsum.actions),
+            "occupancy": {name: peak.to_dict() for name, peak in self.occupancy.items()},
+        }
+
+    def __str__(self) -> str:
+        from solver_mapper.report.looptree_text import statistics_text
+
+        return statistics_text(self)
+
+
+def _nested(actions: Iterable[ActionStatistics]) -> dict[str, Any]:
+    """component -> tensor or Einsum -> action -> figures, summed."""
+    result: dict[str, Any] = {}
+    for each in actions:
+        row = (
+            result.setdefault(each.component, {})
+            .setdefault(each.subject, {})
+            .setdefault(each.action, {})
+        )
+        amounts = {"actions": each.actions, "values": each.values, "bits": each.bits}
+        for key, amount in amounts.items():
+            if amount is not None:
+                row[key] = row.get(key, 0.0) + float(amount)
+    return result

@@ -1,0 +1,69 @@
+"""Energy of a level: whole blocks are paid for, and a fully used cluster shares one access."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+from typing import NamedTuple
+
+from solver_mapper.core.architecture import Buffer
+from solver_mapper.cost.timeloop.accesses import Accesses
+
+
+class Prices(NamedTuple):
+    """What one level charges. `read`, `fill`, `update` (a block each) and `address` are in units of
+    `1/unit` pJ.
+
+    Whole numbers over one denominator keep sums exact and quick.
+    """
+
+    read: int
+    fill: int
+    update: int
+    address: int
+    unit: int
+    block: int
+    clusters: int
+
+    def energy(self, accesses: Accesses, addresses: int, used: int) -> int:
+        """Energy of one tensor over all `used` instances, in units of `1/unit` pJ.
+
+        Vector accesses are rounded up once for each kind, not per tile. A cluster pays once for
+        what all its instances do.
+        """
+        block = self.block
+        each = (
+            -(-accesses.reads // block) * self.read
+            - (-accesses.fills // block) * self.fill
+            - (-accesses.updates // block) * self.update
+            + addresses * self.address
+        )
+        return each * min(used, self.clusters)
+
+
+def prices(buffer: Buffer) -> Prices:
+    """The prices of `buffer`. A negative address energy asks for Timeloop's built-in adder, which
+    is free.
+    """
+    amounts = (
+        buffer.energy.read,
+        buffer.energy.fill,
+        buffer.energy.update,
+        max(buffer.address_energy, Fraction(0)),
+    )
+    unit = lcm(*(Fraction(amount).denominator for amount in amounts))
+    read, fill, update, address = (int(amount * unit) for amount in amounts)
+    return Prices(
+        read,
+        fill,
+        update,
+        address,
+        unit,
+        buffer.block_size,
+        buffer.instances // buffer.cluster_size,
+    )
+
+
+def address_generations(accesses: Accesses, read_write: bool) -> int:
+    """Addresses per cluster: a partial sum's read comes at the address of its update."""
+    return accesses.fills + (accesses.updates if read_write else accesses.reads)

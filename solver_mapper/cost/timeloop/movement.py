@@ -1,0 +1,255 @@
+"""What crosses the network below each level, tensor by tensor: multicasts, reductions and transfers
+between neighbours.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from solver_mapper.core.mapping import LevelMapping
+from solver_mapper.cost.timeloop.fetches import fetched_words, fetches
+from solver_mapper.cost.timeloop.multicast_groups import displacements, even_groups
+from solver_mapper.cost.timeloop.projection import Box, Projection
+from solver_mapper.cost.timeloop.shift_automaton import Flags, Stream, TimeLoop
+from solver_mapper.cost.timeloop.spatial_elements import (
+    Elements,
+    Grid,
+    Group,
+    lay_out,
+    linked_elements,
+    multicast_groups,
+)
+from solver_mapper.cost.timeloop.tiles import Nest, PlacedLoop
+
+Rational = Fraction | int
+
+
+class Record(NamedTuple):
+    """`words` sent by one instance of the level, each to `multicast` receivers; `scatter` such
+    groups at a step.
+
+    `double_hops` is twice the sum over all those words of the wire hops that each takes.
+    """
+
+    multicast: int
+    scatter: int
+    words: Rational
+    double_hops: int
+
+
+class Traffic(NamedTuple):
+    """Words of one tensor between one instance of a level and the `fanout` instances of the next
+    inner level below it.
+
+    `words` leave the instance (or, for partial sums, enter it); `delivered` counts every copy that
+    arrives below.
+    """
+
+    records: tuple[Record, ...]
+    link_transfers: int
+    fanout: int
+    words: Rational
+    delivered: Rational
+
+
+class Flow(NamedTuple):
+    """`steps` steps at which `words` go to each of `groups`, while `linked` elements get theirs
+    from neighbours.
+    """
+
+    words: int
+    steps: int
+    groups: list[Group]
+    linked: int
+
+
+def traffic_below(
+    nest: Nest, projection: Projection, plans: Sequence[LevelMapping], grids: Sequence[Grid]
+) -> list[Traffic]:
+    """Traffic of one tensor below each level, as if no level were bypassed.
+
+    `plans` are the levels of the mapping and `grids` the elements' grids below each level, outer to
+    inner.
+    """
+    below = []
+    loops: list[PlacedLoop] = []
+    for level in range(len(plans)):
+        loops += nest.temporal[level]
+        below.append(traffic_at(nest, projection, plans, grids, level, loops))
+    return below
+
+
+def traffic_at(
+    nest: Nest,
+    projection: Projection,
+    plans: Sequence[LevelMapping],
+    grids: Sequence[Grid],
+    level: int,
+    loops: Sequence[PlacedLoop],
+) -> Traffic:
+    """Traffic of one tensor below one level; `loops` are the temporal loops of all levels down to
+    it.
+    """
+    plan, spread = plans[level], nest.spatial[level]
+    reuse = level + 1 < len(plans) and projection.name not in plans[level + 1].no_temporal_reuse
+    may_share, may_link = (
+        projection.name not in plan.no_multicast,
+        projection.name not in plan.no_link_transfer,
+    )
+    site = _Site(projection, spread, grids[level], may_share, may_link)
+    if not nest.perfect:
+        return _uneven(nest, level, site, reuse)
+    if not spread:
+        return _single(fetched_words(loops, projection, nest.tiles[level + 1], reuse))
+    return _even(nest, level, site, loops, reuse)
+
+
+class _Site(NamedTuple):
+    """Where one tensor crosses to the next inner level: over which spatial loops, onto which grid,
+    and what is allowed.
+    """
+
+    projection: Projection
+    loops: tuple[PlacedLoop, ...]
+    grid: Grid
+    multicast: bool
+    links: bool
+
+
+def _single(words: int) -> Traffic:
+    return Traffic((Record(1, 1, words, 0),), 0, 1, words, words)
+
+
+def _even(nest: Nest, level: int, site: _Site, loops: Sequence[PlacedLoop], reuse: bool) -> Traffic:
+    """Traffic below a level with spatial loops, all factors perfect."""
+    projection = site.projection
+    extents = nest.tiles[level + 1]
+    groups = even_groups(site.loops, projection, site.multicast, site.grid)
+    fanout = nest.fanouts[level]
+    steps = displacements(site.loops, projection, site.grid) if site.links else set()
+    kinds = (
+        fetches(loops, projection, extents, reuse)
+        if steps or (projection.sliding and reuse)
+        else None
+    )
+    if kinds is None or not any(kind.link in steps for kind in kinds):
+        words = (
+            fetched_words(loops, projection, extents, reuse)
+            if kinds is None
+            else sum(k.words * k.steps for k in kinds)
+        )
+        return collect([Flow(words, 1, groups, 0)], fanout)
+    elements = lay_out(site.loops, projection.codes)
+    flows = []
+    for kind in kinds:
+        link = None if kind.link not in steps else kind.link
+        served, linked = groups, 0
+        if link is not None and kind.words:
+            served, linked = _with_links(site, elements, elements, link, groups)
+        flows.append(Flow(kind.words, kind.steps, served, linked))
+    return collect(flows, fanout)
+
+
+def _uneven(nest: Nest, level: int, site: _Site, reuse: bool) -> Traffic:
+    """Traffic below a level, any factors."""
+    events = tile_stream(
+        nest, site.projection, level, reuse, bool(site.loops) and site.links
+    ).count()
+    if not site.loops:
+        return _single(sum(event.words * number for event, number in events.items()))
+    flows = []
+    layouts: dict[Flags, tuple[Elements, list[Group]]] = {}
+
+    def layout(flags: Flags) -> tuple[Elements, list[Group]]:
+        if flags not in layouts:
+            elements = lay_out(site.loops, site.projection.codes, flags)
+            every = range(len(elements.offsets))
+            layouts[flags] = elements, multicast_groups(elements, every, site.multicast, site.grid)
+        return layouts[flags]
+
+    for event, number in events.items():
+        if not event.words:
+            continue
+        elements, served = layout(event.flags)
+        linked = 0
+        if event.link is not None:
+            shift, earlier = event.link
+            served, linked = _with_links(
+                site, elements, layout(earlier)[0], site.projection.code(shift), served
+            )
+        flows.append(Flow(event.words, number, served, linked))
+    return collect(flows, nest.fanouts[level])
+
+
+def _with_links(
+    site: _Site, now: Elements, before: Elements, step: int, served: list[Group]
+) -> tuple[list[Group], int]:
+    """The groups still served by the level, and how many elements their neighbours serve, if that
+    helps the level.
+    """
+    linked = set(linked_elements(now, before, step, site.grid))
+    rest = multicast_groups(
+        now, (i for i in range(len(now.offsets)) if i not in linked), site.multicast, site.grid
+    )
+    if sum(group.scatter for group in rest) < sum(group.scatter for group in served):
+        return rest, len(linked)
+    return served, 0
+
+
+def collect(flows: Iterable[Flow], fanout: int) -> Traffic:
+    """Sum up the flows, by multicast and scatter factor."""
+    words: dict[tuple[int, int], int] = defaultdict(int)
+    hops: dict[tuple[int, int], int] = defaultdict(int)
+    transfers = 0
+    for flow in flows:
+        sent = flow.words * flow.steps
+        if sent:
+            transfers += flow.linked * sent
+            for multicast, scatter, double_hops in flow.groups:
+                words[multicast, scatter] += scatter * sent
+                hops[multicast, scatter] += double_hops * sent
+    records = tuple(Record(m, s, words[m, s], hops[m, s]) for m, s in sorted(words))
+    return Traffic(
+        records,
+        transfers,
+        fanout,
+        sum(r.words for r in records),
+        sum(r.words * r.multicast for r in records),
+    )
+
+
+def tile_stream(
+    nest: Nest, projection: Projection, level: int, reuse: bool, follow_links: bool
+) -> Stream:
+    """The tiles that element 0 below `level` holds, one after the other.
+
+    The flags of its events are those before the spatial loops of `level`. Element 0 itself is in
+    the last round of such a loop only if that loop then has no other.
+    """
+    early = {loop.dim for loop in nest.spatial[level] if loop.last > 1}
+    full, last = nest.tiles[level + 1], nest.last_tiles[level + 1]
+    uneven = {dim for dim in range(len(full)) if full[dim] != last[dim]}
+    uneven |= {loop.dim for loop in nest.spatial[level] if loop.bound != loop.last}
+    loops = tuple(
+        TimeLoop(
+            loop.dim,
+            loop.bound,
+            loop.last,
+            projection.shift(loop.dim, loop.stride),
+            bool(loop.axis),
+        )
+        for loop in nest.outside(level + 1)
+    )
+
+    def box(flags: Flags) -> Box:
+        return projection.box(
+            [
+                last[dim] if dim in flags and dim not in early else full[dim]
+                for dim in range(len(full))
+            ]
+        )
+
+    return Stream(loops, box, frozenset(uneven), reuse, follow_links)

@@ -1,1 +1,0 @@
-"""Which mappings are legal, as a CP-SAT model without costs: for explanations, enumeration, and the nearest legal mapping."""

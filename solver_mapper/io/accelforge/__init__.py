@@ -1,0 +1,1 @@
+"""LoopTree as AccelForge writes it: architectures, workloads, mapping trees."""

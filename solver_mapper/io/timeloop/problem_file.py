@@ -1,0 +1,250 @@
+"""Reading `problem`: its shape (dimensions, coefficients, dataspaces) and the instance's bounds."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from solver_mapper.core.problem import Problem, Tensor, Term
+from solver_mapper.errors import InputError, SourceLocation, did_you_mean, unknown_name
+from solver_mapper.io.timeloop.problem_shapes import SHAPES
+from solver_mapper.io.yaml.fields import (
+    Fields,
+    integer_of,
+    number_of,
+    sequence_of,
+    table_of,
+    text_of,
+)
+from solver_mapper.io.yaml.scope import Scope
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, from_python
+from solver_mapper.io.yaml.warnings import Notes
+
+_DEFAULT_SHAPE = "cnn-layer"
+_LARGEST_BOUND = 2**31 - 1
+_TYPO = 0.75
+
+
+@dataclass(frozen=True)
+class _Shape:
+    name: str
+    dims: tuple[str, ...]
+    defaults: dict[str, int | None]
+    tensors: tuple[Node, ...]
+
+
+def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Problem:
+    """The problem under the top-level key `problem`; `scope` holds the names that its numbers may
+    use.
+
+    Raises: InputError for unknown dimensions and coefficients, missing bounds, and what is not
+    modelled (sparsity).
+    """
+    table = table_of(node, "the problem")
+    fields = Fields(table, "the problem", exact=True, scope=scope)
+    shape = _read_shape(fields, notes)
+    inner = fields.table_at("instance")
+    instance = (
+        fields
+        if inner is None
+        else Fields(inner, "the instance of the problem", exact=True, scope=scope)
+    )
+    bounds, places = _read_bounds(instance, shape)
+    coefficients = {
+        name: _coefficient(instance, name, default) for name, default in shape.defaults.items()
+    }
+    for each in {id(fields): fields, id(instance): instance}.values():
+        _refuse_sparsity(each)
+    fields.ignore("name", "version")
+    if inner is not None:
+        _finish_instance(instance, notes)
+    fields.close()
+    tensors = tuple(_read_tensor(each, shape.dims, coefficients) for each in shape.tensors)
+    _check_tensors(tensors, table.place)
+    return Problem(shape.name, shape.dims, bounds, tensors, table.place, places)
+
+
+def _read_shape(fields: Fields, notes: Notes) -> _Shape:
+    node = fields.node("shape")
+    if node is None:
+        notes.add(
+            fields.place,
+            f"the problem has no 'shape'; '{_DEFAULT_SHAPE}' is assumed, as Timeloop does",
+        )
+        node = Scalar(_DEFAULT_SHAPE, fields.place)
+    if isinstance(node, Scalar):
+        word = node.text.removesuffix(".yaml")
+        if word not in SHAPES:
+            raise unknown_name("problem shape", node.text, SHAPES, node.place)
+        node = from_python(SHAPES[word], node.place)
+    shape = Fields(table_of(node, "the problem's shape"), "the problem's shape")
+    name = shape.text("name") or "problem"
+    dims = _read_dims(shape.require("dimensions"))
+    defaults: dict[str, int | None] = {}
+    coefficients = shape.sequence_at("coefficients")
+    for each in () if coefficients is None else coefficients.items:
+        coefficient = Fields(table_of(each, "a coefficient"), "a coefficient")
+        word = text_of(coefficient.require("name"), "the name of a coefficient")
+        default = coefficient.node("default")
+        defaults[word] = (
+            None if default is None else _whole(default, f"the default of coefficient '{word}'")
+        )
+        coefficient.close()
+    if shape.has("flatten"):
+        raise InputError("flattened dimensions are not modelled", shape.place_of("flatten"))
+    tensors = sequence_of(
+        shape.require("data-spaces", "data_spaces", "dataspaces"),
+        "'data-spaces' of the problem's shape",
+    )
+    shape.ignore("version")
+    shape.close()
+    return _Shape(name, dims, defaults, tensors.items)
+
+
+def _read_dims(node: Node) -> tuple[str, ...]:
+    items = sequence_of(node, "'dimensions' of the problem's shape").items
+    dims: list[str] = []
+    for item in items:
+        word = text_of(item, "a dimension")
+        if not word.isidentifier():
+            raise InputError(
+                f"'{word}' is not a name for a dimension", item.place, "use letters, digits and '_'"
+            )
+        if word in dims:
+            raise InputError(f"dimension '{word}' is listed twice", item.place)
+        dims.append(word)
+    if not dims:
+        raise InputError("the problem's shape has no dimensions", node.place)
+    return tuple(dims)
+
+
+def _read_bounds(
+    instance: Fields, shape: _Shape
+) -> tuple[dict[str, int], dict[str, SourceLocation]]:
+    bounds: dict[str, int] = {}
+    places: dict[str, SourceLocation] = {}
+    for dim in shape.dims:
+        node = instance.node(dim)
+        if node is None:
+            raise InputError(
+                f"{instance.what} lacks a bound for dimension '{dim}'",
+                instance.place,
+                f"add '{dim}: 1' or larger",
+            )
+        bounds[dim], places[dim] = (
+            integer_of(node, f"the bound of dimension '{dim}'", 1, instance.scope),
+            node.place,
+        )
+        if bounds[dim] > _LARGEST_BOUND:
+            raise InputError(
+                f"the bound of dimension '{dim}' is larger than {_LARGEST_BOUND}", node.place
+            )
+    return bounds, places
+
+
+def _whole(node: Node, what: str) -> int:
+    value = number_of(node, what)
+    if value.denominator != 1 or value == 0:
+        raise InputError(f"{what} must be a whole number other than 0", node.place)
+    return int(value)
+
+
+def _coefficient(instance: Fields, name: str, default: int | None) -> int:
+    node = instance.node(name)
+    if node is not None:
+        return _whole(node, f"coefficient '{name}'")
+    if default is None:
+        raise InputError(
+            f"{instance.what} lacks a value for coefficient '{name}', which has no default",
+            instance.place,
+        )
+    return default
+
+
+def _finish_instance(instance: Fields, notes: Notes) -> None:
+    """Instances may carry facts about a layer that its shape does not use (`H`, `W`); misspelt
+    coefficients are refused.
+    """
+    folded = {name.lower(): name for name in instance.known}
+    for key, place in instance.leftovers():
+        close = difflib.get_close_matches(
+            key.lower(), [name for name in folded if len(name) > 1], n=1, cutoff=_TYPO
+        )
+        if close or key.lower() in folded:
+            raise InputError(
+                f"'{key}' is neither a dimension nor a coefficient of the problem",
+                place,
+                f"did you mean '{folded[close[0] if close else key.lower()]}'?",
+            )
+        notes.add(place, f"'{key}' is neither a dimension nor a coefficient of the problem")
+
+
+def _refuse_sparsity(fields: Fields) -> None:
+    """Densities of 1 say nothing; any other would change every figure."""
+    for name in ("densities", "commonDensity"):
+        node = fields.node(name)
+        parts = node.entries.values() if isinstance(node, Table) else [] if node is None else [node]
+        for part in parts:
+            if not isinstance(part, Scalar) or number_of(part, f"a density in '{name}'") != 1:
+                raise InputError("sparse tensors are not modelled: densities must be 1", part.place)
+
+
+def _read_tensor(node: Node, dims: tuple[str, ...], coefficients: dict[str, int]) -> Tensor:
+    fields = Fields(table_of(node, "a data-space"), "a data-space")
+    name = text_of(fields.require("name"), "the name of a data-space")
+    fields.what = f"data-space '{name}'"
+    read_write = fields.flag("read-write") or False
+    projection = sequence_of(fields.require("projection"), f"the projection of '{name}'")
+    fields.close()
+    ranks = tuple(_read_rank(rank, name, dims, coefficients) for rank in projection.items)
+    return Tensor(name, ranks, read_write, node.place)
+
+
+def _read_rank(
+    node: Node, name: str, dims: tuple[str, ...], coefficients: dict[str, int]
+) -> tuple[Term, ...]:
+    """A rank is a dimension, or a sum of terms `[dim]` and `[dim, coefficient]`."""
+    what = f"the projection of '{name}'"
+    if isinstance(node, Scalar):
+        return (Term(_dim(node, what, dims)),)
+    terms = []
+    for item in sequence_of(node, f"a rank in {what}").items:
+        parts = item.items if isinstance(item, Sequence) else (item,)
+        if not 1 <= len(parts) <= 2:
+            raise InputError(
+                f"a term in {what} must be [dimension] or [dimension, coefficient]", item.place
+            )
+        coefficient = _coefficient_of(parts[1], what, coefficients) if len(parts) == 2 else 1
+        terms.append(Term(_dim(parts[0], what, dims), coefficient))
+    if not terms:
+        raise InputError(f"{what} has an empty rank", node.place)
+    return tuple(terms)
+
+
+def _dim(node: Node, what: str, dims: tuple[str, ...]) -> str:
+    word = text_of(node, f"a dimension in {what}")
+    if word not in dims:
+        raise unknown_name("dimension", word, dims, node.place)
+    return word
+
+
+def _coefficient_of(node: Node, what: str, coefficients: dict[str, int]) -> int:
+    word = text_of(node, f"a coefficient in {what}")
+    if word in coefficients:
+        return coefficients[word]
+    if word.lstrip("+-").isdigit():
+        return _whole(node, f"a coefficient in {what}")
+    raise InputError(f"unknown coefficient '{word}'", node.place, did_you_mean(word, coefficients))
+
+
+def _check_tensors(tensors: tuple[Tensor, ...], place: SourceLocation) -> None:
+    if not tensors:
+        raise InputError("the problem's shape has no data-spaces", place)
+    seen: dict[str, Tensor] = {}
+    for tensor in tensors:
+        if tensor.name in seen:
+            raise InputError(
+                f"two data-spaces are called '{tensor.name}', one at {seen[tensor.name].place}",
+                tensor.place,
+            )
+        seen[tensor.name] = tensor

@@ -1,0 +1,200 @@
+"""From files to a `Spec`: which top-level key is read by whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from solver_mapper.core.architecture import Architecture
+from solver_mapper.core.constraints import HARDWARE, Constraint, Constraints
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.problem import Problem
+from solver_mapper.core.spec import Spec
+from solver_mapper.errors import InputError
+from solver_mapper.io.timeloop.constraint_collector import ConstraintCollector
+from solver_mapper.io.timeloop.constraint_file import Context, read_constraints
+from solver_mapper.io.timeloop.energy_tables import read_tables
+from solver_mapper.io.timeloop.flat_form import read_flat
+from solver_mapper.io.timeloop.mapping_reader import read_mapping
+from solver_mapper.io.timeloop.maximize_dims import Request, resolve
+from solver_mapper.io.timeloop.problem_file import read_problem
+from solver_mapper.io.timeloop.tree_form import read_tree
+from solver_mapper.io.timeloop.v04_constraints import read_embedded, settle_parallels
+from solver_mapper.io.timeloop.v04_form import Design, read_v04
+from solver_mapper.io.yaml.fields import Fields, table_of
+from solver_mapper.io.yaml.scope import Scope
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Source, Table, read_documents
+from solver_mapper.io.yaml.warnings import Notes
+
+_WITHOUT_BEARING = (
+    "mapper",
+    "model",
+    "diagnostics",
+    "compound_components",
+    "primitive_components",
+    "components",
+    "globals",
+    "action_counts",
+    "ERT_summary",
+    "ART_summary",
+    "flattened_architecture",
+    "energy_estimation",
+    "layout",
+    "dumped_by_timeloop_front_end",
+)
+_CONSTRAINT_KEYS = {
+    "architecture_constraints": "architecture_constraints",
+    "arch_constraints": "architecture_constraints",
+    "constraints": "constraints",
+    "mapspace_constraints": "mapspace_constraints",
+    "mapspace": "mapspace_constraints",
+}
+"""Top-level keys of constraints, with the name under which they are reported."""
+
+
+@dataclass(frozen=True)
+class _Input:
+    """The top level of all files, and what has been read of it. `design` is None unless the
+    architecture is in the v0.4 form.
+    """
+
+    top: Fields
+    notes: Notes
+    architecture: Architecture | None
+    design: Design | None
+    problem: Problem | None
+
+
+def load(*sources: Source) -> Spec:
+    """Read and check files (paths, open files, or dicts of their contents), merged by top-level
+    key.
+
+    Raises: InputError, with file, line and column, for anything that cannot be used.
+    """
+    return read_spec(read_documents(*sources))
+
+
+def read_spec(table: Table) -> Spec:
+    """What files say whose top levels have been merged to `table`. Raises: InputError as `load`."""
+    top, notes = Fields(table, "the input"), Notes()
+    variables = top.table_at("variables")
+    scope = Scope() if variables is None else Scope(variables)
+    architecture, design = _read_architecture(top, notes, scope)
+    problem_node = top.node("problem")
+    problem = None if problem_node is None else read_problem(problem_node, notes, scope)
+    given = _Input(top, notes, architecture, design, problem)
+    implied, constraints = _read_constraints(given)
+    _note_template(given)
+    mapping, directives = _read_mapping(given, implied)
+    top.ignore(*_WITHOUT_BEARING)
+    if top.has("sparse_optimizations"):
+        raise InputError(
+            "sparse optimizations are not modelled", top.place_of("sparse_optimizations")
+        )
+    top.close()
+    return Spec(
+        architecture, problem, mapping, constraints, top.place, tuple(notes.lines), directives
+    )
+
+
+def _read_architecture(
+    top: Fields, notes: Notes, scope: Scope
+) -> tuple[Architecture | None, Design | None]:
+    tables = read_tables(top.node("ERT"), top.node("ART"))
+    if top.has("arch") and top.has("architecture"):
+        raise InputError(
+            "both 'arch' and 'architecture' are given",
+            top.place_of("architecture"),
+            "keep one of them",
+        )
+    node = top.node("arch", "architecture")
+    if node is None:
+        return None, None
+    table = table_of(node, "the architecture")
+    form = Fields(table, "the architecture")
+    if form.has("nodes"):
+        design = read_v04(table, tables, notes, scope)
+        return design.architecture, design
+    return (read_tree if form.has("subtree") else read_flat)(table, tables, notes, scope), None
+
+
+def _read_constraints(given: _Input) -> tuple[tuple[Constraint, ...], Constraints]:
+    """The constraints that are part of every mapping (v0.4), and the union of all constraints,
+    wherever they stand.
+    """
+    found = _constraint_nodes(given.top)
+    if not found and given.design is None:
+        return (), Constraints()
+    if given.architecture is None:
+        raise InputError(
+            "constraints cannot be read without the architecture whose levels they name",
+            found[0][1].place,
+        )
+    if given.problem is None:
+        if not found:
+            return (), Constraints()
+        raise InputError(
+            "constraints cannot be read without the problem whose dimensions they name",
+            found[0][1].place,
+        )
+    book, requests = ConstraintCollector(given.problem.dims), list[Request]()
+    context = Context(given.architecture, given.problem, book, "architecture", requests)
+    if given.design is not None:
+        read_embedded(given.design, context, given.notes)
+    for origin, node in found:
+        read_constraints(node, Context(given.architecture, given.problem, book, origin, requests))
+    resolve(requests, given.architecture, given.problem, book)
+    if given.design is None:
+        return (), book.done()
+    settle_parallels(given.design.parallels, context)
+    return (
+        tuple(
+            constraint
+            for constraint in book.constraints
+            if constraint.origin in ("architecture", "constraints", HARDWARE)
+        ),
+        book.done(),
+    )
+
+
+def _note_template(given: _Input) -> None:
+    node = given.top.node("mapspace")
+    template = Fields(node, "'mapspace'").node("template") if isinstance(node, Table) else None
+    if isinstance(template, Scalar) and template.text == "ruby":
+        given.notes.add(
+            template.place, "template 'ruby' is about how Timeloop searches; it has no bearing here"
+        )
+
+
+def _constraint_nodes(top: Fields) -> list[tuple[str, Node]]:
+    architecture = top.node("arch", "architecture")
+    inside = (
+        Fields(architecture, "the architecture").node("constraints")
+        if isinstance(architecture, Table)
+        else None
+    )
+    nodes = [
+        ("architecture_constraints", inside),
+        *((origin, top.node(key)) for key, origin in _CONSTRAINT_KEYS.items()),
+    ]
+    return [(origin, node) for origin, node in nodes if node is not None]
+
+
+def _read_mapping(
+    given: _Input, implied: tuple[Constraint, ...]
+) -> tuple[Mapping | None, tuple[Constraint, ...]]:
+    node = given.top.node("mapping")
+    if node is None or (isinstance(node, Sequence) and not node.items):
+        return None, ()
+    if given.architecture is None:
+        raise InputError(
+            "a mapping cannot be read without the architecture whose levels it names",
+            node.place,
+            "add a file with 'architecture:' or 'arch:'",
+        )
+    if given.problem is None:
+        raise InputError(
+            "a mapping cannot be read without the problem whose dimensions it names",
+            node.place,
+            "add a file with 'problem:'",
+        )
+    return read_mapping(node, given.architecture, given.problem, implied)

@@ -1,0 +1,1 @@
+"""YAML as a tree that remembers file, line and column; typed fields; arithmetic expressions."""

@@ -1,0 +1,206 @@
+"""Reading the fields of a YAML mapping: typed, exact, and leaving nothing unread.
+
+Keys match whatever mixture of `-`, `_` and letter case their writer chose (`word-bits`,
+`word_bits`, `meshX`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+
+from solver_mapper.errors import InputError, SourceLocation, did_you_mean
+from solver_mapper.io.yaml.scope import Scope
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, kind_of
+
+_NUMBER = re.compile(r"[+-]?(\d[\d_]*)?(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
+_ARITHMETIC = re.compile(r"\w\s*[-+*/%(]", re.ASCII)
+"""What distinguishes arithmetic from a word or a number with a unit."""
+_TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
+_LONGEST = 200
+
+
+def normal(key: str) -> str:
+    """The spelling under which keys are compared."""
+    return key.replace("-", "_").lower()
+
+
+def number_of(node: Node, what: str, scope: Scope | None = None) -> Fraction:
+    """The exact value of a decimal number (`0.1` is one tenth) or of arithmetic over the names in
+    `scope`.
+
+    Raises: InputError for anything else, infinities included.
+    """
+    if isinstance(node, Scalar):
+        text = node.text.strip()
+        match = _NUMBER.fullmatch(text)
+        if (
+            match
+            and re.search(r"\d", text)
+            and len(text) < _LONGEST
+            and abs(int((match[3] or "e0")[1:])) < _LONGEST
+        ):
+            return Fraction(text.replace("_", ""))
+        if (scope is not None and text in scope) or _ARITHMETIC.search(text):
+            return (scope or Scope()).evaluate(node, what)
+    raise InputError(f"{what} must be a number, not {kind_of(node)}", node.place)
+
+
+def integer_of(node: Node, what: str, least: int = 0, scope: Scope | None = None) -> int:
+    """A whole number of at least `least` (`4.0` counts as 4)."""
+    value = number_of(node, what, scope)
+    if value.denominator != 1 or value < least:
+        raise InputError(
+            f"{what} must be a whole number of at least {least}, not {kind_of(node)}", node.place
+        )
+    return int(value)
+
+
+def text_of(node: Node, what: str) -> str:
+    if isinstance(node, Scalar) and not node.is_null:
+        return node.text
+    raise InputError(f"{what} must be a word, not {kind_of(node)}", node.place)
+
+
+def flag_of(node: Node, what: str) -> bool:
+    word = node.text.strip().lower() if isinstance(node, Scalar) else ""
+    if word in _TRUE or word == "1":
+        return True
+    if word in _FALSE or word == "0":
+        return False
+    raise InputError(f"{what} must be true or false, not {kind_of(node)}", node.place)
+
+
+def table_of(node: Node, what: str) -> Table:
+    if isinstance(node, Table):
+        return node
+    raise InputError(f"{what} must be a mapping, not {kind_of(node)}", node.place)
+
+
+def sequence_of(node: Node, what: str) -> Sequence:
+    """A list; nothing at all counts as an empty one."""
+    if isinstance(node, Sequence):
+        return node
+    if isinstance(node, Scalar) and node.is_null:
+        return Sequence((), node.place)
+    raise InputError(f"{what} must be a list, not {kind_of(node)}", node.place)
+
+
+class Fields:
+    """The fields of one table. Every getter takes one or more accepted spellings; `close` reports
+    what nobody asked for.
+
+    Args: `table`; `what`, the name of the thing being read, for messages ("buffer 'GLB'"); `exact`,
+    for tables whose keys are names of the user's own (dimensions), which must match letter by
+    letter; `scope`, the names that arithmetic may use.
+    """
+
+    def __init__(self, table: Table, what: str, exact: bool = False, scope: Scope | None = None):
+        self.scope = scope
+        self._normal: Callable[[str], str] = str if exact else normal
+        self.table, self.what, self.place = table, what, table.place
+        self._nodes: dict[str, Node] = {}
+        self._keys: dict[str, str] = {}
+        self._asked: set[str] = set()
+        for key, node in table.entries.items():
+            name = self._normal(key)
+            if name in self._nodes:
+                raise InputError(
+                    f"'{key}' and '{self._keys[name]}' are the same field", table.key_places[key]
+                )
+            self._nodes[name], self._keys[name] = node, key
+
+    def node(self, *names: str) -> Node | None:
+        """The value under the first of `names` that is there; an empty value counts as absent."""
+        found: Node | None = None
+        for name in names:
+            self._asked.add(self._normal(name))
+            node = self._nodes.get(self._normal(name))
+            if (
+                found is None
+                and node is not None
+                and not (isinstance(node, Scalar) and node.is_null)
+            ):
+                found = node
+        return found
+
+    def require(self, *names: str) -> Node:
+        node = self.node(*names)
+        if node is None:
+            raise InputError(f"{self.what} lacks '{names[0]}'", self.place)
+        return node
+
+    def has(self, *names: str) -> bool:
+        return self.node(*names) is not None
+
+    def place_of(self, *names: str) -> SourceLocation:
+        """Where the value of the first of `names` stands, or the table itself."""
+        node = self.node(*names)
+        return node.place if node is not None else self.place
+
+    def integer(self, *names: str, least: int = 0) -> int | None:
+        node = self.node(*names)
+        return (
+            None
+            if node is None
+            else integer_of(node, f"'{names[0]}' of {self.what}", least, self.scope)
+        )
+
+    def number(self, *names: str, least: Fraction | int | None = 0) -> Fraction | None:
+        node = self.node(*names)
+        if node is None:
+            return None
+        value = number_of(node, f"'{names[0]}' of {self.what}", self.scope)
+        if least is not None and value < least:
+            raise InputError(
+                f"'{names[0]}' of {self.what} must be at least {least}, not {kind_of(node)}",
+                node.place,
+            )
+        return value
+
+    def text(self, *names: str) -> str | None:
+        node = self.node(*names)
+        return None if node is None else text_of(node, f"'{names[0]}' of {self.what}")
+
+    def flag(self, *names: str) -> bool | None:
+        node = self.node(*names)
+        return None if node is None else flag_of(node, f"'{names[0]}' of {self.what}")
+
+    def table_at(self, *names: str) -> Table | None:
+        node = self.node(*names)
+        return None if node is None else table_of(node, f"'{names[0]}' of {self.what}")
+
+    def sequence_at(self, *names: str) -> Sequence | None:
+        node = self.node(*names)
+        return None if node is None else sequence_of(node, f"'{names[0]}' of {self.what}")
+
+    def ignore(self, *names: str) -> None:
+        """Accept fields that have no bearing on any figure."""
+        self._asked.update(self._normal(name) for name in names)
+
+    @property
+    def known(self) -> list[str]:
+        """Every name asked for so far, in its normal spelling."""
+        return sorted(self._asked)
+
+    def leftovers(self) -> list[tuple[str, SourceLocation]]:
+        """The fields that were never asked for, as they were written."""
+        return [
+            (self._keys[name], self.table.key_places[self._keys[name]])
+            for name in self._nodes
+            if name not in self._asked
+        ]
+
+    def close(self) -> None:
+        """Raise InputError for fields that were never asked for."""
+        errors = [
+            InputError(
+                f"{self.what} has no field '{key}'",
+                place,
+                did_you_mean(self._normal(key), self._asked),
+            )
+            for key, place in self.leftovers()
+        ]
+        if errors:
+            raise InputError(errors[0].message, errors[0].place, errors[0].hint, tuple(errors[1:]))

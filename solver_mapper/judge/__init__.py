@@ -1,1 +1,0 @@
-"""Whether a mapping obeys constraint rules. Knows mappings and rules; imports no solver."""

@@ -1,0 +1,3 @@
+"""What hardware, problem and constraints leave to choose: factors per slot, loop orders, bypass.
+Imports no solver.
+"""

@@ -1,0 +1,143 @@
+"""The mapspace size of mappings in words."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from solver_mapper.core.mapspace_size import Choices, Cut, MapspaceSize
+from solver_mapper.report.tables import number, render, short, table
+
+WHAT = """\
+Counted are mappings of perfect factors. Factorizations differ in a loop bound or the axis of a spatial loop; loop nests also in
+the order of loops above 1, whether or not that changes any figure; mappings also in what levels keep. Every number is exact."""
+
+BY_ITSELF = "Choices that rules leave, each by itself"
+LEVEL_BY_LEVEL = f"""\
+{BY_ITSELF}; then the tiles that occur in legal mappings,
+and the different ways to choose all levels so far that lead to one"""
+
+
+def mapspace_size_text(mapspace_size: MapspaceSize) -> str:
+    """The tables that there are, and what is counted."""
+    parts: list[Table | str] = [_headline(mapspace_size), ""]
+    if mapspace_size.legal is not None:
+        parts += [_stages(mapspace_size), ""]
+    parts += [
+        BY_ITSELF if mapspace_size.legal is None else LEVEL_BY_LEVEL,
+        _levels(mapspace_size),
+        "",
+        _dimensions(mapspace_size),
+    ]
+    if mapspace_size.cuts:
+        parts += [
+            "",
+            "Mappings without one rule or capacity, the others kept",
+            _cuts(mapspace_size),
+            *_redundancy(mapspace_size),
+        ]
+    return render(*parts, "", WHAT, *_uncounted(mapspace_size))
+
+
+def _headline(mapspace_size: MapspaceSize) -> str:
+    if mapspace_size.legal is None:
+        return (
+            f"The problem has {mapspace_size.tiles:,} tiles: too many to count the mappings that"
+            " obey all rules together.\nCounted is what each choice has by itself; meshes,"
+            " capacities and rules over several loops cut more."
+        )
+    if mapspace_size.empty:
+        return "no mapping is legal: see 'explain'"
+    plural = "" if mapspace_size.legal.mappings == 1 else "s"
+    return (
+        f"{mapspace_size.legal.mappings:,} legal"
+        f" mapping{plural}{', as far as constraints are counted' if mapspace_size.uncounted else ''}"
+    )
+
+
+def _stages(mapspace_size: MapspaceSize) -> Table:
+    made = table("", ">factorizations", ">loop nests", ">mappings")
+    for title, count in (
+        ("on these meshes, without rules", mapspace_size.unruled),
+        ("obeying the rules", mapspace_size.ruled),
+        ("fitting the buffers", mapspace_size.legal),
+    ):
+        if count is not None:
+            made.add_row(
+                title, number(count.factorizations), number(count.nests), number(count.mappings)
+            )
+    return made
+
+
+def _levels(mapspace_size: MapspaceSize) -> Table:
+    joint = (">tiles", ">ways down to here") if mapspace_size.legal is not None else ()
+    made = table("level", ">temporal factors", ">orders", ">spatial factors", ">bypass", *joint)
+    for level in mapspace_size.levels:
+        cells = [_of(each) for each in (level.temporal, level.orders, level.spatial, level.bypass)]
+        more = [number(each) for each in (level.tiles, level.down) if each is not None]
+        made.add_row(level.level, *cells, *more)
+    return made
+
+
+def _of(choices: Choices) -> str:
+    return (
+        f"{choices.left:,}"
+        if choices.left == choices.all
+        else f"{choices.left:,} of {choices.all:,}"
+    )
+
+
+def _dimensions(mapspace_size: MapspaceSize) -> str:
+    listed = ", ".join(f"{dim} {_of(each)}" for dim, each in mapspace_size.chains.items())
+    return f"Factorizations of each dimension over all loops: {listed or 'none'}"
+
+
+def _cuts(mapspace_size: MapspaceSize) -> Table:
+    made = table("rule or capacity", ">mappings without it", ">times")
+    for cut in mapspace_size.cuts:
+        where = "" if cut.place.line is None else f"{cut.place}: "
+        made.add_row(f"{where}{cut.text}", number(cut.without), _times(cut))
+    return made
+
+
+def _times(cut: Cut) -> str:
+    """Four digits; a constraint that cuts anything never reads as 1."""
+    if cut.times is None:
+        return "from none" if cut.without else "still none"
+    if cut.redundant:
+        return "1 (redundant)" if cut.is_rule else "1 (never too small)"
+    digits = short(cut.times)
+    return "above 1" if digits == "1" else digits
+
+
+def _redundancy(mapspace_size: MapspaceSize) -> list[str]:
+    redundant = [cut for cut in mapspace_size.cuts if cut.redundant and cut.is_rule]
+    if not redundant or mapspace_size.empty:
+        return []
+    spare = [cut for cut in redundant if cut.spare]
+    if len(redundant) == 1:
+        return ["The redundant rule cuts nothing that the others leave."]
+    if len(spare) == len(redundant):
+        return [
+            f"The {len(redundant)} redundant rules cut nothing that the others leave, and can all"
+            " be dropped together."
+        ]
+    stay = "; ".join(cut.text for cut in redundant if not cut.spare)
+    return [
+        f"Each of the {len(redundant)} redundant rules cuts nothing that the others leave.",
+        f"{len(spare)} of them can be dropped together; then these must stay: {stay}",
+    ]
+
+
+def _uncounted(mapspace_size: MapspaceSize) -> list[str]:
+    if not mapspace_size.uncounted:
+        return []
+    return [
+        (
+            "Not counted are these rules, so that mappings which break them are in all numbers"
+            f" above: {'; '.join(mapspace_size.uncounted)}."
+        ),
+        (
+            "(Caps on figures take an evaluation of each mapping; products of many values, a number"
+            " for each.)"
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""Searching and proving: what `solve`, `pareto`, `enumerate` and `suggest` have in common."""

@@ -1,0 +1,438 @@
+"""The whole model: decisions, what fits, and what it costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.core.architecture import Buffer
+from solver_mapper.core.constraints import HOLDS
+from solver_mapper.core.problem import Tensor
+from solver_mapper.mapspace.space import Space
+from solver_mapper.solve.cpsat.counts import Counts, Rows
+from solver_mapper.solve.cpsat.linear_form import LinearForm, total, weigh
+from solver_mapper.solve.cpsat.links import Links
+from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
+from solver_mapper.solve.cpsat.neighbours import Neighbours
+from solver_mapper.solve.cpsat.network_cost import NetworkEntries
+from solver_mapper.solve.cpsat.reuse import Reuse
+from solver_mapper.solve.cpsat.selection import LookupTable, value_of
+from solver_mapper.solve.cpsat.sequences import Sequence, Sequences
+from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
+from solver_mapper.solve.cpsat.windows import Windows
+
+Literal = cp_model.IntVar | None
+"""None stands for a literal that always holds."""
+
+
+@dataclass
+class Compiled:
+    """A space as a CP-SAT model. Metrics never exceed the exact figures; `exact` tells whether they
+    equal them everywhere.
+
+    `steps` are the products of all temporal bounds, with the networks' latency; `cycles` may exceed
+    them only if `throttled`: some level has a bandwidth. `rounded` says that words from neighbours
+    may be counted up to one word for each instance too low.
+    """
+
+    variables: Variables
+    neighbours: Neighbours
+    steps: LookupTable
+    cycles: cp_model.IntVar
+    energy: LinearForm = field(default_factory=LinearForm)
+    last_level: LinearForm = field(default_factory=LinearForm)
+    exact: bool = True
+    throttled: bool = False
+    rounded: bool = False
+    scrambled: list[ForwardingClaim] = field(default_factory=list)
+    sequences: list[Sequence] = field(default_factory=list)
+    pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
+
+    @property
+    def model(self) -> cp_model.CpModel:
+        return self.variables.model
+
+
+def compile_space(space: Space) -> Compiled:
+    """Compile factors, orders, bypass, capacities, meshes and bandwidths, with energy, cycles and
+    outermost accesses.
+    """
+    variables = declare(space)
+    reuse = Reuse(variables)
+    neighbours, sequences = Neighbours(variables), Sequences(variables)
+    links = Links(variables, neighbours)
+    windows = Windows(variables, reuse, neighbours, sequences, links)
+    _fanouts(variables)
+    _products(variables)
+    compiled = Compiled(variables, neighbours, *_steps(variables))
+    entries = NetworkEntries(space.architecture)
+    compiled.exact = entries.complete
+    levels: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
+    reads: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
+    writes: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
+    for tensor in space.problem.tensors:
+        counts = Counts(variables, reuse, windows, links, tensor)
+        compiled.exact &= counts.plain and links.linked(tensor) is None
+        compiled.exact &= not any(reuse.relayed(tensor, child) for child in range(1, space.depth))
+        _footprints(compiled, counts, levels)
+        _TensorCost(compiled, counts, entries, reads, writes).compile()
+    for level, buffer in enumerate(space.architecture.levels):
+        _capacity(variables, buffer, total(levels[level]))
+        _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
+    compiled.scrambled, compiled.sequences = windows.scrambled, list(sequences.found.values())
+    units = space.architecture.arithmetic
+    leak = units.leak * units.instances + sum(
+        b.energy.leak * b.instances for b in space.architecture.levels
+    )
+    fixed = LinearForm(constant=Fraction(space.problem.macs * units.energy))
+    compiled.energy = total([compiled.energy, fixed, weigh([compiled.cycles], [leak])])
+    return compiled
+
+
+def _fanouts(variables: Variables) -> None:
+    """The loops along each axis of each level fit the units there."""
+    space = variables.space
+    for slot in space.slots:
+        if slot.axis:
+            room = space.architecture.fanout(slot.level)[slot.axis == "Y"]
+            axes = variables.axes(variables.places(space.dims, [slot]))
+            variables.tables.select(
+                axes, None, lambda p, a=axes, r=room: value_of(a, p) <= r, name=("fanout", slot)
+            )  # type: ignore[misc]
+
+
+def _products(variables: Variables) -> None:
+    """Limits on the product of loops of several levels or dimensions."""
+    space = variables.space
+    for number, constraint in enumerate(space.products):
+        axes, holds = variables.axes(space.places_of(constraint)), HOLDS[constraint.comparison]
+        variables.tables.select(
+            axes,
+            None,
+            lambda p, a=axes, h=holds, r=constraint: h(value_of(a, p), r.value),  # type: ignore[misc]
+            name=("product", number),
+        )
+
+
+def _steps(variables: Variables) -> tuple[LookupTable, cp_model.IntVar]:
+    """Cycles: at least the product of all temporal bounds. Enforces the least utilization."""
+    space, model = variables.space, variables.model
+    slots = slots_where(space, temporal=False)
+    axes = variables.axes(variables.places(space.dims, slots))
+    units = math.prod(space.architecture.fanout(slot.level)[slot.axis == "Y"] for slot in slots)
+    macs = space.problem.macs
+
+    def possible(point: tuple[int, ...]) -> bool:
+        used = value_of(axes, point)
+        return used <= units and used >= space.least_utilization * units and macs % used == 0
+
+    selection = variables.tables.select(axes, None, possible, name="steps")
+    values = [macs // value_of(axes, point) + space.latency for point in selection.points]
+    cycles = model.new_int_var(min(values, default=0), _slowest(space) + space.latency, "cycles")
+    model.add(cycles >= cp_model.LinearExpr.weighted_sum(selection.literals, values))
+    return LookupTable(selection, tuple(values)), cycles
+
+
+def _slowest(space: Space) -> int:
+    """More cycles than any mapping can take: every operation moves every tensor in and out of the
+    slowest port.
+    """
+    slowest = max(
+        [Fraction(1)]
+        + [
+            3
+            * sum(_words_per_operation(space, tensor) for tensor in space.problem.tensors)
+            / bandwidth
+            for b in space.architecture.levels
+            for bandwidth in (b.read_bandwidth, b.write_bandwidth, b.shared_bandwidth)
+            if bandwidth
+        ]
+    )
+    return math.ceil(space.problem.macs * slowest)
+
+
+def _words_per_operation(space: Space, tensor: Tensor) -> int:
+    """At least the words of a tile over the operations inside it: a rank spans at most the sum of
+    its coefficients times its longest dimension, and a dimension that several ranks use counts in
+    each."""
+    words = math.prod(sum(abs(term.coefficient) for term in rank) or 1 for rank in tensor.ranks)
+    again = [term.dim for rank in tensor.ranks for term in rank]
+    for dim in tensor.dims:
+        again.remove(dim)
+    return words * math.prod(space.problem.bounds[dim] for dim in again)
+
+
+def _footprints(compiled: Compiled, counts: Counts, levels: dict[int, list[LinearForm]]) -> None:
+    space, variables, name = counts.space, compiled.variables, counts.tensor.name
+    for level, buffer in enumerate(space.architecture.levels):
+        fixed = variables.fixed_keep(name, level)
+        if buffer.capacity is None or fixed is False:
+            continue
+        on = None if fixed else variables.keep[name, level]
+        levels[level].append(counts.footprint(level, on, buffer.capacity))
+
+
+def _capacity(variables: Variables, buffer: Buffer, used: LinearForm) -> None:
+    if buffer.capacity is None:
+        return
+    expr, constant = used.whole(Fraction(1))
+    variables.model.add(expr + constant <= buffer.capacity)
+    if buffer.min_utilization:
+        variables.model.add(expr + constant >= math.ceil(buffer.capacity * buffer.min_utilization))
+
+
+def _bandwidth(compiled: Compiled, buffer: Buffer, reads: LinearForm, writes: LinearForm) -> None:
+    """Cycles of a level: at least its words per instance over its bandwidth (reference 3.6)."""
+    both = reads + writes
+    for words, bandwidth in (
+        (reads, buffer.read_bandwidth),
+        (writes, buffer.write_bandwidth),
+        (both, buffer.shared_bandwidth),
+    ):
+        if bandwidth is not None and words.terms:
+            demand = words * (1 / bandwidth)
+            scale = demand.scale()
+            expr, constant = demand.whole(scale)
+            speed = math.ceil(scale)
+            compiled.throttled = True
+            compiled.model.add(
+                speed * (compiled.cycles - compiled.variables.space.latency) >= expr + constant
+            )
+
+
+@dataclass
+class _TensorCost:
+    """What one tensor adds to energy, bandwidth needs and outermost accesses."""
+
+    compiled: Compiled
+    counts: Counts
+    entries: NetworkEntries
+    reads: dict[int, list[LinearForm]]
+    writes: dict[int, list[LinearForm]]
+    constraint_violations: dict[int, LinearForm] = field(default_factory=dict)
+
+    @property
+    def tensor(self) -> Tensor:
+        return self.counts.tensor
+
+    def compile(self) -> None:
+        depth = self.counts.space.depth
+        self._pairs()
+        for (name, parent, child), on in list(self.compiled.pairs.items()):
+            if name == self.tensor.name:
+                self._parent_side(parent, child, on)
+                self._spend(self.entries.energy(self.counts, parent, child, on))
+        for child in range(1, depth):
+            fed = self._fed(child)
+            if fed is not False:
+                self._child_side(child, fed)
+
+    def _pairs(self) -> None:
+        """A literal for each pair of consecutive holders (parent, child); the arithmetic is the
+        last child.
+        """
+        variables, model, depth = (
+            self.compiled.variables,
+            self.compiled.model,
+            self.counts.space.depth,
+        )
+        name = self.tensor.name
+        fixed = [variables.fixed_keep(name, level) for level in range(depth)] + [True]
+        one = model.new_constant(1)
+        keep = [variables.keep[name, level] for level in range(depth)] + [one]
+        into: dict[int, list[cp_model.IntVar]] = {child: [] for child in range(depth + 1)}
+        for parent in range(depth):
+            for child in range(parent + 1, depth + 1):
+                between = range(parent + 1, child)
+                if (
+                    fixed[parent] is False
+                    or fixed[child] is False
+                    or any(fixed[k] for k in between)
+                ):
+                    continue
+                if fixed[parent] and fixed[child] and all(fixed[k] is False for k in between):
+                    self.compiled.pairs[name, parent, child] = None
+                    into[child].append(one)
+                    continue
+                literal = model.new_bool_var(f"pair[{name},{parent},{child}]")
+                model.add(literal <= keep[parent])
+                model.add(literal <= keep[child])
+                for k in between:
+                    model.add(literal <= 1 - keep[k])
+                model.add(
+                    literal
+                    >= keep[parent]
+                    + keep[child]
+                    - 1
+                    - cp_model.LinearExpr.sum([keep[k] for k in between])
+                )
+                self.compiled.pairs[name, parent, child] = literal
+                into[child].append(literal)
+        model.add(cp_model.LinearExpr.sum(into[depth]) == 1)
+        if fixed[0]:
+            for child in range(1, depth):
+                if fixed[child] is not False:
+                    model.add(cp_model.LinearExpr.sum(into[child]) == keep[child])
+
+    def _fed(self, child: int) -> Literal | bool:
+        """The literal "some level above feeds `child`"; False if that cannot be."""
+        pairs = [
+            on
+            for (name, _, c), on in self.compiled.pairs.items()
+            if name == self.tensor.name and c == child
+        ]
+        if not pairs:
+            return False
+        if any(on is None for on in pairs):
+            return None
+        fixed_top = self.compiled.variables.fixed_keep(self.tensor.name, 0)
+        if fixed_top:
+            return self.compiled.variables.keep[self.tensor.name, child]
+        literal = self.compiled.model.new_bool_var(f"fed[{self.tensor.name},{child}]")
+        self.compiled.model.add(
+            cp_model.LinearExpr.sum([on for on in pairs if on is not None]) == literal
+        )
+        return literal
+
+    def _fine(self, level: int) -> bool:
+        """Whether counts per instance matter: blocks or clusters round them, or a bandwidth limits
+        them.
+        """
+        buffer = self.counts.space.architecture.levels[level]
+        limited = any(
+            b is not None
+            for b in (buffer.read_bandwidth, buffer.write_bandwidth, buffer.shared_bandwidth)
+        )
+        return buffer.block_size > 1 or buffer.cluster_size > 1 or limited
+
+    def _parent_side(self, parent: int, child: int, on: Literal) -> None:
+        buffer = self.counts.space.architecture.levels[parent]
+        price, address = buffer.energy, buffer.address_energy * buffer.block_size
+        if self.counts.plain and self._fine(parent):
+            for rows in self.counts.rows(parent, parent, child, on):
+                self._send_rows(parent, rows)
+            return
+        sent = self.counts.sent(parent, child, on)
+        if child == parent + 1:
+            sent += self._broken(child, on)
+        block = Fraction(1, buffer.block_size * buffer.cluster_size)
+        if self.tensor.read_write:
+            first = self.counts.elided(parent, on, sent)
+            self._spend(
+                sent * (price.update + address) * block + (sent - first) * price.read * block
+            )
+            reads_amount, writes_amount = sent - first, sent
+        else:
+            self._spend(sent * (price.read + address) * block)
+            reads_amount, writes_amount = sent, LinearForm()
+        if parent == 0:
+            self.compiled.last_level += reads_amount + writes_amount
+        share = Fraction(1, buffer.instances)
+        self.reads[parent].append(reads_amount * share)
+        self.writes[parent].append(writes_amount * share)
+
+    def _broken(self, child: int, on: Literal) -> LinearForm:
+        """Words that ends of rows make the level right above send."""
+        self.constraint_violations[child] = self.counts.constraint_violations(child, on)
+        return self.constraint_violations[child]
+
+    def _send_rows(self, parent: int, rows: Rows) -> None:
+        buffer = self.counts.space.architecture.levels[parent]
+        price, address = buffer.energy, buffer.address_energy * buffer.block_size
+        updates, reads = [0] * len(rows.words), list(rows.words)
+        if self.tensor.read_write:
+            updates, reads = reads, [w - p for w, p in zip(rows.words, rows.partition, strict=True)]
+        by_read, by_update = (
+            (Fraction(0), address) if self.tensor.read_write else (address, Fraction(0))
+        )
+        self._pay(buffer, rows, [(reads, price.read, by_read), (updates, price.update, by_update)])
+        self.reads[parent].append(weigh(rows.selection.literals, reads))
+        self.writes[parent].append(weigh(rows.selection.literals, updates))
+        if parent == 0:
+            moved = [(r + u) * i for r, u, i in zip(reads, updates, rows.instances, strict=True)]
+            self.compiled.last_level += weigh(rows.selection.literals, moved)
+
+    def _child_side(self, child: int, on: Literal | bool) -> None:
+        assert on is not True and on is not False
+        buffer = self.counts.space.architecture.levels[child]
+        price, address = buffer.energy, buffer.address_energy * buffer.block_size
+        if self.counts.plain and self._fine(child):
+            rows = self.counts.rows(child, -1, child, on)[0]
+            fills = (
+                [w - p for w, p in zip(rows.words, rows.partition, strict=True)]
+                if self.tensor.read_write
+                else list(rows.words)
+            )
+            self._pay(buffer, rows, [(fills, price.fill, address)])
+            self.writes[child].append(weigh(rows.selection.literals, fills))
+            return
+        filled, linked = self.counts.filled(child, on), LinearForm()
+        constraint_violations = self.constraint_violations.get(child, LinearForm())
+        if self.tensor.read_write:
+            filled = filled - self.counts.elided(child, on, filled)
+        if not self.counts.plain:
+            filled, linked = (
+                filled + constraint_violations,
+                self.counts.linked(child, on) - constraint_violations,
+            )
+        block = Fraction(1, buffer.block_size * buffer.cluster_size)
+        reads, entered = self._passed_on(child, linked), filled + linked
+        if linked.terms and slots_where(self.counts.space, temporal=False, above=child - 1):
+            # spread over the instances of all parents, each one's words are a fraction, and its
+            # fills are rounded down
+            entered -= self.counts.helped(child) * Fraction(buffer.instances)
+        self._spend(entered * (price.fill + address) * block)
+        self._spend(reads * price.read * block)
+        self.reads[child].append(reads * Fraction(1, buffer.instances))
+        self.writes[child].append(entered * Fraction(1, buffer.instances))
+
+    def _passed_on(self, child: int, linked: LinearForm) -> LinearForm:
+        """Reads of words for neighbours: spread over the units in use, and rounded to the nearest
+        whole number for each.
+        """
+        if not linked.terms:
+            return linked
+        self.compiled.rounded = True
+        space, variables, model = self.counts.space, self.compiled.variables, self.compiled.model
+        instances = space.architecture.levels[child].instances
+        least = linked - self.counts.helped(child) * Fraction(instances, 2)
+        if child + 1 < space.depth and not variables.fixed_keep(self.tensor.name, child + 1):
+            return least  # past a level that may be bypassed, the reads that these are added to may be a fraction as well
+        axes = variables.axes(
+            variables.places(space.dims, slots_where(space, temporal=False, above=child))
+        )
+        units = variables.tables.select(
+            axes, None, lambda point: value_of(axes, point) <= instances, name=("units", child)
+        )
+        reads = model.new_int_var(0, linked.highest() + instances, "reads")
+        each = model.new_int_var(0, linked.highest() + 1, "each")
+        twice, constant = (least * 2).whole(Fraction(1))
+        model.add(2 * reads >= twice + constant)
+        twice, constant = (linked * 2).whole(Fraction(1))
+        for literal, point in zip(units.literals, units.points, strict=True):
+            count = value_of(axes, point)
+            model.add(2 * count * each >= twice + (constant - count + 1)).only_enforce_if(literal)
+            model.add(reads >= count * each).only_enforce_if(literal)
+        return weigh([reads], [1])
+
+    def _pay(
+        self, buffer: Buffer, rows: Rows, kinds: list[tuple[list[int], Fraction, Fraction]]
+    ) -> None:
+        """Energy of whole blocks and shared clusters, point by point."""
+        clusters = buffer.instances // buffer.cluster_size
+        weights = []
+        for i, used in enumerate(rows.instances):
+            each = Fraction(0)
+            for words, price, address in kinds:
+                each += (
+                    -(-words[i] // buffer.block_size) * price
+                    + words[i] * address / buffer.block_size
+                )
+            weights.append(each * min(used, clusters))
+        self._spend(weigh(rows.selection.literals, weights))
+
+    def _spend(self, energy: LinearForm) -> None:
+        self.compiled.energy += energy

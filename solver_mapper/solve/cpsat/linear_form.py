@@ -1,0 +1,93 @@
+"""Exact linear forms over solver variables, with rational weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ortools.sat.python import cp_model
+
+Number = int | Fraction
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """`constant + sum(weight * variable)`; variables may repeat."""
+
+    terms: tuple[tuple[cp_model.IntVar, Fraction], ...] = ()
+    constant: Fraction = Fraction(0)
+
+    def __add__(self, other: LinearForm) -> LinearForm:
+        return LinearForm(self.terms + other.terms, self.constant + other.constant)
+
+    def __sub__(self, other: LinearForm) -> LinearForm:
+        return self + other * -1
+
+    def __mul__(self, factor: Number) -> LinearForm:
+        if factor == 0:
+            return LinearForm()
+        return LinearForm(tuple((v, w * factor) for v, w in self.terms), self.constant * factor)
+
+    def scale(self, room: float = 2.0**60) -> Fraction:
+        """The factor that makes all weights whole, if their sum then stays below `room`; otherwise
+        the largest that does.
+        """
+        high = float(self.constant) + sum(
+            abs(float(w)) * highest(v) for v, w in _gather(self.terms)
+        )
+        exact = math.lcm(self.constant.denominator, *(w.denominator for _, w in self.terms))
+        if high * exact <= room:
+            return Fraction(exact)
+        return Fraction(room) / Fraction(high)
+
+    def highest(self) -> int:
+        """At least the greatest value."""
+        return math.ceil(
+            self.constant + sum((w * highest(v) for v, w in self.terms if w > 0), Fraction(0))
+        )
+
+    def whole(self, scale: Fraction) -> tuple[cp_model.LinearExprT, int]:
+        """`scale` times this form as an integer expression, rounded down weight by weight, and the
+        constant that goes with it.
+
+        Exact if `scale` makes all weights whole; never above the true value, since variables are
+        not negative.
+        """
+        gathered = _gather(self.terms)
+        expr = cp_model.LinearExpr.weighted_sum(
+            [v for v, _ in gathered], [math.floor(w * scale) for _, w in gathered]
+        )
+        return expr, math.floor(self.constant * scale)
+
+
+def highest(variable: cp_model.IntVar) -> int:
+    """The largest value of a variable. (Protobuf's lists answer a negative index with 0, whatever
+    they hold.)
+    """
+    domain = variable.proto.domain
+    return int(domain[len(domain) - 1])
+
+
+def total(amounts: Iterable[LinearForm]) -> LinearForm:
+    terms: list[tuple[cp_model.IntVar, Fraction]] = []
+    constant = Fraction(0)
+    for amount in amounts:
+        terms += amount.terms
+        constant += amount.constant
+    return LinearForm(tuple(terms), constant)
+
+
+def weigh(variables: Iterable[cp_model.IntVar], weights: Iterable[Number]) -> LinearForm:
+    return LinearForm(tuple((v, Fraction(w)) for v, w in zip(variables, weights, strict=True) if w))
+
+
+def _gather(
+    terms: tuple[tuple[cp_model.IntVar, Fraction], ...],
+) -> list[tuple[cp_model.IntVar, Fraction]]:
+    found: dict[int, tuple[cp_model.IntVar, Fraction]] = {}
+    for variable, weight in terms:
+        old = found.get(variable.index)
+        found[variable.index] = (variable, weight + old[1] if old else weight)
+    return [found[index] for index in sorted(found)]

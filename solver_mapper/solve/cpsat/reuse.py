@@ -1,0 +1,146 @@
+"""Temporal reuse: how often a tile is fetched again although nothing relevant changed.
+
+A tile into level c is fetched once for each iteration of the temporal loops outside c, except
+across the innermost run of loops that do not index the tensor. `Refetch` expresses the product of
+the irrelevant loops that do cost, as exponents: everything irrelevant outside c minus what the
+order patterns spare. A pattern of an outer level spares only if no relevant loop stands in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.core.problem import Tensor
+from solver_mapper.mapspace.space import Slot
+from solver_mapper.solve.cpsat.selection import Axis
+from solver_mapper.solve.cpsat.variables import LoopSlot, Variables, slots_where
+
+
+@dataclass
+class Reuse:
+    """Literals and spared exponents, made when first needed."""
+
+    variables: Variables
+    _idle: dict[tuple[frozenset[str], int], cp_model.IntVar] = field(default_factory=dict)
+    _through: dict[tuple[frozenset[str], int, int], cp_model.IntVar] = field(default_factory=dict)
+    _spared: dict[tuple[str, int], dict[int, list[cp_model.IntVar]]] = field(default_factory=dict)
+
+    def idle(self, dims: frozenset[str], level: int) -> cp_model.IntVar:
+        """Implies that no temporal loop of the level is over one of `dims`."""
+        key = (dims, level)
+        if key not in self._idle:
+            model = self.variables.model
+            literal = model.new_bool_var(f"idle[{level}]")
+            powers = [
+                v
+                for (dim, _, slot), v in self.variables.power.items()
+                if dim in dims and slot == Slot(level)
+            ]
+            for power in powers:
+                model.add(power == 0).only_enforce_if(literal)
+            self._idle[key] = literal
+        return self._idle[key]
+
+    def through(self, dims: frozenset[str], outer: int, child: int) -> cp_model.IntVar | None:
+        """Implies that all levels strictly between `outer` and `child` are idle for `dims`; None if
+        there are none.
+        """
+        between = range(outer + 1, child)
+        if not between:
+            return None
+        if len(between) == 1:
+            return self.idle(dims, between[0])
+        key = (dims, outer, child)
+        if key not in self._through:
+            literal = self.variables.model.new_bool_var(f"through[{outer},{child}]")
+            for level in between:
+                self.variables.model.add_implication(literal, self.idle(dims, level))
+            self._through[key] = literal
+        return self._through[key]
+
+    def spared(self, tensor: Tensor, child: int) -> dict[int, list[cp_model.IntVar]]:
+        """Per prime, the exponents of irrelevant loops outside `child` that may cost nothing."""
+        key = (tensor.name, child)
+        if key not in self._spared:
+            spared: dict[int, list[cp_model.IntVar]] = {}
+            if not self.variables.space.has_flag(
+                "no_temporal_reuse", tensor.name, child
+            ) or self.relayed(tensor, child):
+                for outer in range(child):
+                    self._spare_level(tensor, outer, child, spared)
+            self._spared[key] = spared
+        return self._spared[key]
+
+    def relayed(self, tensor: Tensor, child: int) -> bool:
+        """Whether reuse into `child` is switched off, but neighbours there may feed each other in
+        idle steps (reference 3.3).
+
+        How many of them do depends on the placement; sparing all that they ask for gives a lower
+        bound.
+        """
+        space = self.variables.space
+        spread = any(slot.level == child - 1 and slot.axis for slot in space.slots)
+        return (
+            space.has_flag("no_temporal_reuse", tensor.name, child)
+            and spread
+            and bool(space.irrelevant(tensor))
+            and not space.has_flag("no_link_transfer", tensor.name, child - 1)
+        )
+
+    def _spare_level(
+        self, tensor: Tensor, outer: int, child: int, spared: dict[int, list[cp_model.IntVar]]
+    ) -> None:
+        variables, space = self.variables, self.variables.space
+        through = self.through(tensor.dims & frozenset(space.dims), outer, child)
+        choices, literals = space.patterns[outer], variables.pattern[outer]
+        groups: dict[frozenset[int], list[str]] = {}
+        for dim in sorted(space.irrelevant(tensor)):
+            sparing = frozenset(
+                k for k, choice in enumerate(choices) if dim in choice.reused(tensor.name)
+            )
+            if sparing:
+                groups.setdefault(sparing, []).append(dim)
+        for sparing, dims in groups.items():
+            chosen = cp_model.LinearExpr.sum([literals[k] for k in sorted(sparing)])
+            for prime in variables.primes(dims):
+                powers = [
+                    variables.power[d, prime, Slot(outer)]
+                    for d in dims
+                    if (d, prime, Slot(outer)) in variables.power
+                ]
+                limit = sum(dict(space.primes[d]).get(prime, 0) for d in dims)
+                spare = variables.model.new_int_var(
+                    0, limit, f"spared[{tensor.name},{child},{outer},{prime}]"
+                )
+                variables.model.add(spare <= cp_model.LinearExpr.sum(powers))
+                variables.model.add(spare <= limit * chosen)
+                if through is not None:
+                    variables.model.add(spare <= limit * through)
+                spared.setdefault(prime, []).append(spare)
+
+    def refetch_axes(
+        self, tensor: Tensor, child: int, also: frozenset[LoopSlot] = frozenset()
+    ) -> list[Axis]:
+        """Exponents of the irrelevant temporal loops outside `child` that cost, times the loops at
+        `also`.
+        """
+        variables, space = self.variables, self.variables.space
+        irrelevant = space.irrelevant(tensor)
+        places = variables.places(irrelevant, slots_where(space, temporal=True, above=child)) | also
+        spared = self.spared(tensor, child)
+        axes = []
+        for axis in variables.axes(places):
+            prime = _prime_of(axis)
+            expr = cp_model.LinearExpr.weighted_sum(
+                [axis.expr, *spared.get(prime, [])], [1] + [-1] * len(spared.get(prime, []))
+            )
+            axes.append(Axis((axis.key, tensor.name, child), expr, axis.limit))
+        return axes
+
+
+def _prime_of(axis: Axis) -> int:
+    key = axis.key
+    assert isinstance(key, tuple)
+    return int(key[0])

@@ -1,0 +1,407 @@
+"""Factors of a count that come from sliding windows: components whose dimensions do not simply
+multiply.
+
+At rest, a component's part of a count is its footprint times the number of tiles, less what
+coinciding windows share in a multicast. Motions (`cpsat.motions`) spare words, and neighbours may
+help each other during them (`space.windows`). Each such way is a mode with a literal and a table of
+its own, which lists only the points at which it spares anything; exactly one mode holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.core.problem import Tensor
+from solver_mapper.mapspace.components import Component, shape_of
+from solver_mapper.mapspace.windows import RunCost, handed, send_runs
+from solver_mapper.solve.cpsat.layout import Layout
+from solver_mapper.solve.cpsat.links import Links
+from solver_mapper.solve.cpsat.motions import (
+    Claims,
+    Motion,
+    WindowPosition,
+    between,
+    comes_back,
+    goes_on,
+    happens,
+    layout_of,
+    motions,
+    run_of,
+)
+from solver_mapper.solve.cpsat.neighbour_forwarding import (
+    ALONE,
+    ForwardingClaim,
+    NeighbourForwarding,
+    NeighbourPosition,
+)
+from solver_mapper.solve.cpsat.neighbours import Neighbours
+from solver_mapper.solve.cpsat.reuse import Reuse
+from solver_mapper.solve.cpsat.selection import Factor, LookupTable, Mode, Selection, Tuple
+from solver_mapper.solve.cpsat.sequences import Sequences
+from solver_mapper.solve.cpsat.variables import Variables, slots_where
+
+NOTHING = RunCost(0)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One mode of a window table: a motion, or rest (`motion` None), the points where it applies,
+    and its literal.
+
+    `standing` says how neighbours stand beside each other to help. `least` replaces all counts
+    where they are not worked out.
+    """
+
+    layout: Layout
+    points: tuple[Tuple, ...]
+    on: cp_model.IntVar | None
+    motion: Motion | None = None
+    standing: NeighbourPosition = ALONE
+    least: int | None = None
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    """All that a component's windows at one child can do, as one table: its points belong to the
+    ways in order.
+    """
+
+    site: WindowPosition
+    ways: tuple[Way, ...]
+    selections: tuple[Selection, ...]
+    meshes: tuple[int, ...]
+    _runs: dict[tuple[int, Tuple], RunCost] = field(default_factory=dict, compare=False)
+
+    def looked(self, cost: Callable[[Way, Tuple], int]) -> LookupTable:
+        points = tuple(point for each in self.selections for point in each.points)
+        literals = tuple(literal for each in self.selections for literal in each.literals)
+        values = tuple(
+            cost(way, point)
+            for way, each in zip(self.ways, self.selections, strict=True)
+            for point in each.points
+        )
+        return LookupTable(Selection(points, literals), values)
+
+    def filled(self, way: Way, point: Tuple) -> int:
+        """Words that enter all instances of the child."""
+        if way.least is not None:
+            return way.least
+        layout, motion = way.layout, way.motion
+        tile = layout.read("tile", point)
+        if motion is None:
+            return self.site.component.footprint(tile) * layout.tiles(tile)
+        steps, turns = layout.read("steps", point), layout.read("turns", point)
+        if not motion.returns:
+            return run_of(self.site, motion, layout, point).filled * layout.tiles(
+                tile, steps, turns
+            )
+        inside = layout.read("inside", point)
+        again = turns[motion.other or ""]
+        stays = again - 1 + comes_back(self.site, motion, layout, point)
+        fetched = again * math.prod(steps.values()) * math.prod(inside.values()) - stays
+        return (
+            self.site.component.footprint(tile) * fetched * layout.tiles(tile, steps, turns, inside)
+        )
+
+    def sent(self, levels: range, way: Way, point: Tuple) -> int:
+        """Words that a parent sends through the networks below `levels`."""
+        if way.least is not None:
+            return way.least
+        layout, below = way.layout, self.site.child - 1
+        sliding = way.motion is not None and not way.motion.returns
+        words = self._run(way, point).sent if sliding else self.filled(way, point)
+        tile = layout.read("tile", point)
+        for level in self.meshes:
+            if level not in levels or (sliding and level == below):
+                continue
+            units = layout.read(f"mesh{level}", point)
+            component = self.site.component
+            groups = (
+                component.groups(tile, units) if level == below else component.fewest_groups(units)
+            )
+            words = words * groups // math.prod(units.values())
+        return words
+
+    def given(self, way: Way, point: Tuple) -> int:
+        """Those of them that a parent sends."""
+        return self.filled(way, point) - self._passed(way, point).most
+
+    def filled_below_one(self, way: Way, point: Tuple) -> int:
+        """Words that enter the instances below one parent."""
+        return self.filled(way, point) // self._parents(way, point)
+
+    def linked_below_one(self, way: Way, point: Tuple) -> int:
+        """Words that instances below one parent take from each other."""
+        return self.linked(way, point) // self._parents(way, point)
+
+    def handed(self, dim: str, way: Way, point: Tuple) -> int:
+        """Words that each unit takes from its neighbour, summed over all, where these differ in
+        `dim` alone.
+        """
+        if way.motion is None or way.standing.chains != ((dim,),):
+            return 0
+        return handed(run_of(self.site, way.motion, way.layout, point), dim)
+
+    def alone(self, way: Way, point: Tuple) -> int:
+        """Words that enter one of the units side by side, if these hold different windows; else 0."""
+        if way.motion is not None or way.least is not None:
+            return 0
+        units = way.layout.read(f"mesh{self.site.child - 1}", point)
+        each = math.prod(units.values())
+        apart = self.site.component.groups(way.layout.read("tile", point), units) == each
+        return self.filled(way, point) // each if apart else 0
+
+    def _parents(self, way: Way, point: Tuple) -> int:
+        return math.prod(between(self.site, way.layout, point).values())
+
+    def linked(self, way: Way, point: Tuple) -> int:
+        """Words that instances of the child take from each other."""
+        return self._passed(way, point).linked
+
+    def _passed(self, way: Way, point: Tuple) -> RunCost:
+        return NOTHING if way.motion is None or way.motion.returns else self._run(way, point)
+
+    def _run(self, way: Way, point: Tuple) -> RunCost:
+        key = (id(way), point)
+        if key not in self._runs:
+            assert way.motion is not None
+            run = run_of(self.site, way.motion, way.layout, point)
+            self._runs[key] = send_runs(run, way.standing.chains, way.standing.jump)
+        return self._runs[key]
+
+
+@dataclass
+class Windows:
+    """Builds window tables and what is read off them."""
+
+    variables: Variables
+    reuse: Reuse
+    neighbours: Neighbours
+    sequences: Sequences
+    links: Links
+    scrambled: list[ForwardingClaim] = field(default_factory=list)
+    _tables: dict[tuple[str, int, Component], WindowTable] = field(default_factory=dict)
+    _factors: dict[tuple[object, ...], Factor] = field(default_factory=dict)
+    _moving: dict[tuple[str, int], list[cp_model.IntVar]] = field(default_factory=dict)
+
+    def footprint(self, component: Component, level: int) -> Factor:
+        """The component's factor of the tile that `level` holds."""
+        key = ("footprint", component, level)
+        if key not in self._factors:
+            layout = self._tile(component, level)
+            selection = self.variables.tables.select(
+                layout.axes, None, layout.possible, ("component", component)
+            )
+            values = tuple(
+                component.footprint(layout.read("tile", point)) for point in selection.points
+            )
+            self._factors[key] = self.variables.tables.factor(LookupTable(selection, values))
+        return self._factors[key]
+
+    def fills(
+        self, tensor: Tensor, component: Component, child: int, *, one: bool = False
+    ) -> Factor:
+        """The component's factor of the words that enter all instances of `child`, or only those
+        below `one` parent.
+        """
+        table = self.table(tensor, component, child)
+        cost = table.filled_below_one if one else table.filled
+        return self._factor(("fills", tensor.name, component, child, one), table, cost)
+
+    def given(self, tensor: Tensor, component: Component, child: int) -> Factor:
+        """The same without words from neighbours."""
+        table = self.table(tensor, component, child)
+        return self._factor(("given", tensor.name, component, child), table, table.given)
+
+    def reads(self, tensor: Tensor, component: Component, parent: int, child: int) -> Factor:
+        """The component's factor of the words that all instances of `parent` send towards `child`
+        (which may be the arithmetic).
+        """
+        table = self.table(tensor, component, child)
+        levels = range(parent, child)
+        crossed = tuple(level for level in table.meshes if level in levels)
+        return self._factor(
+            ("reads", tensor.name, component, child, crossed), table, partial(table.sent, levels)
+        )
+
+    def passed(self, tensor: Tensor, component: Component, child: int) -> Factor | None:
+        """The component's factor of the words that instances of `child` below one parent pass on;
+        None if they never do.
+        """
+        table = self.table(tensor, component, child)
+        if all(way.standing.chains == () for way in table.ways):
+            return None
+        factor = self._factor(
+            ("links", tensor.name, component, child), table, table.linked_below_one
+        )
+        return factor if factor.high else None
+
+    def handed(self, tensor: Tensor, component: Component, child: int, dim: str) -> Factor | None:
+        """The component's factor of the words that one unit takes from a neighbour along `dim`
+        alone; None if none ever does.
+        """
+        table = self.table(tensor, component, child)
+        if all(way.standing.chains != ((dim,),) for way in table.ways):
+            return None
+        factor = self._factor(
+            ("handed", tensor.name, component, child, dim), table, partial(table.handed, dim)
+        )
+        return factor if factor.high else None
+
+    def alone(self, tensor: Tensor, component: Component, child: int) -> Factor:
+        """The component's factor of the words that enter one of the units side by side, while its
+        windows do not move first.
+        """
+        table = self.table(tensor, component, child)
+        return self._factor(("alone", tensor.name, component, child), table, table.alone)
+
+    def helped(self, tensor: Tensor, component: Component, child: int) -> list[cp_model.IntVar]:
+        """Literals of which one holds if neighbours help."""
+        ways = self.table(tensor, component, child).ways
+        return [way.on for way in ways if way.standing != ALONE and way.on is not None]
+
+    def _factor(
+        self, key: tuple[object, ...], table: WindowTable, cost: Callable[[Way, Tuple], int]
+    ) -> Factor:
+        if key not in self._factors:
+            self._factors[key] = self.variables.tables.factor(table.looked(cost))
+        return self._factors[key]
+
+    def table(self, tensor: Tensor, component: Component, child: int) -> WindowTable:
+        key = (tensor.name, child, component)
+        if key not in self._tables:
+            space = self.variables.space
+            keeps = child < space.depth and not space.has_flag(
+                "no_temporal_reuse", tensor.name, child
+            )
+            self._tables[key] = self._build(WindowPosition(tensor, component, child, keeps))
+        return self._tables[key]
+
+    def _build(self, site: WindowPosition) -> WindowTable:
+        meshes = tuple(level for level in range(site.child) if self._overlaps(site, level))
+        moving = [*self._moving_ways(site, meshes), *self._floor(site, meshes)]
+        rest = self._layout(site, meshes, None)
+        literals = [way.on for way in moving if way.on is not None]
+        ways = [Way(rest, tuple(rest.points()), self._still(site, literals)), *moving]
+        selections = self.variables.tables.select_modes(
+            [Mode(tuple(w.layout.axes), w.on, w.points) for w in ways],
+            ("component", site.component),
+        )
+        return WindowTable(site, tuple(ways), tuple(selections), meshes)
+
+    def _still(self, site: WindowPosition, moving: list[cp_model.IntVar]) -> cp_model.IntVar | None:
+        """The literal that no motion happens; None if none can. Of all components of a tensor, only
+        one moves first.
+        """
+        if not moving:
+            return None
+        model = self.variables.model
+        literal = model.new_bool_var("still")
+        model.add_exactly_one([literal, *moving])
+        together = self._moving.setdefault((site.tensor.name, site.child), [])
+        together += moving
+        model.add_at_most_one(together)
+        return literal
+
+    def _moving_ways(self, site: WindowPosition, meshes: tuple[int, ...]) -> list[Way]:
+        linkable = self._linkable(site)
+        if not site.component.sliding:
+            return []
+        claims, ways = Claims(self.variables, self.reuse, self.sequences, self.links), []
+        passing = NeighbourForwarding(self.variables, self.reuse, self.neighbours, site)
+        for motion in motions(site, self.variables.space):
+            layout = self._layout(site, meshes, motion)
+            points = [point for point in layout.points() if goes_on(motion, layout, point)]
+            found = [
+                (
+                    ALONE,
+                    [
+                        p
+                        for p in points
+                        if (site.keeps or motion.returns) and happens(site, motion, layout, p)
+                    ],
+                )
+            ]
+            if linkable and not motion.returns:
+                runs = {
+                    p: run_of(site, motion, layout, p)
+                    for p in (points if motion.other is None else found[0][1])
+                }
+                found += passing.helpful(runs)
+            found = [(standing, chosen) for standing, chosen in found if chosen]
+            if not found:
+                continue
+            literal = claims.claim(site, motion)
+            shares = [passing.stand(standing, motion) for standing, _ in found]
+            self.variables.model.add(cp_model.LinearExpr.sum(shares) == literal)
+            for (standing, chosen), share in zip(found, shares, strict=True):
+                ways.append(Way(layout, tuple(chosen), share, motion, standing))
+        self.scrambled += passing.scrambled
+        return ways
+
+    def _floor(self, site: WindowPosition, meshes: tuple[int, ...]) -> list[Way]:
+        """Where two loops run over dimensions of a component that has no closed form, no more is
+        claimed than that each distinct word is fetched once."""
+        variables, component = self.variables, site.component
+        if not component.sliding or component.orderly:
+            return []
+        model = variables.model
+        literal, used = model.new_bool_var("floor"), []
+        for dim in component.dims:
+            runs = model.new_bool_var(f"runs[{dim},{site.child}]")
+            slots = slots_where(variables.space, temporal=True, above=site.child)
+            primes = [prime for prime, _ in variables.space.primes[dim]]
+            model.add(
+                runs
+                <= cp_model.LinearExpr.sum(
+                    [variables.power[dim, prime, slot] for prime in primes for slot in slots]
+                )
+            )
+            used.append(runs)
+        model.add(2 * literal <= cp_model.LinearExpr.sum(used))
+        forwards = all(term.coefficient > 0 for rank in component.ranks for term in rank)
+        least = component.fewest_groups(variables.space.problem.bounds) if forwards else 1
+        layout = self._layout(site, meshes, None)
+        return [Way(layout, tuple(layout.points()), literal, least=least)]
+
+    def _linkable(self, site: WindowPosition) -> bool:
+        """Whether units side by side may pass the tensor on."""
+        sliding = [
+            dim
+            for each in shape_of(site.tensor, self.variables.space.dims).components
+            if each.sliding
+            for dim in each.dims
+        ]
+        return (
+            site.child > 0
+            and not self.variables.space.has_flag(
+                "no_link_transfer", site.tensor.name, site.child - 1
+            )
+            and any(self.neighbours.spreads(dim, site.child - 1) for dim in sliding)
+        )
+
+    def _overlaps(self, site: WindowPosition, level: int) -> bool:
+        """Whether two dimensions of the component can be spatial there, so that windows may
+        coincide in a multicast.
+        """
+        if not site.component.sliding or self.variables.space.has_flag(
+            "no_multicast", site.tensor.name, level
+        ):
+            return False
+        return sum(self.neighbours.spreads(d, level) for d in site.component.dims) > 1
+
+    def _tile(self, component: Component, child: int) -> Layout:
+        layout = Layout(self.variables, component)
+        layout.add("tile", component.dims, slots_where(self.variables.space, below=child))
+        return layout
+
+    def _layout(
+        self, site: WindowPosition, meshes: tuple[int, ...], motion: Motion | None
+    ) -> Layout:
+        above = {site.child - 1} if motion is not None or self._linkable(site) else set[int]()
+        return layout_of(self.variables, site, {*meshes} | above, motion)

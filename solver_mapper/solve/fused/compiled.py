@@ -1,0 +1,256 @@
+"""A skeleton's cost model as arrays: one factor for every key, group of variables and row.
+
+Bounds: with `m` the least factor of each group, a product of factors f = m + (f - m) is at least
+the product of all m plus, for each group, its own excess f - m times the m of the others. Where a
+key carries skipped first fetches, pos - first, the least `first` factor serves as m of both; pos is
+at least first in every row, so the same inequality holds for their difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver_mapper.solve.fused.factors import Factors
+from solver_mapper.solve.fused.rows import (
+    Dimension,
+    Flags,
+    Table,
+    dimensions_of,
+    groups_of,
+    table_of,
+)
+from solver_mapper.solve.fused.skeleton import Skeleton
+from solver_mapper.solve.fused.terms import Floats, Key, Model, Terms, View, model_of
+
+EPSILON = 1e-9
+_DOMINANCE = 1200
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A sum over keys: `weights[key]`, negative for skipped first fetches, plus `constant`; at most
+    `limit` if there is one.
+    """
+
+    weights: Floats
+    constant: float = 0.0
+    limit: float | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of one group: `factors[key, row]` and `source[row]`, the row of the table from which
+    it comes.
+    """
+
+    table: Table
+    factors: Floats
+    source: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def kept(self, keep: Flags | NDArray[np.int64]) -> Group:
+        return replace(self, factors=self.factors[:, keep], source=self.source[keep])
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """`base_of[key]` is the key whose least factor bounds it: its skipped counterpart, or itself.
+
+    `floors` and `equal` are (key, limit) on single products. `shared` are the keys of the trip
+    counts of shared loops, and `held` (level, bits in use, bits held above each shared loop).
+    Energies and times are floating-point here; what is found is evaluated exactly afterwards.
+    """
+
+    skeleton: Skeleton
+    dimensions: tuple[Dimension, ...]
+    groups: tuple[Group, ...]
+    base_of: NDArray[np.int64]
+    energy: Quantity
+    lines: tuple[Quantity, ...]
+    limits: tuple[Quantity, ...]
+    floors: tuple[tuple[int, float], ...]
+    equal: tuple[tuple[int, float], ...]
+    shared: tuple[int, ...]
+    held: tuple[tuple[int, Quantity, tuple[Quantity, ...]], ...]
+
+    @property
+    def empty(self) -> bool:
+        return any(len(group) == 0 for group in self.groups)
+
+
+@dataclass
+class _Keys:
+    """Numbers keys, those with equal factors in all groups alike."""
+
+    factors: list[Factors]
+    index: dict[Key, int] = field(default_factory=dict)
+    same: dict[bytes, int] = field(default_factory=dict)
+    rows: list[list[NDArray[np.int64]]] = field(default_factory=list)
+
+    def of(self, key: Key) -> int:
+        if key not in self.index:
+            arrays = [factors.of(key) for factors in self.factors]
+            print_ = b"|".join(array.tobytes() for array in arrays)
+            if print_ not in self.same:
+                self.same[print_] = len(self.rows)
+                self.rows.append(arrays)
+            self.index[key] = self.same[print_]
+        return self.index[key]
+
+
+def compile_skeleton(skeleton: Skeleton) -> Compiled:
+    """The arrays of a skeleton. A group without rows leaves it `empty`: no mapping has this shape."""
+    einsum = skeleton.einsum
+    dimensions = dimensions_of(skeleton)
+    variables = [name for name in einsum.variables if einsum.bounds[name] > 1] or list(
+        einsum.variables[:1]
+    )
+    tables = [
+        table_of(skeleton, dimensions, group) for group in groups_of(einsum.accesses, variables)
+    ]
+    model = model_of(skeleton, dimensions)
+    keys = _Keys([Factors(skeleton, dimensions, table) for table in tables])
+    return _compiled(model, tables, keys)
+
+
+def _compiled(model: Model, tables: Sequence[Table], keys: _Keys) -> Compiled:
+    bases: dict[int, int] = {}
+    drafts: list[tuple[dict[int, float], float, float | None]] = []
+
+    def draft(terms: Terms, constant: float = 0.0, limit: float | None = None) -> int:
+        weights: dict[int, float] = {}
+        for key, weight in terms.weights.items():
+            index = keys.of(key)
+            weights[index] = weights.get(index, 0.0) + weight
+            if key in terms.skips:
+                first = keys.of(_first(key))
+                bases[index], bases[first] = first, first
+                weights[first] = weights.get(first, 0.0) - terms.skips[key]
+        drafts.append((weights, constant, limit))
+        return len(drafts) - 1
+
+    energy = draft(model.energy)
+    lines = [draft(terms, constant) for terms, constant in model.lines]
+    memories = [(level, draft(terms, limit=size)) for level, terms, size in model.memories]
+    caps = [draft(Terms({key: 1.0}), limit=float(limit)) for key, limit in model.caps]
+    held = [
+        (
+            level,
+            next(index for where, index in memories if where == level),
+            [draft(part) for part in parts],
+        )
+        for level, parts in model.held.items()
+        if any(where == level for where, _ in memories)
+    ]
+    shared = tuple(keys.of(key) for key in model.shared)
+    floors = tuple((keys.of(key), limit) for key, limit in model.floors)
+    equal = tuple((keys.of(key), float(value)) for key, value in model.equal)
+    count = len(keys.rows)
+    quantities = []
+    for weights, constant, limit in drafts:
+        vector = np.zeros(count)
+        for index, weight in weights.items():
+            vector[index] = weight
+        quantities.append(Quantity(vector, constant, limit))
+    groups = tuple(
+        Group(
+            table,
+            np.array([keys.rows[key][position] for key in range(count)], dtype=np.float64).reshape(
+                count, -1
+            ),
+            np.arange(len(table)),
+        )
+        for position, table in enumerate(tables)
+    )
+    base_of = np.array([bases.get(key, key) for key in range(count)], dtype=np.int64)
+    limits = tuple(quantities[index] for index in [*(index for _, index in memories), *caps])
+    return Compiled(
+        model.skeleton,
+        model.dimensions,
+        groups,
+        base_of,
+        quantities[energy],
+        tuple(quantities[index] for index in lines),
+        limits,
+        floors,
+        equal,
+        shared,
+        tuple(
+            (level, quantities[total], tuple(quantities[part] for part in parts))
+            for level, total, parts in held
+        ),
+    )
+
+
+def _first(key: Key) -> Key:
+    return tuple(replace(part, first=True) if isinstance(part, View) else part for part in key)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """`least[group]` and `most[group]`, factors by key; `excess[quantity, group]`, what the best
+    row of a group adds at least.
+    """
+
+    least: Floats
+    most: Floats
+    excess: Floats
+
+    def rest(self, groups: Sequence[int]) -> Floats:
+        """Product over groups of the least factors, by key."""
+        result: Floats = np.prod(self.least[list(groups)], axis=0)
+        return result
+
+    def rest_most(self, groups: Sequence[int]) -> Floats:
+        result: Floats = np.prod(self.most[list(groups)], axis=0)
+        return result
+
+
+def bounds_of(compiled: Compiled, weights: Floats) -> Bounds:
+    """Least factors and excesses for the rows that the groups have now. Args: `weights[quantity,
+    key]`.
+    """
+    own = np.array([group.factors.min(axis=1) for group in compiled.groups])
+    least = own[:, compiled.base_of]
+    most = np.array([group.factors.max(axis=1) for group in compiled.groups])
+    excess = np.zeros((len(weights), len(compiled.groups)))
+    for position, group in enumerate(compiled.groups):
+        others = [other for other in range(len(compiled.groups)) if other != position]
+        scale = np.prod(least[others], axis=0)
+        excess[:, position] = ((weights * scale) @ (group.factors - least[position][:, None])).min(
+            axis=1
+        )
+    return Bounds(least, most, excess)
+
+
+def without_dominated(compiled: Compiled) -> Compiled:
+    """Drop rows that another row of their group equals or beats in every factor that counts."""
+    return replace(
+        compiled, groups=tuple(_undominated(compiled, group) for group in compiled.groups)
+    )
+
+
+def _undominated(compiled: Compiled, group: Group) -> Group:
+    if len(group) > _DOMINANCE:
+        return group
+    small = np.zeros(len(group.factors), dtype=bool)
+    for quantity in (compiled.energy, *compiled.lines, *compiled.limits):
+        small |= quantity.weights > 0
+    paired = compiled.base_of != np.arange(len(compiled.base_of))
+    columns = [group.factors[small], (group.factors - group.factors[compiled.base_of])[paired]]
+    exact = sorted({key for key, _ in compiled.equal} | set(compiled.shared))
+    large = sorted({key for key, _ in compiled.floors} | set(exact))
+    columns += [-group.factors[large], group.factors[exact]]
+    vectors = np.vstack(columns).T
+    order = np.lexsort((np.arange(len(vectors)), vectors.sum(axis=1)))
+    vectors = vectors[order]
+    beaten = np.tri(len(vectors), k=-1, dtype=bool)
+    for column in vectors.T:
+        beaten &= column[None, :] <= column[:, None]
+    return group.kept(np.sort(order[~beaten.any(axis=1)]))

@@ -1,0 +1,371 @@
+"""The best rows of a skeleton, by branch and bound over groups of variables.
+
+Groups are joined one after the other. After each join, what cannot fit or cannot beat the best
+mapping known is dropped; the last group is joined by matrix products that give exact sums for all
+pairs at once. Nothing else is dropped, so what remains at the end contains every mapping that is
+better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver_mapper.solve.fused.compiled import (
+    EPSILON,
+    Bounds,
+    Compiled,
+    Quantity,
+    bounds_of,
+    without_dominated,
+)
+from solver_mapper.solve.fused.terms import Floats
+
+_BLOCK = 4_000_000
+_TIES = 32
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Total energy (J) to the power `energy` times total latency (s) to the power `latency`.
+
+    The Einsum in question runs `repeats` times and leaks `leak` (W) while it runs; the others are
+    known to need at least `other_energy` and `other_latency`.
+    """
+
+    energy: int
+    latency: int
+    leak: float = 0.0
+    repeats: int = 1
+    other_energy: float = 0.0
+    other_latency: float = 0.0
+
+    def total_energy(self, dynamic: Floats, latency: Floats) -> Floats:
+        """Energy of all runs of this Einsum, leakage included."""
+        return self.repeats * (dynamic + self.leak * latency if self.leak else dynamic)
+
+    def value(self, dynamic: Floats, latency: Floats) -> Floats:
+        return self.combined(
+            self.total_energy(dynamic, latency) + self.other_energy,
+            self.repeats * latency + self.other_latency,
+        )
+
+    def combined(self, energy: Floats, latency: Floats) -> Floats:
+        result: Floats = np.ones_like(latency)
+        for _ in range(self.energy):
+            result = result * energy
+        for _ in range(self.latency):
+            result = result * latency
+        return result
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Complete choices of one skeleton: joined groups (`partial`, `rows`) with rows of the last
+    (`factors`, `source`).
+    """
+
+    compiled: Compiled
+    goal: Goal
+    groups: list[int]
+    last: int
+    partial: Floats
+    rows: NDArray[np.int64]
+    factors: Floats
+    source: NDArray[np.int64]
+    value: Floats
+    energy: Floats
+    latency: Floats
+
+    def total(self, quantity: Quantity) -> Floats:
+        """A quantity for every choice."""
+        used = np.flatnonzero(quantity.weights)
+        result: Floats = quantity.constant + quantity.weights[used] @ (
+            self.partial[used] * self.factors[used]
+        )
+        return result
+
+    def chosen(self, position: int) -> tuple[int, ...]:
+        """The rows of one choice, by group."""
+        rows = dict(zip(self.groups, self.rows[position], strict=True)) | {
+            self.last: self.source[position]
+        }
+        return tuple(int(rows[each]) for each in range(len(self.compiled.groups)))
+
+
+class Sink(Protocol):
+    """Where complete choices go."""
+
+    @property
+    def cutoff(self) -> float:
+        """Values above this cannot matter."""
+
+    def threshold(self, least: float) -> float:
+        """Of choices found together, of which the best has the value `least`, those up to this
+        value are wanted.
+        """
+
+    def take(self, pairs: Pairs) -> None: ...
+
+
+@dataclass(frozen=True)
+class Found:
+    """A choice of one row of each group's table, with its value, dynamic energy and latency."""
+
+    value: float
+    energy: float
+    latency: float
+    compiled: Compiled
+    rows: tuple[int, ...]
+
+
+@dataclass
+class Best:
+    """The best choices so far: all within rounding of the least value, the least latency and energy
+    first.
+    """
+
+    limit: float = float("inf")
+    found: list[Found] = field(default_factory=list)
+
+    @property
+    def value(self) -> float:
+        return min((each.value for each in self.found), default=float("inf"))
+
+    @property
+    def cutoff(self) -> float:
+        """Values above this cannot matter."""
+        return min(self.limit, self.value) * (1 + EPSILON)
+
+    def threshold(self, least: float) -> float:
+        return min(self.cutoff, least * (1 + EPSILON))
+
+    def take(self, pairs: Pairs) -> None:
+        order = np.lexsort((pairs.energy, pairs.latency))[:_TIES]
+        choices = [
+            Found(
+                float(pairs.value[each]),
+                float(pairs.energy[each]),
+                float(pairs.latency[each]),
+                pairs.compiled,
+                pairs.chosen(int(each)),
+            )
+            for each in order
+        ]
+        everything = sorted([*self.found, *choices], key=lambda each: each.value)
+        near = [each for each in everything if each.value <= everything[0].value * (1 + EPSILON)]
+        self.found = sorted(near, key=lambda each: (each.latency, each.energy))[:_TIES]
+
+
+@dataclass
+class _States:
+    """Joined groups: `partial[key, state]` products of their factors, and `rows[state]`, a row of
+    each.
+    """
+
+    groups: list[int]
+    partial: Floats
+    rows: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def kept(self, keep: NDArray[np.bool_] | NDArray[np.int64]) -> _States:
+        return _States(self.groups, self.partial[:, keep], self.rows[keep])
+
+
+class Minimizer:
+    """Searches one skeleton."""
+
+    def __init__(self, compiled: Compiled, goal: Goal, best: Sink):
+        self.goal, self.best = goal, best
+        self.beam = 0
+        self.compiled = without_dominated(compiled)
+        quantities = (compiled.energy, *compiled.lines, *compiled.limits)
+        self.weights = np.array([quantity.weights for quantity in quantities])
+        self.constants = np.array([quantity.constant for quantity in quantities])
+        self.limits = np.array(
+            [np.inf if quantity.limit is None else quantity.limit for quantity in quantities]
+        )
+        self.lines = slice(1, 1 + len(compiled.lines))
+
+    def prepare(self) -> float:
+        """Drop rows that cannot matter; returns a lower bound of the value (infinite if nothing is
+        left).
+        """
+        before = -1
+        while not self.compiled.empty and before != sum(map(len, self.compiled.groups)):
+            before = sum(map(len, self.compiled.groups))
+            bounds = bounds_of(self.compiled, self.weights)
+            keeps = [
+                self.promising(_States([index], group.factors, group.source[:, None]), bounds)[0]
+                for index, group in enumerate(self.compiled.groups)
+            ]
+            self.compiled = replace(
+                self.compiled,
+                groups=tuple(
+                    group.kept(keep)
+                    for group, keep in zip(self.compiled.groups, keeps, strict=True)
+                ),
+            )
+        if self.compiled.empty:
+            return float("inf")
+        energy, latency = self.least()
+        return float(
+            self.goal.combined(
+                np.array(energy + self.goal.other_energy),
+                np.array(latency + self.goal.other_latency),
+            )
+        )
+
+    def least(self) -> tuple[float, float]:
+        """Lower bounds of the Einsum's total energy and latency, for the rows that are left."""
+        if self.compiled.empty:
+            return float("inf"), float("inf")
+        bounds = bounds_of(self.compiled, self.weights)
+        base = bounds.rest(list(range(len(self.compiled.groups))))
+        totals = self.constants + self.weights @ base + bounds.excess.sum(axis=1)
+        latency = max(float(totals[self.lines].max(initial=0.0)), 0.0)
+        dynamic = max(float(totals[0]), 0.0)
+        return (
+            float(self.goal.total_energy(np.array(dynamic), np.array(latency))),
+            self.goal.repeats * latency,
+        )
+
+    def objective(self, totals: Floats) -> Floats:
+        """The goal for columns of quantities."""
+        lines = totals[self.lines]
+        latency = lines.max(axis=0) if len(lines) else np.zeros(totals.shape[1])
+        return self.goal.value(np.maximum(totals[0], 0.0), np.maximum(latency, 0.0))
+
+    def promising(self, states: _States, bounds: Bounds) -> tuple[NDArray[np.bool_], Floats]:
+        """Which states may still become legal and better than the best, and a bound of what they
+        may become.
+        """
+        rest = [index for index in range(len(self.compiled.groups)) if index not in states.groups]
+        scale = bounds.rest(rest)
+        totals = (self.weights * scale) @ states.partial
+        totals += (self.constants + bounds.excess[:, rest].sum(axis=1))[:, None]
+        keep = (totals <= (self.limits * (1 + EPSILON))[:, None]).all(axis=0)
+        value = self.objective(totals)
+        keep &= value <= self.best.cutoff
+        most = bounds.rest_most(rest)
+        for key, limit in self.compiled.floors:
+            keep &= states.partial[key] * most[key] >= limit * (1 - EPSILON)
+        for key, wanted in self.compiled.equal:
+            keep &= (states.partial[key] * most[key] >= wanted) & (
+                states.partial[key] * scale[key] <= wanted
+            )
+        return keep, value
+
+    def run(self, beam: int = 0) -> None:
+        """Add everything better than the best to it. With `beam`, only so many states go on after
+        each join: no proof.
+        """
+        self.beam = beam
+        if self.prepare() > self.best.cutoff or self.compiled.empty:
+            return
+        order = sorted(
+            range(len(self.compiled.groups)), key=lambda index: len(self.compiled.groups[index])
+        )
+        bounds = bounds_of(self.compiled, self.weights)
+        first = self.compiled.groups[order[0]]
+        states = _States([order[0]], first.factors, first.source[:, None])
+        for index in order[1:-1]:
+            states = self.joined(states, index, bounds)
+        if len(order) == 1:
+            empty = _States([], np.ones((len(first.factors), 1)), np.empty((1, 0), dtype=np.int64))
+            self.finish(empty, order[0])
+        elif len(states):
+            for block in self.blocks(states, len(self.compiled.groups[order[-1]])):
+                keep, _ = self.promising(block, bounds)
+                self.finish(block.kept(keep), order[-1])
+
+    def blocks(self, states: _States, width: int) -> Iterator[_States]:
+        step = max(1, _BLOCK // max(1, width))
+        for start in range(0, len(states), step):
+            yield states.kept(np.arange(start, min(start + step, len(states))))
+
+    def joined(self, states: _States, index: int, bounds: Bounds) -> _States:
+        """Every promising pair of a state and a row of the next group."""
+        group = self.compiled.groups[index]
+        parts: list[_States] = []
+        values: list[Floats] = []
+        for block in self.blocks(states, len(group) * len(group.factors) // 8 + 1):
+            pairs = _States(
+                [*block.groups, index],
+                (block.partial[:, :, None] * group.factors[:, None, :]).reshape(
+                    len(group.factors), -1
+                ),
+                np.hstack(
+                    [
+                        np.repeat(block.rows, len(group), axis=0),
+                        np.tile(group.source, len(block))[:, None],
+                    ]
+                ),
+            )
+            keep, value = self.promising(pairs, bounds)
+            parts.append(pairs.kept(keep))
+            values.append(value[keep])
+        result = _States(
+            [*states.groups, index],
+            np.hstack([part.partial for part in parts]),
+            np.vstack([part.rows for part in parts]),
+        )
+        if self.beam and len(result) > self.beam:
+            return result.kept(np.argpartition(np.concatenate(values), self.beam)[: self.beam])
+        return result
+
+    def finish(self, states: _States, index: int) -> None:
+        """Join the last group exactly and hand over what counts."""
+        if not len(states):
+            return
+        if self.beam and len(states) > self.beam:
+            states = states.kept(np.arange(self.beam))
+        group = self.compiled.groups[index]
+        shape = len(states), len(group)
+        legal = np.ones(shape, dtype=bool)
+
+        def total(quantity: Quantity) -> Floats:
+            used = np.flatnonzero(quantity.weights)
+            result: Floats = (
+                quantity.constant
+                + (states.partial[used] * quantity.weights[used][:, None]).T @ group.factors[used]
+            )
+            return result
+
+        for quantity in self.compiled.limits:
+            if quantity.limit is not None:
+                legal &= total(quantity) <= quantity.limit * (1 + EPSILON)
+        for key, limit in self.compiled.floors:
+            legal &= np.outer(states.partial[key], group.factors[key]) >= limit * (1 - EPSILON)
+        for key, wanted in self.compiled.equal:
+            legal &= np.abs(np.outer(states.partial[key], group.factors[key]) - wanted) < 0.5
+        if not legal.any():
+            return
+        energy = total(self.compiled.energy)
+        latency = np.zeros(shape)
+        for quantity in self.compiled.lines:
+            np.maximum(latency, total(quantity), out=latency)
+        value = np.where(legal, self.goal.value(energy, latency), np.inf)
+        left, right = np.nonzero(legal & (value <= self.best.threshold(float(value.min()))))
+        if len(left):
+            self.best.take(
+                Pairs(
+                    self.compiled,
+                    self.goal,
+                    states.groups,
+                    index,
+                    states.partial[:, left],
+                    states.rows[left],
+                    group.factors[:, right],
+                    group.source[right],
+                    value[left, right],
+                    energy[left, right],
+                    latency[left, right],
+                )
+            )

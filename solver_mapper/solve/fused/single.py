@@ -1,0 +1,87 @@
+"""The best mapping of one Einsum by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from solver_mapper.cost.looptree.architecture import Architecture
+from solver_mapper.cost.looptree.workload import Einsum
+from solver_mapper.solve.fused.compiled import Compiled, compile_skeleton
+from solver_mapper.solve.fused.minimize import Best, Goal, Minimizer
+from solver_mapper.solve.fused.placement import placements
+from solver_mapper.solve.fused.skeleton import ALONE, Neighbours, Skeleton, skeletons
+
+_BEAM = 200
+_FIRST = 3
+"""Skeletons, the most promising first, of which a quick look gives the first mapping to beat."""
+
+
+@dataclass
+class SearchCount:
+    """How much was looked at: `skeletons` in all, those `searched`, and the least bound among those
+    that were not.
+    """
+
+    skeletons: int = 0
+    searched: int = 0
+    complete: bool = True
+    bound: float = float("inf")
+
+
+def all_skeletons(
+    architecture: Architecture,
+    einsum: Einsum,
+    neighbours: Neighbours = ALONE,
+    fused: Mapping[str, str] | None = None,
+) -> Iterator[Skeleton]:
+    """Every skeleton of an Einsum on every compute that may run it.
+
+    Args: `fused[tensor]`, the memory in which a tensor is handed over. What is in common but not
+    fused is kept by the outermost.
+    """
+    for compute in architecture.enabled_computes(einsum):
+        chain = architecture.chain(einsum, compute)
+        levels = {tensor: chain.position[memory] for tensor, memory in (fused or {}).items()}
+        for placement in placements(architecture, einsum, chain, levels, neighbours.common):
+            yield from skeletons(einsum, chain, placement, neighbours)
+
+
+def leak_of(skeleton: Skeleton) -> float:
+    """Power in W that leaks while the Einsum runs."""
+    units = (*skeleton.chain.units, *skeleton.chain.aside)
+    return float(sum(unit.leak * unit.instances for unit in units))
+
+
+def minimize(
+    listed: Iterator[Skeleton],
+    goal: Callable[[Skeleton], Goal],
+    best: Best,
+    over: Callable[[], bool],
+    report: Callable[[float, float], None],
+) -> SearchCount:
+    """Improve `best` to the best of all skeletons, or until `over` says to stop. `report` is told
+    the value and a bound.
+    """
+    tally = SearchCount()
+    work: list[tuple[float, int, Minimizer]] = []
+    for skeleton in listed:
+        tally.skeletons += 1
+        compiled: Compiled = compile_skeleton(skeleton)
+        if not compiled.empty:
+            minimizer = Minimizer(compiled, goal(skeleton), best)
+            work.append((minimizer.prepare(), len(work), minimizer))
+    work.sort(key=lambda item: item[:2])
+    for bound, _, minimizer in work[:_FIRST]:
+        if bound <= best.cutoff:
+            minimizer.run(beam=_BEAM)
+    for position, (bound, _, minimizer) in enumerate(work):
+        if bound > best.cutoff:
+            break
+        if over():
+            tally.complete, tally.bound = False, min(each[0] for each in work[position:])
+            break
+        report(best.value, min(bound, best.value))
+        tally.searched += 1
+        minimizer.run()
+    return tally

@@ -1,0 +1,329 @@
+"""Orders of storage nodes, with the places between them where loops may stand: mappings but for
+their tile shapes.
+
+Only skeletons and loop places are listed that can be better than all others. Moving a loop above a
+storage node whose tensor it indexes changes no count and can only shrink what is reserved; moving a
+node above a loop that does not index its tensor fetches less often and reserves as much. So below a
+node stand only loops that do not (plainly) index its tensor, and above a node only loops that do.
+Loops between two nodes may stand in any order, with one exception: the first loop that shares a
+rank with another decides how far the reservation of the node above is lowered. (The same arguments
+as in AccelForge's mapper.)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from solver_mapper.cost.looptree.hardware import Chain, Kind
+from solver_mapper.cost.looptree.workload import Access, Einsum, Relevance
+from solver_mapper.solve.fused.placement import Placement
+
+
+@dataclass(frozen=True)
+class Node:
+    """A storage node. `parent` is the position of the tensor's next holder above; None for the
+    outermost, which backs it.
+    """
+
+    tensor: str
+    level: int
+    parent: int | None
+
+
+@dataclass(frozen=True)
+class LoopSlot:
+    """A place for temporal loops: `above` nodes stand above it. `shared` is its number among the
+    loops shared with others.
+    """
+
+    above: int
+    variables: frozenset[str]
+    shared: int | None = None
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """`nodes` outer to inner. The first `roots` of them stand in the outermost memory, above all
+    loops.
+
+    `first[node]` is the variable whose loop stands first below a node, where that matters.
+    `tolls[tensor]` are the levels of the tolls that a tensor pays.
+    """
+
+    einsum: Einsum
+    chain: Chain
+    placement: Placement
+    nodes: tuple[Node, ...]
+    roots: int
+    sites: tuple[LoopSlot, ...]
+    first: Mapping[int, str]
+    tolls: Mapping[str, tuple[int, ...]]
+
+    def holders(self, tensor: str) -> tuple[int, ...]:
+        """Positions of the nodes of `tensor`, outer to inner."""
+        return tuple(index for index, node in enumerate(self.nodes) if node.tensor == tensor)
+
+    def site_below(self, node: int) -> int | None:
+        """The site directly below a node, if no other node stands in between."""
+        return next(
+            (index for index, site in enumerate(self.sites) if site.above == node + 1), None
+        )
+
+
+def plain(access: Access, variable: str) -> bool:
+    """Whether `variable` alone indexes one rank of the tensor, with coefficient 1: tiles along it
+    never overlap or leave holes.
+    """
+    found = [rank for rank in access.tensor.ranks if any(term.dim == variable for term in rank)]
+    return len(found) == 1 and len(found[0]) == 1 and abs(found[0][0].coefficient) == 1
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """What other Einsums have to do with one: `prefix`, the variables of the loops shared with
+    them, outer to inner; `depths[tensor]`, how many of these stand above the outermost holder of a
+    tensor that is handed over; `common`, other tensors that they use too.
+    """
+
+    prefix: tuple[str, ...] = ()
+    depths: Mapping[str, int] = field(default_factory=dict)
+    common: frozenset[str] = frozenset()
+
+
+ALONE = Neighbours()
+
+
+def skeletons(
+    einsum: Einsum, chain: Chain, placement: Placement, neighbours: Neighbours = ALONE
+) -> Iterator[Skeleton]:
+    """All skeletons of one placement that can be optimal."""
+    prefix, depths = neighbours.prefix, neighbours.depths
+    tolls = {
+        tensor: tuple(
+            level for level in placement.levels(tensor) if chain.units[level].kind is Kind.TOLL
+        )
+        for tensor in einsum.tensors
+    }
+    memories = [level for level, unit in enumerate(chain.units) if unit.kind is Kind.MEMORY]
+    if not memories:
+        return
+    roots = tuple(
+        Node(tensor, memories[0], None)
+        for tensor in sorted(placement.kept[memories[0]])
+        if tensor not in depths
+    )
+    inner = [
+        (level, tensor)
+        for level in memories
+        for tensor in sorted(placement.kept[level])
+        if level != memories[0] or tensor in depths
+    ]
+    for order, cut in _orders(einsum, chain, placement, inner, neighbours):
+        nodes = list(roots)
+        for level, tensor in order:
+            above = [index for index, node in enumerate(nodes) if node.tensor == tensor]
+            nodes.append(Node(tensor, level, above[-1] if above else None))
+        sites = tuple(
+            _sites(einsum, placement, tuple(nodes), len(roots), prefix, cut, frozenset(depths))
+        )
+        if _backed_in_time(einsum, nodes, sites):
+            for first in _firsts(einsum, nodes, sites):
+                yield Skeleton(
+                    einsum, chain, placement, tuple(nodes), len(roots), sites, first, tolls
+                )
+
+
+def _orders(
+    einsum: Einsum,
+    chain: Chain,
+    placement: Placement,
+    inner: list[tuple[int, str]],
+    neighbours: Neighbours,
+) -> Iterator[tuple[tuple[tuple[int, str], ...], tuple[int, ...]]]:
+    """Orders of the nodes below the roots, outer memories first, with the number of nodes above
+    each shared loop.
+    """
+    by_level = [list(group) for _, group in itertools.groupby(inner, key=lambda node: node[0])]
+    for parts in itertools.product(*(itertools.permutations(group) for group in by_level)):
+        order = tuple(itertools.chain.from_iterable(parts))
+        if not _in_allowed_order(placement, order):
+            continue
+        for cut in itertools.combinations_with_replacement(
+            range(len(order) + 1), len(neighbours.prefix)
+        ):
+            if _prefix_fits(einsum, order, cut, neighbours) and not _redundant(
+                einsum, chain, placement, order, cut
+            ):
+                yield order, cut
+
+
+def _prefix_fits(
+    einsum: Einsum, order: tuple[tuple[int, str], ...], cut: tuple[int, ...], neighbours: Neighbours
+) -> bool:
+    """Whether fused tensors stand where they must, and no node stands where it could stand better.
+
+    Nodes between two shared loops have a fixed order, for it does not matter. `cut[i]` nodes stand
+    above the i-th shared loop. What stands above a shared loop is seen by all Einsums below, so no
+    other tensor in common may stand there.
+    """
+    prefix, depths = neighbours.prefix, neighbours.depths
+    seen: set[str] = set()
+    for index, (level, tensor) in enumerate(order):
+        above = sum(number <= index for number in cut)
+        backing = tensor in depths and tensor not in seen
+        seen.add(tensor)
+        if backing and above != depths[tensor]:
+            return False
+        if above < len(prefix):
+            loop = prefix[above]
+            overlapping = any(
+                access.relevance(loop) is Relevance.PARTIAL for access in einsum.accesses
+            )
+            last = index + 1 == len(order) or sum(number <= index + 1 for number in cut) != above
+            if not last and not overlapping and order[index + 1] < (level, tensor):
+                return False
+            if tensor in neighbours.common or (
+                not backing and plain(einsum.by_tensor[tensor], loop)
+            ):
+                return False
+    return True
+
+
+def _redundant(
+    einsum: Einsum,
+    chain: Chain,
+    placement: Placement,
+    order: tuple[tuple[int, str], ...],
+    cut: tuple[int, ...],
+) -> bool:
+    """Whether a tensor stands in two memories in a row without any need: the outer one could be
+    left out.
+    """
+    for index, ((outer, tensor), (inner, other)) in enumerate(itertools.pairwise(order)):
+        if (
+            tensor != other
+            or index + 1 in cut
+            or tensor in placement.rules[outer].keep | placement.rules[outer].back
+        ):
+            continue
+        access = einsum.by_tensor[tensor]
+        spread = any(chain.units[level].fanouts for level in range(outer + 1, inner + 1))
+        if (
+            placement.levels(tensor)[0] != outer
+            and not spread
+            and all(plain(access, name) for name in access.variables)
+        ):
+            return True
+    return False
+
+
+def _in_allowed_order(placement: Placement, order: tuple[tuple[int, str], ...]) -> bool:
+    for level, group in itertools.groupby(order, key=lambda node: node[0]):
+        tensors, options = [tensor for _, tensor in group], placement.rules[level].order_options
+        if options and not any(_follows(tensors, option) for option in options):
+            return False
+    return True
+
+
+def _follows(tensors: list[str], option: tuple[frozenset[str], ...]) -> bool:
+    ranks = [
+        next((index for index, names in enumerate(option) if tensor in names), None)
+        for tensor in tensors
+    ]
+    known = [rank for rank in ranks if rank is not None]
+    return known == sorted(known)
+
+
+def _sites(
+    einsum: Einsum,
+    placement: Placement,
+    nodes: tuple[Node, ...],
+    roots: int,
+    prefix: tuple[str, ...],
+    cut: tuple[int, ...],
+    fused: frozenset[str],
+) -> Iterator[LoopSlot]:
+    shared = 0
+    for above in range(roots, len(nodes) + 1):
+        upper = nodes[above - 1] if above else None
+        while shared < len(prefix) and cut[shared] + roots == above:
+            yield LoopSlot(above, frozenset((prefix[shared],)), shared)
+            shared, upper = shared + 1, None
+        if shared < len(prefix) or not fused <= {node.tensor for node in nodes[:above]}:
+            continue
+        if upper is not None and upper.parent is None and (above == roots or upper.tensor in fused):
+            upper = None
+        allowed = frozenset(
+            variable
+            for variable in einsum.variables
+            if einsum.bounds[variable] > 1
+            and _useful(einsum, placement, nodes, above, upper, variable)
+        )
+        if allowed:
+            yield LoopSlot(above, allowed)
+
+
+def _useful(
+    einsum: Einsum,
+    placement: Placement,
+    nodes: tuple[Node, ...],
+    above: int,
+    upper: Node | None,
+    variable: str,
+) -> bool:
+    """Whether a loop over `variable` may stand below `above` nodes, and is not better placed
+    elsewhere.
+
+    Args: `upper`, the node directly above, if the loop could be moved above it.
+    """
+    seen = {node.tensor for node in nodes[:above]}
+    if any(not plain(access, variable) for access in einsum.accesses if access.name not in seen):
+        return False
+    if (
+        upper is not None
+        and plain(einsum.by_tensor[upper.tensor], variable)
+        and not placement.rules[upper.level].tile_shape
+    ):
+        return False
+    if above < len(nodes) and not placement.rules[nodes[above].level].tile_shape:
+        return einsum.by_tensor[nodes[above].tensor].relevance(variable) is not Relevance.IRRELEVANT
+    return True
+
+
+def _backed_in_time(einsum: Einsum, nodes: list[Node], sites: tuple[LoopSlot, ...]) -> bool:
+    """Whether every loop shared with others, which may repeat no Einsum, indexes all tensors that
+    are only kept below it.
+    """
+    for site in sites:
+        if site.shared is not None:
+            seen = {node.tensor for node in nodes[: site.above]}
+            (variable,) = site.variables
+            if any(
+                not plain(access, variable) for access in einsum.accesses if access.name not in seen
+            ):
+                return False
+    return True
+
+
+def _firsts(
+    einsum: Einsum, nodes: list[Node], sites: tuple[LoopSlot, ...]
+) -> Iterator[dict[int, str]]:
+    """For each node whose reservation can be lowered past one overlapping loop: which loop comes
+    first.
+    """
+    choices: list[list[tuple[int, str]]] = []
+    for site in sites:
+        index = site.above - 1
+        if site.shared is None and index >= 0 and nodes[index].parent is not None:
+            access = einsum.by_tensor[nodes[index].tensor]
+            partial = [
+                variable
+                for variable in sorted(site.variables)
+                if access.relevance(variable) is Relevance.PARTIAL
+            ]
+            if partial:
+                choices.append([(index, variable) for variable in partial])
+    for picked in itertools.product(*choices):
+        yield dict(picked)

@@ -1,0 +1,278 @@
+"""Solving LoopTree input: search, exact evaluation of what was found, certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from solver_mapper.core.objective import Goal as Wish
+from solver_mapper.core.objective import Objective, parse_objective
+from solver_mapper.core.solution import Certificate, Status
+from solver_mapper.core.timer import Timer
+from solver_mapper.cost.looptree.architecture import Architecture
+from solver_mapper.cost.looptree.evaluate import evaluate
+from solver_mapper.cost.looptree.hardware import Kind
+from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.cost.looptree.statistics import TreeStatistics
+from solver_mapper.cost.looptree.validate import violations
+from solver_mapper.cost.looptree.workload import Workload
+from solver_mapper.errors import ExactnessError, InputError
+from solver_mapper.io.accelforge.specification import TreeSpec
+from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.solve.fused.build import part_of
+from solver_mapper.solve.fused.chain import ChainSearch
+from solver_mapper.solve.fused.compiled import EPSILON
+from solver_mapper.solve.fused.minimize import Best, Found, Goal
+from solver_mapper.solve.fused.single import SearchCount, all_skeletons, leak_of, minimize
+
+_MAPSPACE = {
+    "tiles": "divisors",
+    "storage": "every choice that keep and bypass allow",
+    "order": "every order of storage nodes, outer memories first",
+    "loops": "between any two storage nodes",
+    "spatial": "every split over every fan-out",
+}
+_FUSED = {
+    "fusion": (
+        "every intermediate that the next Einsum alone reads, fused in any memory before the first"
+        " fan-out or not"
+    ),
+    "shared loops": "every order and tiling of at most one loop a rank",
+}
+_CHECKS = (
+    "legal for hardware and workload",
+    "figures equal to the exact evaluation",
+    "no bound exceeds the value",
+)
+
+
+def solve_tree(
+    spec: TreeSpec,
+    objective: str | Sequence[str] = "edp",
+    *,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    clock: Clock | None = None,
+) -> TreeSolution:
+    """The best LoopTree mapping, with a proof. See `api.solve`.
+
+    Raises: InputError for missing parts, objectives other than energy, latency and their products,
+    and architectures whose numbers or rules cannot be used; ExactnessError if search and evaluation
+    disagree, which is a bug.
+    """
+    timer = Timer()
+    clock = clock or Clock()
+    wish = parse_objective(objective)
+    powers = _powers(wish, spec)
+    architecture, workload = spec.need_architecture(), spec.need_workload()
+    _check(architecture, workload)
+
+    def report(value: float, bound: float) -> None:
+        if on_progress is not None:
+            on_progress(
+                Progress(
+                    None if value == float("inf") else value, bound, clock.seconds, wish.names[0]
+                )
+            )
+
+    candidates, tally, found = _search(architecture, workload, powers, clock, report)
+    timer.lap("solve")
+    best = _exact(architecture, workload, wish.goals[0], candidates, found)
+    timer.lap("check")
+    status: Status = (
+        ("optimal" if tally.complete else "feasible")
+        if best
+        else ("infeasible" if tally.complete else "unknown")
+    )
+    certificate = Certificate(
+        {**_MAPSPACE, **(_FUSED if len(workload.einsums) > 1 else {})},
+        "branch and bound over tables of factors",
+        seed,
+        {"margin": EPSILON},
+        _proofs(wish, tally),
+        _CHECKS if best else (),
+    )
+    if best is None:
+        conflict = _conflict(architecture, workload) if status == "infeasible" else ()
+        return TreeSolution(
+            status, wish, None, None, None, None, certificate, timer.seconds, conflict=conflict
+        )
+    value, mapping, statistics = best
+    bound: float | Fraction = value if status == "optimal" else min(tally.bound, float(value))
+    return TreeSolution(
+        status,
+        wish,
+        mapping,
+        statistics,
+        value,
+        bound,
+        certificate,
+        timer.seconds,
+        tuple(_notes(architecture, workload, mapping)),
+    )
+
+
+def _powers(wish: Objective, spec: TreeSpec) -> tuple[int, int]:
+    """The powers of energy and latency in the goal."""
+    if len(wish.goals) > 1:
+        raise InputError(
+            "LoopTree input takes one goal at a time",
+            spec.place,
+            "name energy, latency or edp alone",
+        )
+    powers = dict(wish.goals[0].powers)
+    if "last-level-accesses" in powers:
+        raise InputError(
+            "last-level-accesses is not an objective for LoopTree input",
+            spec.place,
+            "energy, latency or edp",
+        )
+    return powers.get("energy", 0), powers.get("delay", 0)
+
+
+def _check(architecture: Architecture, workload: Workload) -> None:
+    """Raise InputError for what the bounds of the search do not cover."""
+    for einsum in workload.einsums:
+        if einsum.copy:
+            raise InputError(
+                f"Einsum '{einsum.name}': copy operations are not supported", einsum.place
+            )
+        for compute in architecture.enabled_computes(einsum):
+            chain = architecture.chain(einsum, compute)
+            for unit in chain.units:
+                if any(action.energy < 0 for action in unit.actions.values()):
+                    raise InputError(
+                        f"'{unit.name}' gains energy by an action: solve needs energies of at"
+                        " least 0",
+                        unit.place,
+                    )
+                if (
+                    any(fanout.power_gateable for fanout in unit.fanouts)
+                    and unit.leak + sum(u.leak for u in chain.units) > 0
+                ):
+                    raise InputError(
+                        f"'power_gateable' of '{unit.name}' is not supported by solve", unit.place
+                    )
+            memories = chain.memories
+            if len(workload.einsums) > 1 and memories and memories[0].size is not None:
+                raise InputError(
+                    f"the outermost memory '{memories[0].name}' must be unlimited to map several"
+                    " Einsums",
+                    memories[0].size_place,
+                    "write 'size: inf'",
+                )
+
+
+def _search(
+    architecture: Architecture,
+    workload: Workload,
+    powers: tuple[int, int],
+    clock: Clock,
+    report: Callable[[float, float], None],
+) -> tuple[Iterator[TreeMapping], SearchCount, float]:
+    """Mappings within rounding of the best, how far the search went, and the value that it claims."""
+    if len(workload.einsums) == 1:
+        (einsum,) = workload.einsums
+        best = Best()
+        repeats = workload.instances * einsum.instances
+        tally = minimize(
+            all_skeletons(architecture, einsum),
+            lambda skeleton: Goal(*powers, leak_of(skeleton), repeats),
+            best,
+            lambda: clock.over,
+            report,
+        )
+        return (TreeMapping(_nodes(each)) for each in best.found), tally, best.value
+    search = ChainSearch(architecture, workload, powers, lambda: clock.over, report)
+    search.run()
+    return iter([search.mapping] if search.mapping else []), search.tally, search.best
+
+
+def _nodes(found: Found) -> tuple[Any, ...]:
+    compiled = found.compiled
+    return part_of(
+        compiled.skeleton,
+        compiled.dimensions,
+        [group.table for group in compiled.groups],
+        found.rows,
+    ).nodes
+
+
+def _exact(
+    architecture: Architecture,
+    workload: Workload,
+    goal: Wish,
+    candidates: Iterator[TreeMapping],
+    claimed: float,
+) -> tuple[Fraction, TreeMapping, TreeStatistics] | None:
+    """The best of the candidates by exact evaluation, checked against what the search claims."""
+    best: tuple[Fraction, TreeMapping, TreeStatistics] | None = None
+    for mapping in candidates:
+        statistics = evaluate(architecture, workload, mapping)
+        value = Fraction(1)
+        for metric, power in goal.powers:
+            value *= (statistics.energy if metric == "energy" else statistics.latency) ** power
+        if abs(float(value) - claimed) > 1e-6 * abs(claimed):
+            raise ExactnessError(
+                f"search and evaluation of a LoopTree disagree: {claimed} was claimed,"
+                f" {float(value)} is exact"
+            )
+        if best is None or value < best[0]:
+            best = value, mapping, statistics
+    wrong = violations(architecture, workload, best[1]) if best else ()
+    if wrong:
+        raise ExactnessError(f"search and evaluation of a LoopTree disagree: {wrong[0].message}")
+    return best
+
+
+def _proofs(wish: Objective, tally: SearchCount) -> tuple[dict[str, Any], ...]:
+    claim = (
+        f"{tally.skeletons} orders of storage and loops; {tally.searched} searched to the end, the"
+        " others bounded above the best"
+        if tally.complete
+        else f"stopped after {tally.searched} of {tally.skeletons} orders of storage and loops"
+    )
+    return ({"goal": wish.names[0], "claim": claim, "tolerance": EPSILON},)
+
+
+def _notes(architecture: Architecture, workload: Workload, mapping: TreeMapping) -> Iterator[str]:
+    """Tensors that come from nowhere: inputs and results that the outermost memory never holds."""
+    outermost = next(
+        component.name
+        for component in architecture.root.components()
+        if component.kind is Kind.MEMORY
+    )
+    kept: dict[str, str] = {}
+    for node in mapping.walk():
+        for tensor in getattr(node, "tensors", ()):
+            kept.setdefault(tensor, getattr(node, "component", ""))
+    for tensor in workload.tensors:
+        if tensor not in workload.intermediates and kept.get(tensor, outermost) != outermost:
+            yield (
+                f"'{tensor}' is in '{kept[tensor]}' from the start; 'tensors: {{keep: ...}}' on"
+                f" '{outermost}' makes it come from there"
+            )
+
+
+def _conflict(architecture: Architecture, workload: Workload) -> tuple[dict[str, Any], ...]:
+    """Which Einsums have no mapping even by themselves, with the smallest memories as the likely
+    cause.
+    """
+    found = []
+    for einsum in workload.einsums:
+        if not any(True for _ in all_skeletons(architecture, einsum)):
+            found.append(
+                {
+                    "what": "constraint",
+                    "text": (
+                        f"no choice of memories for Einsum '{einsum.name}' satisfies keep, may_keep"
+                        " and back"
+                    ),
+                    "file": einsum.place.file,
+                    "line": einsum.place.line,
+                }
+            )
+    return tuple(found)

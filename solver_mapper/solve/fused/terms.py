@@ -1,0 +1,314 @@
+"""What a skeleton costs: sums of products with one factor a group of variables.
+
+Every count, tile and fan-out of a LoopTree is such a product. A quantity is a list of terms
+`coefficient * product of factors`; terms whose coefficient is negative take off what first fetches
+skip, and never exceed the positive term that they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver_mapper.cost.looptree.hardware import Kind, Unit
+from solver_mapper.cost.looptree.workload import Access, Relevance
+from solver_mapper.solve.fused.rows import Dimension
+from solver_mapper.solve.fused.skeleton import Skeleton
+
+Floats = NDArray[np.float64]
+Key = tuple[object, ...]
+
+
+@dataclass
+class Terms:
+    """Coefficients of products by key; `skips[key]` is taken off what `key` counts."""
+
+    weights: dict[Key, float] = field(default_factory=dict)
+    skips: dict[Key, float] = field(default_factory=dict)
+
+    def add(self, key: Key, weight: float) -> None:
+        if weight:
+            self.weights[key] = self.weights.get(key, 0.0) + weight
+
+    def skip(self, key: Key, weight: float) -> None:
+        """Take off the first fetches of what `key` counts."""
+        if weight:
+            self.skips[key] = self.skips.get(key, 0.0) + weight
+
+
+@dataclass(frozen=True)
+class View:
+    """Traffic of `tensor` that `node` causes (the compute is the node after the last), as seen at
+    `level`.
+
+    `unit`: of one instance there, else of all. `first`: only the first fetches.
+    """
+
+    tensor: str
+    node: int
+    level: int
+    unit: bool
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Values that `node` reserves."""
+
+    node: int
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Copies used along one dimension."""
+
+    dimension: int
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Iterations of the loop at a site."""
+
+    site: int
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Iterations of all temporal loops."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """Trip counts along a dimension, or tile extents at a node, of some variables multiplied."""
+
+    variables: frozenset[str]
+    dimension: int | None = None
+    node: int | None = None
+
+
+@dataclass(frozen=True)
+class Model:
+    """A skeleton's cost: energy of all actions; latency as the largest of `lines`; bits in each
+    finite memory against its size.
+
+    `memories` are (level, bits reserved, size); `held[level]` has, for each shared loop, the bits
+    reserved just above it, as far as they are in memories that are not replicated. `caps` are (key,
+    limit) with product <= limit, `floors` with product >= limit, `equal` with product == value.
+    `shared` are the keys of the trip counts of the shared loops.
+    """
+
+    skeleton: Skeleton
+    dimensions: tuple[Dimension, ...]
+    energy: Terms
+    lines: tuple[tuple[Terms, float], ...]
+    memories: tuple[tuple[int, Terms, float], ...]
+    held: Mapping[int, tuple[Terms, ...]]
+    shared: tuple[Key, ...]
+    caps: tuple[tuple[Key, int], ...]
+    floors: tuple[tuple[Key, float], ...]
+    equal: tuple[tuple[Key, int], ...]
+
+
+def model_of(skeleton: Skeleton, dimensions: tuple[Dimension, ...]) -> Model:
+    """The cost of a skeleton."""
+    energy = Terms()
+    calls: dict[tuple[int, str], Terms] = {}
+    for access in skeleton.einsum.accesses:
+        _tensor(skeleton, access, energy, calls)
+    chain = skeleton.chain
+    compute = len(chain.units) - 1
+    paid = chain.compute.actions["compute"].energy * chain.compute.count_scale
+    energy.add((), float(skeleton.einsum.operations * paid))
+    steps = Terms()
+    steps.add((Steps(),), float(chain.compute.count_scale))
+    calls[compute, "compute"] = steps
+    caps: list[tuple[Key, int]] = []
+    floors: list[tuple[Key, float]] = []
+    equal: list[tuple[Key, int]] = []
+    for index, dimension in enumerate(dimensions):
+        fanout = dimension.fanout
+        caps.append(((Spread(index),), fanout.size))
+        if fanout.min_usage > 0:
+            floors.append(
+                ((Spread(index),), float(fanout.min_usage * fanout.size / fanout.usage_scale))
+            )
+    for key, operator, value in _products(skeleton, dimensions):
+        if operator in ("<=", "<"):
+            caps.append((key, value - (operator == "<")))
+        elif operator in (">=", ">"):
+            floors.append((key, float(value + (operator == ">"))))
+        else:
+            equal.append((key, value))
+    shared = tuple(
+        (Shared(index),) for index, site in enumerate(skeleton.sites) if site.shared is not None
+    )
+    return Model(
+        skeleton,
+        dimensions,
+        energy,
+        tuple(_lines(skeleton, calls)),
+        tuple(_memories(skeleton)),
+        _held(skeleton, dimensions),
+        shared,
+        tuple(caps),
+        tuple(floors),
+        tuple(equal),
+    )
+
+
+def _products(
+    skeleton: Skeleton, dimensions: Sequence[Dimension]
+) -> Iterable[tuple[Key, str, int]]:
+    """The user's rules about products of several variables."""
+    for index, dimension in enumerate(dimensions):
+        for rule in dimension.fanout.loop_bounds:
+            if rule.product:
+                yield (Product(rule.variables, dimension=index),), rule.operator, rule.value
+    for index, node in enumerate(skeleton.nodes):
+        for rule in skeleton.placement.rules[node.level].tile_shape:
+            if rule.product:
+                yield (Product(rule.variables, node=index),), rule.operator, rule.value
+
+
+def _tensor(
+    skeleton: Skeleton, access: Access, energy: Terms, calls: dict[tuple[int, str], Terms]
+) -> None:
+    """Energy and actions of all holders of one tensor."""
+    holders = skeleton.holders(access.name)
+    units, levels = skeleton.chain.units, [skeleton.nodes[holder].level for holder in holders]
+    ends = [*holders[1:], len(skeleton.nodes)]
+    for level, below in zip(levels, ends, strict=True):
+        inner = skeleton.nodes[below].level if below < len(skeleton.nodes) else len(units) - 1
+        skips = access.output and units[inner].skip_first
+        _charge(
+            energy,
+            calls,
+            units,
+            level,
+            access,
+            below,
+            skips,
+            down="read",
+            up="write" if access.output else None,
+        )
+        if below < len(skeleton.nodes):
+            _charge(
+                energy,
+                calls,
+                units,
+                inner,
+                access,
+                below,
+                skips,
+                down="write",
+                up="read" if access.output else None,
+            )
+        for toll in skeleton.tolls[access.name]:
+            if level < toll < inner:
+                direction = units[toll].direction[access.name]
+                _charge(
+                    energy,
+                    calls,
+                    units,
+                    toll,
+                    access,
+                    below,
+                    skips,
+                    down="read" if direction != "up" else None,
+                    up="read" if access.output and direction != "down" else None,
+                )
+
+
+def _charge(
+    energy: Terms,
+    calls: dict[tuple[int, str], Terms],
+    units: Sequence[Unit],
+    level: int,
+    access: Access,
+    node: int,
+    skips: bool,
+    down: str | None,
+    up: str | None,
+) -> None:
+    """What one side pays for the traffic that `node` causes: `down` for fetches, `up` for what is
+    returned.
+    """
+    unit = units[level]
+    for action, fetch in ((down, True), (up, False)):
+        if action is None:
+            continue
+        kind = unit.actions[action]
+        rate = float(kind.actions_per_value[access.name] * unit.count_scale)
+        paid = rate * float(kind.energy)
+        counted = calls.setdefault((level, action), Terms())
+        total, single = View(access.name, node, level, False), View(access.name, node, level, True)
+        energy.add((total,), paid)
+        counted.add((single,), rate)
+        if fetch and skips and unit.skip_first:
+            energy.skip((total,), paid)
+            counted.skip((single,), rate)
+
+
+def _lines(
+    skeleton: Skeleton, calls: dict[tuple[int, str], Terms]
+) -> Iterable[tuple[Terms, float]]:
+    """The sums of which the latency is the largest, with their constants."""
+    for level, unit in enumerate(skeleton.chain.units):
+        if not any(where == level for where, _ in calls):
+            continue
+        for line in unit.latency.lines:
+            terms = Terms()
+            for action, weight in line.weights.items():
+                counted = calls.get((level, action), Terms())
+                for key, amount in counted.weights.items():
+                    terms.add(key, float(weight) * amount)
+                for key, amount in counted.skips.items():
+                    terms.skip(key, float(weight) * amount)
+            if terms.weights or line.constant:
+                yield terms, float(line.constant)
+
+
+def _memories(skeleton: Skeleton) -> Iterable[tuple[int, Terms, float]]:
+    for level, unit in enumerate(skeleton.chain.units):
+        if unit.kind is Kind.MEMORY and unit.size is not None:
+            terms = Terms()
+            for index, node in enumerate(skeleton.nodes):
+                if node.level == level:
+                    terms.add((Tile(index),), float(unit.bits[node.tensor]))
+            if terms.weights:
+                yield level, terms, float(unit.size)
+
+
+def _held(skeleton: Skeleton, dimensions: Sequence[Dimension]) -> dict[int, tuple[Terms, ...]]:
+    """Bits that stay reserved while a shared loop iterates: for each such loop, what stands below
+    those outside of it.
+    """
+    sites = [index for index, site in enumerate(skeleton.sites) if site.shared is not None]
+    first = min((dimension.level for dimension in dimensions), default=len(skeleton.chain.units))
+    found: dict[int, tuple[Terms, ...]] = {}
+    for level, unit in enumerate(skeleton.chain.units[:first]):
+        if unit.kind is Kind.MEMORY and unit.size is not None:
+            parts = tuple(Terms() for _ in sites)
+            for index, node in enumerate(skeleton.nodes):
+                depth = sum(skeleton.sites[site].above <= index for site in sites) + _lowered(
+                    skeleton, index
+                )
+                if node.level == level and depth < len(sites):
+                    parts[depth].add((Tile(index),), float(unit.bits[node.tensor]))
+            found[level] = parts
+    return found
+
+
+def _lowered(skeleton: Skeleton, node: int) -> bool:
+    """Whether a reservation is lowered past a shared loop."""
+    site = skeleton.site_below(node)
+    if site is None or skeleton.sites[site].shared is None or skeleton.nodes[node].parent is None:
+        return False
+    (variable,) = skeleton.sites[site].variables
+    return (
+        skeleton.einsum.by_tensor[skeleton.nodes[node].tensor].relevance(variable)
+        is not Relevance.IRRELEVANT
+    )

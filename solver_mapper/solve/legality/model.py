@@ -1,0 +1,292 @@
+"""The model of legality: every ask of a specification as constraints, each under a literal of its
+own where it can be lifted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from solver_mapper.core.architecture import Architecture
+from solver_mapper.core.constraints import (
+    HOLDS,
+    Constraint,
+    FactorConstraint,
+    KeepConstraint,
+    ProductConstraint,
+    SplitConstraint,
+    UtilizationConstraint,
+)
+from solver_mapper.core.loop_orders import order_of
+from solver_mapper.core.primes import factorize
+from solver_mapper.core.problem import Problem
+from solver_mapper.mapspace.requirements import (
+    Capacity,
+    DimensionBound,
+    Fanout,
+    LeastFill,
+    Requirement,
+    is_changeable,
+    least_of,
+    loops_of,
+    without_rule_kept,
+)
+from solver_mapper.mapspace.space import Slot
+from solver_mapper.solve.legality.loops import Loops, LoopSlot, RequirementTable
+from solver_mapper.solve.legality.orders import Guard, Order, Orders, Split, enforce
+from solver_mapper.solve.legality.storage import Storage
+
+_LARGE = 1 << 32
+
+
+@dataclass
+class Legal:
+    """Decisions and what is asked of them. `guards[ask]` is the literal under which `ask` holds,
+    None where it always does.
+    """
+
+    architecture: Architecture
+    problem: Problem
+    loops: Loops
+    storage: Storage
+    orders: Orders
+    guards: dict[Requirement, Guard]
+
+    @property
+    def model(self) -> cp_model.CpModel:
+        return self.loops.model
+
+    def looped(self, constraint: FactorConstraint | ProductConstraint) -> RequirementTable | None:
+        """The product of loop bounds that `constraint` is about; None where there can be no such
+        loop.
+        """
+        places = frozenset[LoopSlot]().union(
+            *(
+                self.loops.places([dim], self.loops.at(self.architecture.index(level), kind))
+                for level, kind, dim in loops_of(constraint)
+            )
+        )
+        return self.loops.value(places) if places else None
+
+    def across(self, level: int, axis: str) -> RequirementTable | None:
+        """The product of spatial loops of a level along one axis; None where the model has none."""
+        slot = Slot(level, axis)
+        return (
+            self.loops.value(self.loops.places(self.loops.dims, [slot]))
+            if slot in self.loops.slots
+            else None
+        )
+
+    def spread(self) -> RequirementTable:
+        """The product of all spatial loops."""
+        return self.loops.value(
+            self.loops.places(self.loops.dims, [slot for slot in self.loops.slots if slot.axis])
+        )
+
+
+def legal_model(
+    architecture: Architecture,
+    problem: Problem,
+    asks: Sequence[Requirement],
+    *,
+    guarded: bool = False,
+    lifted: Sequence[Requirement] = (),
+) -> Legal:
+    """All legal mappings of perfect factors that obey `asks`; if `guarded`, each ask only where its
+    own literal holds, except those that nobody can change. Caps on figures are left out.
+
+    `lifted` are asks that need not be obeyed. What stands in the place of these, and of guarded
+    ones whose literal does not hold, is as free as can be: any mesh, any number of words, and for a
+    bound any product of the primes in it and in the factors that constraints ask for.
+    """
+    model = cp_model.CpModel()
+    loose = (*lifted, *(asks if guarded else ()))
+    limits = {
+        dim: _limits(
+            problem.bounds[dim], dim, (*asks, *lifted) if DimensionBound(dim) in loose else ()
+        )
+        for dim in problem.dims
+    }
+    loops = Loops(
+        model,
+        _slots(architecture, loose),
+        {dim: primes for dim, primes in limits.items() if primes},
+    )
+    storage = Storage(loops, problem, len(architecture.levels))
+    guards: dict[Requirement, Guard] = {
+        ask: model.new_bool_var(f"guard[{n}]") if guarded and is_changeable(ask) else None
+        for n, ask in enumerate(asks)
+    }
+    legal = Legal(architecture, problem, loops, storage, Orders(loops, problem.dims), guards)
+    for ask, guard in guards.items():
+        add = _ADD.get(type(ask))
+        if add is not None:
+            add(legal, ask, guard)
+    _orders(legal)
+    _defaults(legal, loose)
+    return legal
+
+
+def _slots(architecture: Architecture, loose: Sequence[Requirement]) -> tuple[Slot, ...]:
+    """Outer to inner. Where a mesh can be lifted, loops may lie along both axes of it."""
+    slots = []
+    for level in range(len(architecture.levels)):
+        fanout = (2, 2) if Fanout(level) in loose else architecture.fanout(level)
+        slots += [
+            Slot(level),
+            *(Slot(level, axis) for axis, size in zip("XY", fanout, strict=True) if size > 1),
+        ]
+    return tuple(slots)
+
+
+def _limits(bound: int, dim: str, asks: Sequence[Requirement]) -> dict[int, int]:
+    """Primes and how often each may occur over all loops: as in the bound, or as the largest
+    factors that constraints want together (but no problem has bounds of `_LARGE`).
+    """
+    limits, needs = dict(factorize(bound)), Counter[int]()
+    wanted: dict[object, int] = {}
+    for ask in asks:
+        if isinstance(ask, FactorConstraint) and ask.dim == dim:
+            key = (ask.level, ask.kind)
+            wanted[key] = max(wanted.get(key, 1), least_of(ask))
+        elif isinstance(ask, ProductConstraint) and dim in ask.dims:
+            wanted[ask] = least_of(ask)
+    for value in wanted.values():
+        needs.update(dict(factorize(value)) if value < _LARGE else {})
+    for prime, count in needs.items():
+        limits[prime] = max(limits.get(prime, 0), count)
+    return limits
+
+
+def _bound(legal: Legal, ask: DimensionBound, guard: Guard) -> None:
+    wanted = dict(factorize(legal.problem.bounds[ask.dim]))
+    for prime in legal.loops.limits.get(ask.dim, {}):
+        enforce(legal.model.add(legal.loops.total(ask.dim, prime) == wanted.get(prime, 0)), guard)
+
+
+def _factor(legal: Legal, ask: FactorConstraint | ProductConstraint, guard: Guard) -> None:
+    """A residual is never met: factors are perfect."""
+    table = legal.looped(ask)
+    met = isinstance(ask, ProductConstraint) or ask.last in (None, ask.value)
+
+    def obeys(value: int) -> bool:
+        return met and HOLDS[ask.comparison](value, ask.value)
+
+    if table is not None:
+        enforce(legal.model.add_bool_or(table.where(obeys)), guard)
+    elif not obeys(1):
+        enforce(legal.model.add_bool_or([]), guard)
+
+
+def _keep(legal: Legal, ask: KeepConstraint, guard: Guard) -> None:
+    keep = legal.storage.keep[ask.tensor, legal.architecture.index(ask.level)]
+    enforce(legal.model.add_bool_or([keep if ask.keep else ~keep]), guard)
+
+
+def _capacity(legal: Legal, ask: Capacity, guard: Guard) -> None:
+    capacity = legal.architecture.levels[ask.level].capacity
+    if capacity is not None:
+        enforce(legal.model.add(legal.storage.used(ask.level) <= capacity), guard)
+
+
+def _least_fill(legal: Legal, ask: LeastFill, guard: Guard) -> None:
+    buffer = legal.architecture.levels[ask.level]
+    least = math.ceil((buffer.capacity or 0) * buffer.min_utilization)
+    enforce(legal.model.add(legal.storage.used(ask.level) >= least), guard)
+
+
+def _fanout(legal: Legal, ask: Fanout, guard: Guard) -> None:
+    for axis, room in zip("XY", legal.architecture.fanout(ask.level), strict=True):
+        table = legal.across(ask.level, axis)
+        if table is not None:
+            enforce(
+                legal.model.add_bool_or(table.where(lambda used, most=room: used <= most)), guard
+            )  # type: ignore[misc]
+
+
+def units_of(architecture: Architecture) -> int:
+    """Multipliers below one instance of the outermost level."""
+    return math.prod(
+        math.prod(architecture.fanout(level)) for level in range(len(architecture.levels))
+    )
+
+
+def _utilization(legal: Legal, ask: UtilizationConstraint, guard: Guard) -> None:
+    """A mesh that is lifted is as large as its use."""
+    least = math.ceil(ask.least * units_of(legal.architecture))
+    shares = [_share(legal, level) for level in range(len(legal.architecture.levels))]
+    product: cp_model.LinearExprT = 1
+    high = 1
+    for share, units in shares:
+        high *= units
+        grown = legal.model.new_int_var(0, high, "")
+        legal.model.add_multiplication_equality(grown, [product, share])
+        product = grown
+    enforce(legal.model.add(product >= least), guard)
+
+
+def _share(legal: Legal, level: int) -> tuple[cp_model.LinearExprT, int]:
+    """(instances in use below one instance of a level, at most) such that the second is what there
+    is.
+    """
+    units = math.prod(legal.architecture.fanout(level))
+    slots = legal.loops.at(level, "spatial")
+    if not slots:
+        return 1, units
+    share = legal.model.new_int_var(1, units, f"share[{level}]")
+    if Fanout(level) in legal.guards:
+        used = legal.loops.value(legal.loops.places(legal.loops.dims, slots))
+        enforce(legal.model.add(share <= used.expr), legal.guards[Fanout(level)])
+    return share, units
+
+
+def _orders(legal: Legal) -> None:
+    index = legal.architecture.index
+    orders = [
+        Order(index(ask.level), *order, guard)
+        for ask, guard in legal.guards.items()
+        if isinstance(ask, Constraint) and (order := order_of(ask, legal.problem.dims)) is not None
+    ]
+    splits = [
+        Split(index(ask.level), ask, guard)
+        for ask, guard in legal.guards.items()
+        if isinstance(ask, SplitConstraint)
+    ]
+    legal.orders.build(orders, splits)
+
+
+def _defaults(legal: Legal, loose: Sequence[Requirement]) -> None:
+    """Where no constraint says what a level holds: the outermost everything, a level of no entries
+    nothing.
+    """
+    for (tensor, level), keep in without_rule_kept(
+        legal.architecture, legal.problem, tuple(legal.guards)
+    ).items():
+        if keep or Capacity(level) not in loose:
+            legal.model.add(legal.storage.keep[tensor, level] == keep)
+    ruled: dict[str, list[cp_model.IntVar]] = {}
+    for ask, guard in legal.guards.items():
+        if (
+            isinstance(ask, KeepConstraint)
+            and guard is not None
+            and ask.level == legal.architecture.levels[0].name
+        ):
+            ruled.setdefault(ask.tensor, []).append(guard)
+    for tensor, guards in ruled.items():
+        legal.model.add_bool_or([*guards, legal.storage.keep[tensor, 0]])
+
+
+_ADD: Mapping[type, Callable[..., None]] = {
+    DimensionBound: _bound,
+    FactorConstraint: _factor,
+    KeepConstraint: _keep,
+    Capacity: _capacity,
+    LeastFill: _least_fill,
+    Fanout: _fanout,
+    UtilizationConstraint: _utilization,
+    ProductConstraint: _factor,
+}

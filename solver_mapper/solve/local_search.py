@@ -1,0 +1,193 @@
+"""A good mapping within a second: from a legal mapping to better ones by small steps, each judged
+by the exact model.
+
+Any incumbent is sound, since nothing is claimed of it but its figures. A step moves a prime factor
+of a dimension to another slot, trades two such factors between slots, changes one loop's place in
+the order, or what a level holds. Steps are drawn at random from a seed; a slightly worse mapping is
+accepted with a tolerance that falls to nothing (threshold accepting: Dueck and Scheuer, Journal of
+Computational Physics 90, 1990). The number of steps is fixed, not the time, so that equal input
+gives equal answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from random import Random
+
+from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.core.objective import Goal
+from solver_mapper.core.primes import factorize
+from solver_mapper.core.spec import Spec
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.cost.timeloop.legality import violations
+from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.verify.mapspace import EnumeratedMapspace
+
+MOST_STEPS, STEPS_EACH = 600, 25
+"""Steps that are tried: so many for each prime factor and each free choice of bypass, but not more
+than `MOST_STEPS`.
+"""
+TOLERANCE = 0.4
+"""How much worse a mapping may be at first, as a share of the value."""
+
+Slot = tuple[int, str]
+"""A level and "" (temporal), "X" or "Y"."""
+
+
+@dataclass
+class LocalSearch:
+    """A walk through the mapspace of `spec` that looks for a small `goal`."""
+
+    spec: Spec
+    goal: Goal
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._random = Random(self.seed)
+        self._architecture, self._problem = self.spec.need_architecture(), self.spec.need_problem()
+        self._mapspace = EnumeratedMapspace(
+            self._architecture, self._problem, self.spec.constraints
+        )
+        self._evaluate = Evaluator(self._architecture, self._problem).evaluate
+
+    @cached_property
+    def _slots(self) -> list[Slot]:
+        return list(self._mapspace.sites)
+
+    @cached_property
+    def _primes(self) -> list[tuple[str, int]]:
+        return [
+            (dim, prime)
+            for dim, size in self._problem.bounds.items()
+            for prime, count in factorize(size)
+            for _ in range(count)
+        ]
+
+    @cached_property
+    def _free(self) -> list[tuple[str, int]]:
+        """Bypass choices that are free."""
+        return [
+            (name, level)
+            for name in self._problem.tensor_names
+            for level in range(self._mapspace.depth)
+            if len({keep[level] for keep in self._mapspace.keeps(name)}) > 1
+        ]
+
+    def best_from(
+        self, mapping: Mapping, over: Callable[[], bool] = lambda: False
+    ) -> tuple[Mapping, Statistics]:
+        """The best mapping met on the way from a legal `mapping` of the space; `over` ends the walk
+        early.
+        """
+        steps = min(MOST_STEPS, STEPS_EACH * (len(self._primes) + len(self._free)))
+        here = mapping
+        statistics = self._evaluate(here)
+        value = self.goal.rank(statistics)
+        best, best_value, best_figures = here, value, statistics
+        for step in range(steps):
+            if over():
+                break
+            other = self._step(here)
+            if other is None or not self._legal(other):
+                continue
+            statistics = self._evaluate(other)
+            found = self.goal.rank(statistics)
+            if float(found) <= float(value) * (1 + TOLERANCE * (1 - step / steps) ** 2):
+                here, value = other, found
+            if found < best_value:
+                best, best_value, best_figures = other, found, statistics
+        return best, best_figures
+
+    def _legal(self, mapping: Mapping) -> bool:
+        return not violations(
+            self._architecture, self._problem, mapping
+        ) and not constraint_violations(
+            self.spec.constraints, self._architecture, self._problem, mapping
+        )
+
+    def _step(self, mapping: Mapping) -> Mapping | None:
+        """A neighbour; None if the step drawn leads nowhere."""
+        kind = self._random.random()
+        if kind < 0.45 and self._primes:
+            return self._move(mapping, *self._random.choice(self._primes), *self._pair())
+        if kind < 0.7 and self._primes:
+            there, back = self._pair()
+            moved = self._move(mapping, *self._random.choice(self._primes), there, back)
+            return (
+                None
+                if moved is None
+                else self._move(moved, *self._random.choice(self._primes), back, there)
+            )
+        if kind < 0.9 or not self._free:
+            return self._reorder(mapping)
+        return self._toggle(mapping, *self._random.choice(self._free))
+
+    def _pair(self) -> tuple[Slot, Slot]:
+        first, second = self._random.choice(self._slots), self._random.choice(self._slots)
+        return first, second
+
+    def _move(
+        self, mapping: Mapping, dim: str, prime: int, origin: Slot, to: Slot
+    ) -> Mapping | None:
+        """A factor `prime` of `dim` moved between slots; None if it is not there, or would put
+        `dim` on both axes of a mesh.
+        """
+        bound = next(
+            (
+                each.bound
+                for each in _loops(mapping.levels[origin[0]], origin[1])
+                if each.dim == dim
+            ),
+            1,
+        )
+        if origin == to or bound % prime:
+            return None
+        levels = list(mapping.levels)
+        levels[origin[0]] = _scaled(levels[origin[0]], origin[1], dim, bound // prime, 0)
+        present = next((each.bound for each in _loops(levels[to[0]], to[1]) if each.dim == dim), 1)
+        place = self._random.randint(0, len(_loops(levels[to[0]], to[1])))
+        levels[to[0]] = _scaled(levels[to[0]], to[1], dim, present * prime, place)
+        axes = {each.axis for each in levels[to[0]].spatial if each.dim == dim}
+        return None if len(axes) > 1 else replace(mapping, levels=tuple(levels))
+
+    def _reorder(self, mapping: Mapping) -> Mapping | None:
+        """One loop at another place of its level's order."""
+        number = self._random.randrange(len(mapping.levels))
+        loops = list(mapping.levels[number].temporal)
+        if len(loops) < 2:
+            return None
+        moved = loops.pop(self._random.randrange(len(loops)))
+        loops.insert(self._random.randint(0, len(loops)), moved)
+        levels = list(mapping.levels)
+        levels[number] = replace(levels[number], temporal=tuple(loops))
+        return replace(mapping, levels=tuple(levels))
+
+    def _toggle(self, mapping: Mapping, tensor: str, level: int) -> Mapping:
+        levels = list(mapping.levels)
+        levels[level] = replace(levels[level], keep=levels[level].keep ^ {tensor})
+        return replace(mapping, levels=tuple(levels))
+
+
+def _loops(level: LevelMapping, axis: str) -> tuple[Loop, ...]:
+    return (
+        level.temporal if not axis else tuple(each for each in level.spatial if each.axis == axis)
+    )
+
+
+def _scaled(level: LevelMapping, axis: str, dim: str, bound: int, place: int) -> LevelMapping:
+    """The level with this bound for `dim`: where its loop is, or else at `place`. Loops along Y
+    stay outside those along X.
+    """
+    loops = [each for each in _loops(level, axis) if each.bound > 1]
+    at = next((number for number, each in enumerate(loops) if each.dim == dim), None)
+    if at is not None:
+        loops[at : at + 1] = [loop(dim, bound, axis)] if bound > 1 else []
+    elif bound > 1:
+        loops.insert(place, loop(dim, bound, axis))
+    if not axis:
+        return replace(level, temporal=tuple(loops))
+    others = [each for each in level.spatial if each.axis != axis]
+    return replace(level, spatial=tuple(loops + others if axis == "Y" else others + loops))

@@ -1,0 +1,66 @@
+"""A search with the exact nest model as its judge, under the space's caps on figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from solver_mapper.core.constraints import MetricConstraint
+from solver_mapper.core.objective import Goal, parse_objective
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.mapspace.space import Space
+from solver_mapper.mapspace.symmetry import symmetries
+from solver_mapper.solve.cpsat.compile import compile_space
+from solver_mapper.solve.cpsat.engine import Clock, Settings
+from solver_mapper.solve.cpsat.model_hook import Hook, Model
+from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
+from solver_mapper.solve.cpsat.search import Progress, Search
+from solver_mapper.solve.cpsat.variables import break_symmetries
+
+
+def prepare(
+    space: Space,
+    settings: Settings,
+    clock: Clock,
+    on_progress: Callable[[Progress], None] | None = None,
+    gap: float = 0.0,
+    *,
+    symmetric: bool = False,
+    hook: Hook | None = None,
+) -> Search[Statistics]:
+    """The space compiled, ready to be searched; `symmetric` leaves mappings in that mirror others.
+    A `hook` may add to the model.
+    """
+    compiled = compile_space(space)
+    if hook is not None:
+        hook(Model(compiled))
+    elif not symmetric:
+        break_symmetries(compiled.variables, symmetries(space))
+    evaluator = Evaluator(space.architecture, space.problem)
+    search = Search(
+        compiled,
+        evaluator.evaluate,
+        settings,
+        clock,
+        partial(_helped, space),
+        on_progress,
+        gap,
+        hook is not None,
+    )
+    for constraint in space.caps:
+        search.cap(goal_of(constraint), constraint.most, strict=constraint.strict)
+    return search
+
+
+def goal_of(constraint: MetricConstraint) -> Goal:
+    """The goal whose value a cap limits."""
+    names = {"cycles": "delay", "energy_pj": "energy", "last_level_accesses": "last-level-accesses"}
+    return parse_objective(names.get(constraint.metric, constraint.metric)).goals[0]
+
+
+def _helped(space: Space, statistics: Statistics, claim: ForwardingClaim) -> bool:
+    """Whether neighbours pass any words of the claim's tensor on, in the network above its child."""
+    names = [*space.architecture.level_names, space.architecture.arithmetic.name]
+    network = statistics.networks[f"{names[claim.child - 1]} <==> {names[claim.child]}"]
+    return network.tensors[claim.tensor.name].link_transfers > 0

@@ -1,1 +1,0 @@
-"""What the user wrote, as frozen records that remember file and line."""

@@ -1,1 +1,0 @@
-"""The legal mapping nearest to one that is not: found by CP-SAT on the model of legality, shown as a diff."""

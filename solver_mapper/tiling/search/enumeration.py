@@ -1,0 +1,112 @@
+"""The least traffic by looking at every choice: the judge of the solver, and where it starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver_mapper.tiling.search.plans import Use
+from solver_mapper.tiling.search.space import Point, Space
+from solver_mapper.tiling.tensors import Tensor
+
+_FAR = np.iinfo(np.int64).max
+Grid = NDArray[np.int64]
+
+
+def enumerate_least(space: Space) -> Point | None:
+    """The choice that moves least, the one of fewest invocations among equals, by looking at all;
+    None if none fits.
+
+    All splits of all loops span a grid with one axis per loop; a plan's figures are products of
+    vectors along its axes.
+    """
+    judge = _Judge(space)
+    best: tuple[int, int] | None = None
+    found = None
+    for plan in space.plans:
+        fits: NDArray[np.bool_] = np.ones((), dtype=bool)
+        for _, elements, held in space.groups:
+            room = sum(
+                (judge.room(position, plan.uses[position]) for position in held),
+                start=np.zeros((), dtype=np.int64),
+            )
+            fits = fits & (room <= elements)
+        cost = sum(
+            (judge.moves(position, use) for position, use in enumerate(plan.uses)),
+            start=np.zeros((), dtype=np.int64),
+        )
+        cost = np.broadcast_to(np.where(fits, cost, _FAR), judge.shape)
+        least = int(cost.min())
+        if least == _FAR or (best is not None and least > best[0]):
+            continue
+        invocations = judge.invocations(plan.order)
+        candidates = np.where(cost == least, np.broadcast_to(invocations, judge.shape), _FAR)
+        place = int(candidates.argmin())
+        rank = (least, int(candidates.flat[place]))
+        if best is None or rank < best:
+            best = rank
+            where = np.unravel_index(place, judge.shape)
+            found = Point(
+                plan,
+                {
+                    loop: int(index) if loop in plan.order else space.whole(loop)
+                    for loop, index in zip(space.ways, where, strict=True)
+                },
+            )
+    return found
+
+
+class _Judge:
+    """Figures of one tensor over the whole grid, computed once for each use of it."""
+
+    def __init__(self, space: Space):
+        self.space = space
+        self.loops = list(space.ways)
+        self.shape = tuple(len(ways) for ways in space.ways.values())
+        self._rooms: dict[tuple[int, frozenset[str]], Grid] = {}
+        self._moves: dict[tuple[int, Use], Grid] = {}
+
+    def along(self, loop: str, values: Sequence[int]) -> Grid:
+        """A vector laid along the axis of a loop."""
+        shape = [1] * len(self.loops)
+        shape[self.loops.index(loop)] = len(values)
+        return np.array(values, dtype=np.int64).reshape(shape)
+
+    def trips(self, loop: str) -> Grid:
+        return self.along(loop, [split.trips for split in self.space.ways[loop]])
+
+    def invocations(self, order: tuple[str, ...]) -> Grid:
+        result = np.ones((1,) * len(self.loops), dtype=np.int64)
+        for loop in order:
+            result = result * self.trips(loop)
+        return result
+
+    def room(self, position: int, use: Use) -> Grid:
+        if (position, use.cut) not in self._rooms:
+            tensor = self.space.operator.tensors[position]
+            vectors = {loop: self.space.largest(tensor, loop) for loop in use.cut}
+            self._rooms[position, use.cut] = self._product(tensor, use, vectors)
+        return self._rooms[position, use.cut]
+
+    def moves(self, position: int, use: Use) -> Grid:
+        if (position, use) not in self._moves:
+            tensor = self.space.operator.tensors[position]
+            moved = self._product(
+                tensor, use, {loop: self.space.total(tensor, loop) for loop in use.cut}
+            )
+            for loop in sorted(use.repeated):
+                moved = moved * self.trips(loop)
+            self._moves[position, use] = moved
+        return self._moves[position, use]
+
+    def _product(self, tensor: Tensor, use: Use, vectors: Mapping[str, Sequence[int]]) -> Grid:
+        result = np.full((1,) * len(self.loops), self.space.constant(tensor), dtype=np.int64)
+        for loop in tensor.loops:
+            result = result * (
+                self.along(loop, vectors[loop])
+                if loop in use.cut
+                else self.space.held(tensor, loop)
+            )
+        return result
