@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 from ortools.sat.python import cp_model
 
@@ -19,7 +20,7 @@ from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.neighbours import Neighbours
 from solver_mapper.solve.cpsat.network_cost import NetworkEntries
 from solver_mapper.solve.cpsat.reuse import Reuse
-from solver_mapper.solve.cpsat.selection import LookupTable, value_of
+from solver_mapper.solve.cpsat.selection import Axis, LookupTable, Tuple, value_of
 from solver_mapper.solve.cpsat.sequences import Sequence, Sequences
 from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
 from solver_mapper.solve.cpsat.windows import Windows
@@ -99,9 +100,12 @@ def _fanouts(variables: Variables) -> None:
         if slot.axis:
             room = space.architecture.fanout(slot.level)[slot.axis == "Y"]
             axes = variables.axes(variables.places(space.dims, [slot]))
-            variables.tables.select(
-                axes, None, lambda p, a=axes, r=room: value_of(a, p) <= r, name=("fanout", slot)
-            )  # type: ignore[misc]
+            fits = partial(_fits, axes, room)
+            variables.tables.select(axes, None, fits, name=("fanout", slot))
+
+
+def _fits(axes: list[Axis], room: int, point: Tuple) -> bool:
+    return value_of(axes, point) <= room
 
 
 def _products(variables: Variables) -> None:

@@ -5,9 +5,11 @@ own where it can be lifted.
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ortools.sat.python import cp_model
 
@@ -203,9 +205,8 @@ def _fanout(legal: Legal, ask: Fanout, guard: Guard) -> None:
     for axis, room in zip("XY", legal.architecture.fanout(ask.level), strict=True):
         table = legal.across(ask.level, axis)
         if table is not None:
-            enforce(
-                legal.model.add_bool_or(table.where(lambda used, most=room: used <= most)), guard
-            )  # type: ignore[misc]
+            fitting = table.where(partial(operator.ge, room))
+            enforce(legal.model.add_bool_or(fitting), guard)
 
 
 def units_of(architecture: Architecture) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Problem, Tensor
-from solver_mapper.mapspace.components import shape_of
+from solver_mapper.mapspace.components import Component, shape_of
 from solver_mapper.solve.legality.loops import Loops, RequirementTable
 
 
@@ -55,12 +56,7 @@ class Storage:
         tables = [loops.value(loops.places(shape.plain, inside))]
         for component in shape.components:
             groups = tuple(loops.places([dim], inside) for dim in component.dims)
-            tables.append(
-                loops.joint(
-                    groups,
-                    lambda point, c=component: c.footprint(dict(zip(c.dims, point, strict=True))),
-                )
-            )  # type: ignore[misc]
+            tables.append(loops.joint(groups, partial(_footprint, component)))
         return [table for table in tables if len(table.values) > 1] or tables[:1]
 
     def _product(self, tables: list[RequirementTable]) -> cp_model.LinearExprT:
@@ -71,3 +67,7 @@ class Storage:
             model.add_multiplication_equality(grown, [result, table.expr])
             result = grown
         return result
+
+
+def _footprint(component: Component, tile: tuple[int, ...]) -> int:
+    return component.footprint(dict(zip(component.dims, tile, strict=True)))
