@@ -15,9 +15,9 @@ import solver_mapper as sm
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
-import growth
-import peers
-import suites
+import growth  # noqa: E402
+import peers  # noqa: E402
+import suites  # noqa: E402
 
 
 def run(script: str, *words: str | Path) -> subprocess.CompletedProcess[str]:

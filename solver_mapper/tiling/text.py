@@ -73,7 +73,7 @@ def _tensor_row(tiling: Tiling, tiled: TiledTensor) -> tuple[str, ...]:
 def nest_text_of(tiling: Tiling) -> str:
     """The nest, unless no schedule iterates over the tiles."""
     try:
-        tiling.moved
+        tiling.moved  # noqa: B018  (asks whether there is a schedule)
     except InfeasibleError as error:
         return f"no schedule: {error}"
     return loop_nest_text(tiling.nest)
