@@ -54,4 +54,4 @@ def test_nothing_is_left_out() -> None:
         *METRICS.values(),
         *constraints.__all__,
         *(name for name in vars(sm.Model) if not name.startswith("_")),
-    } - words <= {"Quantity", "Rules", "architecture", "problem"}
+    } - words <= {"Quantity", "ConstraintSet", "architecture", "problem"}

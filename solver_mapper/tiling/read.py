@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import solver_mapper.tiling.operators  # noqa: F401  (makes SMAUG's operators known)
 from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.fields import Fields, text_of
 from solver_mapper.io.yaml.source import Source, Table, read_documents

@@ -193,7 +193,7 @@ def test_rules_that_say_nothing_new_are_redundant() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "rules"),
+    ("name", "constraints"),
     [
         (
             "census.txt",

@@ -99,7 +99,7 @@ def test_a_false_word_that_there_is_no_mapping(small, monkeypatch, route):
     )
     if route == "lower bound":
         solution = replace(true, certificate=true.certificate)
-        monkeypatch.setattr(verifying.Floor, "goal", lambda self, goal: None)
+        monkeypatch.setattr(verifying.LowerBound, "goal", lambda self, goal: None)
         false = solution
     with pytest.raises(ExactnessError, match=f"by {route}"):
         verify_solution(small, false, Clock())
@@ -107,7 +107,7 @@ def test_a_false_word_that_there_is_no_mapping(small, monkeypatch, route):
 
 def test_a_lower_bound_above_the_answer_is_an_error(small, monkeypatch):
     true = sm.solve(small, "energy")
-    monkeypatch.setattr(verifying.Floor, "goal", lambda self, goal: true.rank + Fraction(1))
+    monkeypatch.setattr(verifying.LowerBound, "goal", lambda self, goal: true.rank + Fraction(1))
     with pytest.raises(
         ExactnessError,
         match=f"no mapping is below energy .* but the answer has energy {true.value:.12g}",
@@ -195,7 +195,7 @@ def test_command(tmp_path):
 def test_a_contradiction_ends_the_command_with_the_code_for_internal_errors(tmp_path, monkeypatch):
     case = tmp_path / "case.yaml"
     case.write_text(json.dumps(GEMM | ARCH))
-    monkeypatch.setattr(verifying.Floor, "goal", lambda self, goal: Fraction(10**30))
+    monkeypatch.setattr(verifying.LowerBound, "goal", lambda self, goal: Fraction(10**30))
     done = CliRunner().invoke(app, ["solve", str(case), "--verify", "--json"])
     assert (done.exit_code, done.stdout) == (70, "")
     assert "the verification contradicts the answer" in done.stderr
