@@ -2,6 +2,7 @@
 word moved.
 """
 
+from solver_mapper import report as _renderers  # noqa: F401  (registers them)
 from solver_mapper.api import (
     bound,
     convert,

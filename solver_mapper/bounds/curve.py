@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar
 
+from solver_mapper.core.rendering import svg_of
+
 
 class Point(Protocol):
     """One step. With `buffer` units of space or more, `accesses` units of traffic are enough, and
@@ -171,10 +173,7 @@ class Curve(Generic[P]):
 
     def to_svg(self) -> str:
         """A log-log plot, with the machine's buffers marked."""
-        from solver_mapper.report.bound_curve_svg import plot
-
-        own = tuple((point.buffer, point.accesses) for point in self.points)
-        return plot({self.title: own, **self.beside}, self.marks, self.units)
+        return svg_of(self)
 
     def __str__(self) -> str:
         head = [f"{self.title}: least accesses for each buffer size, in {self.units}"]

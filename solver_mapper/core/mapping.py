@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from solver_mapper.core.rendering import yaml_of
 from solver_mapper.errors import NOWHERE, SourceLocation
 
 
@@ -93,6 +94,4 @@ class Mapping:
 
         Raises: InputError for a mapping that Timeloop's notation cannot express.
         """
-        from solver_mapper.io.timeloop.mapping_writer import write_mapping
-
-        return write_mapping(self)
+        return yaml_of(self)

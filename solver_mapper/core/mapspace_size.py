@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from solver_mapper.core.rendering import text_of
 from solver_mapper.errors import NOWHERE, SourceLocation
 
 
@@ -145,6 +146,4 @@ class MapspaceSize:
         }  # fmt: skip
 
     def __str__(self) -> str:
-        from solver_mapper.report.mapspace_size_text import mapspace_size_text
-
-        return mapspace_size_text(self)
+        return text_of(self)

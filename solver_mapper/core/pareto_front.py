@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import figure
+from solver_mapper.core.rendering import text_of
 from solver_mapper.core.solution import Certificate, directives
 from solver_mapper.core.statistics import Statistics
 
@@ -61,9 +62,7 @@ class Front:
         }
 
     def __str__(self) -> str:
-        from solver_mapper.report.front_text import front_text
-
-        return front_text(self)
+        return text_of(self)
 
 
 def _plain(value: Fraction) -> int | float:

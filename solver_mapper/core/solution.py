@@ -10,6 +10,7 @@ import yaml
 
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Objective
+from solver_mapper.core.rendering import text_of
 from solver_mapper.core.statistics import Statistics
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -94,9 +95,7 @@ class Solution:
         return result
 
     def __str__(self) -> str:
-        from solver_mapper.report.solution_text import solution_text
-
-        return solution_text(self)
+        return text_of(self)
 
 
 def directives(mapping: Mapping) -> list[dict[str, Any]]:

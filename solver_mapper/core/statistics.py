@@ -9,6 +9,7 @@ from typing import Any
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
+from solver_mapper.core.rendering import text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +135,7 @@ class Statistics:
     """What was evaluated, for reports."""
 
     def __str__(self) -> str:
-        from solver_mapper.report.statistics_text import statistics_text
-
-        return statistics_text(self)
+        return text_of(self)
 
     @property
     def edp(self) -> Fraction:

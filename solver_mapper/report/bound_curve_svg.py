@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
-from solver_mapper.bounds.curve import Mark
+from solver_mapper.bounds.curve import Curve, Mark
+from solver_mapper.core.rendering import svg_of
 
 WIDTH, HEIGHT = 760, 480
 LEFT, RIGHT, TOP, BOTTOM = 84, 24, 24, 60
@@ -31,6 +33,13 @@ class _Scale:
 
     def decades(self) -> Iterator[int]:
         yield from range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
+
+
+@svg_of.register(Curve)
+def curve_svg(curve: Curve[Any]) -> str:
+    """A curve and those beside it in one picture."""
+    own = tuple((point.buffer, point.accesses) for point in curve.points)
+    return plot({curve.title: own, **curve.beside}, curve.marks, curve.units)
 
 
 def plot(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from solver_mapper.core.objective import METRICS
 from solver_mapper.core.pareto_front import Front
+from solver_mapper.core.rendering import text_of
 from solver_mapper.report.tables import number, render, table
 
 _TITLES = {"energy": "energy (pJ)", "delay": "cycles", "last-level-accesses": "outermost words"}
 
 
+@text_of.register
 def front_text(front: Front) -> str:
     """One row a point: the two metrics, then the other figures that tell mappings apart."""
     first, second = front.metrics

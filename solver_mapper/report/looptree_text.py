@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
+from solver_mapper.core.rendering import text_of
 from solver_mapper.cost.looptree.labels import Label
 from solver_mapper.cost.looptree.mapping_tree import Nested, Node, Pipeline, Sequential, TreeMapping
 from solver_mapper.cost.looptree.statistics import EinsumStatistics, TreeStatistics
@@ -17,6 +18,11 @@ def draw_tree(mapping: TreeMapping, notes: Mapping[int, Label] | None = None) ->
     rows = list(_rows(mapping.nodes, notes or {}))
     width = max(len(text) for text, _ in rows)
     return "\n".join(f"{text.ljust(width)}  {detail}" if detail else text for text, detail in rows)
+
+
+@text_of.register
+def _plain_tree(mapping: TreeMapping) -> str:
+    return draw_tree(mapping)
 
 
 def _rows(nodes: tuple[Node, ...], notes: Mapping[int, Label]) -> Iterator[tuple[str, str]]:
@@ -36,6 +42,7 @@ def _rows(nodes: tuple[Node, ...], notes: Mapping[int, Label]) -> Iterator[tuple
             yield (label.text, label.detail) if label else (str(node), "")
 
 
+@text_of.register
 def statistics_text(statistics: TreeStatistics) -> str:
     """The figures as a table a person reads."""
     lines = [statistics.drawing, ""] if statistics.drawing else []

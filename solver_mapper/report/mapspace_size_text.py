@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 
 from solver_mapper.core.mapspace_size import Choices, Cut, MapspaceSize
+from solver_mapper.core.rendering import text_of
 from solver_mapper.report.tables import number, render, short, table
 
 WHAT = """\
@@ -17,6 +18,7 @@ LEVEL_BY_LEVEL = f"""\
 and the different ways to choose all levels so far that lead to one"""
 
 
+@text_of.register
 def mapspace_size_text(mapspace_size: MapspaceSize) -> str:
     """The tables that there are, and what is counted."""
     parts: list[Table | str] = [_headline(mapspace_size), ""]

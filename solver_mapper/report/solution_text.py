@@ -8,6 +8,7 @@ from collections.abc import Mapping as Table
 from textwrap import wrap
 from typing import Any
 
+from solver_mapper.core.rendering import text_of
 from solver_mapper.core.solution import Solution
 from solver_mapper.report.loop_nest_text import loop_nest_text
 from solver_mapper.report.tables import WIDTH
@@ -16,6 +17,7 @@ _PHASES = ("load", "start", "compile", "solve", "explain", "check", "verify")
 _VERDICTS = {"agrees": "verified", "consistent": "consistent", "none": "not verified"}
 
 
+@text_of.register
 def solution_text(solution: Solution) -> str:
     """Nest, figures and proof; without a mapping, what was proven instead. Only the last line
     depends on the machine's speed.

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from solver_mapper.core.architecture import Buffer
 from solver_mapper.core.mapping import LevelMapping
+from solver_mapper.core.rendering import text_of
 from solver_mapper.core.statistics import LevelStatistics, NetworkTensorStatistics, Statistics
 from solver_mapper.cost.snowcat.tensor_size import touched_words
 from solver_mapper.cost.timeloop.latency import port_demands
@@ -28,6 +29,7 @@ from solver_mapper.report.tables import (
 _CYCLES_BAR, _ENERGY_BAR = 28, 18
 
 
+@text_of.register
 def statistics_text(statistics: Statistics) -> str:
     """All sections, in plain text 100 columns wide."""
     networks = _networks(statistics)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from solver_mapper.errors import InputError
 from solver_mapper.solve.cpsat.engine import solver_name
 from solver_mapper.tiling.backend import Backend
+from solver_mapper.tiling.nest import nest_of
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.result import Certificate, Tiling
 from solver_mapper.tiling.search.best import best_choice
@@ -44,7 +45,10 @@ def fullest(
         ("tile sizes again by plain arithmetic",),
         limits.parameters,
     )
-    nest = strategy.nest(operator, tiled)
+    reloading = strategy.reloading(operator)
+    nest = nest_of(
+        operator, tiled, tuple(operator.loops), reloading.reloads, reloading.stores_first
+    )
     return Tiling(
         operator, backend, OBJECTIVE, dims, choice.tiles, choice.total, tiled, nest, certificate
     )

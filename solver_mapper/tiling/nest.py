@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from solver_mapper.errors import InputError
 from solver_mapper.tiling.operator import Operator
+from solver_mapper.tiling.strategy import EVERY_TIME
 from solver_mapper.tiling.tensors import SAME, Span, TiledTensor
 
 _CHUNK = 1 << 18
-EVERY_TIME = ""
 MOST_INVOCATIONS = 1 << 30
 
 

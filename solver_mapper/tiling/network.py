@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from solver_mapper.core.rendering import text_of
 from solver_mapper.errors import InfeasibleError, InputError
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of
 from solver_mapper.io.yaml.source import Source, Table, read_documents
@@ -117,9 +118,7 @@ class NetworkTiling:
         }
 
     def __str__(self) -> str:
-        from solver_mapper.tiling.text import network_text
-
-        return network_text(self)
+        return text_of(self)
 
 
 def read_network(source: Source, backend: Source | Backend | None = None) -> Network:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from solver_mapper.core.rendering import text_of, yaml_of
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.tiling import data
 from solver_mapper.tiling.backend import Backend
@@ -184,9 +185,7 @@ class Tiling:
         Raises: InputError where Timeloop's notation cannot express the operator or the nest;
         InfeasibleError without a schedule.
         """
-        from solver_mapper.tiling.timeloop import to_timeloop
-
-        return to_timeloop(self)
+        return yaml_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """What `--json` prints."""
@@ -230,9 +229,7 @@ class Tiling:
         }
 
     def __str__(self) -> str:
-        from solver_mapper.tiling.text import tiling_text
-
-        return tiling_text(self)
+        return text_of(self)
 
 
 def tiling_of(

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from solver_mapper.tiling.nest import EVERY_TIME, Nest
+from solver_mapper.tiling.nest import Nest
+from solver_mapper.tiling.strategy import EVERY_TIME
 from solver_mapper.tiling.tensors import Span
 
 

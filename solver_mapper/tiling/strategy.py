@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.cutting import cut_tensor
@@ -15,13 +15,23 @@ from solver_mapper.tiling.dims import POSITIONS, best_dims, tiles_along
 from solver_mapper.tiling.search.candidates import Axis, Candidates, Extent, Form, fixed
 from solver_mapper.tiling.tensors import TiledTensor, padded
 
-if TYPE_CHECKING:
-    from solver_mapper.tiling.nest import Nest
-
 Dims = Mapping[str, str]
 Tiles = Mapping[str, tuple[int, ...]]
+EVERY_TIME = ""
+"""In place of a loop: every invocation loads the tile again."""
 ENUMERATION = "NCHW"
 """The order in which the reference's loops enumerate extents, outer to inner."""
+
+
+@dataclass(frozen=True)
+class Reloading:
+    """`reloads[tensor]`: the loop whose first piece loads a tile again even where it did not
+    change, or `EVERY_TIME`. `stores_first`: output tiles that several invocations fill are sent
+    back after the first of them too.
+    """
+
+    reloads: Mapping[str, str] = field(default_factory=dict)
+    stores_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,11 +78,9 @@ class Strategy(ABC):
             for tensor in operator.tensors
         }
 
-    def nest(self, operator: Any, tiled: Mapping[str, TiledTensor]) -> Nest:
-        """Step 4: the loop nest. Here: the operator's loops in their order."""
-        from solver_mapper.tiling.nest import nest_of
-
-        return nest_of(operator, tiled, tuple(operator.loops))
+    def reloading(self, operator: Any) -> Reloading:
+        """Step 4: when the loop nest loads and stores tiles again. Here: only when they change."""
+        return Reloading()
 
     def padding(self, operator: Any, backend: Backend, tensor: str) -> int | None:
         """The padding that a copied tile shape keeps, None if it is worked out afresh."""

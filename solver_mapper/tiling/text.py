@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from solver_mapper.core.rendering import text_of
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.tiling.network import OBJECTIVES, Comparison, NetworkTiling
 from solver_mapper.tiling.result import Tiling
@@ -31,6 +32,7 @@ def sizes_text(sizes: Iterable[int]) -> str:
     return " x ".join(map(str, sizes))
 
 
+@text_of.register
 def tiling_text(tiling: Tiling) -> str:
     """What was chosen, the schedule, and what it moves."""
     lines = [
@@ -100,6 +102,7 @@ def moved_lines(tiling: Tiling) -> list[str]:
     return lines
 
 
+@text_of.register
 def network_text(tilings: NetworkTiling) -> str:
     """A table over the layers: what each objective moves, how much of the scratchpads its tiles
     use, and the bound.

@@ -20,6 +20,7 @@ from solver_mapper.bounds.fusion.blocks import Block, Blocks
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.group import Plans
 from solver_mapper.bounds.fusion.plan import Plan, PlanRules, Step
+from solver_mapper.bounds.fusion.solver_join import SolverJoin
 
 State = tuple[frozenset[int], frozenset[str]]
 """Einsums that have run; whole tensors on chip that a later Einsum needs."""
@@ -53,8 +54,6 @@ def joined(net: DataflowGraph, rules: PlanRules) -> Joined:
             found,
             f"{counted}; they were joined in every order of execution, over {walk.states:,} states",
         )
-    from solver_mapper.bounds.fusion.solver_join import SolverJoin
-
     return Joined(
         SolverJoin(net, blocks).plans(),
         f"{counted}; CP-SAT joined them and proved that no step can be lower",

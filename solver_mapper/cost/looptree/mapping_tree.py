@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from solver_mapper.core.rendering import text_of, yaml_of
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
 
 
@@ -194,14 +195,10 @@ class TreeMapping:
 
     def to_yaml(self) -> str:
         """The mapping as a LoopTree file (`mapping: {nodes: ...}`)."""
-        from solver_mapper.io.accelforge.mapping_file import write_tree
-
-        return write_tree(self)
+        return yaml_of(self)
 
     def __str__(self) -> str:
-        from solver_mapper.report.looptree_text import draw_tree
-
-        return draw_tree(self)
+        return text_of(self)
 
 
 def _walk(node: Node) -> Iterator[Node]:

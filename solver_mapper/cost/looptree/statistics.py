@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from solver_mapper.core.rendering import text_of
 from solver_mapper.cost.looptree.occupancy import Occupancy
 
 
@@ -125,9 +126,7 @@ class TreeStatistics:
         }
 
     def __str__(self) -> str:
-        from solver_mapper.report.looptree_text import statistics_text
-
-        return statistics_text(self)
+        return text_of(self)
 
 
 def _nested(actions: Iterable[ActionStatistics]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from solver_mapper.core.rendering import yaml_of
 from solver_mapper.cost.looptree.mapping_tree import (
     Compute,
     Nested,
@@ -183,6 +184,7 @@ _SILENT = ("Reservation", "TextBox")
 """Kinds that say nothing a mapping needs: reservations are derived, boxes are for pictures."""
 
 
+@yaml_of.register
 def write_tree(mapping: TreeMapping) -> str:
     """The mapping as YAML text that `read_tree` and AccelForge read."""
     return "\n".join(["mapping:", "  nodes:", *_lines(mapping.nodes, "  ")]) + "\n"

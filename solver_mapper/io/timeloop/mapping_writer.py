@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterable
 
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
+from solver_mapper.core.rendering import yaml_of
 from solver_mapper.errors import InputError
 
 
+@yaml_of.register
 def write_mapping(mapping: Mapping) -> str:
     """A YAML file that Timeloop v3 reads and that reads back as an equal mapping; the same bytes
     for equal mappings.

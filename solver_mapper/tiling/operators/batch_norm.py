@@ -11,12 +11,11 @@ from typing import ClassVar, Self
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import UNTILED, Backend
 from solver_mapper.tiling.dims import tiles_along
-from solver_mapper.tiling.nest import EVERY_TIME, Nest, nest_of
 from solver_mapper.tiling.operator import Array, Block, Operator, operator
 from solver_mapper.tiling.operators import reading
 from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, Form, fixed
-from solver_mapper.tiling.strategy import Dims, Strategy, own_axes, own_form
-from solver_mapper.tiling.tensors import Rank, Tensor, TiledTensor
+from solver_mapper.tiling.strategy import EVERY_TIME, Dims, Reloading, Strategy, own_axes, own_form
+from solver_mapper.tiling.tensors import Rank, Tensor
 
 PARAMETERS = 4
 """Rows of the weights: mean, 1 / sqrt(variance + epsilon), gamma, beta."""
@@ -69,19 +68,15 @@ class BatchNormStrategy(Strategy):
             backend,
         )
 
-    def nest(self, operator: BatchNorm, tiled: Mapping[str, TiledTensor]) -> Nest:
+    def reloading(self, operator: BatchNorm) -> Reloading:
         """The reference's kernels load parameters at every call (two ranks) or at the first
         channels (four ranks).
 
         With two ranks, an output tile that takes several parameter tiles is sent back after the
         first of them too.
         """
-        return nest_of(
-            operator,
-            tiled,
-            tuple(operator.loops),
-            {"weights": "C" if operator.images else EVERY_TIME},
-            stores_first=not operator.images,
+        return Reloading(
+            {"weights": "C" if operator.images else EVERY_TIME}, stores_first=not operator.images
         )
 
 

@@ -12,12 +12,19 @@ from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import UNTILED, Backend
 from solver_mapper.tiling.dims import tiles_along
-from solver_mapper.tiling.nest import EVERY_TIME, Nest, nest_of
 from solver_mapper.tiling.operator import Array, Block, Operator, TimeloopForm, operator
 from solver_mapper.tiling.operators import reading
 from solver_mapper.tiling.search.candidates import Axis, Candidates, Extent, Form, fixed
-from solver_mapper.tiling.strategy import Dims, Strategy, axis_name, own_axis, own_form
-from solver_mapper.tiling.tensors import Rank, Tensor, TiledTensor
+from solver_mapper.tiling.strategy import (
+    EVERY_TIME,
+    Dims,
+    Reloading,
+    Strategy,
+    axis_name,
+    own_axis,
+    own_form,
+)
+from solver_mapper.tiling.tensors import Rank, Tensor
 
 
 @dataclass(frozen=True)
@@ -70,9 +77,9 @@ class InnerProductStrategy(Strategy):
         copied = None if dims["weights"] == "DimN" else self.padding(operator, backend, "weights")
         return tuple(axes), Form("weights", (neurons, activations), copied)
 
-    def nest(self, operator: InnerProduct, tiled: Mapping[str, TiledTensor]) -> Nest:
+    def reloading(self, operator: InnerProduct) -> Reloading:
         """The reference's kernel loads its weights at every call."""
-        return nest_of(operator, tiled, tuple(operator.loops), {"weights": EVERY_TIME})
+        return Reloading({"weights": EVERY_TIME})
 
 
 @operator("inner_product")
