@@ -2,7 +2,7 @@
 word moved.
 """
 
-from solver_mapper import report as _renderers  # noqa: F401  (registers them)
+from solver_mapper import renderers  # noqa: F401  (registers how results are printed)
 from solver_mapper.api import (
     bound,
     convert,
