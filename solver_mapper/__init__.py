@@ -10,11 +10,14 @@ from solver_mapper.api import (
     evaluate,
     explain,
     fuse,
+    import_model,
     load,
     pareto,
     solve,
+    solve_network,
     space,
     suggest,
+    sweep,
     validate,
 )
 from solver_mapper.bounds import Curve, Mark, TilePoint
@@ -42,7 +45,11 @@ from solver_mapper.errors import (
 )
 from solver_mapper.io.accelforge.specification import TreeSpec
 from solver_mapper.io.convert import Conversion
+from solver_mapper.io.onnx.model import ImportedModel
 from solver_mapper.solve.cpsat.model_hook import Model
+from solver_mapper.study.network_result import LayerResult, NetworkResult, Totals
+from solver_mapper.study.progress import StudyProgress
+from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 from solver_mapper.tiling import Tiling, tile
 
 __all__ = [
@@ -60,8 +67,10 @@ __all__ = [
     "FrontPoint",
     "FusedPoint",
     "FusionOptions",
+    "ImportedModel",
     "InfeasibleError",
     "InputError",
+    "LayerResult",
     "LevelCount",
     "LevelMapping",
     "LimitReached",
@@ -70,6 +79,7 @@ __all__ = [
     "MapspaceSize",
     "Mark",
     "Model",
+    "NetworkResult",
     "Reason",
     "Repair",
     "Solution",
@@ -77,10 +87,14 @@ __all__ = [
     "SourceLocation",
     "Spec",
     "Statistics",
+    "StudyProgress",
     "Suggestion",
+    "SweepPoint",
+    "SweepResult",
     "TensorCore",
     "TilePoint",
     "Tiling",
+    "Totals",
     "TreeMapping",
     "TreeSolution",
     "TreeSpec",
@@ -93,11 +107,14 @@ __all__ = [
     "evaluate",
     "explain",
     "fuse",
+    "import_model",
     "load",
     "pareto",
     "solve",
+    "solve_network",
     "space",
     "suggest",
+    "sweep",
     "tile",
     "validate",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Table
+from pathlib import Path
 from typing import Any, overload
 
 from solver_mapper import constraints as rules_module
@@ -16,6 +17,7 @@ from solver_mapper.check.constraints import constraint_violations
 from solver_mapper.constraints import ConstraintSet
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.mapspace_size import MapspaceSize
+from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.pareto_front import Front
 from solver_mapper.core.reason import Reason
 from solver_mapper.core.solution import Solution
@@ -30,11 +32,14 @@ from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.cost.timeloop.model import evaluate as evaluate_nest
-from solver_mapper.errors import InputError, did_you_mean
+from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.explain.explain import explain_spec
 from solver_mapper.explain.nearest.search import suggest_for
+from solver_mapper.io import bundled
 from solver_mapper.io.accelforge.specification import TreeSpec, is_tree_input, read_tree_spec
 from solver_mapper.io.convert import Conversion, to_looptree, to_timeloop
+from solver_mapper.io.onnx.model import ImportedModel
+from solver_mapper.io.onnx.model import import_model as read_onnx
 from solver_mapper.io.timeloop.specification import read_spec
 from solver_mapper.io.yaml.source import Source, read_documents
 from solver_mapper.mapspace.size.for_specification import mapspace_size_of
@@ -46,6 +51,18 @@ from solver_mapper.solve.fused.solve import solve_tree
 from solver_mapper.solve.pareto import find_front
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.run import solve_spec
+from solver_mapper.study.clock import StudyClock
+from solver_mapper.study.design import ArchitectureLike
+from solver_mapper.study.job import SearchOptions
+from solver_mapper.study.network_result import NetworkResult
+from solver_mapper.study.network_study import StudyOptions
+from solver_mapper.study.network_study import solve_network as map_network
+from solver_mapper.study.networks import NetworkLike
+from solver_mapper.study.progress import StudyProgress
+from solver_mapper.study.store import Store
+from solver_mapper.study.sweep_plan import SweepLike, read_sweep
+from solver_mapper.study.sweep_result import SweepResult
+from solver_mapper.study.sweep_study import sweep as run_sweep
 from solver_mapper.verify.confirm import verify_solution
 
 __all__ = [
@@ -55,11 +72,14 @@ __all__ = [
     "evaluate",
     "explain",
     "fuse",
+    "import_model",
     "load",
     "pareto",
     "solve",
+    "solve_network",
     "space",
     "suggest",
+    "sweep",
     "validate",
 ]
 
@@ -67,14 +87,15 @@ AnyRules = ConstraintSet | Sequence[ConstraintSet]
 
 
 def load(*sources: Source) -> Spec | TreeSpec:
-    """Read and check files (paths, open files, or dicts of their contents), merged by top-level
-    key.
+    """Read and check files (paths, open files, dicts of their contents, or names of bundled
+    models), merged by top-level key.
 
+    Names are those of the command line: `load("eyeriss", "resnet50/conv1")`.
     Returns: a `TreeSpec` for LoopTree input (`workload:`, `mapping: {nodes: ...}`, or an `arch:` of
     tagged nodes), else a `Spec`.
     Raises: InputError, with file, line and column, for anything that cannot be used.
     """
-    top = read_documents(*sources)
+    top = read_documents(*bundled.resolve(*sources))
     return read_tree_spec(top) if is_tree_input(top) else read_spec(top)
 
 
@@ -436,6 +457,117 @@ def fuse(
             "fusion needs a workload of Einsums", spec.place, "add a file with 'workload:'"
         )
     return fuse_spec(spec, template, options or FusionOptions())
+
+
+def solve_network(
+    architecture: ArchitectureLike,
+    network: NetworkLike,
+    objective: str | Sequence[str] = "edp",
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    store: Store | str | Path | None = None,
+    time_limit: float | None = None,
+    layer_time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    gap: float = 0.0,
+    verify: bool = False,
+    memory: int | None = None,
+    on_progress: Callable[[StudyProgress], None] | None = None,
+    clock: StudyClock | None = None,
+) -> NetworkResult:
+    """Map every layer of a network; equal layers are solved once. Totals weigh each layer by its
+    count.
+
+    Args: `architecture`, a bundled name, a path, the content of a file, or a list of these;
+    `network`, a bundled name, a file with layers, or a list of (name, count, problem); `objective`,
+    `workers`, `seed`, `gap` and `verify` as for `solve`, for each layer; `jobs`, the number of
+    processes (None: this one), each with at most `memory` bytes of data; `scheduler`, the address
+    of a Dask scheduler whose workers run the searches; `store`, an SQLite file: layers that it
+    knows are not solved again; `time_limit`, seconds for the network, shared out evenly among the
+    layers that are left; `layer_time_limit`, seconds for each layer; `on_progress`, called at each
+    event; `clock`, to stop from outside.
+    Raises: InputError for input that cannot be used, before any layer is solved.
+    """
+    options = _study_options(jobs, memory, layer_time_limit, scheduler)
+    names = parse_objective(objective).names
+    search = SearchOptions(names, gap, workers or 1, seed, verify)
+    return map_network(
+        architecture,
+        network,
+        search,
+        options,
+        store,
+        clock=clock or StudyClock(time_limit),
+        on_progress=on_progress,
+    )
+
+
+def sweep(
+    source: SweepLike,
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    store: Store | str | Path | None = None,
+    time_limit: float | None = None,
+    layer_time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    gap: float = 0.0,
+    verify: bool = False,
+    memory: int | None = None,
+    on_progress: Callable[[StudyProgress], None] | None = None,
+    clock: StudyClock | None = None,
+) -> SweepResult:
+    """Map workloads at every point of a design space; the points that nothing beats are marked.
+
+    Args: `source`, a file with `sweep:` or its content (see `solver_mapper.study.sweep_plan`), in
+    which `energies` may be a function from a specification to energies by path; the others as for
+    `solve_network`.
+    Raises: InputError for a sweep that cannot be used; a single point that cannot be read has an
+    `error` instead.
+    """
+    options = _study_options(jobs, memory, layer_time_limit, scheduler)
+    search = SearchOptions(("edp",), gap, workers or 1, seed, verify)
+    return run_sweep(
+        read_sweep(source),
+        search,
+        options,
+        store,
+        clock=clock or StudyClock(time_limit),
+        on_progress=on_progress,
+    )
+
+
+def import_model(path: str | Path, dims: Table[str, int] | None = None) -> ImportedModel:
+    """The layers of an ONNX model, and what is left out; needs the package `onnx`.
+
+    Args: `dims`, sizes of the dimensions that the model leaves open, by name: `{"batch": 1}`.
+    Raises: InputError for a file that is no ONNX model, and for sizes that are not known.
+    """
+    return read_onnx(path, dims)
+
+
+def _study_options(
+    jobs: int | None, memory: int | None, layer_time_limit: float | None, scheduler: str | None
+) -> StudyOptions:
+    """Raises: InputError for options that make no sense."""
+    if jobs is not None and jobs < 1:
+        raise InputError(f"there are {jobs} jobs; there must be at least 1", SourceLocation("jobs"))
+    if memory is not None and jobs is None:
+        raise InputError(
+            "the memory of processes is limited, but there are none",
+            SourceLocation("memory"),
+            "give 'jobs' as well",
+        )
+    if jobs is not None and scheduler is not None:
+        raise InputError(
+            "either processes or a cluster run the searches",
+            SourceLocation("scheduler"),
+            "leave 'jobs' out",
+        )
+    return StudyOptions(jobs, memory, layer_time_limit, scheduler)
 
 
 def convert(spec: Spec | TreeSpec, to: str) -> Conversion:

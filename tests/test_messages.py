@@ -165,7 +165,52 @@ CASES = [
     Case("folder", "solve arch.yaml ./", positioned=False),
     Case("unknown model", "solve eyeris resnet50/conv1", positioned=False),
     Case("unknown layer", "solve eyeriss resnet50/conv9", positioned=False),
-    Case("network without a layer", "solve eyeriss resnet50", positioned=False),
+    Case("network without a layer", "evaluate eyeriss resnet50", positioned=False),
+    Case("network without an architecture", "solve resnet50", positioned=False),
+    Case("two networks", "solve eyeriss resnet50 vgg16", positioned=False),
+    Case(
+        "processes for a single problem", "solve arch.yaml problem.yaml --jobs 2", positioned=False
+    ),
+    Case(
+        "processes with memory that is no size",
+        "solve eyeriss tiny --jobs 2 --job-memory lots",
+        positioned=False,
+    ),
+    Case("memory without processes", "solve eyeriss tiny --job-memory 1G", positioned=False),
+    Case(
+        "processes and a cluster",
+        "solve eyeriss tiny --jobs 2 --scheduler tcp://127.0.0.1:1",
+        positioned=False,
+    ),
+    Case("scheduler that is no address", "solve eyeriss tiny --scheduler here", positioned=False),
+    Case("no processes at all", "solve eyeriss tiny --jobs 0", positioned=False, own=False),
+    Case("mapping to keep for a network", "solve eyeriss tiny --keep-mapping", positioned=False),
+    Case(
+        "store that is something else", "solve three_level tiny --store arch.yaml", positioned=False
+    ),
+    Case(
+        "layer without a problem",
+        "solve three_level net.yaml",
+        files={"net.yaml": b"layers:\n- {name: a, count: 2}\n"},
+    ),
+    Case(
+        "layer of an unknown shape",
+        "solve three_level net.yaml",
+        files={"net.yaml": b"layers:\n- {name: a, shape: gem, instance: {M: 1}}\n"},
+    ),
+    Case(
+        "network without layers", "solve three_level net.yaml", files={"net.yaml": b"layers: []\n"}
+    ),
+    Case(
+        "network on an architecture without a dataflow for it",
+        "solve eyeriss net.yaml",
+        files={
+            "net.yaml": (
+                b"layers:\n- name: a\n  problem: {shape: {dimensions: [X], data-spaces: [{name: A,"
+                b" projection: [[[X]]], read-write: true}]}, instance: {X: 4}}\n"
+            )
+        },
+    ),
     Case("layer that could be several", "solve eyeriss resnet50/layer1.x", positioned=False),
     Case("architecture without a dataflow for the problem", "solve eyeriss problem.yaml"),
     Case("unknown dataflow", "solve eyeriss/gem tiny/mm8", positioned=False),

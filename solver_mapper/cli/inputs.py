@@ -7,7 +7,6 @@ import sys
 from solver_mapper import api
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.io import bundled
 from solver_mapper.io.accelforge.specification import TreeSpec
 from solver_mapper.io.yaml.source import Source
 
@@ -31,9 +30,7 @@ def read(files: list[str]) -> Spec:
 
 def read_any(files: list[str]) -> Spec | TreeSpec:
     """The same for files of either notation."""
-    spec = api.load(
-        *bundled.resolve(*(standard_input() if word == "-" else word for word in files))
-    )
+    spec = api.load(*(standard_input() if word == "-" else word for word in files))
     for warning in spec.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return spec

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import INTERRUPTED, LIMIT, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.solve import interrupts
+from solver_mapper.cli.stopping import stopped_by_signals
 from solver_mapper.core.pareto_front import Front
 from solver_mapper.solve.cpsat.engine import Clock
 
@@ -47,16 +47,17 @@ def pareto(
         write_files(output, {})
     clock = Clock(time_limit)
     names = [name.strip() for name in metrics.split(",")]
-    with ProgressLine() as line, interrupts(clock, line):
+    with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
         front = api.pareto(
             spec, names, seed=seed, workers=workers, on_progress=line.show, clock=clock
         )
     if output is not None:
         write_files(output, _files(front))
     print_result(front, as_json)
-    if clock.interrupted:
-        return INTERRUPTED
-    return {"complete": YES, "partial": YES, "infeasible": NO, "unknown": LIMIT}[front.status]
+    return (
+        stop.code
+        or {"complete": YES, "partial": YES, "infeasible": NO, "unknown": LIMIT}[front.status]
+    )
 
 
 def _files(front: Front) -> dict[str, str]:

@@ -73,6 +73,14 @@ class ProgressLine:
             self._stream.write(f"{text_of()}\n")
             self._stream.flush()
 
+    def note(self, text: str) -> None:
+        """Print a line that stays, above the live one."""
+        if self._live is not None:
+            self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            self._stream.write(f"{text}\n")
+            self._stream.flush()
+
     def stopping(self) -> None:
         """Say that the search is about to end."""
         self._stopping = True

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import json
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import INTERRUPTED, LIMIT, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.network import (
+    COMMAND_LINE,
+    JobMemory,
+    Jobs,
+    LayerTimeLimit,
+    Scheduler,
+    StorePath,
+    StudyWords,
+    network_of,
+    solve_network,
+)
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
+from solver_mapper.cli.stopping import stopped_by_signals
 from solver_mapper.core.solution import Solution
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.errors import InputError
 from solver_mapper.io.accelforge.specification import TreeSpec
 from solver_mapper.report.timeloop_stats import timeloop_stats
 from solver_mapper.solve.cpsat.engine import Clock
@@ -65,8 +74,40 @@ def solve(
         typer.Option("-o", "--output", help="Directory for map.yaml, stats.txt and solution.json."),
     ] = None,
     as_json: Json = False,
+    jobs: Jobs = None,
+    job_memory: JobMemory = None,
+    layer_time_limit: LayerTimeLimit = None,
+    store: StorePath = None,
+    scheduler: Scheduler = None,
 ) -> int:
-    """The best mapping of FILE..., with a proof."""
+    """The best mapping of FILE..., with a proof.
+
+    FILE... may name a whole network, such as resnet50, beside an architecture: then every layer is
+    mapped.
+    """
+    words, network = (
+        StudyWords(jobs, job_memory, layer_time_limit, store, scheduler),
+        network_of(files),
+    )
+    if network is not None:
+        if keep_mapping is not None:
+            raise InputError(
+                "--keep-mapping is for a single problem", COMMAND_LINE, "leave it out for a network"
+            )
+        return solve_network(
+            files,
+            network,
+            words,
+            output,
+            as_json,
+            time_limit=time_limit,
+            objective=objective,
+            gap=gap,
+            workers=workers,
+            seed=seed,
+            verify=verify,
+        )
+    words.refuse()
     started = time.perf_counter()
     spec = read_any(files)
     load_seconds = round(time.perf_counter() - started, 4)
@@ -75,7 +116,7 @@ def solve(
             output, {}
         )  # a folder that cannot be written to is better known before the search
     clock = Clock(time_limit)
-    with ProgressLine() as line, interrupts(clock, line):
+    with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
         solution = api.solve(
             spec,
             objective,
@@ -99,9 +140,10 @@ def solve(
                 },
             )
     print_result(solution, as_json)
-    if clock.interrupted:
-        return INTERRUPTED
-    return {"optimal": YES, "feasible": YES, "infeasible": NO, "unknown": LIMIT}[solution.status]
+    return (
+        stop.code
+        or {"optimal": YES, "feasible": YES, "infeasible": NO, "unknown": LIMIT}[solution.status]
+    )
 
 
 def write(solution: Solution | TreeSolution, directory: Path) -> None:
@@ -119,23 +161,3 @@ def write(solution: Solution | TreeSolution, directory: Path) -> None:
         )
         files |= {"map.yaml": solution.mapping.to_yaml(), "stats.txt": stats}
     write_files(directory, files)
-
-
-@contextmanager
-def interrupts(clock: Clock, line: ProgressLine) -> Iterator[None]:
-    """Ctrl-C ends the search, and the best mapping so far is the answer. A second one ends the
-    program.
-    """
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        if clock.interrupted:
-            raise KeyboardInterrupt
-        clock.interrupted = True
-        line.stopping()
-        clock.stop()
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

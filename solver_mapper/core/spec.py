@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import abc
 from dataclasses import dataclass, field, replace
 
 from solver_mapper.core.architecture import Architecture
@@ -9,6 +10,7 @@ from solver_mapper.core.constraints import Constraint, Constraints
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
+from solver_mapper.io.yaml.source import Table
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,28 @@ class Spec:
     """The directives of `mapping` as constraints, if it was read from a file: what a search keeps
     where the mapping is given in part.
     """
+
+    source: Table | None = field(default=None, compare=False, repr=False)
+    """What was read, if it was: `with_attributes` changes it and reads it again."""
+
+    def with_attributes(self, values: abc.Mapping[str, object]) -> Spec:
+        """The specification with other attributes, by path: `{"shared_glb.entries": 32768,
+        "PE.count": 16}`.
+
+        The paths are those of `solver_mapper.io.timeloop.attribute_paths`. What depends on an
+        attribute follows it: capacities, meshes, and energies that a formula gives; energies of a
+        reference table stay as they are.
+        Raises: InputError for a path that leads nowhere, and for values that cannot be used.
+        """
+        from solver_mapper.io.timeloop.attribute_paths import with_attributes
+        from solver_mapper.io.timeloop.specification import read_spec
+
+        if self.source is None:
+            raise InputError(
+                "this specification was not read from files, so its attributes cannot be changed",
+                self.place,
+            )
+        return read_spec(with_attributes(self.source, values))
 
     def need_architecture(self) -> Architecture:
         if self.architecture is None:

@@ -1,1 +1,1 @@
-"""Reading and writing files: one package a notation."""
+"""Reading and writing files."""

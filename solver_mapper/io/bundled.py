@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from math import prod
 from pathlib import Path
 
 from solver_mapper.core.problem import Problem
@@ -60,15 +59,12 @@ class Layer:
             for name, node in table.entries.items()
         }
 
-    @property
+    @cached_property
     def macs(self) -> int:
         """Multiply-accumulate operations of one run: the product of the bounds of the shape's
         dimensions.
         """
-        dims = sequence_of(
-            table_of(self.problem.entries["shape"], "'shape'").entries["dimensions"], "'dimensions'"
-        )
-        return prod(self.instance[text_of(dim, "a dimension")] for dim in dims.items)
+        return read_problem(self.problem, Notes()).macs
 
 
 @dataclass(frozen=True)
@@ -323,30 +319,58 @@ def _same(name: str, known: Iterable[str]) -> bool:
 
 
 def _read_network(file: Path) -> Network:
-    """A workload file: `network: {title, aliases}` and `layers: [{name, count, shape, instance}]`."""
-    top = Fields(read_one(file), f"workload '{file.stem}'")
-    about = Fields(table_of(top.require("network"), "'network'"), f"network '{file.stem}'")
-    title = text_of(about.require("title"), "'title'")
-    listed = about.sequence_at("aliases")
-    aliases = tuple(text_of(item, "an alias") for item in listed.items) if listed else ()
+    return read_network(read_one(file), file.stem)
+
+
+def read_network(source: Table, name: str) -> Network:
+    """A network: `layers: [{name, count, shape, instance}]`, and optionally `network: {title,
+    aliases}`.
+
+    A layer may have its Timeloop `problem` instead of `shape` and `instance`; without a `count` it
+    runs once.
+    Raises: InputError for layers that are incomplete or whose problem cannot be used.
+    """
+    top = Fields(source, f"network '{name}'")
+    title, aliases = _read_title(top, name)
     items = sequence_of(top.require("layers"), "'layers'").items
-    layers = tuple(_read_layer(file.stem, table_of(item, "a layer")) for item in items)
-    about.close()
     top.close()
-    return Network(file.stem, title, aliases, layers)
+    if not items:
+        raise InputError(f"network '{name}' has no layers", top.place_of("layers"))
+    return Network(
+        name, title, aliases, tuple(_read_layer(name, table_of(item, "a layer")) for item in items)
+    )
+
+
+def _read_title(top: Fields, name: str) -> tuple[str, tuple[str, ...]]:
+    node = top.node("network")
+    if node is None:
+        return name, ()
+    about = Fields(table_of(node, "'network'"), f"network '{name}'")
+    title, listed = about.text("title") or name, about.sequence_at("aliases")
+    about.close()
+    return title, tuple(text_of(item, "an alias") for item in listed.items) if listed else ()
 
 
 def _read_layer(network_name: str, table: Table) -> Layer:
     fields = Fields(table, f"a layer of '{network_name}'")
-    name, shape_name = (
-        text_of(fields.require("name"), "'name'"),
-        text_of(fields.require("shape"), "'shape'"),
-    )
-    count, instance = (
-        integer_of(fields.require("count"), "'count'", least=1),
-        table_of(fields.require("instance"), "'instance'"),
-    )
+    name, count_node = text_of(fields.require("name"), "'name'"), fields.node("count")
+    count = 1 if count_node is None else integer_of(count_node, "'count'", least=1)
+    problem = fields.table_at("problem")
+    shape_name = "problem"
+    if problem is None:
+        shape_name, problem = _problem_of_shape(fields, table)
     fields.close()
-    places = {key: table.key_places[key] for key in ("shape", "instance")}
-    problem = Table({"shape": shape(shape_name), "instance": instance}, places, table.place)
+    read_problem(problem, Notes())
     return Layer(network_name, name, shape_name, count, problem)
+
+
+def _problem_of_shape(fields: Fields, table: Table) -> tuple[str, Table]:
+    """A problem given by the name of a shape, or a shape, and an instance of it."""
+    node, instance = fields.require("shape"), table_of(fields.require("instance"), "'instance'")
+    places = {key: table.key_places[key] for key in ("shape", "instance")}
+    if isinstance(node, Table):
+        return "problem", Table({"shape": node, "instance": instance}, places, table.place)
+    name = text_of(node, "'shape'")
+    if name not in names("shapes"):
+        raise unknown_name("problem shape", name, names("shapes"), node.place)
+    return name, Table({"shape": shape(name), "instance": instance}, places, table.place)

@@ -1,1 +1,1 @@
-"""Timeloop's notations (flat, tree, v0.4): architectures, problems, mappings, constraints."""
+"""Files in the notation of Timeloop."""

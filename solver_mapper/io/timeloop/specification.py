@@ -92,7 +92,14 @@ def read_spec(table: Table) -> Spec:
         )
     top.close()
     return Spec(
-        architecture, problem, mapping, constraints, top.place, tuple(notes.lines), directives
+        architecture,
+        problem,
+        mapping,
+        constraints,
+        top.place,
+        tuple(notes.lines),
+        directives,
+        table,
     )
 
 

@@ -1,0 +1,224 @@
+"""`solver-mapper solve ARCHITECTURE NETWORK`: every layer mapped."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from solver_mapper import api
+from solver_mapper.cli.app import INTERNAL, LIMIT, NO, YES, print_result
+from solver_mapper.cli.inputs import standard_input
+from solver_mapper.cli.output import write_files
+from solver_mapper.cli.progress import ProgressLine
+from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.io.yaml.source import Source, read_one
+from solver_mapper.report.timeloop_stats import timeloop_stats
+from solver_mapper.study.clock import StudyClock
+from solver_mapper.study.events import Died
+from solver_mapper.study.network_result import LayerResult, NetworkResult
+from solver_mapper.study.networks import is_network
+from solver_mapper.study.progress import StudyProgress
+
+COMMAND_LINE = SourceLocation("<command line>")
+Jobs = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Networks: map layers in N processes.")
+]
+JobMemory = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="Networks, with --jobs: memory of a process, such as 4G."),
+]
+LayerTimeLimit = Annotated[
+    float | None, typer.Option(metavar="S", min=0, help="Networks: seconds for each layer.")
+]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Networks: a Dask scheduler, tcp://HOST:PORT.")
+]
+StorePath = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="FILE", help="Networks: an SQLite file that keeps results."),
+]
+_UNSAFE = re.compile(r"[^\w.@+-]+")
+
+
+@dataclass(frozen=True)
+class StudyWords:
+    """What the command line says about how a study is run. None and "" where it says nothing."""
+
+    jobs: int | None = None
+    memory: str | None = None
+    layer_time_limit: float | None = None
+    store: Path | None = None
+    scheduler: str | None = None
+
+    def refuse(self) -> None:
+        """Raises: InputError if one was given: they are for networks and sweeps."""
+        given = {
+            "--jobs": self.jobs,
+            "--job-memory": self.memory,
+            "--layer-time-limit": self.layer_time_limit,
+            "--store": self.store,
+            "--scheduler": self.scheduler,
+        }
+        for option, value in given.items():
+            if value is not None:
+                raise InputError(
+                    f"{option} is for networks: FILE... has a single problem",
+                    COMMAND_LINE,
+                    "name a network, such as resnet50",
+                )
+
+
+def network_of(files: Sequence[str]) -> str | None:
+    """The word of FILE... that is a network, if any. Raises: InputError for two of them."""
+    found = [word for word in files if is_network(word)]
+    if len(found) > 1:
+        raise InputError(
+            f"two networks are given: {', '.join(found)}",
+            SourceLocation(found[1]),
+            "map one after the other",
+        )
+    return found[0] if found else None
+
+
+def solve_network(
+    files: Sequence[str],
+    network: str,
+    words: StudyWords,
+    output: Path | None,
+    as_json: bool,
+    *,
+    objective: str,
+    time_limit: float | None,
+    gap: float,
+    workers: int,
+    seed: int,
+    verify: bool,
+) -> int:
+    """Map all layers, write what `-o` asks for, print the table or JSON; the result is the exit code."""
+    architecture = [_source(word) for word in files if word != network]
+    if not architecture:
+        raise InputError(
+            f"'{network}' is a network; the architecture is missing",
+            COMMAND_LINE,
+            f"for example: solver-mapper solve eyeriss {network}, or one layer of it",
+        )
+    store = words.store
+    if output is not None:
+        write_files(output, {})
+        store = store or output / "results.sqlite"
+    clock = StudyClock(time_limit)
+    with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
+        result = api.solve_network(
+            architecture,
+            network,
+            objective,
+            jobs=words.jobs,
+            scheduler=words.scheduler,
+            store=store,
+            memory=size(words.memory),
+            layer_time_limit=words.layer_time_limit,
+            gap=gap,
+            workers=workers,
+            seed=seed,
+            verify=verify,
+            clock=clock,
+            on_progress=partial(show, line),
+        )
+    if output is not None:
+        write_network(result, output)
+    print_result(result, as_json)
+    return stop.code or _exit_code(result)
+
+
+def _source(word: str) -> Source:
+    return read_one(standard_input()) if word == "-" else word
+
+
+def show(line: ProgressLine, progress: StudyProgress) -> None:
+    """Show where a study stands, and on a line of its own what went wrong."""
+    event = progress.event
+    if isinstance(event, Died):
+        then = "; it is begun once more" if event.retried else ""
+        line.note(f"{event.job.name}: the process that mapped it died: {event.reason}{then}")
+    line.say(progress.line)
+
+
+def _exit_code(result: NetworkResult) -> int:
+    if any((each.record.error or "").startswith("internal error") for each in result.layers):
+        return INTERNAL
+    return {"optimal": YES, "feasible": YES, "infeasible": NO, "unknown": LIMIT}[result.status]
+
+
+def write_network(result: NetworkResult, folder: Path) -> None:
+    """`network.json`, `network.txt`, `layers.csv`, and a folder for each layer with its
+    `solution.json`, `map.yaml`, `stats.txt`.
+
+    Raises: InputError if the folder cannot be written to.
+    """
+    write_files(
+        folder,
+        {
+            "network.json": json.dumps(result.to_dict(), indent=1) + "\n",
+            "network.txt": f"{result}\n",
+            "layers.csv": result.to_csv(),
+        },
+    )
+    for layer, name in zip(
+        result.layers, folder_names([each.name for each in result.layers]), strict=True
+    ):
+        write_files(folder / "layers" / name, _layer_files(layer))
+
+
+def _layer_files(layer: LayerResult) -> dict[str, str]:
+    files = (
+        {"solution.json": json.dumps(layer.record.solution, indent=1) + "\n"}
+        if layer.record.solution
+        else {}
+    )
+    if layer.mapping is not None and layer.evaluation is not None:
+        files |= {
+            "map.yaml": layer.mapping.to_yaml(),
+            "stats.txt": timeloop_stats(layer.evaluation),
+        }
+    return files
+
+
+def folder_names(names: Sequence[str]) -> list[str]:
+    """Names as folders may have them: letters, digits and `._@+-`; a number is added where two
+    would be equal.
+    """
+    made: list[str] = []
+    for name in names:
+        plain = _UNSAFE.sub("_", name).strip(".")[:120] or "layer"
+        taken, number, word = {each.lower() for each in made}, 1, plain
+        while word.lower() in taken:
+            number += 1
+            word = f"{plain}-{number}"
+        made.append(word)
+    return made
+
+
+def size(text: str | None) -> int | None:
+    """`4G`, `500M` or plain bytes as a number. Raises: InputError for anything else."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
+    value = int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")) if match else 0
+    if value < 1:
+        raise InputError(
+            f"'{text}' is not a size of memory",
+            SourceLocation("--job-memory"),
+            "for example 4G or 500M",
+        )
+    if sys.platform == "win32":
+        raise InputError("memory cannot be limited on this system", SourceLocation("--job-memory"))
+    return value

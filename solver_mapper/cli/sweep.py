@@ -1,0 +1,102 @@
+"""`solver-mapper sweep`: workloads mapped at every point of a design space."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from solver_mapper import api
+from solver_mapper.cli.app import LIMIT, NO, YES, Json, command, print_result
+from solver_mapper.cli.inputs import standard_input
+from solver_mapper.cli.network import (
+    JobMemory,
+    Jobs,
+    LayerTimeLimit,
+    Scheduler,
+    StorePath,
+    show,
+    size,
+)
+from solver_mapper.cli.output import write_files
+from solver_mapper.cli.progress import ProgressLine
+from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.io.yaml.source import read_one, to_python
+from solver_mapper.study.clock import StudyClock
+from solver_mapper.study.sweep_plan import SweepLike
+from solver_mapper.study.sweep_result import SweepResult
+
+
+@command("sweep")
+def sweep(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="SWEEP.yaml", help="A file with 'sweep:', or - for standard input."),
+    ],
+    jobs: Jobs = None,
+    job_memory: JobMemory = None,
+    scheduler: Scheduler = None,
+    store: StorePath = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for the whole sweep.", min=0)
+    ] = None,
+    layer_time_limit: LayerTimeLimit = None,
+    gap: Annotated[
+        float, typer.Option(help="Share of a value that may stay unproven.", min=0, max=1)
+    ] = 0.0,
+    workers: Annotated[int, typer.Option(help="CP-SAT's threads in each search.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Prove each answer again by other routes.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Directory for sweep.csv, .json, .txt, .svg."),
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Map workloads at every point of a design space."""
+    source: SweepLike = to_python(read_one(standard_input())) if file == "-" else file
+    if output is not None:
+        write_files(output, {})
+        store = store or output / "results.sqlite"
+    clock = StudyClock(time_limit)
+    with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
+        result = api.sweep(
+            source,
+            jobs=jobs,
+            scheduler=scheduler,
+            memory=size(job_memory),
+            store=store,
+            layer_time_limit=layer_time_limit,
+            gap=gap,
+            workers=workers,
+            seed=seed,
+            verify=verify,
+            clock=clock,
+            on_progress=partial(show, line),
+        )
+    if output is not None:
+        write_files(output, _files(result))
+    print_result(result, as_json)
+    return stop.code or _exit_code(result)
+
+
+def _exit_code(result: SweepResult) -> int:
+    if any(point.complete for point in result.points):
+        return YES
+    return NO if result.status == "complete" else LIMIT
+
+
+def _files(result: SweepResult) -> dict[str, str]:
+    """Tables, and a picture if anything can be drawn."""
+    files = {
+        "sweep.json": json.dumps(result.to_dict(), indent=1) + "\n",
+        "sweep.csv": result.to_csv(),
+        "sweep.txt": f"{result}\n",
+    }
+    drawn = any(point.complete for point in result.points)
+    return files | ({"sweep.svg": result.plot().svg} if drawn else {})

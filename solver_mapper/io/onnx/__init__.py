@@ -1,0 +1,1 @@
+"""Networks from ONNX models: convolutions and products as layers, everything else listed."""

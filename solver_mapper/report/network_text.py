@@ -1,0 +1,118 @@
+"""A network's layers and totals as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from html import escape
+
+from solver_mapper.report.tables import energy_unit, number, render, short, table, two_decimals
+from solver_mapper.study.network_result import LayerResult, NetworkResult
+
+_PROOF = {"infeasible": "no mapping exists", "unknown": "no mapping found"}
+
+
+def network_text(result: NetworkResult) -> str:
+    """One row a layer, then the totals and what was proven."""
+    unit, scale = energy_unit(
+        max((each.energy_pj or Fraction(0) for each in result.layers), default=Fraction(0))
+    )
+    rows = table(
+        "layer",
+        ">count",
+        f">energy ({unit})",
+        ">cycles",
+        ">pJ x cycles",
+        ">utilization",
+        ">DRAM words",
+        "proof",
+        ">seconds",
+    )
+    for cells in _rows(result, scale):
+        rows.add_row(*cells)
+    title = f"{result.network} on {result.architecture}: figures of one run of each layer"
+    return "\n".join([title, render(rows), "", *_totals(result), *_errors(result)])
+
+
+def network_html(result: NetworkResult) -> str:
+    """The same table as HTML, for notebooks."""
+    unit, scale = energy_unit(
+        max((each.energy_pj or Fraction(0) for each in result.layers), default=Fraction(0))
+    )
+    titles = (
+        "layer",
+        "count",
+        f"energy ({unit})",
+        "cycles",
+        "pJ x cycles",
+        "utilization",
+        "DRAM words",
+        "proof",
+        "seconds",
+    )
+    head = "".join(f"<th>{escape(title)}</th>" for title in titles)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+        for cells in _rows(result, scale)
+    )
+    foot = "<br>".join(escape(line) for line in (*_totals(result), *_errors(result)))
+    caption = escape(f"{result.network} on {result.architecture}")
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{foot}</p>"
+
+
+def _rows(result: NetworkResult, scale: Fraction) -> Iterator[tuple[str, ...]]:
+    for layer in result.layers:
+        row, seconds = layer.row(), "stored" if layer.stored else f"{layer.seconds:.2f}"
+        if layer.energy_pj is None or layer.cycles is None:
+            yield (layer.name, str(layer.count), *[""] * 5, _PROOF[layer.status], seconds)
+            continue
+        yield (
+            layer.name,
+            str(layer.count),
+            two_decimals(layer.energy_pj / scale),
+            number(layer.cycles),
+            short(layer.energy_pj * layer.cycles),
+            f"{100 * row['utilization']:.1f} %",
+            number(row["last_level_accesses"]),
+            _proof(layer),
+            seconds,
+        )
+
+
+def _proof(layer: LayerResult) -> str:
+    if layer.status == "optimal":
+        return "optimal"
+    gap = layer.objective["gap"]
+    return "no bound" if gap is None else f"gap {100 * gap:.3g} %"
+
+
+def _totals(result: NetworkResult) -> Iterator[str]:
+    totals = result.totals
+    yield (
+        f"layers       {totals.layers}, of which {totals.distinct} differ; {number(totals.macs)}"
+        " MACs"
+    )
+    if totals.energy_pj is None or totals.cycles is None or totals.edp is None:
+        without = sum(each.energy_pj is None for each in result.layers)
+        yield f"totals       none: {without} of {len(result.layers)} layers have no mapping"
+    else:
+        yield f"energy       {number(totals.energy_pj)} pJ"
+        yield f"cycles       {number(totals.cycles)}"
+        yield f"edp          {number(totals.edp)} pJ x cycles, total energy times total cycles"
+    yield f"proof        {_proven(result)}"
+    yield f"seconds      {result.seconds:.2f}"
+
+
+def _proven(result: NetworkResult) -> str:
+    proven = sum(each.status == "optimal" for each in result.layers)
+    if proven < len(result.layers):
+        return f"{proven} of {len(result.layers)} layers proven optimal"
+    return (
+        f"every layer is proven optimal for {', then '.join(result.layers[0].objective['metrics'])}"
+    )
+
+
+def _errors(result: NetworkResult) -> Iterator[str]:
+    for layer in result.layers:
+        if layer.record.error is not None:
+            yield f"{layer.name}: {layer.record.error}"

@@ -1,0 +1,75 @@
+"""The architecture of a study, and the specification of a layer on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from solver_mapper.core.spec import Spec
+from solver_mapper.errors import InputError
+from solver_mapper.io import bundled
+from solver_mapper.io.accelforge.specification import is_tree_input
+from solver_mapper.io.bundled import Layer
+from solver_mapper.io.timeloop.attribute_paths import with_attributes
+from solver_mapper.io.timeloop.specification import read_spec
+from solver_mapper.io.yaml.source import Source, Table, read_documents, read_one
+
+ArchitectureLike = str | Path | Mapping[str, Any] | Sequence[Source]
+
+
+class Design:
+    """An architecture with its constraints. Each file is read once; a bundled one has the dataflow
+    that fits the layer.
+    """
+
+    def __init__(self, architecture: ArchitectureLike) -> None:
+        """`architecture`: a bundled name, a path, the content of a file, or a list of these,
+        merged.
+        """
+        if isinstance(architecture, (str, Path, Mapping)):
+            architecture = [architecture]
+        self._sources = tuple(architecture)
+        self._read: dict[str, Table] = {}
+
+    @property
+    def name(self) -> str:
+        """What the design is called: its names and files."""
+        named = [str(each) for each in self._sources if isinstance(each, (str, Path))]
+        return " ".join(named) or "architecture"
+
+    def spec(
+        self,
+        layer: Layer,
+        attributes: Mapping[str, object] | None = None,
+        files: Sequence[Source] = (),
+    ) -> Spec:
+        """The layer on this architecture.
+
+        Args: `attributes`, other values by their path; `files`, whose top-level keys take the place
+        of the architecture's.
+        Raises: InputError as `load`, and for LoopTree files.
+        """
+        problem = Table(
+            {"problem": layer.problem}, {"problem": layer.problem.place}, layer.problem.place
+        )
+        found = bundled.resolve(*self._sources, problem)
+        top = read_documents(*(self._table(each) for each in found))
+        if is_tree_input(top):
+            raise InputError(
+                "networks are mapped onto architectures in level-by-level notation only",
+                top.place,
+                "give 'architecture:'",
+            )
+        for each in files:
+            other = read_one(self._table(each))
+            top = Table(top.entries | other.entries, top.key_places | other.key_places, top.place)
+        return read_spec(with_attributes(top, attributes or {}))
+
+    def _table(self, source: Source) -> Source:
+        if not isinstance(source, (str, Path)):
+            return source
+        key = str(source)
+        if key not in self._read:
+            self._read[key] = read_one(source)
+        return self._read[key]

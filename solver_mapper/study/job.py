@@ -1,0 +1,99 @@
+"""One search of a study: what goes to an executor, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.spec import Spec
+from solver_mapper.errors import ExactnessError, SolverMapperError
+from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.solve.run import solve_spec
+from solver_mapper.study.digest import digest
+from solver_mapper.study.record import Record
+from solver_mapper.verify.confirm import verify_solution
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """The options of `solve` that decide its answer; limits of time are not among them."""
+
+    objective: tuple[str, ...] = ("edp",)
+    gap: float = 0.0
+    workers: int = 1
+    seed: int = 0
+    verify: bool = False
+
+
+@dataclass(frozen=True)
+class Job:
+    """A layer to be mapped within `time_limit` seconds (None: without a limit). `name` is for
+    messages.
+    """
+
+    name: str
+    spec: Spec
+    options: SearchOptions
+    digest: str
+    """The key of the answer in a store."""
+    time_limit: float | None = None
+    place: object = None
+    """Where the answer counts, for whoever asks."""
+
+    @classmethod
+    def of(
+        cls, name: str, spec: Spec, options: SearchOptions, time_limit: float | None = None
+    ) -> Job:
+        """The job, with its digest."""
+        return cls(name, spec, options, digest(spec, options), time_limit)
+
+    def starting_from(self, mapping: Mapping) -> Job:
+        """The same question; the search begins with a mapping that is known already."""
+        return replace(self, spec=self.spec.with_mapping(mapping))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answer to a job. `stored`: it was known before."""
+
+    job: Job
+    record: Record
+    stored: bool = False
+
+
+def solve_job(
+    job: Job, clock: Clock, on_progress: Callable[[Progress], None] | None = None
+) -> Record:
+    """Map the layer. An error of ours becomes a record without an answer, so that other layers go
+    on.
+
+    Raises: MemoryError.
+    """
+    options = job.options
+    try:
+        solution = solve_spec(
+            job.spec,
+            options.objective,
+            workers=options.workers,
+            seed=options.seed,
+            gap=options.gap,
+            clock=clock,
+            on_progress=on_progress,
+        )
+        if options.verify:
+            solution = verify_solution(job.spec, solution, clock, on_progress)
+    except ExactnessError as error:
+        return Record.failed(f"internal error, please report it with your input: {error}")
+    except SolverMapperError as error:
+        return Record.failed(str(error))
+    except MemoryError:
+        raise
+    except Exception as error:
+        if "can't start new thread" in str(error):
+            raise MemoryError from error
+        return Record.failed(
+            f"internal error, please report it with your input: {type(error).__name__}: {error}"
+        )
+    return Record.of(solution, clock.seconds if clock.stopped else job.time_limit)

@@ -1,0 +1,299 @@
+"""The answer of `solve` for a network: its layers and their totals."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.solution import Status
+from solver_mapper.core.spec import Spec
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.report.scatter import Picture, scatter
+from solver_mapper.study.record import Record
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+COLUMNS = (
+    "name",
+    "count",
+    "status",
+    "objective",
+    "value",
+    "bound",
+    "gap",
+    "energy_pj",
+    "cycles",
+    "edp",
+    "macs",
+    "utilization",
+    "last_level_accesses",
+    "seconds",
+    "stored",
+    "error",
+)
+"""The columns of `layers.csv` and of `to_pandas`. Figures are those of one run of a layer."""
+
+
+@dataclass(frozen=True)
+class LayerResult:
+    """A layer, which the network runs `count` times, and the answer for it. `stored`: it was not
+    solved in this run.
+    """
+
+    name: str
+    count: int
+    macs: int
+    record: Record
+    spec: Spec = field(repr=False, compare=False)
+    digest: str = field(repr=False)
+    stored: bool = False
+
+    @property
+    def status(self) -> Status:
+        return self.record.status
+
+    @property
+    def objective(self) -> dict[str, Any]:
+        """Metrics, value, bound and gap, as in `Solution.to_dict`."""
+        return dict(
+            self.record.solution.get("objective")
+            or {"metrics": [], "value": None, "bound": None, "gap": None}
+        )
+
+    @property
+    def energy_pj(self) -> Fraction | None:
+        return self.record.energy
+
+    @property
+    def cycles(self) -> int | None:
+        return self.record.cycles
+
+    @property
+    def seconds(self) -> float:
+        """What the search took when it was run."""
+        return self.record.seconds
+
+    @cached_property
+    def mapping(self) -> Mapping | None:
+        """The mapping, for `evaluate` and `validate`."""
+        return self.record.mapping(self.spec)
+
+    @cached_property
+    def evaluation(self) -> Statistics | None:
+        """The exact figures of the mapping, computed again."""
+        return self.record.verified(self.spec)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The layer as JSON values; `mapping` and `certificate` as in `Solution.to_dict`."""
+        rest = {
+            key: self.record.solution.get(key)
+            for key in ("evaluation", "mapping", "certificate", "seconds")
+        }
+        told: dict[str, Any] = {
+            "name": self.name,
+            "count": self.count,
+            "macs": self.macs,
+            "status": self.status,
+            "objective": self.objective,
+            **rest,
+            "stored": self.stored,
+        }
+        if self.status == "infeasible":
+            told["conflict"] = self.record.solution.get("conflict", [])
+        return told if self.record.error is None else told | {"error": self.record.error}
+
+    def row(self) -> dict[str, Any]:
+        """One row of a table, by `COLUMNS`."""
+        evaluation, objective = self.record.solution.get("evaluation") or {}, self.objective
+        statistics = {
+            key: evaluation.get(key)
+            for key in ("energy_pj", "cycles", "edp", "utilization", "last_level_accesses")
+        }
+        known = {
+            "name": self.name,
+            "count": self.count,
+            "status": self.status,
+            "objective": ",".join(objective["metrics"]),
+            "value": objective["value"],
+            "bound": objective["bound"],
+            "gap": objective["gap"],
+            "macs": self.macs,
+            "seconds": round(self.seconds, 4),
+            "stored": self.stored,
+            "error": self.record.error,
+            **statistics,
+        }
+        return {column: known[column] for column in COLUMNS}
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over layers, each weighed by its count. Energy, cycles and words are None while a layer
+    has no mapping.
+
+    `layers` counts runs of layers, `distinct` different ones; `proven`: every layer is proven
+    optimal.
+    """
+
+    energy_pj: Fraction | None
+    cycles: int | None
+    macs: int
+    layers: int
+    distinct: int
+    proven: bool
+    last_level_accesses: int | None = None
+
+    @property
+    def edp(self) -> Fraction | None:
+        """Total energy times total cycles, in pJ x cycles."""
+        return (
+            None if self.energy_pj is None or self.cycles is None else self.energy_pj * self.cycles
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        energy, edp = (
+            None if value is None else float(value) for value in (self.energy_pj, self.edp)
+        )
+        return {
+            "energy_pj": energy,
+            "cycles": self.cycles,
+            "edp": edp,
+            "macs": self.macs,
+            "layers": self.layers,
+            "distinct": self.distinct,
+            "proven": self.proven,
+            "last_level_accesses": self.last_level_accesses,
+        }
+
+    @property
+    def statistics(self) -> NetworkStatistics | None:
+        """What an objective reads; None while a layer has no mapping."""
+        if self.energy_pj is None or self.cycles is None or self.last_level_accesses is None:
+            return None
+        return NetworkStatistics(self.energy_pj, self.cycles, self.last_level_accesses)
+
+
+@dataclass(frozen=True)
+class NetworkStatistics:
+    """Energy, cycles and outermost words of a whole network."""
+
+    energy_pj: Fraction
+    cycles: int
+    last_level_accesses: int
+
+
+@dataclass
+class Sum:
+    """Totals of the layers counted so far."""
+
+    energy: Fraction = Fraction(0)
+    cycles: int = 0
+    words: int = 0
+    macs: int = 0
+    layers: int = 0
+    mapped: bool = True
+    proven: bool = True
+    answered: bool = True
+    """Whether each layer has a proven answer, be it that no mapping exists."""
+    digests: set[str] = field(default_factory=set)
+
+    def add(self, digest: str, record: Record, count: int, macs: int) -> None:
+        """Count a layer that runs `count` times."""
+        self.macs += count * macs
+        self.layers += count
+        self.digests.add(digest)
+        self.proven &= record.status == "optimal"
+        self.answered &= record.proven
+        if record.energy is None or record.cycles is None:
+            self.mapped = False
+        else:
+            self.energy += count * record.energy
+            self.cycles += count * record.cycles
+            self.words += count * int(record.solution["evaluation"]["last_level_accesses"])
+
+    def totals(self) -> Totals:
+        """The totals of what was counted."""
+        energy, cycles, words = (
+            (self.energy, self.cycles, self.words) if self.mapped else (None, None, None)
+        )
+        return Totals(energy, cycles, self.macs, self.layers, len(self.digests), self.proven, words)
+
+
+@dataclass(frozen=True)
+class NetworkResult:
+    """A network on an architecture. `seconds` is the wall-clock time of the whole run."""
+
+    architecture: str
+    network: str
+    layers: tuple[LayerResult, ...]
+    seconds: float
+
+    @cached_property
+    def totals(self) -> Totals:
+        """Sums over the layers."""
+        total = Sum()
+        for each in self.layers:
+            total.add(each.digest, each.record, each.count, each.macs)
+        return total.totals()
+
+    @property
+    def status(self) -> Status:
+        """ "optimal" if all layers are; "infeasible" if one is proven to have no mapping; "unknown"
+        if one has none so far.
+        """
+        found = {each.status for each in self.layers}
+        worst: tuple[Status, ...] = ("infeasible", "unknown", "feasible")
+        return next((status for status in worst if status in found), "optimal")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "architecture": self.architecture,
+            "network": self.network,
+            "status": self.status,
+            "layers": [each.to_dict() for each in self.layers],
+            "totals": self.totals.to_dict(),
+            "seconds": round(self.seconds, 4),
+        }
+
+    def to_csv(self) -> str:
+        """One line a layer, by `COLUMNS`."""
+        out = io.StringIO()
+        writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(each.row() for each in self.layers)
+        return out.getvalue()
+
+    def to_pandas(self) -> DataFrame:
+        """One row a layer, by `COLUMNS`. Raises: InputError where pandas is not installed."""
+        from solver_mapper.study.frames import data_frame
+
+        return data_frame([each.row() for each in self.layers], COLUMNS)
+
+    def plot(self, x: str = "cycles", y: str = "energy_pj") -> Picture:
+        """A picture of one figure of the layers against another, one run of each; filled where a
+        layer is proven optimal.
+
+        Args: `x` and `y`, columns of `to_pandas` that hold numbers.
+        Raises: InputError for other columns.
+        """
+        rows = [
+            each.row() | {"network": self.network, "proven": each.status == "optimal"}
+            for each in self.layers
+        ]
+        return scatter(rows, x, y, series="network", filled="proven")
+
+    def __str__(self) -> str:
+        from solver_mapper.report.network_text import network_text
+
+        return network_text(self)
+
+    def _repr_html_(self) -> str:
+        from solver_mapper.report.network_text import network_html
+
+        return network_html(self)

@@ -1,0 +1,97 @@
+"""Mapping every layer of a network."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from solver_mapper.study.clock import StudyClock
+from solver_mapper.study.cluster import Cluster
+from solver_mapper.study.design import ArchitectureLike, Design
+from solver_mapper.study.events import Event, Listener
+from solver_mapper.study.executors import Executor, InProcess
+from solver_mapper.study.job import Job, SearchOptions
+from solver_mapper.study.network_result import LayerResult, NetworkResult
+from solver_mapper.study.networks import NetworkLike, as_network
+from solver_mapper.study.processes import Processes
+from solver_mapper.study.progress import StudyProgress
+from solver_mapper.study.runner import Study
+from solver_mapper.study.store import Store
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """How a study is run; nothing here changes a proven answer.
+
+    `jobs`: that many processes, None for none beside this one. `memory`: bytes of data that a
+            process may have.
+    `layer_time_limit`: seconds for each search. `scheduler`: the address of a Dask scheduler whose
+                        workers run the searches.
+    """
+
+    jobs: int | None = None
+    memory: int | None = None
+    layer_time_limit: float | None = None
+    scheduler: str | None = None
+
+    def executor(self) -> Executor:
+        """What runs the searches. Raises: InputError if the cluster cannot be used."""
+        if self.scheduler is not None:
+            return Cluster(self.scheduler)
+        return InProcess() if self.jobs is None else Processes(self.jobs, self.memory)
+
+
+def solve_network(
+    architecture: ArchitectureLike,
+    network: NetworkLike,
+    search: SearchOptions,
+    options: StudyOptions,
+    store: Store | str | Path | None = None,
+    *,
+    clock: StudyClock | None = None,
+    on_progress: Callable[[StudyProgress], None] | None = None,
+) -> NetworkResult:
+    """See `api.solve_network`."""
+    started = time.perf_counter()
+    design, net = Design(architecture), as_network(network)
+    jobs = [
+        Job.of(layer.name, design.spec(layer), search, options.layer_time_limit)
+        for layer in net.layers
+    ]
+    first: dict[str, Job] = {}
+    for job in jobs:
+        first.setdefault(job.digest, job)
+    distinct = list(first.values())
+    with nullcontext(store) if isinstance(store, Store) else Store(store or ":memory:") as opened:
+        listen = listener(StudyProgress(len(distinct)), on_progress)
+        study = Study(options.executor(), opened, clock or StudyClock(), len(distinct), listen)
+        found = {outcome.job.digest: outcome for outcome in study.run(distinct)}
+    layers = tuple(
+        LayerResult(
+            layer.name,
+            layer.count,
+            layer.macs,
+            found[job.digest].record,
+            job.spec,
+            job.digest,
+            found[job.digest].stored,
+        )
+        for layer, job in zip(net.layers, jobs, strict=True)
+    )
+    return NetworkResult(design.name, net.name, layers, time.perf_counter() - started)
+
+
+def listener(
+    progress: StudyProgress, on_progress: Callable[[StudyProgress], None] | None
+) -> Listener:
+    """What counts events and tells `on_progress` of each."""
+
+    def listen(event: Event) -> None:
+        progress.take(event)
+        if on_progress is not None:
+            on_progress(progress)
+
+    return listen

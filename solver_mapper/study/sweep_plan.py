@@ -1,0 +1,250 @@
+"""Reading a sweep: an architecture, workloads, and the points of a grid or of a list of cases.
+
+sweep: architecture: eyeriss            # a name, a file, or a list of these workloads: [resnet50,
+  bert_base] # networks, layers such as resnet50/conv1, or files objective: edp parameters:
+  # every combination; or `cases:`, a list of mappings from path to value
+    shared_glb.entries: [16384, 32768, 65536]
+    array: {set: [column.count, PE.count, "*.meshX"], values: [8, 16, 32]}
+  energies: {shared_glb.read: "6 * sqrt(entries / 65536)"}
+  front: [edp, capacity]
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.spec import Spec
+from solver_mapper.errors import InputError, did_you_mean
+from solver_mapper.io import bundled
+from solver_mapper.io.bundled import Network
+from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Source, Table, read_one, to_python
+from solver_mapper.study.networks import as_network
+
+AXES = ("capacity", "area", "units")
+"""Sizes against which a front may be drawn: bits of storage, um2, compute units."""
+MOST_POINTS = 100_000
+EnergyHook = Callable[[Spec], Mapping[str, Any]]
+"""From the specification at a point to energies by path: `{"shared_glb.read": 5.2}`."""
+SweepLike = str | Path | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One design. `parameters` are what a reader sees; `settings` what is set, by the path of an
+    attribute.
+    """
+
+    parameters: dict[str, Any]
+    settings: dict[str, Node]
+    objective: tuple[str, ...]
+    architecture: tuple[Source, ...]
+    files: tuple[Source, ...] = ()
+    """Files whose top-level keys take the place of the architecture's."""
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """`front` names the sizes of the architecture front, None for area or else for capacity and
+    compute units.
+    """
+
+    points: tuple[Point, ...]
+    workloads: dict[str, Network]
+    formulas: dict[str, Scalar] = field(default_factory=dict)
+    hook: EnergyHook | None = None
+    front: tuple[str, ...] | None = None
+
+
+def read_sweep(source: SweepLike) -> SweepPlan:
+    """The sweep in a file, or in a mapping of the same content, where `energies` may also be a
+    function.
+
+    Raises: InputError, with file, line and column, for what cannot be used.
+    """
+    hook: EnergyHook | None = None
+    folder = Path()
+    if isinstance(source, Mapping):
+        content = dict(source.get("sweep", source))
+        if callable(content.get("energies")):
+            hook = content.pop("energies")
+        table = read_one({"sweep": content})
+    else:
+        table, folder = read_one(source), Path(source).parent
+    top = Fields(table, "the input")
+    body = table_of(top.require("sweep"), "'sweep'")
+    top.close()
+    return _Reader(Fields(body, "the sweep", exact=True), folder).plan(hook)
+
+
+@dataclass
+class _Reader:
+    """Reads the entries of a sweep; paths of files are relative to `folder`."""
+
+    fields: Fields
+    folder: Path
+
+    def plan(self, hook: EnergyHook | None) -> SweepPlan:
+        architecture, workloads = (
+            self._sources(self.fields.require("architecture")),
+            self._workloads(),
+        )
+        objective = self._objective(
+            self.fields.node("objective") or Scalar("edp", self.fields.place)
+        )
+        grid, cases = self.fields.table_at("parameters"), self.fields.sequence_at("cases")
+        if (grid is None) == (cases is None):
+            raise InputError("a sweep has either 'parameters' or 'cases'", self.fields.place)
+        listed = (
+            _grid(grid)
+            if grid is not None
+            else [_case(each) for each in cases.items]
+            if cases is not None
+            else []
+        )
+        points = tuple(self._point(settings, architecture, objective) for settings in listed)
+        formulas, front = self._formulas(), self._front()
+        self.fields.close()
+        if not points:
+            raise InputError("the sweep has no points", self.fields.place)
+        return SweepPlan(points, workloads, formulas, hook, front)
+
+    def _sources(self, node: Node) -> tuple[Source, ...]:
+        items = node.items if isinstance(node, Sequence) else (node,)
+        return tuple(self._source(each) for each in items)
+
+    def _source(self, node: Node) -> Source:
+        """A table as it is, the name of a file of the sweep's folder as its path, any other word as
+        it is.
+        """
+        if isinstance(node, Table):
+            return node
+        word = text_of(node, "the name of a file")
+        beside = str(self.folder / word)
+        return beside if bundled.is_file(beside) else word
+
+    def _workloads(self) -> dict[str, Network]:
+        found: dict[str, Network] = {}
+        for node in sequence_of(self.fields.require("workloads"), "'workloads'").items:
+            source = self._source(node)
+            try:
+                net = as_network(source if isinstance(source, str) else to_python(node))
+            except InputError as error:
+                raise (
+                    InputError(error.message, node.place, error.hint)
+                    if error.line is None
+                    else error
+                ) from None
+            name = net.name if net.name not in found else f"{net.name}-{len(found) + 1}"
+            found[name] = net
+        if not found:
+            raise InputError("the sweep has no workloads", self.fields.place_of("workloads"))
+        return found
+
+    def _objective(self, node: Node) -> tuple[str, ...]:
+        try:
+            return parse_objective([text_of(each, "an objective") for each in _listed(node)]).names
+        except InputError as error:
+            raise InputError(error.message, node.place, error.hint) from None
+
+    def _formulas(self) -> dict[str, Scalar]:
+        table = self.fields.table_at("energies")
+        found = {}
+        for path, node in {} if table is None else table.entries.items():
+            if not isinstance(node, Scalar):
+                raise InputError(f"the energy of '{path}' must be a formula", node.place)
+            found[path] = node
+        return found
+
+    def _front(self) -> tuple[str, ...] | None:
+        node = self.fields.node("front")
+        if node is None:
+            return None
+        words = tuple(text_of(each, "a size") for each in _listed(node))
+        for word in words:
+            if word not in AXES:
+                raise InputError(
+                    f"a front cannot be drawn against '{word}'",
+                    node.place,
+                    did_you_mean(word, AXES),
+                )
+        return words
+
+    def _point(
+        self,
+        given: dict[str, tuple[Node, dict[str, Node]]],
+        architecture: tuple[Source, ...],
+        objective: tuple[str, ...],
+    ) -> Point:
+        shown = {label: _plain(value) for label, (value, _) in given.items()}
+        settings = {path: node for _, several in given.values() for path, node in several.items()}
+        own, files, goal = (
+            settings.pop(key, None) for key in ("architecture", "files", "objective")
+        )
+        return Point(
+            shown,
+            settings,
+            objective if goal is None else self._objective(goal),
+            architecture if own is None else self._sources(own),
+            () if files is None else self._sources(files),
+        )
+
+
+def _grid(table: Table) -> list[dict[str, tuple[Node, dict[str, Node]]]]:
+    """Every combination of values, the last parameter changing fastest."""
+    choices = [_parameter(label, node) for label, node in table.entries.items()]
+    if prod(map(len, choices)) > MOST_POINTS:
+        raise InputError(
+            f"the grid has {prod(map(len, choices)):,} points; at most {MOST_POINTS:,} are swept",
+            table.place,
+        )
+    return [
+        dict(zip(table.entries, combination, strict=True))
+        for combination in itertools.product(*choices)
+    ]
+
+
+def _parameter(label: str, node: Node) -> list[tuple[Node, dict[str, Node]]]:
+    """The values of a parameter, each with what it sets: the path that is the label, or the paths
+    under `set`.
+    """
+    if isinstance(node, Table):
+        fields = Fields(node, f"parameter '{label}'")
+        paths = tuple(text_of(each, "a path") for each in _listed(fields.require("set")))
+        values = sequence_of(fields.require("values"), f"the values of '{label}'")
+        fields.close()
+    else:
+        paths = tuple(word.strip() for word in label.split(","))
+        values = sequence_of(node, f"the values of '{label}'")
+    if not values.items:
+        raise InputError(f"parameter '{label}' has no values", values.place)
+    return [(value, dict.fromkeys(paths, value)) for value in values.items]
+
+
+def _case(node: Node) -> dict[str, tuple[Node, dict[str, Node]]]:
+    table = table_of(node, "a case")
+    return {
+        label: (value, {path.strip(): value for path in label.split(",")})
+        for label, value in table.entries.items()
+    }
+
+
+def _listed(node: Node) -> tuple[Node, ...]:
+    return node.items if isinstance(node, Sequence) else (node,)
+
+
+def _plain(node: Node) -> Any:
+    """A value as a reader sees it."""
+    if isinstance(node, Scalar) and not node.quoted:
+        for kind in (int, float):
+            try:
+                return kind(node.text)
+            except ValueError:
+                continue
+    return to_python(node)

@@ -1,0 +1,184 @@
+"""Mapping workloads at every point of a sweep."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from solver_mapper.errors import InputError
+from solver_mapper.io.yaml.source import Source
+from solver_mapper.study.architecture_front import on_front
+from solver_mapper.study.clock import StudyClock
+from solver_mapper.study.design import Design
+from solver_mapper.study.energy_formulas import energies, energy_path
+from solver_mapper.study.events import Started
+from solver_mapper.study.job import Job, Outcome, SearchOptions
+from solver_mapper.study.network_result import Sum
+from solver_mapper.study.network_study import StudyOptions, listener
+from solver_mapper.study.progress import StudyProgress
+from solver_mapper.study.runner import Study
+from solver_mapper.study.sizes import EnergyWatch, Sizes, sizes_of
+from solver_mapper.study.store import Store
+from solver_mapper.study.sweep_plan import Point, SweepPlan
+from solver_mapper.study.sweep_result import SweepPoint, SweepResult
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Where an outcome counts: the point, the workload, and how often the workload runs the layer."""
+
+    point: int
+    workload: str
+    count: int
+    macs: int
+
+
+def sweep(
+    plan: SweepPlan,
+    search: SearchOptions,
+    options: StudyOptions,
+    store: Store | str | Path | None = None,
+    *,
+    clock: StudyClock | None = None,
+    on_progress: Callable[[StudyProgress], None] | None = None,
+) -> SweepResult:
+    """See `api.sweep`."""
+    run = _Sweep(plan, search, options, clock or StudyClock(), on_progress)
+    with nullcontext(store) if isinstance(store, Store) else Store(store or ":memory:") as opened:
+        return run.result(opened)
+
+
+class _Sweep:
+    """One run of a sweep. Nothing but totals is kept of a point, so memory does not grow with the
+    layers.
+    """
+
+    def __init__(
+        self,
+        plan: SweepPlan,
+        search: SearchOptions,
+        options: StudyOptions,
+        clock: StudyClock,
+        on_progress: Callable[[StudyProgress], None] | None,
+    ) -> None:
+        self._plan, self._search, self._options, self._clock = plan, search, options, clock
+        self._sums = [{name: Sum() for name in plan.workloads} for _ in plan.points]
+        self._sizes: list[Sizes | None] = [None for _ in plan.points]
+        self._errors: dict[int, str] = {}
+        self._first_error: InputError | None = None
+        self._watch = EnergyWatch()
+        self._designs: dict[str, Design] = {}
+        self._solved = 0
+        layers = sum(len(net.layers) for net in plan.workloads.values())
+        self._total = layers * len(plan.points)
+        self._on_progress = on_progress
+
+    def result(self, store: Store) -> SweepResult:
+        """Run all searches. Raises: InputError if no point of the sweep can be read."""
+        started = time.perf_counter()
+        tell = listener(StudyProgress(self._total), self._on_progress)
+
+        def listen(event: object) -> None:
+            self._solved += isinstance(event, Started)
+            tell(event)  # type: ignore[arg-type]
+
+        study = Study(self._options.executor(), store, self._clock, self._total, listen)
+        for outcome in study.run(self._jobs()):
+            self._take(outcome)
+        if self._first_error is not None and len(self._errors) == len(self._plan.points):
+            raise self._first_error
+        points, front = self._points()
+        answered = not self._errors and all(
+            each.answered for sums in self._sums for each in sums.values()
+        )
+        return SweepResult(
+            "complete" if answered else "partial",
+            points,
+            front,
+            self._watch.notes(),
+            time.perf_counter() - started,
+            self._solved,
+        )
+
+    def _jobs(self) -> Iterator[Job]:
+        for number, point in enumerate(self._plan.points):
+            try:
+                yield from self._jobs_of(number, point)
+            except InputError as error:
+                self._first_error = self._first_error or error
+                self._errors[number] = str(error)
+
+    def _jobs_of(self, number: int, point: Point) -> Iterator[Job]:
+        """Jobs of one point; all of them are read before the first is solved."""
+        jobs: list[Job] = []
+        design = self._design(point.architecture)
+        values: dict[str, object] = dict(point.settings)
+        search = replace(self._search, objective=point.objective)
+        for name, net in self._plan.workloads.items():
+            for layer in net.layers:
+                if not jobs:
+                    values |= self._energies(design, point, values)
+                spec = design.spec(layer, values, point.files)
+                place = Counted(number, name, layer.count, layer.macs)
+                label = ", ".join(f"{key}={value}" for key, value in point.parameters.items())
+                job = Job.of(
+                    f"{layer.name} ({label})", spec, search, self._options.layer_time_limit
+                )
+                jobs.append(replace(job, place=place))
+        architecture = jobs[0].spec.need_architecture()
+        self._watch.see(architecture)
+        self._sizes[number] = sizes_of(architecture)
+        yield from jobs
+
+    def _energies(
+        self, design: Design, point: Point, values: dict[str, object]
+    ) -> dict[str, object]:
+        """Energies by formula or by the user's function, from the architecture with its other
+        attributes set.
+        """
+        if not self._plan.formulas and self._plan.hook is None:
+            return {}
+        first = next(iter(self._plan.workloads.values())).layers[0]
+        spec = design.spec(first, values, point.files)
+        given = {} if self._plan.hook is None else self._plan.hook(spec)
+        return {
+            **energies(self._plan.formulas, spec.need_architecture()),
+            **{energy_path(path): value for path, value in given.items()},
+        }
+
+    def _design(self, architecture: tuple[Source, ...]) -> Design:
+        key = repr(architecture)
+        if key not in self._designs:
+            self._designs[key] = Design(list(architecture))
+        return self._designs[key]
+
+    def _take(self, outcome: Outcome) -> None:
+        place = outcome.job.place
+        assert isinstance(place, Counted)
+        self._sums[place.point][place.workload].add(
+            outcome.job.digest, outcome.record, place.count, place.macs
+        )
+        if outcome.record.error is not None:
+            self._errors.setdefault(place.point, f"{outcome.job.name}: {outcome.record.error}")
+
+    def _points(self) -> tuple[tuple[SweepPoint, ...], tuple[str, ...]]:
+        found = [
+            SweepPoint(
+                point.parameters,
+                point.objective,
+                {name: each.totals() for name, each in sums.items()} if size is not None else {},
+                size,
+                error=self._errors.get(number),
+            )
+            for number, (point, sums, size) in enumerate(
+                zip(self._plan.points, self._sums, self._sizes, strict=True)
+            )
+        ]
+        marked, axes = on_front(found, self._plan.front)
+        return (
+            tuple(replace(point, pareto=mark) for point, mark in zip(found, marked, strict=True)),
+            axes,
+        )
