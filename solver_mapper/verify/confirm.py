@@ -9,20 +9,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
+from typing import Literal
 
 from solver_mapper.core.primes import factorize
 from solver_mapper.core.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.latency import latency
+from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.errors import LimitReached
 from solver_mapper.mapspace.space import build_space
 from solver_mapper.solve.cpsat.engine import Clock, Settings
 from solver_mapper.solve.cpsat.search import Progress
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.bound import LowerBound
+from solver_mapper.verify.boxes import BoxSpace
 from solver_mapper.verify.exhaustive import Exhaustive
+from solver_mapper.verify.leaves import Target
 from solver_mapper.verify.mapspace import EnumeratedMapspace
-from solver_mapper.verify.route import Claim, Route, disagreement
+from solver_mapper.verify.prover import Proof, Prover
+from solver_mapper.verify.route import Claim, Ranks, Route, disagreement
 
 MOST_NESTS = 200_000
 """Loop nests that are enumerated, each with all its bypass choices."""
@@ -31,6 +36,10 @@ MOST_CHAINS = 100_000
 PATIENCE, LEAST_SECONDS = 10, 60.0
 """Without a time limit, a route may take so many times what the search took, and in any case so
 many seconds.
+"""
+ACCEPTED, NEARLY = Fraction(1, 10**6), Fraction(1, 100)
+"""The gap to which branch and bound confirms an answer; and the one up to which it speaks of a
+confirmation at all.
 """
 OTHERS = (("linearization_level", 1), ("cp_model_probing_level", 0))
 
@@ -56,6 +65,8 @@ def verify_solution(
     routes = [_bounded(mapspace, claim)]
     with _at_most(clock, patience):
         routes.append(_enumerated(mapspace, claim, clock))
+    with _at_most(clock, patience):
+        routes.append(_proved(spec, claim, clock))
     with _at_most(clock, patience):
         routes.append(_again(spec, solution, claim, clock, on_progress))
     certificate = replace(
@@ -159,6 +170,55 @@ def _enumerated(mapspace: EnumeratedMapspace, claim: Claim, clock: Clock) -> Rou
     claim.check(name, least)
     did = f"all {nests:,} loop nests with all their bypass choices were looked at"
     return Route(name, did, "agrees", _outcome(claim, least))
+
+
+def _proved(spec: Spec, claim: Claim, clock: Clock) -> Route:
+    """By branch and bound, which shares nothing with the solver."""
+    name = "branch and bound"
+    space = BoxSpace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    ranks, nodes, evaluated = claim.ranks, 0, 0
+    while True:
+        target = Target(space, claim.goals, ranks, ACCEPTED)
+        proof = Prover(space, target, lambda: clock.over).prove()
+        nodes, evaluated = nodes + proof.nodes, evaluated + proof.evaluated
+        if proof.better is None:
+            break
+        statistics = evaluate(space.architecture, space.problem, proof.better)
+        ranks = tuple(goal.rank(statistics) for goal in claim.goals.goals)
+        if claim.proven or (claim.bound is not None and ranks[0] < claim.bound):
+            found = f"there is a mapping with {claim.show(ranks)}"
+            raise disagreement(name, found, f"the answer has {claim.shown}")
+    did = (
+        f"boxes of mappings were split until bounds settled them: {nodes:,} boxes,"
+        f" {evaluated:,} mappings evaluated"
+    )
+    return Route(name, did, *_told_of(proof, claim, ranks))
+
+
+def _told_of(
+    proof: Proof, claim: Claim, ranks: Ranks | None
+) -> tuple[Literal["agrees", "consistent", "none"], str]:
+    """The verdict of branch and bound in words; `ranks` are those of the best mapping known."""
+    if ranks is None:
+        if proof.complete:
+            return "agrees", "confirmed: there is no mapping"
+        return "none", "not confirmed in the time given"
+    gap = gap_text(1 - proof.reached)
+    if ranks != claim.ranks:
+        return "none", f"not confirmed: there is a mapping with {claim.show(ranks)}"
+    if proof.complete:
+        return "agrees", f"confirmed: no mapping is better by more than {gap}"
+    if proof.reached >= 1 - NEARLY:
+        return "consistent", f"confirmed to {gap}"
+    return "none", f"not confirmed in the time given: some mapping may be better by up to {gap}"
+
+
+def gap_text(share: Fraction) -> str:
+    """A share in percent, rounded up to two significant digits."""
+    digits = 0
+    while 0 < share * 100 * 10**digits < 10:
+        digits += 1
+    return f"{float(Fraction(-(-share * 100 * 10**digits // 1), 10**digits)):g} %"
 
 
 def _longest(mapspace: EnumeratedMapspace) -> int:

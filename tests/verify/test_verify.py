@@ -23,10 +23,11 @@ from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.verify import confirm as verifying
 from solver_mapper.verify.confirm import verify_solution
 from solver_mapper.verify.mapspace import EnumeratedMapspace
+from solver_mapper.verify.route import Route
 from tests.instances import PLAIN, instance
 from tests.test_solve_small import ARCH, GEMM
 
-ROUTES = ["lower bound", "enumeration", "second proof"]
+ROUTES = ["lower bound", "enumeration", "branch and bound", "second proof"]
 
 
 def verdicts(solution: Solution) -> dict[str, str]:
@@ -49,7 +50,7 @@ def test_all_routes_bear_out_true_answers(seed):
     solution = sm.solve(instance(seed, 100, PLAIN, wired=False).spec, objective, verify=True)
     found = verdicts(solution)
     assert list(found) == ROUTES
-    assert found["enumeration"] == found["second proof"] == "agrees"
+    assert found["enumeration"] == found["branch and bound"] == found["second proof"] == "agrees"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -75,10 +76,18 @@ def worse(spec: Spec, solution: Solution) -> Solution:
     return replace(solution, mapping=mapping, evaluation=statistics, rank=rank, bound_rank=rank)
 
 
-@pytest.mark.parametrize("route", ["enumeration", "second proof"])
-def test_a_false_optimum_is_an_error_with_both_figures(small, monkeypatch, route):
-    if route == "second proof":
+def only(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Routes before this one come to no verdict."""
+    if route in ("branch and bound", "second proof"):
         monkeypatch.setattr(verifying, "MOST_NESTS", 0)
+    if route == "second proof":
+        silent = Route("branch and bound", "", "none", "")
+        monkeypatch.setattr(verifying, "_proved", lambda spec, claim, clock: silent)
+
+
+@pytest.mark.parametrize("route", ["enumeration", "branch and bound", "second proof"])
+def test_a_false_optimum_is_an_error_with_both_figures(small, monkeypatch, route):
+    only(route, monkeypatch)
     true = sm.solve(small, "energy")
     false = worse(small, true)
     with pytest.raises(ExactnessError) as error:
@@ -88,11 +97,12 @@ def test_a_false_optimum_is_an_error_with_both_figures(small, monkeypatch, route
     assert f"energy {false.value:.12g}" in str(error.value)
 
 
-@pytest.mark.parametrize("route", ["lower bound", "enumeration", "second proof"])
+@pytest.mark.parametrize(
+    "route", ["lower bound", "enumeration", "branch and bound", "second proof"]
+)
 def test_a_false_word_that_there_is_no_mapping(small, monkeypatch, route):
     """If the answer is no and a route finds a mapping, its figures are in the error."""
-    if route == "second proof":
-        monkeypatch.setattr(verifying, "MOST_NESTS", 0)
+    only(route, monkeypatch)
     true = sm.solve(small, "energy")
     false = replace(
         true, status="infeasible", mapping=None, evaluation=None, rank=None, bound_rank=None
@@ -205,7 +215,38 @@ def test_a_real_layer():
     """A layer far too large for enumeration is proven again by the second proof."""
     spec = sm.load(*bundled.resolve("eyeriss", "resnet50/layer3.x.conv2_3x3"))
     found = verdicts(sm.solve(spec, "edp", verify=True))
-    assert found == {"lower bound": "consistent", "enumeration": "none", "second proof": "agrees"}
+    assert found == {
+        "lower bound": "consistent",
+        "enumeration": "none",
+        "branch and bound": "agrees",
+        "second proof": "agrees",
+    }
+
+
+def test_branch_and_bound_says_how_far_it_came(small):
+    """Confirmed; confirmed to a gap; not confirmed in the time given; contradicted."""
+    true = sm.solve(small, "energy")
+    claim = verifying._claim(true)
+    assert "confirmed: no mapping is better by more than 0.0001 %" in (
+        verifying._proved(small, claim, Clock()).found
+    )
+    stopped = Clock()
+    stopped.stop()
+    assert verifying._proved(small, claim, stopped).found.startswith(
+        "not confirmed in the time given: some mapping may be better by up to "
+    )
+    unproven = replace(claim, ranks=(claim.ranks[0] * 2,), proven=False)
+    found = verifying._proved(small, unproven, Clock())
+    assert found.verdict == "none"
+    assert found.found == f"not confirmed: there is a mapping with energy {true.value:.12g}"
+
+
+@pytest.mark.parametrize(
+    ("gap", "text"),
+    [(Fraction(1, 10**6), "0.0001 %"), (Fraction(3121, 10**6), "0.32 %"), (Fraction(1, 2), "50 %")],
+)
+def test_gaps_are_rounded_up(gap, text):
+    assert verifying.gap_text(gap) == text
 
 
 def test_looptree_input_is_not_verified():

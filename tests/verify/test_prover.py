@@ -1,0 +1,65 @@
+"""The prover agrees with plain enumeration: it confirms the optimum, and finds a better mapping
+where the claim is wrong.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from solver_mapper.core.objective import parse_objective
+from solver_mapper.verify.boxes import BoxSpace
+from solver_mapper.verify.exhaustive import Exhaustive
+from solver_mapper.verify.leaves import Target
+from solver_mapper.verify.prover import Proof, Prover
+from tests.instances import instance
+
+OBJECTIVES = [
+    parse_objective(text)
+    for text in ("energy", "delay", "edp", "last-level-accesses", "delay,energy", "energy^2*delay")
+]
+
+
+def proof(space: BoxSpace, objective, ranks) -> Proof:
+    return Prover(space, Target(space, objective, ranks, Fraction(0)), lambda: False).prove()
+
+
+def disagreements(seed: int, most: int, wired: bool = True) -> list[str]:
+    """Where the prover and enumeration differ, for one objective."""
+    made = instance(seed, most, wired=wired)
+    objective = OBJECTIVES[seed % len(OBJECTIVES)]
+    space = BoxSpace(made.architecture, made.problem, made.constraints)
+    best = Exhaustive(made.mapspace).best([objective])[0]
+    if best is None:
+        return (
+            []
+            if proof(space, objective, None).complete
+            else [f"a mapping where there is none: {made}"]
+        )
+    ranks = tuple(goal.rank(best[1]) for goal in objective.goals)
+    wrong = []
+    true = proof(space, objective, ranks)
+    if not true.complete:
+        wrong.append(
+            f"the optimum is not confirmed: {true.better or len(true.open)} {objective} {ranks}"
+            f" {made}"
+        )
+    worse = (*ranks[:-1], ranks[-1] + Fraction(1, space.unit))
+    if ranks[-1] and proof(space, objective, worse).better is None:
+        wrong.append(f"a value just above the optimum is taken for it: {objective} {ranks} {made}")
+    if proof(space, objective, None).better is None:
+        wrong.append(f"no mapping is found: {made}")
+    return wrong
+
+
+@pytest.mark.parametrize("seed", range(35))
+def test_prover_agrees_with_enumeration(seed):
+    """Mapspaces with every feature, feasible or not; the smallest difference in value counts."""
+    assert not disagreements(seed, 60, wired=seed % 5 == 0)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(60, 2060, 50))
+def test_prover_agrees_with_enumeration_on_many(first):
+    assert not [wrong for seed in range(first, first + 50) for wrong in disagreements(seed, 200)]
