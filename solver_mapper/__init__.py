@@ -26,14 +26,13 @@ from solver_mapper.constraints import ConstraintSet
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.mapspace_size import Choices, Count, Cut, LevelCount, MapspaceSize
 from solver_mapper.core.pareto_front import Front, FrontPoint
-from solver_mapper.core.reason import Entry, Reason, Repair
 from solver_mapper.core.solution import Certificate, Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
-from solver_mapper.core.suggestion import Difference, Suggestion
 from solver_mapper.core.verdict import Verdict, Violation
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.errors import (
     ExactnessError,
@@ -43,7 +42,8 @@ from solver_mapper.errors import (
     SolverMapperError,
     SourceLocation,
 )
-from solver_mapper.io.accelforge.specification import TreeSpec
+from solver_mapper.explain.nearest.suggestion import Difference, Suggestion
+from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.io.convert import Conversion
 from solver_mapper.io.onnx.model import ImportedModel
 from solver_mapper.solve.cpsat.model_hook import Model

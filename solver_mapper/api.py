@@ -15,37 +15,39 @@ from solver_mapper.bounds.fusion.for_specification import bound_einsum, fuse_spe
 from solver_mapper.bounds.fusion.fuse import Template
 from solver_mapper.check.constraints import constraint_violations
 from solver_mapper.constraints import ConstraintSet
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.mapspace_size import MapspaceSize
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.pareto_front import Front
-from solver_mapper.core.reason import Reason
+from solver_mapper.core.progress import Progress
 from solver_mapper.core.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
-from solver_mapper.core.suggestion import Suggestion
 from solver_mapper.core.verdict import Verdict
 from solver_mapper.cost.looptree import evaluate as looptree_evaluate
 from solver_mapper.cost.looptree import validate as looptree_validate
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.cost.timeloop.model import evaluate as evaluate_nest
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
-from solver_mapper.explain.explain import explain_spec
+from solver_mapper.explain.explain import conflict_entries, explain_spec
 from solver_mapper.explain.nearest.search import suggest_for
+from solver_mapper.explain.nearest.suggestion import Suggestion
+from solver_mapper.explain.reason import Reason
 from solver_mapper.io import bundled
-from solver_mapper.io.accelforge.specification import TreeSpec, is_tree_input, read_tree_spec
+from solver_mapper.io.accelforge.specification import is_tree_input, read_tree_spec
 from solver_mapper.io.convert import Conversion, to_looptree, to_timeloop
 from solver_mapper.io.onnx.model import ImportedModel
 from solver_mapper.io.onnx.model import import_model as read_onnx
 from solver_mapper.io.timeloop.specification import read_spec
 from solver_mapper.io.yaml.source import Source, read_documents
 from solver_mapper.mapspace.size.for_specification import mapspace_size_of
-from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.solve.cpsat.model_hook import Hook
-from solver_mapper.solve.cpsat.search import Progress
 from solver_mapper.solve.enumerate import list_mappings
 from solver_mapper.solve.fused.solve import solve_tree
 from solver_mapper.solve.pareto import find_front
@@ -63,7 +65,6 @@ from solver_mapper.study.store import Store
 from solver_mapper.study.sweep_plan import SweepLike, read_sweep
 from solver_mapper.study.sweep_result import SweepResult
 from solver_mapper.study.sweep_study import sweep as run_sweep
-from solver_mapper.verify.confirm import verify_solution
 
 __all__ = [
     "bound",
@@ -321,6 +322,7 @@ def solve(
         clock=clock,
         keep_mapping=keep_mapping,
         hook=model_hook,
+        explain_conflict=conflict_entries,
     )
     return (
         verify_solution(with_directives(spec, keep_mapping), solution, clock, on_progress)

@@ -9,10 +9,10 @@ import time
 import pytest
 
 import solver_mapper as sm
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
 from solver_mapper.io import bundled
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.legality.queries import legal_mapping
 from solver_mapper.solve.local_search import LocalSearch
 from tests.instances import instance

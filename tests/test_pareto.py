@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import solver_mapper as sm
 from solver_mapper.cli import app
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import figure
 from solver_mapper.io import bundled
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.verify.exhaustive import Exhaustive
 from tests.instances import PLAIN, instance
 from tests.test_solve_small import ARCH, GEMM

@@ -17,8 +17,8 @@ import yaml
 
 import solver_mapper as sm
 from solver_mapper.cli.progress import PERIOD, ProgressLine, describe
+from solver_mapper.core.progress import Progress
 from solver_mapper.io import bundled
-from solver_mapper.solve.cpsat.search import Progress
 
 TINY = ("three_level", "tiny/mm8")
 ENDLESS = """
@@ -26,7 +26,7 @@ import sys, time
 from dataclasses import replace
 from solver_mapper import api
 from solver_mapper.cli import main
-from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.core.progress import Progress
 
 solve = api.solve
 

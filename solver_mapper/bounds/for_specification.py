@@ -10,9 +10,9 @@ from dataclasses import replace
 from solver_mapper.bounds.bound import USUAL, Counting, TilePoint, bound
 from solver_mapper.bounds.curve import Curve
 from solver_mapper.bounds.dataflow import from_constraints
+from solver_mapper.bounds.levels import level_bounds, marks_of
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.spec import Spec
-from solver_mapper.cost.snowcat.levels import level_bounds, marks_of
 from solver_mapper.errors import InputError
 
 

@@ -11,7 +11,7 @@ from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
 from solver_mapper.cli.curves import numbers, words, write_curve
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.io.accelforge.specification import TreeSpec
+from solver_mapper.cost.looptree.specification import TreeSpec
 
 
 @command("bound")

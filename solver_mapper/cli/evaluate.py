@@ -13,7 +13,7 @@ from solver_mapper.cli.app import YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import write_files
 from solver_mapper.core.statistics import Statistics
-from solver_mapper.io.accelforge.specification import TreeSpec
+from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.report.timeloop_stats import timeloop_stats
 
 

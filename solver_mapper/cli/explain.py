@@ -10,7 +10,7 @@ from rich.console import Console
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
 from solver_mapper.cli.inputs import read
-from solver_mapper.core.reason import Reason
+from solver_mapper.explain.reason import Reason
 
 
 @command("explain")

@@ -6,8 +6,8 @@ import sys
 
 from solver_mapper import api
 from solver_mapper.core.spec import Spec
+from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.io.accelforge.specification import TreeSpec
 from solver_mapper.io.yaml.source import Source
 
 

@@ -14,8 +14,8 @@ from solver_mapper.cli.inputs import read
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.pareto_front import Front
-from solver_mapper.solve.cpsat.engine import Clock
 
 
 @command("pareto")

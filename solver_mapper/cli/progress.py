@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.core.progress import Progress
 
 PERIOD = 2.0
 """Seconds between plain lines."""

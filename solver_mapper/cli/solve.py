@@ -26,13 +26,13 @@ from solver_mapper.cli.network import (
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.solution import Solution
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError
-from solver_mapper.io.accelforge.specification import TreeSpec
 from solver_mapper.report.timeloop_stats import timeloop_stats
-from solver_mapper.solve.cpsat.engine import Clock
 
 
 @command("solve")

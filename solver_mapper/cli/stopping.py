@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.core.clock import Clock
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 

@@ -10,8 +10,8 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.core.suggestion import Suggestion
 from solver_mapper.core.verdict import Verdict
+from solver_mapper.explain.nearest.suggestion import Suggestion
 
 
 @command("validate")

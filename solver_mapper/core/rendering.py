@@ -34,3 +34,12 @@ def svg_of(result: object) -> str:
     Raises: TypeError for a type without a renderer.
     """
     raise TypeError(f"no SVG renderer is registered for {type(result).__name__}")
+
+
+@singledispatch
+def html_of(result: object, *_: object) -> str:
+    """The result as a self-contained HTML document; what else is shown follows it.
+
+    Raises: TypeError for a type without a renderer.
+    """
+    raise TypeError(f"no HTML renderer is registered for {type(result).__name__}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.constraints import Constraint, Constraints
+from solver_mapper.core.editing import edited
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
@@ -45,15 +46,8 @@ class Spec:
         reference table stay as they are.
         Raises: InputError for a path that leads nowhere, and for values that cannot be used.
         """
-        from solver_mapper.io.timeloop.attribute_paths import with_attributes
-        from solver_mapper.io.timeloop.specification import read_spec
-
-        if self.source is None:
-            raise InputError(
-                "this specification was not read from files, so its attributes cannot be changed",
-                self.place,
-            )
-        return read_spec(with_attributes(self.source, values))
+        changed: Spec = edited(self, values)
+        return changed
 
     def need_architecture(self) -> Architecture:
         if self.architecture is None:

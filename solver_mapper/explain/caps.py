@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from solver_mapper.check.factors import METRICS
 from solver_mapper.check.loops import bound_of
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import (
     Constraint,
     Constraints,
@@ -26,6 +27,7 @@ from solver_mapper.core.constraints import (
 )
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Objective
+from solver_mapper.core.progress import Progress
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
@@ -41,8 +43,7 @@ from solver_mapper.mapspace.requirements import (
     requirements_of,
 )
 from solver_mapper.mapspace.space import build_space
-from solver_mapper.solve.cpsat.engine import Clock, Settings
-from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.solve.cpsat.engine import Settings
 from solver_mapper.solve.legality.model import units_of
 from solver_mapper.solve.legality.queries import legal_mapping
 from solver_mapper.solve.prepare import goal_of, prepare

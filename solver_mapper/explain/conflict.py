@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import ExactnessError
@@ -22,7 +23,6 @@ from solver_mapper.mapspace.requirements import (
     with_fanout,
 )
 from solver_mapper.mapspace.space import Slot
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.legality.extract import Read, bound_at, mapping_of
 from solver_mapper.solve.legality.model import Legal, legal_model
 from solver_mapper.solve.legality.queries import colliding, legal_mapping

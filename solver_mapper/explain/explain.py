@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.reason import Entry, Reason, Repair
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import ExactnessError, LimitReached
@@ -20,10 +21,10 @@ from solver_mapper.explain.caps import (
 )
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.explain.conflict import conflict_of
+from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.explain.repairs import repair, smallest_lifts
 from solver_mapper.explain.wording import advice, place_of, text_of, what_of
 from solver_mapper.mapspace.requirements import Requirement
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.partial_mapping import with_directives
 
 
@@ -95,3 +96,13 @@ def _judge(spec: Spec, mapping: Mapping) -> None:
     )
     if wrong:
         raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")
+
+
+def conflict_entries(spec: Spec, clock: Clock) -> tuple[dict[str, Any], ...]:
+    """The conflict of an infeasible `spec` as JSON; empty if the time does not suffice for one."""
+    try:
+        return tuple(
+            entry_of(requirement, spec).to_dict() for requirement in conflict_of(spec, clock)
+        )
+    except LimitReached:
+        return ()

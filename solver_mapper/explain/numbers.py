@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import (
     FactorConstraint,
     ProductConstraint,
@@ -24,7 +25,6 @@ from solver_mapper.mapspace.requirements import (
     Requirement,
     requirements_of,
 )
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.legality.loops import RequirementTable
 from solver_mapper.solve.legality.model import Legal, legal_model, units_of
 from solver_mapper.solve.legality.queries import least, legal_mapping

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.spec import Spec
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.explain.numbers import number_for
 from solver_mapper.mapspace.requirements import Requirement, requirements_of
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.legality.model import legal_model
 from solver_mapper.solve.legality.queries import colliding, least, legal_mapping
 

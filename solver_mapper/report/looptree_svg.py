@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-from solver_mapper.cost.looptree.labels import Label
-from solver_mapper.cost.looptree.mapping_tree import Nested, Node, Pipeline, Sequential, TreeMapping
+from solver_mapper.core.rendering import html_of, svg_of
+from solver_mapper.cost.looptree.labels import Label, LabelledTree
+from solver_mapper.cost.looptree.mapping_tree import Nested, Node, Pipeline, Sequential
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 
 _CHARACTER, _LINE, _PAD, _GAP, _BETWEEN = 6.7, 15.0, 12.0, 16.0, 28.0
@@ -138,9 +139,10 @@ def _stacked(
     return Drawing((*boxes, *placed.boxes), tuple(lines), width, y + below.height, middle)
 
 
-def svg(mapping: TreeMapping, notes: Mapping[int, Label]) -> str:
+@svg_of.register
+def svg(tree: LabelledTree) -> str:
     """The picture as the text of an SVG file."""
-    drawing = arrange(mapping.nodes, notes).moved(_PAD, _PAD)
+    drawing = arrange(tree.mapping.nodes, tree.labels).moved(_PAD, _PAD)
     width, height = drawing.width + 2 * _PAD, drawing.height + 2 * _PAD
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -210,12 +212,8 @@ def _cylinder(box: Box, style: str) -> list[str]:
     return shapes
 
 
-def page(
-    mapping: TreeMapping,
-    notes: Mapping[int, Label],
-    statistics: TreeStatistics,
-    title: str = "LoopTree",
-) -> str:
+@html_of.register
+def page(tree: LabelledTree, statistics: TreeStatistics, title: str) -> str:
     """The picture with its figures as the text of an HTML file that needs nothing else."""
     rows = "".join(
         f"<tr><td>{escape(einsum.name)}</td><td>{float(einsum.energy):.6g}</td><td>{float(einsum.latency):.6g}</td>"
@@ -234,7 +232,7 @@ def page(
         " 0}td,th{border:1px solid #bbb;padding:2px"
         f" 8px;text-align:left}}</style></head>\n<body><h1>{escape(title)}</h1>\n<p>energy"
         f" {float(statistics.energy):.9g} J, latency {float(statistics.latency):.9g}"
-        f" s</p>\n{svg(mapping, notes)}<table><tr><th>Einsum</th><th>energy (J)</th><th>latency"
+        f" s</p>\n{svg(tree)}<table><tr><th>Einsum</th><th>energy (J)</th><th>latency"
         " (s)</th><th>bound"
         f" by</th></tr>{rows}</table>\n<table><tr><th>memory</th><th>bits</th><th>full</th><th>what"
         f" makes the peak</th></tr>{peaks}</table></body></html>\n"

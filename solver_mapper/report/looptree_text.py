@@ -6,23 +6,22 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from solver_mapper.core.rendering import text_of
-from solver_mapper.cost.looptree.labels import Label
+from solver_mapper.cost.looptree.labels import Label, LabelledTree
 from solver_mapper.cost.looptree.mapping_tree import Nested, Node, Pipeline, Sequential, TreeMapping
 from solver_mapper.cost.looptree.statistics import EinsumStatistics, TreeStatistics
 
 
-def draw_tree(mapping: TreeMapping, notes: Mapping[int, Label] | None = None) -> str:
-    """The tree with one line a node; branches of a fork are indented below it. Args: `notes`, a
-    label for each node.
-    """
-    rows = list(_rows(mapping.nodes, notes or {}))
+@text_of.register
+def draw_tree(tree: LabelledTree) -> str:
+    """The tree with one line a node; branches of a fork are indented below it."""
+    rows = list(_rows(tree.mapping.nodes, tree.labels))
     width = max(len(text) for text, _ in rows)
     return "\n".join(f"{text.ljust(width)}  {detail}" if detail else text for text, detail in rows)
 
 
 @text_of.register
 def _plain_tree(mapping: TreeMapping) -> str:
-    return draw_tree(mapping)
+    return draw_tree(LabelledTree(mapping, {}))
 
 
 def _rows(nodes: tuple[Node, ...], notes: Mapping[int, Label]) -> Iterator[tuple[str, str]]:

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from html import escape
 
+from solver_mapper.core.rendering import html_of, text_of
 from solver_mapper.report.tables import energy_unit, number, render, short, table, two_decimals
 from solver_mapper.study.network_result import LayerResult, NetworkResult
 
 _PROOF = {"infeasible": "no mapping exists", "unknown": "no mapping found"}
 
 
+@text_of.register
 def network_text(result: NetworkResult) -> str:
     """One row a layer, then the totals and what was proven."""
     unit, scale = energy_unit(
@@ -34,6 +36,7 @@ def network_text(result: NetworkResult) -> str:
     return "\n".join([title, render(rows), "", *_totals(result), *_errors(result)])
 
 
+@html_of.register
 def network_html(result: NetworkResult) -> str:
     """The same table as HTML, for notebooks."""
     unit, scale = energy_unit(

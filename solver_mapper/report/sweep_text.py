@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
+from solver_mapper.core.rendering import html_of, text_of
 from solver_mapper.report.tables import number, render, short, table
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 
 _SIZES = {"capacity": "capacity", "units": "compute units", "area": "area"}
 
 
+@text_of.register
 def sweep_text(result: SweepResult) -> str:
     """The table, then what the marks mean and what to know about energies."""
     titles = _titles(result)
@@ -23,6 +25,7 @@ def sweep_text(result: SweepResult) -> str:
     return "\n".join([render(rows), "", *_notes(result)])
 
 
+@html_of.register
 def sweep_html(result: SweepResult) -> str:
     """The same as HTML, for notebooks."""
     head = "".join(f"<th>{escape(title)}</th>" for title in _titles(result))

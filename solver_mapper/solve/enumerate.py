@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
@@ -15,7 +16,6 @@ from solver_mapper.errors import ExactnessError
 from solver_mapper.mapspace.size.counter import countable
 from solver_mapper.mapspace.size.enumeration import Listing, reordered
 from solver_mapper.mapspace.space import Space, build_space
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.legality.listing import other_mappings
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import METRICS, parse_objective
 from solver_mapper.core.pareto_front import Front, FrontPoint
+from solver_mapper.core.progress import Progress
 from solver_mapper.core.solution import Certificate
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.timer import Timer
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.mapspace.space import build_space
-from solver_mapper.solve.cpsat.engine import Clock, Settings, solver_name
-from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.solve.run import CHECKS, checked, describe

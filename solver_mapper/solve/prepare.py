@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.objective import Goal, parse_objective
+from solver_mapper.core.progress import Progress
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.mapspace.space import Space
 from solver_mapper.mapspace.symmetry import symmetries
 from solver_mapper.solve.cpsat.compile import compile_space
-from solver_mapper.solve.cpsat.engine import Clock, Settings
+from solver_mapper.solve.cpsat.engine import Settings
 from solver_mapper.solve.cpsat.model_hook import Hook, Model
 from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
-from solver_mapper.solve.cpsat.search import Progress, Search
+from solver_mapper.solve.cpsat.search import Search
 from solver_mapper.solve.cpsat.variables import break_symmetries
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import (
     MAPPING,
     Constraint,
@@ -17,6 +18,7 @@ from solver_mapper.core.constraints import (
 )
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Objective, parse_objective
+from solver_mapper.core.progress import Progress
 from solver_mapper.core.solution import Certificate, Solution, Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
@@ -24,13 +26,11 @@ from solver_mapper.core.timer import Timer
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.cost.timeloop.model import evaluate
-from solver_mapper.errors import ExactnessError, LimitReached
-from solver_mapper.explain.conflict import conflict_of
-from solver_mapper.explain.explain import entry_of
+from solver_mapper.errors import ExactnessError
 from solver_mapper.mapspace.space import Space, build_space
-from solver_mapper.solve.cpsat.engine import Clock, Settings, solver_name
+from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.model_hook import Hook
-from solver_mapper.solve.cpsat.search import Progress, Proof, Search
+from solver_mapper.solve.cpsat.search import Proof, Search
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.solve.start import begin
@@ -46,6 +46,16 @@ CHECKS = (
 )
 
 
+Conflict = tuple[dict[str, Any], ...]
+ExplainConflict = Callable[[Spec, Clock], Conflict]
+"""What makes a specification without legal mappings infeasible, as the JSON of `explain` has it."""
+
+
+def no_conflict(_spec: Spec, _clock: Clock) -> Conflict:
+    """For searches whose infeasibility nobody asks the reason of."""
+    return ()
+
+
 def solve_spec(
     spec: Spec,
     objective: str | Sequence[str] = "edp",
@@ -58,8 +68,9 @@ def solve_spec(
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
     hook: Hook | None = None,
+    explain_conflict: ExplainConflict = no_conflict,
 ) -> Solution:
-    """See `api.solve`."""
+    """See `api.solve`. Args: `explain_conflict`, called where no mapping is legal."""
     timer = Timer()
     spec = with_directives(spec, keep_mapping)
     goals = parse_objective(objective)
@@ -68,7 +79,7 @@ def solve_spec(
     start = begin(spec, goals.goals[0], clock, seed, on_progress, local_search=hook is None)
     timer.lap("start")
     if start.impossible:
-        return _no_mapping(spec, goals, settings, clock, timer)
+        return _no_mapping(spec, goals, settings, clock, timer, explain_conflict)
     space = build_space(
         spec.need_architecture(),
         spec.need_problem(),
@@ -81,9 +92,9 @@ def solve_spec(
     timer.lap("compile")
     proven = search.minimize(goals)
     timer.lap("solve")
-    conflict: tuple[dict[str, Any], ...] = ()
+    conflict: Conflict = ()
     if proven and search.best is None and hook is None:
-        conflict = _conflict(spec, clock)
+        conflict = explain_conflict(spec, clock)
         timer.lap("explain")
     best = search.best
     notes = start.notes if proven or best is None else (*start.notes, *_raised(spec, search, goals))
@@ -139,11 +150,16 @@ def _raised(spec: Spec, search: Search[Statistics], goals: Objective) -> tuple[s
 
 
 def _no_mapping(
-    spec: Spec, goals: Objective, settings: Settings, clock: Clock, timer: Timer
+    spec: Spec,
+    goals: Objective,
+    settings: Settings,
+    clock: Clock,
+    timer: Timer,
+    explain_conflict: ExplainConflict,
 ) -> Solution:
     """The answer where no mapping is legal, with a conflict if the time suffices for one."""
     timer.lap("solve")
-    conflict = _conflict(spec, clock)
+    conflict = explain_conflict(spec, clock)
     timer.lap("explain")
     architecture, problem = spec.need_architecture(), spec.need_problem()
     space = build_space(architecture, problem, spec.constraints, latency(architecture))
@@ -158,13 +174,6 @@ def _no_mapping(
     return Solution(
         "infeasible", goals, None, None, None, None, certificate, timer.seconds, conflict
     )
-
-
-def _conflict(spec: Spec, clock: Clock) -> tuple[dict[str, Any], ...]:
-    try:
-        return tuple(entry_of(ask, spec).to_dict() for ask in conflict_of(spec, clock))
-    except LimitReached:
-        return ()
 
 
 def checked(

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal
+from solver_mapper.core.progress import Progress
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import LimitReached
-from solver_mapper.solve.cpsat.engine import Clock
-from solver_mapper.solve.cpsat.search import Progress
 from solver_mapper.solve.legality.queries import legal_mapping
 from solver_mapper.solve.local_search import LocalSearch
 from solver_mapper.verify.mapspace import EnumeratedMapspace

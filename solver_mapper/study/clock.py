@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.core.clock import Clock
 
 
 @dataclass

@@ -12,8 +12,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.digest import package_version
 from solver_mapper.study.events import Listener, Started

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.core.progress import Progress
 from solver_mapper.study.job import Job, Outcome
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from solver_mapper.solve.cpsat.engine import Clock
+from solver_mapper.core.clock import Clock
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.events import Advanced, Listener, Started
 from solver_mapper.study.job import Job, Outcome, solve_job

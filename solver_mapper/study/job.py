@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.progress import Progress
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, SolverMapperError
-from solver_mapper.solve.cpsat.engine import Clock
-from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.study.digest import digest
 from solver_mapper.study.record import Record
-from solver_mapper.verify.confirm import verify_solution
 
 
 @dataclass(frozen=True)

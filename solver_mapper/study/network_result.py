@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.rendering import html_of, text_of
 from solver_mapper.core.solution import Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
-from solver_mapper.report.scatter import Picture, scatter
 from solver_mapper.study.record import Record
+from solver_mapper.study.scatter import Picture, scatter
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -289,11 +290,7 @@ class NetworkResult:
         return scatter(rows, x, y, series="network", filled="proven")
 
     def __str__(self) -> str:
-        from solver_mapper.report.network_text import network_text
-
-        return network_text(self)
+        return text_of(self)
 
     def _repr_html_(self) -> str:
-        from solver_mapper.report.network_text import network_html
-
-        return network_html(self)
+        return html_of(self)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
-from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.core.progress import Progress
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.events import Advanced, Died, Listener, Started
 from solver_mapper.study.job import Job, Outcome

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.core.progress import Progress
 from solver_mapper.study.events import Advanced, Died, Event, Started
 from solver_mapper.study.job import Outcome
 

@@ -7,8 +7,9 @@ import io
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from solver_mapper.report.scatter import Picture, scatter
+from solver_mapper.core.rendering import html_of, text_of
 from solver_mapper.study.network_result import Totals
+from solver_mapper.study.scatter import Picture, scatter
 from solver_mapper.study.sizes import Sizes
 
 if TYPE_CHECKING:
@@ -132,11 +133,7 @@ class SweepResult:
         return scatter(self.rows(), x, y, series="workload", filled="pareto")
 
     def __str__(self) -> str:
-        from solver_mapper.report.sweep_text import sweep_text
-
-        return sweep_text(self)
+        return text_of(self)
 
     def _repr_html_(self) -> str:
-        from solver_mapper.report.sweep_text import sweep_html
-
-        return sweep_html(self)
+        return html_of(self)

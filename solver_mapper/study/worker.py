@@ -15,8 +15,8 @@ import time
 from queue import SimpleQueue
 from typing import IO, Any
 
-from solver_mapper.solve.cpsat.engine import Clock
-from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.core.clock import Clock
+from solver_mapper.core.progress import Progress
 from solver_mapper.study.job import Job, solve_job
 
 STOP = "stop"

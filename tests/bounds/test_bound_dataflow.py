@@ -10,6 +10,7 @@ from test_bound_single import conv, gemm, walked
 
 from solver_mapper.bounds import Mark, bound
 from solver_mapper.bounds.dataflow import from_constraints
+from solver_mapper.bounds.levels import level_bounds
 from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.core.constraints import (
     Constraints,
@@ -19,7 +20,6 @@ from solver_mapper.core.constraints import (
 )
 from solver_mapper.core.mapping import LevelMapping, Mapping, loop
 from solver_mapper.core.primes import divisors
-from solver_mapper.cost.snowcat.levels import level_bounds
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.errors import InfeasibleError
 from tests.staircases import corners, steps

@@ -17,9 +17,9 @@ from solver_mapper.core.constraints import (
     SplitConstraint,
     UtilizationConstraint,
 )
-from solver_mapper.core.reason import Repair
 from solver_mapper.core.spec import Spec
 from solver_mapper.explain.change import Change
+from solver_mapper.explain.reason import Repair
 from solver_mapper.mapspace.requirements import Capacity, DimensionBound, Fanout, LeastFill
 
 ARCH = """\

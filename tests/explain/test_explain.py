@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 import solver_mapper as sm
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
-from solver_mapper.core.reason import Reason
 from solver_mapper.core.spec import Spec
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.explain.conflict import conflict_of
+from solver_mapper.explain.reason import Reason
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.source import Source
 from solver_mapper.mapspace.requirements import DimensionBound, Fanout, Requirement, requirements_of
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.legality.model import legal_model
 from solver_mapper.solve.legality.queries import least
 from tests.explain.infeasible import (

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import solver_mapper as sm
+from solver_mapper.core.clock import Clock
 from solver_mapper.explain.conflict import conflict_of
 from solver_mapper.mapspace.requirements import is_changeable
-from solver_mapper.solve.cpsat.engine import Clock
 from tests.rules.designs import PROBLEM
 
 ARCH = """

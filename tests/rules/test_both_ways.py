@@ -15,6 +15,7 @@ import pytest
 from ortools.sat.python import cp_model
 
 import solver_mapper as sm
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import Kind
 from solver_mapper.core.loop_orders import pairs_at
 from solver_mapper.core.mapping import Loop, Mapping
@@ -24,7 +25,6 @@ from solver_mapper.mapspace.order_patterns import arrange
 from solver_mapper.mapspace.requirements import requirements_of
 from solver_mapper.mapspace.space import Slot, build_space
 from solver_mapper.solve.cpsat.compile import compile_space
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.legality.extract import fix
 from solver_mapper.solve.legality.model import legal_model
 from solver_mapper.solve.legality.queries import least

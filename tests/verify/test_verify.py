@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 import solver_mapper as sm
 from solver_mapper.cli import app
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.io import bundled
-from solver_mapper.solve.cpsat.engine import Clock
-from solver_mapper.verify import confirm as verifying
-from solver_mapper.verify.confirm import verify_solution
+from solver_mapper.solve import confirm as verifying
+from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.route import Route
 from tests.instances import PLAIN, instance

@@ -9,9 +9,9 @@ from typing import Any
 from solver_mapper.bounds.bound import USUAL, Counting, TilePoint, bound
 from solver_mapper.bounds.curve import Curve, Mark
 from solver_mapper.bounds.fusion.fuse import FusionOptions, Template, fuse
+from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.workload import Einsum, Workload
 from solver_mapper.errors import InputError
-from solver_mapper.io.accelforge.specification import TreeSpec
 
 
 def fuse_spec(spec: TreeSpec, template: Template, options: FusionOptions) -> Curve[Any]:

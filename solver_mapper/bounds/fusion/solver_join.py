@@ -25,8 +25,9 @@ from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.group import GroupPlan
 from solver_mapper.bounds.fusion.ordering import Positions, best_order
 from solver_mapper.bounds.fusion.plan import Plan, Step
+from solver_mapper.core.clock import Clock
 from solver_mapper.errors import ExactnessError, LimitReached
-from solver_mapper.solve.cpsat.engine import Clock, Read, Settings, run
+from solver_mapper.solve.cpsat.engine import Read, Settings, run
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from functools import cached_property
 
 from solver_mapper.cost.looptree.hardware import Action, Chain, Comparison, Fanout, Kind, Unit
 from solver_mapper.cost.looptree.latency import DEFAULT, Rate, latency_of
+from solver_mapper.cost.looptree.scopes import by_set
+from solver_mapper.cost.looptree.sets import NameSet, Scope
 from solver_mapper.cost.looptree.workload import Einsum
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation, unknown_name
-from solver_mapper.io.accelforge.scopes import by_set
-from solver_mapper.io.accelforge.sets import NameSet, Scope
 from solver_mapper.io.yaml.source import Table
 
 _DIRECTIONS = ("up", "down", "up_and_down")

@@ -13,9 +13,9 @@ from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.einsum_path import EinsumPath, LoopStep, StorageStep
 from solver_mapper.cost.looptree.hardware import Comparison, Fanout, Kind, Unit
 from solver_mapper.cost.looptree.mapping_tree import Spatial
+from solver_mapper.cost.looptree.sets import NameSet
+from solver_mapper.cost.looptree.storage_choices import Holding, holding
 from solver_mapper.cost.looptree.workload import Relevance
-from solver_mapper.io.accelforge.sets import NameSet
-from solver_mapper.solve.fused.placement import Holding, holding
 
 
 def constraint_violations(

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from solver_mapper.core.rendering import text_of
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.counting import TensorCount, profile
 from solver_mapper.cost.looptree.einsum_path import EinsumPath
 from solver_mapper.cost.looptree.einsum_paths import prepare
 from solver_mapper.cost.looptree.hardware import Unit
-from solver_mapper.cost.looptree.labels import labels
+from solver_mapper.cost.looptree.labels import LabelledTree, labels
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.occupancy import peaks
 from solver_mapper.cost.looptree.statistics import (
@@ -26,7 +27,6 @@ from solver_mapper.cost.looptree.statistics import (
     TreeStatistics,
 )
 from solver_mapper.cost.looptree.workload import Access, Workload
-from solver_mapper.report.looptree_text import draw_tree
 
 
 def evaluate(
@@ -40,7 +40,9 @@ def evaluate(
     branches = prepare(architecture, workload, mapping).need_sound()
     einsums = tuple(evaluate_branch(branch, workload.instances) for branch in branches)
     return TreeStatistics(
-        einsums, peaks(branches, workload.instances), draw_tree(mapping, labels(branches))
+        einsums,
+        peaks(branches, workload.instances),
+        text_of(LabelledTree(mapping, labels(branches))),
     )
 
 

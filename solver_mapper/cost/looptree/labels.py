@@ -4,12 +4,12 @@ how full that makes it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from solver_mapper.cost.looptree.einsum_path import EinsumPath
-from solver_mapper.cost.looptree.mapping_tree import Node
+from solver_mapper.cost.looptree.mapping_tree import Node, TreeMapping
 from solver_mapper.cost.looptree.occupancy import Reservation, reservations
 
 
@@ -25,6 +25,14 @@ class Label:
     text: str
     detail: str = ""
     share: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class LabelledTree:
+    """A mapping with a label for each node, by the node's identity (`labels`)."""
+
+    mapping: TreeMapping
+    labels: Mapping[int, Label]
 
 
 def labels(branches: Sequence[EinsumPath]) -> dict[int, Label]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from solver_mapper.core.rendering import text_of, yaml_of
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
@@ -254,3 +255,29 @@ def _replaced(
 
 def _name(node: Node) -> str:
     return f"!{type(node).__name__}"
+
+
+def plain_nodes(nodes: tuple[Node, ...]) -> list[dict[str, Any]]:
+    """The nodes as plain Python values, each with its kind under "node"."""
+    found: list[dict[str, Any]] = []
+    for node in nodes:
+        entry: dict[str, Any] = {"node": type(node).__name__}
+        if isinstance(node, (Nested, Sequential, Pipeline)):
+            entry["nodes"] = plain_nodes(node.nodes)
+        elif isinstance(node, (Storage, Toll)):
+            entry |= {"tensors": list(node.tensors), "component": node.component}
+            if isinstance(node, Storage) and node.persistent:
+                entry["persistent"] = True
+        elif isinstance(node, Compute):
+            entry |= {"einsum": node.einsum, "component": node.component}
+        else:
+            entry |= {
+                "rank_variable": list(node.variables) if len(node.variables) > 1 else node.variable,
+                "tile_shape": node.tile_shape,
+            }
+            if node.initial_tile_shape is not None:
+                entry["initial_tile_shape"] = node.initial_tile_shape
+            if isinstance(node, Spatial):
+                entry |= {"component": node.component, "name": node.name}
+        found.append(entry)
+    return found

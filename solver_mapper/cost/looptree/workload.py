@@ -11,8 +11,8 @@ from fractions import Fraction
 from functools import cached_property
 
 from solver_mapper.core.problem import Problem, Tensor
+from solver_mapper.cost.looptree.sets import Scope
 from solver_mapper.errors import NOWHERE, SourceLocation, unknown_name
-from solver_mapper.io.accelforge.sets import Scope
 
 EMPTY_SCOPE = Scope({}, {}, {})
 
@@ -203,3 +203,11 @@ class Workload:
         """Some access to `tensor`, preferring the one that writes it."""
         users = self.producers(tensor) or self.users(tensor)
         return self.einsums[users[0]].by_tensor[tensor]
+
+
+def indexes_alone(access: Access, variable: str) -> bool:
+    """Whether `variable` alone indexes one rank of the tensor, with coefficient 1: tiles along it
+    never overlap or leave holes.
+    """
+    found = [rank for rank in access.tensor.ranks if any(term.dim == variable for term in rank)]
+    return len(found) == 1 and len(found[0]) == 1 and abs(found[0][0].coefficient) == 1

@@ -8,20 +8,20 @@ from dataclasses import replace
 from ortools.sat.python import cp_model
 
 from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import Kind, MetricConstraint
 from solver_mapper.core.loop_orders import pairs_at
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.primes import exponents_of
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.suggestion import Suggestion
 from solver_mapper.core.verdict import Violation
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.explain.nearest.directives import KINDS, Given, given_as
+from solver_mapper.explain.nearest.suggestion import Suggestion
 from solver_mapper.mapspace.order_patterns import arrange
 from solver_mapper.mapspace.requirements import requirements_of
 from solver_mapper.mapspace.space import Slot
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.legality.extract import mapping_of
 from solver_mapper.solve.legality.listing import exclude
 from solver_mapper.solve.legality.model import Legal, legal_model

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 from solver_mapper.core.rendering import yaml_of
 from solver_mapper.cost.looptree.mapping_tree import (
@@ -218,32 +217,6 @@ def _entries(node: Node) -> Iterator[str]:
     elif isinstance(node, Compute):
         yield f"einsum: {_word(node.einsum)}"
         yield f"component: {_word(node.component)}"
-
-
-def plain_nodes(nodes: tuple[Node, ...]) -> list[dict[str, Any]]:
-    """The nodes as plain Python values, each with its kind under "node"."""
-    found: list[dict[str, Any]] = []
-    for node in nodes:
-        entry: dict[str, Any] = {"node": type(node).__name__}
-        if isinstance(node, (Nested, Sequential, Pipeline)):
-            entry["nodes"] = plain_nodes(node.nodes)
-        elif isinstance(node, (Storage, Toll)):
-            entry |= {"tensors": list(node.tensors), "component": node.component}
-            if isinstance(node, Storage) and node.persistent:
-                entry["persistent"] = True
-        elif isinstance(node, Compute):
-            entry |= {"einsum": node.einsum, "component": node.component}
-        else:
-            entry |= {
-                "rank_variable": list(node.variables) if len(node.variables) > 1 else node.variable,
-                "tile_shape": node.tile_shape,
-            }
-            if node.initial_tile_shape is not None:
-                entry["initial_tile_shape"] = node.initial_tile_shape
-            if isinstance(node, Spatial):
-                entry |= {"component": node.component, "name": node.name}
-        found.append(entry)
-    return found
 
 
 def _word(text: str) -> str:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from solver_mapper.core.problem import Tensor
+from solver_mapper.cost.looptree.scopes import Rename, bits_of, renames_of, scope_of
 from solver_mapper.cost.looptree.workload import Access, Einsum, Workload
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io.accelforge.affine import Affine, Bound, parse_affine, parse_bounds, ranges_of
-from solver_mapper.io.accelforge.scopes import Rename, bits_of, renames_of, scope_of
 from solver_mapper.io.yaml.expressions import evaluate
 from solver_mapper.io.yaml.fields import Fields, flag_of, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table

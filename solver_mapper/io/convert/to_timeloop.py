@@ -11,9 +11,9 @@ from solver_mapper.cost.looptree.einsum_path import EinsumPath, LoopStep, Storag
 from solver_mapper.cost.looptree.einsum_paths import prepare
 from solver_mapper.cost.looptree.hardware import Kind
 from solver_mapper.cost.looptree.mapping_tree import Pipeline, Sequential, Toll, TreeMapping
-from solver_mapper.cost.looptree.workload import Einsum, Relevance, Workload
+from solver_mapper.cost.looptree.specification import TreeSpec
+from solver_mapper.cost.looptree.workload import Einsum, Relevance, Workload, indexes_alone
 from solver_mapper.errors import InputError
-from solver_mapper.io.accelforge.specification import TreeSpec
 from solver_mapper.io.convert.conversion import Conversion
 from solver_mapper.io.convert.timeloop_files import (
     Letters,
@@ -22,7 +22,6 @@ from solver_mapper.io.convert.timeloop_files import (
     write_architecture,
     write_problem,
 )
-from solver_mapper.solve.fused.skeleton import plain
 
 
 def to_timeloop(spec: TreeSpec) -> Conversion:
@@ -211,7 +210,7 @@ def _problem(branch: EinsumPath, hold: StorageStep, cut: int) -> InputError | No
                 hold.node.place,
                 f"move it above '{loop.node}'",
             )
-        if not plain(hold.access, loop.variable):
+        if not indexes_alone(hold.access, loop.variable):
             return InputError(
                 f"'{hold.node}' stands above '{loop.node}' and others of its level below: that is"
                 " not level by level",

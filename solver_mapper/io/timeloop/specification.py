@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import abc
 from dataclasses import dataclass
 
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.constraints import HARDWARE, Constraint, Constraints
+from solver_mapper.core.editing import edited
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError
+from solver_mapper.io.timeloop.attribute_paths import with_attributes
 from solver_mapper.io.timeloop.constraint_collector import ConstraintCollector
 from solver_mapper.io.timeloop.constraint_file import Context, read_constraints
 from solver_mapper.io.timeloop.energy_tables import read_tables
@@ -205,3 +208,13 @@ def _read_mapping(
             "add a file with 'problem:'",
         )
     return read_mapping(node, given.architecture, given.problem, implied)
+
+
+@edited.register
+def _edited(spec: Spec, values: abc.Mapping[str, object]) -> Spec:
+    if spec.source is None:
+        raise InputError(
+            "this specification was not read from files, so its attributes cannot be changed",
+            spec.place,
+        )
+    return read_spec(with_attributes(spec.source, values))

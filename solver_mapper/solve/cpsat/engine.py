@@ -3,52 +3,19 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 
 from ortools.sat.python import cp_model
+
+from solver_mapper.core.clock import Clock
 
 Read = Callable[[cp_model.IntVar], int]
 
 
 def solver_name() -> str:
     return f"OR-Tools CP-SAT {version('ortools')}"
-
-
-@dataclass
-class Clock:
-    """Wall-clock seconds since the start, against an optional limit. `stop` ends the current and
-    all further runs.
-    """
-
-    limit: float | None = None
-    started: float = field(default_factory=time.monotonic)
-    stopped: bool = False
-    interrupted: bool = False
-    _running: cp_model.CpSolver | None = None
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.started
-
-    @property
-    def left(self) -> float | None:
-        return None if self.limit is None else max(0.0, self.limit - self.seconds)
-
-    @property
-    def over(self) -> bool:
-        return self.stopped or (self.left is not None and self.left <= 0)
-
-    def stop(self) -> None:
-        self.stopped = True
-        self.stop_run()
-
-    def stop_run(self) -> None:
-        """End the current run only."""
-        if self._running is not None:
-            self._running.stop_search()
 
 
 @dataclass(frozen=True)
@@ -128,7 +95,7 @@ def run(
             solver.stop_search()
 
     status: list[cp_model.CpSolverStatus] = []
-    clock._running = solver
+    clock.end_run = solver.stop_search
     thread = threading.Thread(
         target=lambda: status.append(solver.solve(model, _Watch(guarded))), daemon=True
     )
@@ -139,7 +106,7 @@ def run(
     except KeyboardInterrupt:
         clock.stop()
         thread.join()
-    clock._running = None
+    clock.end_run = None
     if failures:
         raise failures[0]
     name = solver.status_name(status[0]) if status else "UNKNOWN"

@@ -18,11 +18,13 @@ from typing import Generic, TypeVar
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal, HasStatistics, Limit, Objective, figure
+from solver_mapper.core.progress import Progress
 from solver_mapper.errors import ExactnessError
 from solver_mapper.solve.cpsat.compile import Compiled
-from solver_mapper.solve.cpsat.engine import Clock, Read, Settings, run
+from solver_mapper.solve.cpsat.engine import Read, Settings, run
 from solver_mapper.solve.cpsat.exclusion import decisions, forbid, grounds
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import LinearForm, weigh
@@ -51,25 +53,6 @@ F = TypeVar("F", bound=HasStatistics)
 class Candidate(Generic[F]):
     mapping: Mapping
     statistics: F
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a search stands: the best value so far and its proven lower bound (None before there is
-    one).
-    """
-
-    value: int | float | None
-    bound: float | None
-    seconds: float
-    where: str
-
-    @property
-    def gap(self) -> float | None:
-        """Share of the value that is not proven."""
-        if self.value is None or self.bound is None:
-            return None
-        return max(0.0, (float(self.value) - self.bound) / float(self.value)) if self.value else 0.0
 
 
 @dataclass(frozen=True)

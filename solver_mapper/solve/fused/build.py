@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from solver_mapper.cost.looptree.hardware import Kind
 from solver_mapper.cost.looptree.mapping_tree import Compute, Leaf, Spatial, Storage, Temporal, Toll
-from solver_mapper.cost.looptree.workload import Relevance
+from solver_mapper.cost.looptree.workload import Relevance, indexes_alone
 from solver_mapper.solve.fused.rows import Dimension, Table
-from solver_mapper.solve.fused.skeleton import Skeleton, plain
+from solver_mapper.solve.fused.skeleton import Skeleton
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _loop_order(skeleton: Skeleton, site: int, names: tuple[str, ...]) -> list[s
 
     def rank(name: str) -> tuple[int, str]:
         if access.relevance(name) is Relevance.RELEVANT:
-            return 0 if plain(access, name) else 1, name
+            return 0 if indexes_alone(access, name) else 1, name
         if skeleton.first.get(upper) == name:
             return 2, name
         return 3 if access.relevance(name) is Relevance.PARTIAL else 4, name

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.hardware import Chain, Kind
-from solver_mapper.cost.looptree.workload import Workload
-from solver_mapper.solve.fused.skeleton import plain
+from solver_mapper.cost.looptree.workload import Workload, indexes_alone
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,11 @@ def _pairs(workload: Workload, tensor: str, position: int) -> dict[str, tuple[st
         if all(len(index) == 1 for index in indices):
             one, two = indices[0][0].dim, indices[1][0].dim
             bounds = ends[0].bounds[one], ends[1].bounds[two]
-            if plain(accesses[0], one) and plain(accesses[1], two) and bounds[0] == bounds[1] > 1:
+            if (
+                indexes_alone(accesses[0], one)
+                and indexes_alone(accesses[1], two)
+                and bounds[0] == bounds[1] > 1
+            ):
                 found[rank] = one, two
     return found
 

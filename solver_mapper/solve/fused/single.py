@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from solver_mapper.cost.looptree.architecture import Architecture
+from solver_mapper.cost.looptree.storage_choices import placements
 from solver_mapper.cost.looptree.workload import Einsum
 from solver_mapper.solve.fused.compiled import Compiled, compile_skeleton
 from solver_mapper.solve.fused.minimize import Best, Goal, Minimizer
-from solver_mapper.solve.fused.placement import placements
 from solver_mapper.solve.fused.skeleton import ALONE, Neighbours, Skeleton, skeletons
 
 _BEAM = 200

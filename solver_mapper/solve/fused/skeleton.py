@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from solver_mapper.cost.looptree.hardware import Chain, Kind
-from solver_mapper.cost.looptree.workload import Access, Einsum, Relevance
-from solver_mapper.solve.fused.placement import Placement
+from solver_mapper.cost.looptree.storage_choices import Placement
+from solver_mapper.cost.looptree.workload import Einsum, Relevance, indexes_alone
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,6 @@ class Skeleton:
         return next(
             (index for index, site in enumerate(self.sites) if site.above == node + 1), None
         )
-
-
-def plain(access: Access, variable: str) -> bool:
-    """Whether `variable` alone indexes one rank of the tensor, with coefficient 1: tiles along it
-    never overlap or leave holes.
-    """
-    found = [rank for rank in access.tensor.ranks if any(term.dim == variable for term in rank)]
-    return len(found) == 1 and len(found[0]) == 1 and abs(found[0][0].coefficient) == 1
 
 
 @dataclass(frozen=True)
@@ -185,7 +177,7 @@ def _prefix_fits(
             if not last and not overlapping and order[index + 1] < (level, tensor):
                 return False
             if tensor in neighbours.common or (
-                not backing and plain(einsum.by_tensor[tensor], loop)
+                not backing and indexes_alone(einsum.by_tensor[tensor], loop)
             ):
                 return False
     return True
@@ -213,7 +205,7 @@ def _redundant(
         if (
             placement.levels(tensor)[0] != outer
             and not spread
-            and all(plain(access, name) for name in access.variables)
+            and all(indexes_alone(access, name) for name in access.variables)
         ):
             return True
     return False
@@ -279,11 +271,13 @@ def _useful(
     Args: `upper`, the node directly above, if the loop could be moved above it.
     """
     seen = {node.tensor for node in nodes[:above]}
-    if any(not plain(access, variable) for access in einsum.accesses if access.name not in seen):
+    if any(
+        not indexes_alone(access, variable) for access in einsum.accesses if access.name not in seen
+    ):
         return False
     if (
         upper is not None
-        and plain(einsum.by_tensor[upper.tensor], variable)
+        and indexes_alone(einsum.by_tensor[upper.tensor], variable)
         and not placement.rules[upper.level].tile_shape
     ):
         return False
@@ -301,7 +295,9 @@ def _backed_in_time(einsum: Einsum, nodes: list[Node], sites: tuple[LoopSlot, ..
             seen = {node.tensor for node in nodes[: site.above]}
             (variable,) = site.variables
             if any(
-                not plain(access, variable) for access in einsum.accesses if access.name not in seen
+                not indexes_alone(access, variable)
+                for access in einsum.accesses
+                if access.name not in seen
             ):
                 return False
     return True

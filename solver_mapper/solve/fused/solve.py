@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import Goal as Wish
 from solver_mapper.core.objective import Objective, parse_objective
+from solver_mapper.core.progress import Progress
 from solver_mapper.core.solution import Certificate, Status
 from solver_mapper.core.timer import Timer
 from solver_mapper.cost.looptree.architecture import Architecture
@@ -15,13 +17,11 @@ from solver_mapper.cost.looptree.evaluate import evaluate
 from solver_mapper.cost.looptree.hardware import Kind
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.cost.looptree.validate import violations
 from solver_mapper.cost.looptree.workload import Workload
 from solver_mapper.errors import ExactnessError, InputError
-from solver_mapper.io.accelforge.specification import TreeSpec
-from solver_mapper.solve.cpsat.engine import Clock
-from solver_mapper.solve.cpsat.search import Progress
 from solver_mapper.solve.fused.build import part_of
 from solver_mapper.solve.fused.chain import ChainSearch
 from solver_mapper.solve.fused.compiled import EPSILON

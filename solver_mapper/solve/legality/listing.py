@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
 from solver_mapper.mapspace.requirements import requirements_of
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.legality.extract import Read, mapping_of
 from solver_mapper.solve.legality.model import Legal, legal_model
 from solver_mapper.solve.legality.queries import least

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.mapspace.requirements import Requirement, requirements_of
-from solver_mapper.solve.cpsat.engine import Clock
 from solver_mapper.solve.legality.extract import Read, mapping_of
 from solver_mapper.solve.legality.model import Legal, legal_model
 

@@ -9,8 +9,9 @@ from typing import Generic, TypeVar
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.errors import ExactnessError, LimitReached
-from solver_mapper.solve.cpsat.engine import Clock, Read, Settings, run
+from solver_mapper.solve.cpsat.engine import Read, Settings, run
 
 Expr = cp_model.LinearExpr | int
 """A linear expression, or a number where nothing varies."""

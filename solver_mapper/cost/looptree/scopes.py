@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from solver_mapper.cost.looptree.sets import NameSet, Scope
 from solver_mapper.cost.looptree.workload import Einsum, Workload
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
-from solver_mapper.io.accelforge.sets import NameSet, Scope
 from solver_mapper.io.yaml.fields import text_of
 from solver_mapper.io.yaml.source import Table
 

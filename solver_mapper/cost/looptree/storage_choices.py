@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from solver_mapper.cost.looptree.architecture import Architecture, HoldingText, comparison_of
 from solver_mapper.cost.looptree.hardware import Chain, Comparison, Kind
+from solver_mapper.cost.looptree.sets import NameSet, Scope
 from solver_mapper.cost.looptree.workload import Einsum
 from solver_mapper.errors import InputError
-from solver_mapper.io.accelforge.sets import NameSet, Scope
 
 
 @dataclass(frozen=True)

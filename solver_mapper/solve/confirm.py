@@ -11,15 +11,16 @@ from fractions import Fraction
 from math import comb
 from typing import Literal
 
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.primes import factorize
+from solver_mapper.core.progress import Progress
 from solver_mapper.core.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.errors import LimitReached
 from solver_mapper.mapspace.space import build_space
-from solver_mapper.solve.cpsat.engine import Clock, Settings
-from solver_mapper.solve.cpsat.search import Progress
+from solver_mapper.solve.cpsat.engine import Settings
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.bound import LowerBound
 from solver_mapper.verify.boxes import BoxSpace

@@ -1,0 +1,42 @@
+"""The time limit of a search, and stopping it from outside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Clock:
+    """Wall-clock seconds since the start, against an optional limit. `stop` ends the current and
+    all further runs.
+    """
+
+    limit: float | None = None
+    started: float = field(default_factory=time.monotonic)
+    stopped: bool = False
+    interrupted: bool = False
+    end_run: Callable[[], None] | None = None
+    """Ends the run that is under way, if there is one."""
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    @property
+    def left(self) -> float | None:
+        return None if self.limit is None else max(0.0, self.limit - self.seconds)
+
+    @property
+    def over(self) -> bool:
+        return self.stopped or (self.left is not None and self.left <= 0)
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.stop_run()
+
+    def stop_run(self) -> None:
+        """End the current run only."""
+        if self.end_run is not None:
+            self.end_run()

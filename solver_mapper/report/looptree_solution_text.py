@@ -1,0 +1,63 @@
+"""The answer of `solve` on LoopTree input as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+
+from solver_mapper.core.rendering import text_of
+from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.report.tables import WIDTH
+
+
+@text_of.register
+def solution_text(solution: TreeSolution) -> str:
+    """The tree with its figures, and what was proven. Only the last line depends on the
+    machine's speed.
+    """
+    rows = list(_rows(solution))
+    indent = 2 + max(len(title) for title, _ in rows)
+    proof = [
+        line
+        for title, text in rows
+        for line in wrap(
+            text, WIDTH, initial_indent=title.ljust(indent), subsequent_indent=" " * indent
+        )
+    ]
+    statistics = [] if solution.evaluation is None else [str(solution.evaluation), ""]
+    return "\n".join([*statistics, _verdict(solution), *proof])
+
+
+def _verdict(solution: TreeSolution) -> str:
+    names = ", then ".join(solution.objective.names)
+    return {
+        "optimal": f"Proven optimal for {names}: no mapping in this mapspace is better",
+        "feasible": f"Not proven optimal for {names}: the search ended before",
+        "infeasible": "Proven infeasible: no mapping exists that obeys hardware and rules",
+        "unknown": (
+            "No mapping was found before the search ended, and it is not proven that none exists"
+        ),
+    }[solution.status]
+
+
+def _rows(solution: TreeSolution) -> Iterator[tuple[str, str]]:
+    if solution.value is not None:
+        yield solution.objective.names[0], f"{float(solution.value):.9g}"
+        yield "lower bound", "none" if solution.bound is None else f"{float(solution.bound):.9g}"
+        yield "gap", "unknown" if solution.gap is None else f"{100 * solution.gap:.4g} %"
+    yield (
+        "mapspace",
+        "; ".join(f"{key}: {value}" for key, value in solution.certificate.mapspace.items()),
+    )
+    yield from (
+        ("proof", f"{proof['claim']} (within {proof['tolerance']:.0e} of the value)")
+        for proof in solution.certificate.proofs
+    )
+    yield from (("conflict", each["text"]) for each in solution.conflict)
+    if solution.certificate.checks:
+        yield "checked", "; ".join(solution.certificate.checks)
+    yield from (("note", note) for note in solution.notes)
+    yield (
+        "seconds",
+        ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in solution.seconds.items()),
+    )
