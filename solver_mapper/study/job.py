@@ -10,6 +10,7 @@ from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, SolverMapperError
+from solver_mapper.explain.explain import conflict_entries
 from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.study.digest import digest
@@ -81,6 +82,7 @@ def solve_job(
             gap=options.gap,
             clock=clock,
             on_progress=on_progress,
+            explain_conflict=conflict_entries,
         )
         if options.verify:
             solution = verify_solution(job.spec, solution, clock, on_progress)
