@@ -31,7 +31,8 @@ from typing import Any
 
 import solver_mapper as sm
 from solver_mapper.io import bundled
-from solver_mapper.io.yaml.source import Source, read_documents, to_python
+from solver_mapper.io.yaml.documents import read_documents
+from solver_mapper.io.yaml.source import Source, to_python
 
 Document = dict[str, Any]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from random import Random
 
@@ -109,8 +110,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     given=st.lists(words, max_size=5),
     stdin=st.binary(max_size=40),
 )
-def test_any_words_on_the_command_line(command: str, given: list[str], stdin: bytes) -> None:
-    run([command, *LIMITED.get(command, []), *given], stdin)
+def test_any_words_on_the_command_line(
+    folder: Path, command: str, given: list[str], stdin: bytes
+) -> None:
+    with contextlib.chdir(folder):  # 'init' writes to where it is told
+        run([command, *LIMITED.get(command, []), *given], stdin)
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command != "models"])

@@ -30,7 +30,7 @@ LAYERS = (
     ("cost",),
     ("mapspace",),
     ("core",),
-    ("io.yaml",),
+    ("io.yaml", "io.templates"),
     ("errors",),
 )
 """Parts of the package, the highest first. A part imports parts below it, and itself."""

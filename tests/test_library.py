@@ -12,7 +12,8 @@ import yaml
 from solver_mapper.errors import InputError
 from solver_mapper.io import bundled
 from solver_mapper.io.timeloop.specification import load
-from solver_mapper.io.yaml.source import Table, read_documents, read_one, to_python
+from solver_mapper.io.yaml.documents import read_documents, read_one
+from solver_mapper.io.yaml.source import Table, to_python
 
 # Multiply-accumulates of whole networks as their papers and model zoos state them, in 10^6.
 PUBLISHED_MACS = {"resnet50": 4089, "mobilenet_v2": 301, "vgg16": 15470, "alexnet": 714}

@@ -157,9 +157,9 @@ CASES = [
     ),
     Case("not a mapping at the top", f"evaluate {ALL}", files={"map.yaml": b"- target: GLB\n"}),
     Case(
-        "template that was not rendered",
+        "template with a variable that is not set",
         f"evaluate {ALL}",
-        files={"map.yaml": b"{% set x = 1 %}\nmapping: []\n"},
+        files={"map.yaml": b"mapping:\n- {target: {{level}}}\n"},
     ),
     Case("missing file", "solve arch.yaml nowhere.yaml", positioned=False),
     Case("folder", "solve arch.yaml ./", positioned=False),

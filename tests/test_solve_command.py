@@ -121,7 +121,7 @@ def test_ctrl_c_before_the_search_ends_the_program(tmp_path: Path) -> None:
     code = (
         "import os, signal\nfrom solver_mapper import api\nfrom solver_mapper.cli import main\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "api.load = lambda *_: os.kill(os.getpid(), signal.SIGINT)\nmain()"
+        "api.read_input = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\nmain()"
     )
     assert finish(solver_mapper("solve", *TINY, code=code)) == (
         130,

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ParamSpec, Protocol
 
 import typer
 
+from solver_mapper.cli.input_options import with_input_options
 from solver_mapper.errors import (
     ExactnessError,
     InfeasibleError,
@@ -63,13 +64,17 @@ class Result(Protocol):
 def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
     """Register a command; its function returns the exit code, and the errors of `SolverMapperError`
     end in theirs.
+
+    A command with `files` gets the options about reading in addition; see `input_options`.
     """
 
     def register(work: Callable[P, int]) -> Callable[P, None]:
+        complete = with_input_options(work)
+
         @app.command(name)
-        @functools.wraps(work)
+        @functools.wraps(complete)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
-            raise typer.Exit(_exit_code(lambda: work(*args, **kwargs)))
+            raise typer.Exit(_exit_code(lambda: complete(*args, **kwargs)))
 
         return guarded
 

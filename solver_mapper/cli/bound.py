@@ -48,7 +48,7 @@ def bound(
     as_json: Json = False,
 ) -> int:
     """Buffer size against the least data movement that any mapping can have."""
-    spec = read_any(files)
+    spec = read_any(files, energies=False)
     curve = api.bound(
         spec,
         einsum=einsum,

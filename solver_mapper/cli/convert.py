@@ -10,10 +10,11 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
-from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.inputs import read_any, reader_of
 from solver_mapper.errors import InputError
 from solver_mapper.io import bundled
-from solver_mapper.io.yaml.source import Table, parse, read_documents, to_python
+from solver_mapper.io.yaml.documents import parse
+from solver_mapper.io.yaml.source import Table, to_python
 from solver_mapper.tiling.api import Options, tile_job
 from solver_mapper.tiling.read import read_operator
 
@@ -42,7 +43,8 @@ def _operator(files: list[str]) -> Table | None:
     """The input, if it describes an operator for `tile`."""
     if "-" in files:
         return None
-    top = read_documents(*bundled.resolve(*files))
+    reader, sources = reader_of(files)
+    top = reader.all(*bundled.resolve(*sources, reader=reader))
     return top if "operator" in top.entries else None
 
 

@@ -25,7 +25,7 @@ def explain(
     """Why no mapping of FILE... exists: constraints, capacities, meshes and bounds that collide,
     and what would lift that.
     """
-    reason = api.explain(read(files), time_limit)
+    reason = api.explain(read(files, energies=False), time_limit)
     if as_json:
         print_result(reason, as_json)
     else:

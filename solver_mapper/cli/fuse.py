@@ -77,7 +77,7 @@ def fuse(
         head_is_tiled,
         _core(tensor_core),
     )
-    curve = api.fuse(read_any(files), template, options)
+    curve = api.fuse(read_any(files, energies=False), template, options)
     if output is not None:
         write_curve(curve, output, trees=True)
     print_result(curve, as_json)

@@ -5,20 +5,25 @@ from __future__ import annotations
 import sys
 
 from solver_mapper import api
+from solver_mapper.cli.input_options import current
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
+from solver_mapper.io.yaml.warnings import ENERGY_CODES
 
 
-def read(files: list[str]) -> Spec:
+def read(files: list[str], energies: bool = True) -> Spec:
     """Load FILE... in level-by-level notation: paths, names of shipped models, and `-` for standard
     input.
 
-    Warnings go to standard error. Raises: InputError for LoopTree files, which this command does
-    not take.
+    Warnings go to standard error; without `energies`, those about energies are left out, for a
+    command that reports none.
+
+    Raises: InputError for LoopTree files, which this command does not take.
     """
-    spec = read_any(files)
+    spec = read_any(files, energies)
     if isinstance(spec, TreeSpec):
         raise InputError(
             "this command does not take LoopTree files",
@@ -28,12 +33,21 @@ def read(files: list[str]) -> Spec:
     return spec
 
 
-def read_any(files: list[str]) -> Spec | TreeSpec:
+def read_any(files: list[str], energies: bool = True) -> Spec | TreeSpec:
     """The same for files of either notation."""
-    spec = api.load(*(standard_input() if word == "-" else word for word in files))
+    reader, sources = reader_of(files)
+    warnings = current().warnings if energies else current().warnings.without(ENERGY_CODES)
+    spec = api.read_input(reader, *sources, warnings=warnings)
     for warning in spec.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        print(f"warning: {warning} [{warning.code}]", file=sys.stderr)
     return spec
+
+
+def reader_of(files: list[str]) -> tuple[Reader, tuple[Source, ...]]:
+    """What reads FILE... under the options of the command line, and FILE... as sources."""
+    sources = tuple(standard_input() if word == "-" else word for word in files)
+    reader = Reader(sources, current().templates, ignore_sparse=current().ignore_sparse)
+    return reader, sources
 
 
 def standard_input() -> Source:

@@ -15,12 +15,16 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import INTERNAL, LIMIT, NO, YES, print_result
+from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import standard_input
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.io.yaml.source import Source, read_one
+from solver_mapper.io import bundled
+from solver_mapper.io.templates import is_template
+from solver_mapper.io.yaml.documents import Reader
+from solver_mapper.io.yaml.source import Source
 from solver_mapper.report.timeloop_stats import timeloop_stats
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.events import Died
@@ -89,6 +93,19 @@ def network_of(files: Sequence[str]) -> str | None:
     return found[0] if found else None
 
 
+def _refuse_options() -> None:
+    """Raises: InputError for options about reading that are for a single problem."""
+    options = current()
+    given = {
+        "--ignore-sparse": options.ignore_sparse,
+        "--strict": options.warnings.strict,
+        "-W": bool(options.warnings.off or options.warnings.errors),
+    }
+    for option, value in given.items():
+        if value:
+            raise InputError(f"{option} is for a single problem, not for networks", COMMAND_LINE)
+
+
 def solve_network(
     files: Sequence[str],
     network: str,
@@ -104,6 +121,7 @@ def solve_network(
     verify: bool,
 ) -> int:
     """Map all layers, write what `-o` asks for, print the table or JSON; the result is the exit code."""
+    _refuse_options()
     architecture = [_source(word) for word in files if word != network]
     if not architecture:
         raise InputError(
@@ -140,7 +158,20 @@ def solve_network(
 
 
 def _source(word: str) -> Source:
-    return read_one(standard_input()) if word == "-" else word
+    if word == "-":
+        return _reader().one(standard_input())
+    return _reader(word).one(word) if _is_template(word) else word
+
+
+def _is_template(word: str) -> bool:
+    """Whether `word` is a file that is rendered: with the variables of the command line."""
+    if not bundled.is_file(word):
+        return False
+    return is_template(word, Path(word).read_text(encoding="utf-8", errors="replace"))
+
+
+def _reader(*words: str) -> Reader:
+    return Reader(words, current().templates)
 
 
 def show(line: ProgressLine, progress: StudyProgress) -> None:

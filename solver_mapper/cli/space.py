@@ -12,6 +12,6 @@ def space(files: Files, as_json: Json = False) -> int:
     """How many mappings the constraints of FILE... leave, level by level, and what each constraint
     cuts.
     """
-    mapspace_size = api.space(read(files))
+    mapspace_size = api.space(read(files, energies=False))
     print_result(mapspace_size, as_json)
     return NO if mapspace_size.empty else YES

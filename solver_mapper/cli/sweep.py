@@ -24,7 +24,8 @@ from solver_mapper.cli.network import (
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
-from solver_mapper.io.yaml.source import read_one, to_python
+from solver_mapper.io.yaml.documents import read_one
+from solver_mapper.io.yaml.source import to_python
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.sweep_plan import SweepLike
 from solver_mapper.study.sweep_result import SweepResult

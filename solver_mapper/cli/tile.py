@@ -13,11 +13,13 @@ from typing import Annotated
 import typer
 
 from solver_mapper.cli.app import INTERRUPTED, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import standard_input
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.errors import InfeasibleError, InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
-from solver_mapper.io.yaml.source import Source, read_documents
+from solver_mapper.io.yaml.documents import Reader
+from solver_mapper.io.yaml.source import Source
 from solver_mapper.tiling.api import Options, tile_job
 from solver_mapper.tiling.network import OBJECTIVES, compare, is_network, read_network, tile_network
 from solver_mapper.tiling.read import Job, read_operator
@@ -73,7 +75,8 @@ def tile(
     for plugin in plugins or []:
         load_plugin(plugin)
     options = Options(stale_padding, Limits(time_limit, seed))
-    top = read_documents(*(source_of(word) for word in files))
+    sources = tuple(source_of(word) for word in files)
+    top = Reader(sources, current().templates).all(*sources)
     if is_network(top):
         network = read_network(top, backend)
         with ProgressLine() as line:

@@ -30,7 +30,7 @@ def validate(
     as_json: Json = False,
 ) -> int:
     """Is the mapping in FILE... legal: hardware, problem and constraints."""
-    spec = read_any(files)
+    spec = read_any(files, energies=False)
     verdict = api.validate(spec)
     suggestion = (
         api.suggest(spec, time_limit=time_limit, hold_bypass=hold_bypass) if suggest else None

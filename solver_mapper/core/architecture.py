@@ -90,6 +90,8 @@ class Buffer:
     """The wires on which updates and drains come back; None: `network` carries both directions."""
     place: SourceLocation = field(default=NOWHERE, compare=False)
     entries_place: SourceLocation = field(default=NOWHERE, compare=False)
+    bandwidth_places: Mapping[str, SourceLocation] = field(default_factory=dict, compare=False)
+    """Where the "read", "write" and "shared" bandwidth is given."""
 
     @cached_property
     def capacity(self) -> int | None:

@@ -12,6 +12,7 @@ from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
 from solver_mapper.io.yaml.source import Table
+from solver_mapper.io.yaml.warnings import InputWarning
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Spec:
     mapping: Mapping | None = None
     constraints: Constraints = field(default_factory=Constraints)
     place: SourceLocation = NOWHERE
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[InputWarning, ...] = ()
     """What was accepted although it may not mean what its writer thinks, one `file:line:column:
     text` each.
     """

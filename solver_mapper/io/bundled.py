@@ -25,8 +25,9 @@ from pathlib import Path
 from solver_mapper.core.problem import Problem
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean, unknown_name
 from solver_mapper.io.timeloop.problem_file import read_problem
+from solver_mapper.io.yaml.documents import Reader, read_one
 from solver_mapper.io.yaml.fields import Fields, integer_of, normal, sequence_of, table_of, text_of
-from solver_mapper.io.yaml.source import Node, Source, Table, from_python, read_one
+from solver_mapper.io.yaml.source import Node, Source, Table, from_python
 from solver_mapper.io.yaml.warnings import Notes
 
 DEFAULT_SHAPE = "cnn-layer"
@@ -177,17 +178,19 @@ def layer(name: str) -> Layer | None:
     return None if net is None else _layer(net, tail)
 
 
-def resolve(*sources: Source) -> tuple[Source, ...]:
+def resolve(*sources: Source, reader: Reader | None = None) -> tuple[Source, ...]:
     """What to read for each source: names of models become their files or problems, everything else
     stays as it is.
 
     Text that names an existing file, `-`, and text that could only be a file (`./x`, `x.yaml`) is
-    left alone, unless its problem decides over the dataflow: then it is read, and its tree takes
-    its place.
+    left alone, unless its problem decides over the dataflow: then it is read, by `reader`, and its
+    tree takes its place.
     Raises: InputError for text that is neither a file nor a model, and for a problem without
     dataflow constraints.
     """
-    problem, found = _deciding_problem([_find(source) for source in sources])
+    problem, found = _deciding_problem(
+        [_find(source) for source in sources], reader or Reader(sources)
+    )
     resolved: list[Source] = []
     for each in found:
         if isinstance(each, Layer):
@@ -201,7 +204,7 @@ def resolve(*sources: Source) -> tuple[Source, ...]:
     return tuple(resolved)
 
 
-def _deciding_problem(found: list[_Found]) -> tuple[Problem | None, list[_Found]]:
+def _deciding_problem(found: list[_Found], reader: Reader) -> tuple[Problem | None, list[_Found]]:
     """The problem that decides over dataflows, if any is to be decided, and `found` with its files
     read where it took that.
     """
@@ -210,7 +213,11 @@ def _deciding_problem(found: list[_Found]) -> tuple[Problem | None, list[_Found]
     nodes: list[Node] = [each.problem for each in found if isinstance(each, Layer)]
     if not nodes:
         found = [
-            each if isinstance(each, (Layer, Accelerator, tuple)) or each == "-" else read_one(each)
+            (
+                each
+                if isinstance(each, (Layer, Accelerator, tuple)) or each == "-"
+                else reader.one(each)
+            )
             for each in found
         ]
         nodes = [

@@ -13,7 +13,8 @@ from solver_mapper.io.accelforge.specification import is_tree_input
 from solver_mapper.io.bundled import Layer
 from solver_mapper.io.timeloop.attribute_paths import with_attributes
 from solver_mapper.io.timeloop.specification import read_spec
-from solver_mapper.io.yaml.source import Source, Table, read_documents, read_one
+from solver_mapper.io.yaml.documents import read_documents, read_one
+from solver_mapper.io.yaml.source import Source, Table
 
 ArchitectureLike = str | Path | Mapping[str, Any] | Sequence[Source]
 

@@ -12,7 +12,8 @@ from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
 from solver_mapper.io.bundled import Network, read_network
 from solver_mapper.io.onnx.model import ImportedModel, import_model
-from solver_mapper.io.yaml.source import Table, from_python, read_one
+from solver_mapper.io.yaml.documents import read_one
+from solver_mapper.io.yaml.source import Table, from_python
 
 PYTHON = SourceLocation("<python>")
 NetworkLike = (

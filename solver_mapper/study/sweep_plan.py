@@ -23,8 +23,9 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.io import bundled
 from solver_mapper.io.bundled import Network
+from solver_mapper.io.yaml.documents import read_one
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
-from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Source, Table, read_one, to_python
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Source, Table, to_python
 from solver_mapper.study.networks import as_network
 
 AXES = ("capacity", "area", "units")

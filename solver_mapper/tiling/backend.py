@@ -14,8 +14,9 @@ from functools import cache
 
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation, did_you_mean, unknown_name
 from solver_mapper.io import bundled
+from solver_mapper.io.yaml.documents import read_one
 from solver_mapper.io.yaml.fields import Fields, integer_of, sequence_of, table_of, text_of
-from solver_mapper.io.yaml.source import Node, Scalar, Source, Table, read_one
+from solver_mapper.io.yaml.source import Node, Scalar, Source, Table
 from solver_mapper.tiling.tensors import storage
 
 DEFAULT = "smv"

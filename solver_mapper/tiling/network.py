@@ -8,8 +8,9 @@ from typing import Any
 
 from solver_mapper.core.rendering import text_of
 from solver_mapper.errors import InfeasibleError, InputError
+from solver_mapper.io.yaml.documents import read_documents
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of
-from solver_mapper.io.yaml.source import Source, Table, read_documents
+from solver_mapper.io.yaml.source import Source, Table
 from solver_mapper.tiling import compatible
 from solver_mapper.tiling.api import Options, tile_job
 from solver_mapper.tiling.backend import Backend, backend_of, load_backend

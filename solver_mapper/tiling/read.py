@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import solver_mapper.tiling.operators  # noqa: F401  (makes SMAUG's operators known)
 from solver_mapper.errors import InputError
+from solver_mapper.io.yaml.documents import read_documents
 from solver_mapper.io.yaml.fields import Fields, text_of
-from solver_mapper.io.yaml.source import Source, Table, read_documents
+from solver_mapper.io.yaml.source import Source, Table
 from solver_mapper.tiling.backend import Backend, backend_of, load_backend
 from solver_mapper.tiling.operator import Operator, operator_type
 

@@ -11,7 +11,8 @@ import pytest
 import solver_mapper as sm
 from solver_mapper.core.architecture import Network
 from solver_mapper.io import bundled
-from solver_mapper.io.yaml.source import read_documents, to_python
+from solver_mapper.io.yaml.documents import read_documents
+from solver_mapper.io.yaml.source import to_python
 from tests.instances import Instance, instance
 from tests.test_compiled_model import PLAIN, disagreements
 

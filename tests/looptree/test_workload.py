@@ -13,7 +13,7 @@ import pytest
 from solver_mapper.cost.looptree.workload import Relevance, Workload
 from solver_mapper.errors import InputError
 from solver_mapper.io.accelforge.workload_file import read_workload
-from solver_mapper.io.yaml.source import read_documents
+from solver_mapper.io.yaml.documents import read_documents
 
 
 def read(text: str, **variables: int) -> Workload:

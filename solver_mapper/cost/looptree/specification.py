@@ -13,6 +13,7 @@ from solver_mapper.cost.looptree.labels import LabelledTree, labels
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.workload import Workload
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
+from solver_mapper.io.yaml.warnings import InputWarning
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class TreeSpec:
     workload: Workload | None = None
     mapping: TreeMapping | None = None
     place: SourceLocation = NOWHERE
-    warnings: tuple[str, ...] = field(default=(), compare=False)
+    warnings: tuple[InputWarning, ...] = field(default=(), compare=False)
 
     def need_architecture(self) -> Architecture:
         if self.architecture is None:

@@ -78,6 +78,7 @@ def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buf
         ),
         place=component.place,
         entries_place=entries_place,
+        bandwidth_places=_bandwidth_places(fields),
     )
     finish(component, notes)
     return buffer
@@ -199,6 +200,12 @@ def _bandwidths(fields: Fields) -> tuple[Fraction | None, Fraction | None, Fract
         (half if write is None else write),
         _positive(fields, "shared_bandwidth"),
     )
+
+
+def _bandwidth_places(fields: Fields) -> dict[str, SourceLocation]:
+    return {
+        way: fields.place_of(f"{way}_bandwidth", "bandwidth") for way in ("read", "write", "shared")
+    }
 
 
 def _mesh(component: Component) -> tuple[int, int, int]:

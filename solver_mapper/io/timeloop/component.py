@@ -150,14 +150,14 @@ def finish(component: Component, notes: Notes) -> None:
     if scale is not None and not (isinstance(scale, Table) and not scale.entries):
         raise InputError("bandwidths that differ between tensors are not modelled", scale.place)
     if fields.flag("has_power_gating"):
-        notes.add(
-            fields.place_of("has_power_gating"),
-            f"power gating of {fields.what} is not modelled: all instances leak",
-        )
+        what = f"power gating of {fields.what} is not modelled: all instances leak"
+        notes.add("power-gating", fields.place_of("has_power_gating"), what)
     fields.ignore(*_WITHOUT_BEARING)
     for key, place in fields.leftovers():
         if normal(key) not in component.inherited:
             value = kind_of(fields.table.entries[key])
             notes.add(
-                place, f"attribute '{key}' of {fields.what} ({value}) has no bearing on any figure"
+                "accelergy-attribute",
+                place,
+                f"attribute '{key}' of {fields.what} ({value}) has no bearing on any figure",
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.constraints import (
@@ -36,6 +36,7 @@ from solver_mapper.io.timeloop.targets import (
     refuse_unmodelled,
 )
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
+from solver_mapper.io.yaml.scope import Scope
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence
 
 _UTILIZATION = ("utilization", "parallelism")
@@ -46,13 +47,16 @@ _TYPES = (*_KINDS, *KEEP_TYPES, *_UTILIZATION)
 @dataclass(frozen=True)
 class Context:
     """What constraints are read against. `origin` is the top-level key they stand under, `requests`
-    gathers what can only be settled when all constraints have been read."""
+    gathers what can only be settled when all constraints have been read, `scope` has the names that
+    arithmetic may use.
+    """
 
     architecture: Architecture
     problem: Problem
     book: ConstraintCollector
     origin: str
     requests: list[Request]
+    scope: Scope = field(default_factory=Scope)
 
 
 def read_constraints(node: Node, context: Context) -> None:
@@ -62,7 +66,7 @@ def read_constraints(node: Node, context: Context) -> None:
     Raises: InputError for unknown targets, types, dimensions and tensors, and for contradictions.
     """
     for each in _listed(node, context):
-        fields = Fields(table_of(each, "a constraint"), "a constraint")
+        fields = Fields(table_of(each, "a constraint"), "a constraint", scope=context.scope)
         if not fields.has("type", "constraints") and fields.has(*FIELDS):
             _add(read_additions(fields, context.architecture, context.problem), context)
             fields.close()
@@ -74,7 +78,11 @@ def read_constraints(node: Node, context: Context) -> None:
             continue
         fields.close()
         for inner in nested.items:
-            _read_one(Fields(table_of(inner, "a constraint"), "a constraint"), target, context)
+            _read_one(
+                Fields(table_of(inner, "a constraint"), "a constraint", scope=context.scope),
+                target,
+                context,
+            )
 
 
 def _add(constraints: list[Constraint], context: Context) -> None:
@@ -117,7 +125,7 @@ def _read_one(fields: Fields, target: Node, context: Context) -> None:
     inner = fields.table_at("attributes")
     if inner is not None:
         fields.close()
-        fields = Fields(inner, "the attributes of a constraint")
+        fields = Fields(inner, "the attributes of a constraint", scope=context.scope)
     if word == "max_overbooked_proportion":
         raise InputError(
             "overbooked buffers are not modelled: a tile fits always or never",

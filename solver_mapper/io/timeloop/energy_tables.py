@@ -11,10 +11,12 @@ from fractions import Fraction
 from solver_mapper.core.architecture import AccessEnergy
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
 from solver_mapper.io.yaml.fields import Fields, number_of, sequence_of, table_of, text_of
-from solver_mapper.io.yaml.source import Node, Sequence, Table
+from solver_mapper.io.yaml.source import Node, Sequence, Table, kind_of
 
 _READ = ("random_read", "read")
 _FILL = ("random_fill", "write")
+WIRE = "wire"
+"""The component whose table prices all inferred networks."""
 _UPDATE = ("random_update", "update", "random_fill", "write")
 _COMPUTE = ("mac_random", "mult_random", "mac", "mult", "compute")
 _RANGE = re.compile(r"\[[^\]]*\]$")
@@ -100,7 +102,7 @@ class EnergyTables:
     def wire_energy(self) -> Fraction | None:
         """Energy per bit and mm of a component called `wire`, which prices all inferred networks."""
         for table in self.energies:
-            if base_name(table.name).lower() == "wire":
+            if base_name(table.name).lower() == WIRE:
                 return table.energy("transfer_random")
         return None
 
@@ -175,7 +177,12 @@ def _read_keyed(name: str, node: Node, place: SourceLocation) -> ActionTable:
 
 
 def _read_row(action: str, fields: Fields) -> ActionRow:
-    energy = number_of(fields.require("energy"), f"the energy of {fields.what}")
+    node = fields.require("energy")
+    energy = number_of(node, f"the energy of {fields.what}")
+    if energy < 0:
+        raise InputError(
+            f"the energy of {fields.what} must be at least 0, not {kind_of(node)}", node.place
+        )
     arguments = fields.table_at("arguments")
     fields.close()
     pairs = (

@@ -11,6 +11,7 @@ from solver_mapper.io.timeloop.problem_shapes import SHAPES
 from solver_mapper.io.yaml.fields import (
     Fields,
     integer_of,
+    normal,
     number_of,
     sequence_of,
     table_of,
@@ -23,6 +24,9 @@ from solver_mapper.io.yaml.warnings import Notes
 _DEFAULT_SHAPE = "cnn-layer"
 _LARGEST_BOUND = 2**31 - 1
 _TYPO = 0.75
+_FACTS = ("h", "w", "hpad", "wpad", "name")
+"""What layer files often say beside what their shape uses: the size of the input and its padding.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,13 @@ def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Proble
     Raises: InputError for unknown dimensions and coefficients, missing bounds, and what is not
     modelled (sparsity).
     """
+    if isinstance(node, Sequence):
+        raise InputError(
+            "the problem must be a mapping, not a list",
+            node.place,
+            "several Einsums are given as 'workload: {einsums: [...]}'; pytimeloop's list of"
+            " problems is not read",
+        )
     table = table_of(node, "the problem")
     fields = Fields(table, "the problem", exact=True, scope=scope)
     shape = _read_shape(fields, notes)
@@ -54,10 +65,10 @@ def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Proble
         name: _coefficient(instance, name, default) for name, default in shape.defaults.items()
     }
     for each in {id(fields): fields, id(instance): instance}.values():
-        _refuse_sparsity(each)
+        _refuse_sparsity(each, notes)
     fields.ignore("name", "version")
     if inner is not None:
-        _finish_instance(instance, notes)
+        _finish_instance(instance, coefficients, notes)
     fields.close()
     tensors = tuple(_read_tensor(each, shape.dims, coefficients) for each in shape.tensors)
     _check_tensors(tensors, table.place)
@@ -68,15 +79,17 @@ def _read_shape(fields: Fields, notes: Notes) -> _Shape:
     node = fields.node("shape")
     if node is None:
         notes.add(
+            "assumed-shape",
             fields.place,
             f"the problem has no 'shape'; '{_DEFAULT_SHAPE}' is assumed, as Timeloop does",
         )
         node = Scalar(_DEFAULT_SHAPE, fields.place)
     if isinstance(node, Scalar):
-        word = node.text.removesuffix(".yaml")
-        if word not in SHAPES:
+        known = {normal(name): shape for name, shape in SHAPES.items()}
+        word = normal(node.text.removesuffix(".yaml"))
+        if word not in known:
             raise unknown_name("problem shape", node.text, SHAPES, node.place)
-        node = from_python(SHAPES[word], node.place)
+        node = from_python(known[word], node.place)
     shape = Fields(table_of(node, "the problem's shape"), "the problem's shape")
     name = shape.text("name") or "problem"
     dims = _read_dims(shape.require("dimensions"))
@@ -161,32 +174,45 @@ def _coefficient(instance: Fields, name: str, default: int | None) -> int:
     return default
 
 
-def _finish_instance(instance: Fields, notes: Notes) -> None:
-    """Instances may carry facts about a layer that its shape does not use (`H`, `W`); misspelt
-    coefficients are refused.
+def _finish_instance(instance: Fields, coefficients: dict[str, int], notes: Notes) -> None:
+    """Instances may carry facts about a layer that its shape does not use. Misspelt coefficients
+    are refused, but for letter case: public layer files spell `HStride` so, and are known by
+    figures in which it is not read.
     """
     folded = {name.lower(): name for name in instance.known}
     for key, place in instance.leftovers():
         close = difflib.get_close_matches(
             key.lower(), [name for name in folded if len(name) > 1], n=1, cutoff=_TYPO
         )
-        if close or key.lower() in folded:
+        meant = folded.get(key.lower())
+        if meant in coefficients:
+            what = (
+                f"'{key}' is not read, as in Timeloop: '{meant}' stays {coefficients[meant]}; did"
+                f" you mean '{meant}'?"
+            )
+            notes.add("misspelt-coefficient", place, what)
+        elif close or meant is not None:
             raise InputError(
                 f"'{key}' is neither a dimension nor a coefficient of the problem",
                 place,
-                f"did you mean '{folded[close[0] if close else key.lower()]}'?",
+                f"did you mean '{meant or folded[close[0]]}'?",
             )
-        notes.add(place, f"'{key}' is neither a dimension nor a coefficient of the problem")
+        elif normal(key) not in _FACTS:
+            notes.add(
+                "unused-fact",
+                place,
+                f"'{key}' is neither a dimension nor a coefficient of the problem",
+            )
 
 
-def _refuse_sparsity(fields: Fields) -> None:
+def _refuse_sparsity(fields: Fields, notes: Notes) -> None:
     """Densities of 1 say nothing; any other would change every figure."""
     for name in ("densities", "commonDensity"):
         node = fields.node(name)
         parts = node.entries.values() if isinstance(node, Table) else [] if node is None else [node]
         for part in parts:
             if not isinstance(part, Scalar) or number_of(part, f"a density in '{name}'") != 1:
-                raise InputError("sparse tensors are not modelled: densities must be 1", part.place)
+                notes.sparse(part.place, f"densities other than 1 in '{name}'")
 
 
 def _read_tensor(node: Node, dims: tuple[str, ...], coefficients: dict[str, int]) -> Tensor:

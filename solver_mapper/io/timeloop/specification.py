@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import abc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.constraints import HARDWARE, Constraint, Constraints
@@ -15,17 +15,21 @@ from solver_mapper.errors import InputError
 from solver_mapper.io.timeloop.attribute_paths import with_attributes
 from solver_mapper.io.timeloop.constraint_collector import ConstraintCollector
 from solver_mapper.io.timeloop.constraint_file import Context, read_constraints
-from solver_mapper.io.timeloop.energy_tables import read_tables
+from solver_mapper.io.timeloop.energy_notes import note_energies
+from solver_mapper.io.timeloop.energy_tables import EnergyTables, read_tables
 from solver_mapper.io.timeloop.flat_form import read_flat
 from solver_mapper.io.timeloop.mapping_reader import read_mapping
 from solver_mapper.io.timeloop.maximize_dims import Request, resolve
 from solver_mapper.io.timeloop.problem_file import read_problem
+from solver_mapper.io.timeloop.split_position import count_unit_dims
+from solver_mapper.io.timeloop.suspicious import note_suspicious
 from solver_mapper.io.timeloop.tree_form import read_tree
 from solver_mapper.io.timeloop.v04_constraints import read_embedded, settle_parallels
 from solver_mapper.io.timeloop.v04_form import Design, read_v04
-from solver_mapper.io.yaml.fields import Fields, table_of
+from solver_mapper.io.yaml.documents import Reader
+from solver_mapper.io.yaml.fields import Fields, normal, table_of
 from solver_mapper.io.yaml.scope import Scope
-from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Source, Table, read_documents
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Source, Table
 from solver_mapper.io.yaml.warnings import Notes
 
 _WITHOUT_BEARING = (
@@ -52,6 +56,10 @@ _CONSTRAINT_KEYS = {
     "mapspace": "mapspace_constraints",
 }
 """Top-level keys of constraints, with the name under which they are reported."""
+_PARTS = ("constraints", "variables", "components", "globals")
+"""Words of which the front end of v0.4 knows a top-level key by: `extra_mapping_constraints` are
+constraints.
+"""
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,7 @@ class _Input:
 
     top: Fields
     notes: Notes
+    scope: Scope
     architecture: Architecture | None
     design: Design | None
     problem: Problem | None
@@ -73,43 +82,51 @@ def load(*sources: Source) -> Spec:
 
     Raises: InputError, with file, line and column, for anything that cannot be used.
     """
-    return read_spec(read_documents(*sources))
+    reader = Reader(sources)
+    return read_spec(reader.all(*sources), reader.notes)
 
 
-def read_spec(table: Table) -> Spec:
-    """What files say whose top levels have been merged to `table`. Raises: InputError as `load`."""
-    top, notes = Fields(table, "the input"), Notes()
-    variables = top.table_at("variables")
-    scope = Scope() if variables is None else Scope(variables)
-    architecture, design = _read_architecture(top, notes, scope)
+def read_spec(table: Table, notes: Notes | None = None) -> Spec:
+    """What files say whose top levels have been merged to `table`; warnings are added to `notes`.
+
+    Raises: InputError as `load`.
+    """
+    top, notes = Fields(table, "the input"), notes or Notes()
+    variables = [table_of(node, f"'{key}'") for key, node in _parts(top, "variables")]
+    scope = Scope(*variables, root=table)
+    tables = read_tables(top.node("ERT"), top.node("ART"))
+    architecture, design = _read_architecture(top, tables, notes, scope)
     problem_node = top.node("problem")
     problem = None if problem_node is None else read_problem(problem_node, notes, scope)
-    given = _Input(top, notes, architecture, design, problem)
+    given = _Input(top, notes, scope, architecture, design, problem)
     implied, constraints = _read_constraints(given)
     _note_template(given)
     mapping, directives = _read_mapping(given, implied)
-    top.ignore(*_WITHOUT_BEARING)
+    top.ignore(
+        *_WITHOUT_BEARING,
+        *(key for word in ("components", "globals") for key, _ in _parts(top, word)),
+    )
     if top.has("sparse_optimizations"):
-        raise InputError(
-            "sparse optimizations are not modelled", top.place_of("sparse_optimizations")
-        )
+        notes.sparse(top.place_of("sparse_optimizations"), "sparse optimizations")
     top.close()
-    return Spec(
+    spec = Spec(
         architecture,
         problem,
         mapping,
         constraints,
         top.place,
-        tuple(notes.lines),
-        directives,
-        table,
+        directives=directives,
+        source=table,
     )
+    note_suspicious(spec, notes)
+    if architecture is not None:
+        note_energies(spec, top.require("arch", "architecture"), tables, notes)
+    return replace(spec, warnings=tuple(notes.lines))
 
 
 def _read_architecture(
-    top: Fields, notes: Notes, scope: Scope
+    top: Fields, tables: EnergyTables, notes: Notes, scope: Scope
 ) -> tuple[Architecture | None, Design | None]:
-    tables = read_tables(top.node("ERT"), top.node("ART"))
     if top.has("arch") and top.has("architecture"):
         raise InputError(
             "both 'arch' and 'architecture' are given",
@@ -121,10 +138,16 @@ def _read_architecture(
         return None, None
     table = table_of(node, "the architecture")
     form = Fields(table, "the architecture")
-    if form.has("nodes"):
-        design = read_v04(table, tables, notes, scope)
-        return design.architecture, design
-    return (read_tree if form.has("subtree") else read_flat)(table, tables, notes, scope), None
+    if form.has("local"):
+        raise InputError(
+            "this architecture was flattened by Accelergy, which is a result and no input",
+            form.place_of("local"),
+            "give the architecture from which it was made",
+        )
+    design = read_v04(table, tables, notes, scope) if form.has("nodes") else None
+    read_old = read_tree if form.has("subtree") else read_flat
+    architecture = read_old(table, tables, notes, scope) if design is None else design.architecture
+    return architecture, design
 
 
 def _read_constraints(given: _Input) -> tuple[tuple[Constraint, ...], Constraints]:
@@ -147,14 +170,19 @@ def _read_constraints(given: _Input) -> tuple[tuple[Constraint, ...], Constraint
             found[0][1].place,
         )
     book, requests = ConstraintCollector(given.problem.dims), list[Request]()
-    context = Context(given.architecture, given.problem, book, "architecture", requests)
+    context = Context(
+        given.architecture, given.problem, book, "architecture", requests, given.scope
+    )
     if given.design is not None:
         read_embedded(given.design, context, given.notes)
     for origin, node in found:
-        read_constraints(node, Context(given.architecture, given.problem, book, origin, requests))
+        read_constraints(
+            node, Context(given.architecture, given.problem, book, origin, requests, given.scope)
+        )
     resolve(requests, given.architecture, given.problem, book)
     if given.design is None:
         return (), book.done()
+    count_unit_dims([level for level, _ in given.design.fanouts], given.problem, book, given.notes)
     settle_parallels(given.design.parallels, context)
     return (
         tuple(
@@ -171,7 +199,9 @@ def _note_template(given: _Input) -> None:
     template = Fields(node, "'mapspace'").node("template") if isinstance(node, Table) else None
     if isinstance(template, Scalar) and template.text == "ruby":
         given.notes.add(
-            template.place, "template 'ruby' is about how Timeloop searches; it has no bearing here"
+            "ruby",
+            template.place,
+            "template 'ruby' is about how Timeloop searches; it has no bearing here",
         )
 
 
@@ -186,7 +216,26 @@ def _constraint_nodes(top: Fields) -> list[tuple[str, Node]]:
         ("architecture_constraints", inside),
         *((origin, top.node(key)) for key, origin in _CONSTRAINT_KEYS.items()),
     ]
-    return [(origin, node) for origin, node in nodes if node is not None]
+    further = [
+        ("constraints", node)
+        for key, node in _parts(top, "constraints")
+        if normal(key) not in _CONSTRAINT_KEYS
+    ]
+    return [(origin, node) for origin, node in nodes if node is not None] + further
+
+
+def _parts(top: Fields, word: str) -> list[tuple[str, Node]]:
+    """The top-level entries whose key contains `word`, and no word of `_PARTS` that comes before
+    it.
+    """
+    earlier = _PARTS[: _PARTS.index(word)]
+    keys = [
+        key
+        for key in top.table.entries
+        if word in normal(key) and not any(each in normal(key) for each in earlier)
+    ]
+    found = [(key, top.node(key)) for key in keys]
+    return [(key, node) for key, node in found if node is not None]
 
 
 def _read_mapping(
@@ -217,4 +266,5 @@ def _edited(spec: Spec, values: abc.Mapping[str, object]) -> Spec:
             "this specification was not read from files, so its attributes cannot be changed",
             spec.place,
         )
-    return read_spec(with_attributes(spec.source, values))
+    dense = any(warning.code == "sparse-ignored" for warning in spec.warnings)
+    return read_spec(with_attributes(spec.source, values), Notes(ignore_sparse=dense))

@@ -91,6 +91,7 @@ class _Walk:
         for key, place in () if attributes is None else attributes.key_places.items():
             if normal(key) in known and not self.flattened:
                 self.notes.add(
+                    "subtree-attribute",
                     place,
                     f"attribute '{key}' of a subtree does not reach its components before v0.4",
                 )
@@ -105,9 +106,7 @@ class _Walk:
         role = role_of(class_name, fields.place_of("class"))
         attributes = fields.table_at("attributes") or Table({}, {}, node.place)
         if fields.has("sparse_optimizations"):
-            raise InputError(
-                "sparse optimizations are not modelled", fields.place_of("sparse_optimizations")
-            )
+            self.notes.sparse(fields.place_of("sparse_optimizations"), "sparse optimizations")
         if fields.flag("enabled") is False:
             return
         fields.ignore("subclass", "required_actions", "area_scale", "energy_scale")

@@ -73,7 +73,9 @@ def _read_node(embedded: Embedded, context: Context, notes: Notes) -> None:
         fanout = context.architecture.fanouts.get(embedded.name)
         levels = embedded.levels if kind != "spatial" else () if fanout is None else (fanout,)
         for level in levels:
-            inner = Fields(table, f"the {kind} constraint of '{embedded.name}'")
+            inner = Fields(
+                table, f"the {kind} constraint of '{embedded.name}'", scope=embedded.scope
+            )
             products = (
                 ()
                 if kind == "dataspace"
@@ -84,7 +86,7 @@ def _read_node(embedded: Embedded, context: Context, notes: Notes) -> None:
             inner.ignore("type", "target")
             inner.close()
         if not levels:
-            _check_idle(kind, embedded.name, table, context, notes)
+            _check_idle(kind, embedded, table, context, notes)
     dataflow = fields.node("dataflow")
     flows = (
         []
@@ -100,12 +102,15 @@ def _read_node(embedded: Embedded, context: Context, notes: Notes) -> None:
     fields.close()
 
 
-def _check_idle(kind: str, name: str, table: Table, context: Context, notes: Notes) -> None:
+def _check_idle(
+    kind: str, embedded: Embedded, table: Table, context: Context, notes: Notes
+) -> None:
     """A constraint where there is nothing to constrain must ask for nothing.
 
     Raises: InputError for a factor greater than 1, or a tensor to be kept.
     """
-    fields = Fields(table, f"the {kind} constraint of '{name}'")
+    name = embedded.name
+    fields = Fields(table, f"the {kind} constraint of '{name}'", scope=embedded.scope)
     for constraint in read_rules(kind, fields, name, replace(context, requests=[])):
         wants = (
             isinstance(constraint, FactorConstraint)
@@ -115,7 +120,7 @@ def _check_idle(kind: str, name: str, table: Table, context: Context, notes: Not
         if wants or (isinstance(constraint, KeepConstraint) and constraint.keep):
             lack = "has no fanout" if kind == "spatial" else "stores nothing"
             raise InputError(f"'{constraint.text}' cannot hold: '{name}' {lack}", constraint.place)
-    notes.add(table.place, f"the {kind} constraint of '{name}' is about nothing")
+    notes.add("idle-constraint", table.place, f"the {kind} constraint of '{name}' is about nothing")
 
 
 def settle_parallels(parallels: tuple[Parallel, ...], context: Context) -> None:

@@ -32,12 +32,12 @@ _DEFAULTS = {"cluster_size": "1", "reduction_supported": "true"}
 @dataclass(frozen=True)
 class Embedded:
     """The constraints inside the node `name`. `levels` are what temporal and dataspace constraints
-    there are about.
-    """
+    there are about; arithmetic in them may use the names in `scope`."""
 
     name: str
     levels: tuple[str, ...]
     table: Table
+    scope: Scope
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Walk:
     parts: Parts = field(default_factory=Parts)
     containers: dict[str, int] = field(default_factory=dict)
     fanouts: dict[str, str] = field(default_factory=dict)
-    constraints: list[tuple[str, Table]] = field(default_factory=list)
+    constraints: list[tuple[str, Table, Scope]] = field(default_factory=list)
     seen: dict[str, SourceLocation] = field(default_factory=dict)
 
     def nodes(self, nodes: tuple[Node, ...], parallel: bool) -> Branch:
@@ -121,7 +121,7 @@ class _Walk:
             return
         self._check(name, fields, container, parallel)
         attributes = fields.table_at("attributes") or Table({}, {}, table.place)
-        scope = Scope(*self.scope.tables, *self.inherited, attributes)
+        scope = Scope(*self.scope.tables, *self.inherited, attributes, root=self.scope.root)
         fan = self._fanout(name, fields, scope)
         if fan != (1, 1):
             if parallel:
@@ -137,7 +137,7 @@ class _Walk:
             self._component(name, fields, attributes, scope)
         constraints = fields.table_at("constraints")
         if constraints is not None:
-            self.constraints.append((name, constraints))
+            self.constraints.append((name, constraints, scope))
         fields.ignore(*_WITHOUT_BEARING)
         fields.close()
 
@@ -164,9 +164,7 @@ class _Walk:
                 "use '!Nothing' for an empty branch",
             )
         if fields.has("sparse_optimizations"):
-            raise InputError(
-                "sparse optimizations are not modelled", fields.place_of("sparse_optimizations")
-            )
+            self.notes.sparse(fields.place_of("sparse_optimizations"), "sparse optimizations")
         self.seen[name] = fields.place
 
     def _fanout(self, name: str, fields: Fields, scope: Scope) -> tuple[int, int]:
@@ -208,11 +206,11 @@ class _Walk:
         role = "" if class_name == "nothing" else role_of(class_name, place)
         if not role:
             if class_name != "nothing":
-                self.notes.add(
-                    place,
+                what = (
                     f"{fields.what} of class '{class_name}' neither stores nor computes and is"
-                    " left out",
+                    " left out"
                 )
+                self.notes.add("left-out-component", place, what)
             return
         merged = _merged(own, self.inherited, _DEFAULTS if role == "storage" else {})
         quiet = frozenset(normal(key) for key in merged.entries) - {
@@ -245,8 +243,8 @@ def read_v04(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> 
     }
     architecture = build(next(iter(groups), "architecture"), walk.parts, nodes.place, groups)
     embedded = tuple(
-        Embedded(name, (name,) if name in names else groups.get(name, ()), inside)
-        for name, inside in walk.constraints
+        Embedded(name, (name,) if name in names else groups.get(name, ()), inside, within)
+        for name, inside, within in walk.constraints
     )
     dummies = tuple((dummy, walk.seen[name]) for name, dummy in walk.fanouts.items())
     return Design(replace(architecture, fanouts=walk.fanouts), embedded, branch.parallels, dummies)

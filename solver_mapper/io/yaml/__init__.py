@@ -1,1 +1,1 @@
-"""YAML as a tree that remembers file, line and column; typed fields; arithmetic expressions."""
+"""YAML as trees that remember positions."""

@@ -6,8 +6,11 @@ Keys match whatever mixture of `-`, `_` and letter case their writer chose (`wor
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
 from fractions import Fraction
 
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
@@ -15,10 +18,11 @@ from solver_mapper.io.yaml.scope import Scope
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, kind_of
 
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*)?(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
-_ARITHMETIC = re.compile(r"\w\s*[-+*/%(]", re.ASCII)
+_ARITHMETIC = re.compile(r"\w\s*[-+*/%(]|\bspec[.\[]", re.ASCII)
 """What distinguishes arithmetic from a word or a number with a unit."""
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 _LONGEST = 200
+_IGNORED = "ignore"
 
 
 def normal(key: str) -> str:
@@ -43,7 +47,7 @@ def number_of(node: Node, what: str, scope: Scope | None = None) -> Fraction:
         ):
             return Fraction(text.replace("_", ""))
         if (scope is not None and text in scope) or _ARITHMETIC.search(text):
-            return (scope or Scope()).evaluate(node, what)
+            return (Scope() if scope is None else scope).evaluate(node, what)
     raise InputError(f"{what} must be a number, not {kind_of(node)}", node.place)
 
 
@@ -87,6 +91,21 @@ def sequence_of(node: Node, what: str) -> Sequence:
     raise InputError(f"{what} must be a list, not {kind_of(node)}", node.place)
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A reader has asked `fields` for `names` of a `kind`: "integer", "number", "text", "flag",
+    "table", "list" or "any".
+    """
+
+    fields: Fields
+    names: tuple[str, ...]
+    kind: str
+
+
+listener: ContextVar[Callable[[Question], None] | None] = ContextVar("listener", default=None)
+"""Who hears every question that readers ask: what the JSON schema is made from."""
+
+
 class Fields:
     """The fields of one table. Every getter takes one or more accepted spellings; `close` reports
     what nobody asked for.
@@ -103,6 +122,7 @@ class Fields:
         self._nodes: dict[str, Node] = {}
         self._keys: dict[str, str] = {}
         self._asked: set[str] = set()
+        self.exact, self.closed = exact, False
         for key, node in table.entries.items():
             name = self._normal(key)
             if name in self._nodes:
@@ -113,6 +133,12 @@ class Fields:
 
     def node(self, *names: str) -> Node | None:
         """The value under the first of `names` that is there; an empty value counts as absent."""
+        return self._asked_for("any", names)
+
+    def _asked_for(self, kind: str, names: tuple[str, ...]) -> Node | None:
+        hear = listener.get()
+        if hear is not None:
+            hear(Question(self, names, kind))
         found: Node | None = None
         for name in names:
             self._asked.add(self._normal(name))
@@ -127,9 +153,18 @@ class Fields:
 
     def require(self, *names: str) -> Node:
         node = self.node(*names)
-        if node is None:
-            raise InputError(f"{self.what} lacks '{names[0]}'", self.place)
-        return node
+        if node is not None:
+            return node
+        unread = {
+            name: (key, place) for key, place in self.leftovers() for name in [self._normal(key)]
+        }
+        close = difflib.get_close_matches(self._normal(names[0]), unread, n=1, cutoff=0.7)
+        if close:
+            key, place = unread[close[0]]
+            raise InputError(
+                f"{self.what} has no field '{key}'", place, f"did you mean '{names[0]}'?"
+            )
+        raise InputError(f"{self.what} lacks '{names[0]}'", self.place)
 
     def has(self, *names: str) -> bool:
         return self.node(*names) is not None
@@ -140,7 +175,7 @@ class Fields:
         return node.place if node is not None else self.place
 
     def integer(self, *names: str, least: int = 0) -> int | None:
-        node = self.node(*names)
+        node = self._asked_for("integer", names)
         return (
             None
             if node is None
@@ -148,7 +183,7 @@ class Fields:
         )
 
     def number(self, *names: str, least: Fraction | int | None = 0) -> Fraction | None:
-        node = self.node(*names)
+        node = self._asked_for("number", names)
         if node is None:
             return None
         value = number_of(node, f"'{names[0]}' of {self.what}", self.scope)
@@ -160,23 +195,26 @@ class Fields:
         return value
 
     def text(self, *names: str) -> str | None:
-        node = self.node(*names)
+        node = self._asked_for("text", names)
         return None if node is None else text_of(node, f"'{names[0]}' of {self.what}")
 
     def flag(self, *names: str) -> bool | None:
-        node = self.node(*names)
+        node = self._asked_for("flag", names)
         return None if node is None else flag_of(node, f"'{names[0]}' of {self.what}")
 
     def table_at(self, *names: str) -> Table | None:
-        node = self.node(*names)
+        node = self._asked_for("table", names)
         return None if node is None else table_of(node, f"'{names[0]}' of {self.what}")
 
     def sequence_at(self, *names: str) -> Sequence | None:
-        node = self.node(*names)
+        node = self._asked_for("list", names)
         return None if node is None else sequence_of(node, f"'{names[0]}' of {self.what}")
 
     def ignore(self, *names: str) -> None:
         """Accept fields that have no bearing on any figure."""
+        hear = listener.get()
+        if hear is not None:
+            hear(Question(self, names, "any"))
         self._asked.update(self._normal(name) for name in names)
 
     @property
@@ -185,15 +223,15 @@ class Fields:
         return sorted(self._asked)
 
     def leftovers(self) -> list[tuple[str, SourceLocation]]:
-        """The fields that were never asked for, as they were written."""
-        return [
-            (self._keys[name], self.table.key_places[self._keys[name]])
-            for name in self._nodes
-            if name not in self._asked
-        ]
+        """The fields that were never asked for, as they were written, but for those whose name says
+        that they are ignored.
+        """
+        names = [name for name in self._nodes if name not in self._asked and _IGNORED not in name]
+        return [(self._keys[name], self.table.key_places[self._keys[name]]) for name in names]
 
     def close(self) -> None:
         """Raise InputError for fields that were never asked for."""
+        self.closed = True
         errors = [
             InputError(
                 f"{self.what} has no field '{key}'",

@@ -4,12 +4,14 @@ component itself.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
-from solver_mapper.errors import InputError
-from solver_mapper.io.yaml.expressions import evaluate
-from solver_mapper.io.yaml.source import Scalar, Table
+from solver_mapper.errors import InputError, SourceLocation, did_you_mean
+from solver_mapper.io.yaml.expressions import Evaluator
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table
 
 
 class Scope(Mapping[str, Fraction]):
@@ -18,11 +20,13 @@ class Scope(Mapping[str, Fraction]):
 
     An entry that uses its own name means the one further out: `width: width * 2`.
 
+    `root` is the whole input, which arithmetic knows as `spec`: `len(spec.problem.instance)`.
+
     Raises: InputError, from a look-up, for a value that is no arithmetic or that depends on itself.
     """
 
-    def __init__(self, *tables: Table):
-        self.tables = tables
+    def __init__(self, *tables: Table, root: Table | None = None):
+        self.tables, self.root = tables, root
         self._open: set[int] = set()
 
     def __getitem__(self, name: str) -> Fraction:
@@ -41,7 +45,8 @@ class Scope(Mapping[str, Fraction]):
         """The value of `node`, in which its own name means an entry further out."""
         self._open.add(id(node))
         try:
-            return evaluate(node.text, self, node.place, what)
+            evaluator = _TreeEvaluator(self, node.place, what)
+            return evaluator.number(evaluator.run(node.text))
         finally:
             self._open.discard(id(node))
 
@@ -56,4 +61,55 @@ class Scope(Mapping[str, Fraction]):
 
     def within(self, table: Table) -> Scope:
         """This scope with the entries of `table` further in."""
-        return Scope(*self.tables, table)
+        return Scope(*self.tables, table, root=self.root)
+
+
+class _TreeEvaluator(Evaluator):
+    """Arithmetic that also looks into the input: entries of mappings by `.` and `[]`, items of
+    lists, and `len`.
+    """
+
+    def __init__(self, scope: Scope, place: SourceLocation, what: str):
+        super().__init__(scope, place, what)
+        self.scope = scope
+
+    def on_name(self, node: ast.Name) -> Any:
+        if node.id == "spec" and self.scope.root is not None and node.id not in self.scope:
+            return self.scope.root
+        return super().on_name(node)
+
+    def on_attribute(self, node: ast.Attribute) -> Any:
+        return self._entry(self.value(node.value), node.attr)
+
+    def on_subscript(self, node: ast.Subscript) -> Any:
+        whole = self.value(node.value)
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return self._entry(whole, node.slice.value)
+        index = self.number(self.value(node.slice))
+        if (
+            not isinstance(whole, Sequence)
+            or index.denominator != 1
+            or not 0 <= index < len(whole.items)
+        ):
+            raise self.error(f"there is no item {index}")
+        return self._leaf(whole.items[int(index)])
+
+    def on_call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1:
+            whole = self.value(node.args[0])
+            if isinstance(whole, Table):
+                return Fraction(len(whole.entries))
+            if isinstance(whole, Sequence):
+                return Fraction(len(whole.items))
+            raise self.error("'len' needs a mapping or a list")
+        return super().on_call(node)
+
+    def _entry(self, whole: Any, key: str) -> Any:
+        if not isinstance(whole, Table):
+            raise self.error(f"'{key}' is asked of something that is no mapping")
+        if key not in whole.entries:
+            raise self.error(f"there is no '{key}'", did_you_mean(key, whole.entries))
+        return self._leaf(whole.entries[key])
+
+    def _leaf(self, node: Node) -> Any:
+        return self.scope.evaluate(node, self.what) if isinstance(node, Scalar) else node

@@ -2,18 +2,129 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
-from solver_mapper.errors import SourceLocation
+from solver_mapper.errors import InputError, SourceLocation, unknown_name
+
+CODES = {
+    "accelergy-attribute": "an attribute that only estimators of energy and area read",
+    "assumed-shape": "a problem without a shape",
+    "bandwidth": (
+        "a bandwidth below one word per cycle, or far above what the compute units below can use"
+    ),
+    "capacity-unit": "a capacity that looks like bytes or kilobytes instead of words",
+    "idle-constraint": "a constraint about loops or tensors where there can be none",
+    "left-out-component": "a component that neither stores nor computes",
+    "merge-list": "a list that the merge key '<<<' does not join",
+    "misspelt-coefficient": (
+        "a coefficient of the problem in another letter case, which is not read"
+    ),
+    "no-energy-table": (
+        "an energy that comes from a formula, because neither a table nor an attribute has it"
+    ),
+    "no-output": "a problem that writes no tensor",
+    "power-gating": "power gating, which is not modelled",
+    "ruby": "a mapspace template that says how Timeloop searches",
+    "small-level": "a level with fewer words than tensors that it may store",
+    "sparse-ignored": "sparse optimizations that --ignore-sparse leaves out",
+    "split-position": "a split that Timeloop's front end counts from another position",
+    "subtree-attribute": "an attribute that does not reach the components of a subtree",
+    "unit-dimensions": "a constraint that names dimensions of bound 1 only",
+    "unused-energy": "an energy table of a component that the architecture does not have",
+    "unused-fact": "an entry of the problem's instance that is neither dimension nor coefficient",
+    "unused-variable": "a template variable that no template uses",
+    "zero-energy": "an energy of 0 at a level that moves words",
+}
+"""Every code of a warning, with what it is about."""
+ENERGY_CODES = frozenset({"no-energy-table", "unused-energy", "zero-energy"})
+
+
+class InputWarning(str):
+    """The text of one warning, `file:line:column: what`, with its `code` and `place`."""
+
+    code: str
+    place: SourceLocation
+
+    def __new__(cls, code: str, place: SourceLocation, what: str) -> InputWarning:
+        text = super().__new__(cls, f"{place}: {what}")
+        text.code, text.place = code, place
+        return text
+
+    def __reduce__(self) -> tuple[type[InputWarning], tuple[str, SourceLocation, str]]:
+        return InputWarning, (self.code, self.place, self.removeprefix(f"{self.place}: "))
 
 
 @dataclass
 class Notes:
-    """Warnings gathered while reading."""
+    """Warnings gathered while reading, each once. With `ignore_sparse`, sparsity is left out with a
+    warning, not refused.
+    """
 
-    lines: list[str] = field(default_factory=list)
+    ignore_sparse: bool = False
+    lines: list[InputWarning] = field(default_factory=list)
 
-    def add(self, place: SourceLocation, text: str) -> None:
-        line = f"{place}: {text}"
-        if line not in self.lines:
-            self.lines.append(line)
+    def sparse(self, place: SourceLocation, what: str) -> None:
+        """Leave out sparsity at `place`, which `what` names. Raises: InputError unless that was
+        asked for.
+        """
+        if not self.ignore_sparse:
+            hint = (
+                "--ignore-sparse leaves them out: all tensors are then dense (Python:"
+                " ignore_sparse=True)"
+            )
+            raise InputError(f"{what} are not modelled", place, hint)
+        self.add("sparse-ignored", place, f"{what} are left out: all tensors are dense")
+
+    def add(self, code: str, place: SourceLocation, what: str) -> None:
+        """Add the warning `what` about `place`; `code` is one of `CODES`."""
+        if code not in CODES:
+            raise KeyError(code)
+        warning = InputWarning(code, place, what)
+        if warning not in self.lines:
+            self.lines.append(warning)
+
+
+@dataclass(frozen=True)
+class WarningFilter:
+    """Which warnings count: codes that are turned off, codes that are errors, and whether all are
+    (`strict`).
+    """
+
+    off: frozenset[str] = frozenset()
+    errors: frozenset[str] = frozenset()
+    strict: bool = False
+
+    def without(self, codes: frozenset[str]) -> WarningFilter:
+        """The same with further codes turned off."""
+        return replace(self, off=self.off | codes)
+
+    def kept(self, warnings: tuple[InputWarning, ...]) -> tuple[InputWarning, ...]:
+        """The warnings that are not turned off.
+
+        Raises: InputError for those that are errors, all in one.
+        """
+        left = tuple(each for each in warnings if each.code not in self.off)
+        wrong = [
+            InputError(_what(each), each.place)
+            for each in left
+            if self.strict or each.code in self.errors
+        ]
+        if wrong:
+            raise InputError(wrong[0].message, wrong[0].place, more=tuple(wrong[1:]))
+        return left
+
+
+def warning_filter(
+    off: Iterable[str], errors: Iterable[str] = (), *, strict: bool = False
+) -> WarningFilter:
+    """Raises: InputError for a code that does not exist."""
+    off, errors = frozenset(off), frozenset(errors)
+    for code in sorted(off | errors):
+        if code not in CODES:
+            raise unknown_name("warning", code, CODES, SourceLocation("-W"))
+    return WarningFilter(off, errors, strict)
+
+
+def _what(warning: InputWarning) -> str:
+    return f"{warning.removeprefix(f'{warning.place}: ')} [{warning.code}]"

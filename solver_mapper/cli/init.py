@@ -1,0 +1,47 @@
+"""`solver-mapper init`: files to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from solver_mapper.cli.app import YES, command
+from solver_mapper.cli.output import write_files
+from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.io import bundled
+
+FOLDER = "start"
+Target = Annotated[
+    Path, typer.Argument(metavar="[DIR]", help="The folder to write to; made if there is none.")
+]
+
+
+@command("init")
+def init(folder: Target = Path(".")) -> int:
+    """Write a commented architecture, problem and constraints to start from."""
+    if str(folder) == "-":
+        raise InputError(
+            "files cannot be written to standard output", SourceLocation("-"), "name a folder"
+        )
+    names = [f"{name}.yaml" for name in bundled.names(FOLDER)]
+    there = [name for name in names if (folder / name).exists()]
+    if there:
+        raise InputError(
+            "there already; nothing was written",
+            SourceLocation(str(folder / there[0])),
+            "name another folder",
+        )
+    write_files(
+        folder, {name: bundled.path(FOLDER, name).read_text(encoding="utf-8") for name in names}
+    )
+    written = [printable(str(folder / name)) for name in names]
+    print("\n".join(written))
+    print(f"\nTry: solver-mapper solve {' '.join(written)} --time-limit 60")
+    return YES
+
+
+def printable(text: str) -> str:
+    """`text` with what UTF-8 cannot express as escapes: names of files may be any bytes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

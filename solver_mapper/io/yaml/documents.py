@@ -1,0 +1,270 @@
+"""Reading the files of one input: rendering templates, parsing YAML, and merging top-level keys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from solver_mapper.errors import InputError, SourceLocation, did_you_mean
+from solver_mapper.io.templates import TemplateOptions, is_template
+from solver_mapper.io.templates.files import File, SearchPath, allowed_folders
+from solver_mapper.io.yaml.merge_keys import resolved
+from solver_mapper.io.yaml.parser import Origin, parse_yaml
+from solver_mapper.io.yaml.source import (
+    Node,
+    Scalar,
+    Sequence,
+    Source,
+    Table,
+    from_python,
+    kind_of,
+    to_python,
+)
+from solver_mapper.io.yaml.warnings import Notes
+
+if TYPE_CHECKING:
+    from solver_mapper.io.templates.render import Rendering
+
+_JOINED = (
+    "architecture_constraints",
+    "arch_constraints",
+    "mapspace_constraints",
+    "mapspace",
+    "constraints",
+    "variables",
+    "compound_components",
+    "primitive_components",
+    "components",
+)
+
+
+def read_documents(*sources: Source, options: TemplateOptions | None = None) -> Table:
+    """All sources merged by top-level key, as Timeloop does. Where two files define one key, lists
+    are joined, and so are the entries of constraints, variables and libraries of components;
+    anything else is an error.
+
+    Args: paths, open files (text or bytes), mappings of plain Python values, or trees that were
+    read before; `options`, what templates among them need.
+    Raises: InputError with file, line and column for text that is not YAML, an empty file, a binary
+    file, a cyclic anchor, a repeated key, and for templates that cannot be rendered.
+    """
+    return Reader(sources, options or TemplateOptions()).all(*sources)
+
+
+class Reader:
+    """Reads the files of one input.
+
+    Args: `sources`, all of the input (the folders of its files are those from which templates may
+    include others); `options`; `ignore_sparse`, to read sparse designs as dense ones. `notes` has
+    the warnings.
+    """
+
+    def __init__(
+        self,
+        sources: tuple[Source, ...] = (),
+        options: TemplateOptions | None = None,
+        *,
+        ignore_sparse: bool = False,
+    ):
+        self.sources, self.options, self.notes = (
+            sources,
+            options or TemplateOptions(),
+            Notes(ignore_sparse),
+        )
+
+    def all(self, *sources: Source) -> Table:
+        """`sources` merged by top-level key; see `read_documents`."""
+        if not sources:
+            raise InputError("no input files were given")
+        tops = [self.one(source) for source in sources]
+        entries: dict[str, Node] = {}
+        places: dict[str, SourceLocation] = {}
+        for top in tops:
+            for key, node in top.entries.items():
+                old = entries.get(key)
+                if old is None:
+                    entries[key], places[key] = node, top.key_places[key]
+                else:
+                    entries[key] = _joined(key, old, node, places[key], top.key_places[key])
+        self._note_unused_variables()
+        return Table(entries, places, tops[0].place)
+
+    def one(self, source: Source) -> Table:
+        """The top-level mapping of one source."""
+        node: Node
+        if isinstance(source, Table):
+            node = source
+        elif isinstance(source, Mapping):
+            try:
+                node = resolved(from_python(source, SourceLocation("<python>")), self.notes)
+            except RecursionError:
+                raise InputError("nested too deeply", SourceLocation("<python>")) from None
+        else:
+            node = self.parse(self._file(source))
+        if not isinstance(node, Table):
+            raise InputError(
+                f"the top level must be a mapping such as 'problem: ...', not {kind_of(node)}",
+                node.place,
+            )
+        return node
+
+    def parse(self, file: File) -> Node:
+        """The tree of a file, which is rendered first if it is a template. Raises: InputError."""
+        if not is_template(file.name, file.text):
+            return parse_yaml(file.text, Origin(file.name), self.notes)
+        text, positions = self.rendering.render(file)
+        return parse_yaml(
+            text, Origin(file.name, positions.origin, self.rendering.loaded), self.notes
+        )
+
+    @cached_property
+    def rendering(self) -> Rendering:
+        """Made when the first template is met: most inputs have none, and Jinja2 takes a while to
+        load.
+        """
+        from solver_mapper.io.templates.render import Rendering
+
+        files = [
+            Path(source)
+            for source in self.sources
+            if isinstance(source, (str, Path)) and _is_template_file(Path(source))
+        ]
+        folders = (Path.cwd(), *(file.parent for file in files))
+        texts = [value for value in self.options.variables.values() if isinstance(value, str)]
+        named = [
+            folder / text
+            for text in texts
+            for folder in folders
+            if text and os.path.isfile(folder / text)
+        ]
+        return Rendering(
+            allowed_folders((*(files or [Path("stdin")]), *named), self.options.include_dirs),
+            self.parse,
+        )
+
+    def _file(self, source: Any) -> File:
+        name, text = _text_of(source)
+        own = Path(os.path.realpath(source)) if isinstance(source, (str, Path)) else None
+        search = SearchPath(Path.cwd() if own is None else own.parent)
+        return File(name, text, search, self.options.variables, () if own is None else (own,))
+
+    def _note_unused_variables(self) -> None:
+        names = self.rendering.names if "rendering" in self.__dict__ else set[str]()
+        for name in self.options.variables:
+            if name not in names:
+                hint = did_you_mean(name, names) if names else "none of the files is a template"
+                what = f"no template uses the variable '{name}'" + (f"; {hint}" if hint else "")
+                self.notes.add("unused-variable", SourceLocation("-D"), what)
+
+
+def read_one(source: Source) -> Table:
+    """The top-level mapping of one source. Raises: InputError."""
+    return Reader((source,)).one(source)
+
+
+def parse(text: str, name: str) -> Node:
+    """One YAML document, not a template, as a `Node`. Raises: InputError with the position of what
+    is not YAML.
+    """
+    return parse_yaml(text, Origin(name), Notes())
+
+
+def _is_template_file(path: Path) -> bool:
+    try:
+        return is_template(path.name, path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return False
+
+
+def _joined(key: str, old: Node, new: Node, first: SourceLocation, place: SourceLocation) -> Node:
+    if isinstance(old, Sequence) and isinstance(new, Sequence):
+        if key == "mapping":
+            _refuse_second_mapping(old, new)
+        return Sequence(old.items + new.items, old.place, old.tag)
+    if key not in _JOINED or not isinstance(old, Table) or not isinstance(new, Table):
+        raise InputError(f"'{key}' is given twice, first at {first}", place, "keep one of them")
+    entries, places = dict(old.entries), dict(old.key_places)
+    for name, node in new.entries.items():
+        if name not in entries:
+            entries[name], places[name] = node, new.key_places[name]
+        elif isinstance(entries[name], Sequence) and isinstance(node, Sequence):
+            entries[name] = _joined(name, entries[name], node, places[name], new.key_places[name])
+        elif to_python(entries[name]) != to_python(node):
+            raise InputError(
+                f"'{name}' of '{key}' is given twice, first at {places[name]}",
+                new.key_places[name],
+                "keep one of them",
+            )
+    return Table(entries, places, old.place, old.tag)
+
+
+def _refuse_second_mapping(old: Sequence, new: Sequence) -> None:
+    """One mapping may be spread over files, but two directives about the same loops are two
+    mappings.
+    """
+    said = {_directive(item): item.place for item in old.items}
+    for item in new.items:
+        words = _directive(item)
+        if words is not None and words in said:
+            raise InputError(
+                f"two mappings are given, the other one at {said[words]}",
+                item.place,
+                "keep one of them; 'compare' shows two side by side",
+            )
+
+
+def _directive(node: Node) -> tuple[str, ...] | None:
+    """The target and type of a directive, or None for what is none."""
+    words = [node.entries.get(key) for key in ("target", "type")] if isinstance(node, Table) else []
+    texts = tuple(word.text for word in words if isinstance(word, Scalar))
+    return texts if len(texts) == 2 else None
+
+
+def _text_of(source: Any) -> tuple[str, str]:
+    if isinstance(source, (str, Path)):
+        return str(source), _decode(_bytes_of(source), str(source))
+    read = getattr(source, "read", None)
+    if not callable(read):
+        hint = (
+            "give each as an argument of its own"
+            if isinstance(source, (list, tuple, set))
+            else None
+        )
+        raise InputError(
+            f"cannot read from {type(source).__name__}: a path, an open file or a dict is needed",
+            hint=hint,
+        )
+    name = str(getattr(source, "name", "<stream>"))
+    content = read()
+    if not isinstance(content, (str, bytes)):
+        raise InputError(
+            f"what was read is {type(content).__name__}, neither text nor bytes",
+            SourceLocation(name),
+        )
+    return name, _decode(content, name) if isinstance(content, bytes) else content
+
+
+def _bytes_of(source: str | Path) -> bytes:
+    try:
+        return Path(source).read_bytes()
+    except FileNotFoundError:
+        raise InputError("no such file", SourceLocation(str(source))) from None
+    except OSError as error:
+        raise InputError(
+            f"cannot be read ({error.strerror})", SourceLocation(str(source))
+        ) from None
+    except ValueError as error:
+        raise InputError(f"not a file name ({error})", SourceLocation(repr(str(source)))) from None
+
+
+def _decode(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start]
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        place = SourceLocation(name, before.count(b"\n") + 1, column)
+        raise InputError("not a text file in UTF-8", place, "is this a binary file?") from None

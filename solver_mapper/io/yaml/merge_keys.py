@@ -1,0 +1,79 @@
+"""Merge keys: `<<` of YAML, and `<<<` and `<<<<` of Timeloop's front end and AccelForge.
+
+What a mapping says itself always counts before what it merges, and of several merged mappings the
+first one.
+
+    <<    adds the keys that the mapping does not have
+    <<<   also merges mappings into mappings under the same key
+    <<<<  also appends lists to lists under the same key
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as AnySequence
+
+from solver_mapper.errors import InputError
+from solver_mapper.io.yaml.source import Node, Sequence, Table
+from solver_mapper.io.yaml.warnings import Notes
+
+MERGE_KEYS = ("<<", "<<<", "<<<<")
+NO_MERGE_TAG = "!nomerge"
+
+
+def with_merged(own: Table, merges: AnySequence[tuple[str, Node]], notes: Notes) -> Table:
+    """`own` with what its merge keys name. `merges` are those keys with their values.
+
+    Raises: InputError for a value that is neither a mapping nor a list of mappings.
+    """
+    for key, value in merges:
+        for other in value.items if isinstance(value, Sequence) else (value,):
+            if not isinstance(other, Table):
+                raise InputError(f"'{key}' must name a mapping or a list of mappings", value.place)
+            own = _merge(own, other, key, notes)
+    return own
+
+
+def resolved(node: Node, notes: Notes) -> Node:
+    """`node` with the merge keys in it resolved, for trees that come from Python's dicts. Raises:
+    InputError.
+    """
+    if isinstance(node, Sequence):
+        return Sequence(tuple(resolved(item, notes) for item in node.items), node.place, node.tag)
+    if not isinstance(node, Table):
+        return node
+    entries = {key: resolved(item, notes) for key, item in node.entries.items()}
+    merges = [(key, entries.pop(key)) for key in list(entries) if key in MERGE_KEYS]
+    return with_merged(
+        Table(entries, {key: node.key_places[key] for key in entries}, node.place, node.tag),
+        merges,
+        notes,
+    )
+
+
+def _merge(own: Table, other: Table, key: str, notes: Notes) -> Table:
+    entries, places = dict(own.entries), dict(own.key_places)
+    for word, node in other.entries.items():
+        mine = entries.get(word)
+        if mine is None:
+            entries[word], places[word] = node, other.key_places[word]
+        elif key == "<<" or mine.tag == NO_MERGE_TAG:
+            continue
+        elif isinstance(mine, Table) and isinstance(node, Table):
+            entries[word] = _merge(mine, node, key, notes)
+        elif isinstance(mine, Sequence) and isinstance(node, Sequence):
+            entries[word] = _lists(word, mine, node, key, notes)
+    return Table(entries, places, own.place, own.tag)
+
+
+def _lists(word: str, mine: Sequence, other: Sequence, key: str, notes: Notes) -> Sequence:
+    """AccelForge joins lists under `<<<`, Timeloop's front end does not."""
+    if key == "<<<<":
+        return Sequence(mine.items + other.items, mine.place, mine.tag)
+    if other.items:
+        notes.add(
+            "merge-list",
+            mine.place,
+            f"this list '{word}' replaces the list that '<<<' would merge; write '<<<<' to have"
+            " both",
+        )
+    return mine

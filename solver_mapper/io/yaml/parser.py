@@ -1,0 +1,195 @@
+"""From the text of one YAML document to a tree with positions."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import yaml
+
+from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.io.templates import LOADED_TAG
+from solver_mapper.io.yaml.merge_keys import MERGE_KEYS, with_merged
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, kind_of
+from solver_mapper.io.yaml.warnings import Notes
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a text comes from: `name` of the file; `place`, the position that people wrote of a
+    line and column in the text, if a template rendered it; `loaded`, the contents of other files by
+    the names that stand for them."""
+
+    name: str
+    place: Callable[[int, int], SourceLocation] | None = None
+    loaded: Mapping[str, Node | list[Node]] = field(default_factory=dict)
+
+    def at(self, line: int, column: int) -> SourceLocation:
+        return (
+            SourceLocation(self.name, line, column)
+            if self.place is None
+            else self.place(line, column)
+        )
+
+
+class _Loader(yaml.SafeLoader):
+    """An anchor may be given again, as YAML 1.2 says: text that several files include defines its
+    anchors several times.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if not self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            self.anchors.pop(event.anchor, None)
+        return super().compose_node(parent, index)
+
+
+def parse_yaml(text: str, origin: Origin, notes: Notes) -> Node:
+    """One YAML document as a `Node`.
+
+    Raises: InputError with the position of what is not YAML.
+    """
+    if not text.strip():
+        raise InputError("the file is empty", origin.at(1, 1))
+    try:
+        composed = yaml.compose(io.StringIO(text), Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        raise _not_yaml(error, text, origin) from None
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position] if isinstance(error.position, int) else ""
+        place = origin.at(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+        raise InputError(
+            f"not a text file: {error.reason}", place, "is this a binary file?"
+        ) from None
+    except RecursionError:
+        raise InputError("nested too deeply", origin.at(1, 1)) from None
+    if composed is None:
+        raise InputError("the file holds no YAML, only comments", origin.at(1, 1))
+    try:
+        return _Converter(origin, notes).convert(composed)
+    except RecursionError:
+        raise InputError("nested too deeply", origin.at(1, 1)) from None
+
+
+def _not_yaml(error: yaml.MarkedYAMLError, text: str, origin: Origin) -> InputError:
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    what = f"not valid YAML: {error.problem or error}{_context(error, line, origin)}"
+    if origin.place is None:
+        hint = (
+            "libconfig files are not read: write them as YAML"
+            if origin.name.endswith(".cfg")
+            else None
+        )
+        return InputError(what, origin.at(line, column), hint)
+    lines = text.split("\n")
+    rendered = lines[line - 1].strip()[:120] if line <= len(lines) else ""
+    return InputError(what, origin.at(line, column), f"the template renders '{rendered}' here")
+
+
+def _context(error: yaml.MarkedYAMLError, line: int, origin: Origin) -> str:
+    """What the parser was in the middle of, and where that begins if on another line."""
+    if not error.context:
+        return ""
+    start = error.context_mark
+    if start is None or start.line + 1 == line:
+        return f" ({error.context})"
+    place = origin.at(start.line + 1, start.column + 1)
+    return (
+        f" ({error.context} from"
+        f" {'line ' + str(place.line) if place.file == origin.name else place})"
+    )
+
+
+@dataclass
+class _Converter:
+    """Turns composed PyYAML nodes into ours, sharing what anchors share and refusing what contains
+    itself.
+    """
+
+    origin: Origin
+    notes: Notes
+    open: set[int] = field(default_factory=set)
+    done: dict[int, Node] = field(default_factory=dict)
+
+    def place(self, node: yaml.Node) -> SourceLocation:
+        return self.origin.at(node.start_mark.line + 1, node.start_mark.column + 1)
+
+    def convert(self, node: yaml.Node) -> Node:
+        if id(node) in self.done:
+            return self.done[id(node)]
+        if id(node) in self.open:
+            raise InputError(
+                "this anchor contains itself",
+                self.place(node),
+                "an alias may not stand inside what it names",
+            )
+        self.open.add(id(node))
+        tag = node.tag if node.tag and node.tag.startswith("!") and node.tag != "!" else None
+        result: Node
+        if isinstance(node, yaml.MappingNode):
+            result = self.table(node, tag)
+        elif isinstance(node, yaml.SequenceNode):
+            result = Sequence(
+                tuple(self.convert(item) for item in node.value), self.place(node), tag
+            )
+        elif tag == LOADED_TAG:
+            result = self.included(node.value, self.place(node))
+        else:
+            result = Scalar(
+                node.value, self.place(node), getattr(node, "style", None) in ("'", '"'), tag
+            )
+        self.open.discard(id(node))
+        self.done[id(node)] = result
+        return result
+
+    def table(self, node: yaml.MappingNode, tag: str | None) -> Table:
+        entries: dict[str, Node] = {}
+        places: dict[str, SourceLocation] = {}
+        merges: list[tuple[str, Node]] = []
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise InputError("a key must be a plain word", self.place(key))
+            if key.value in MERGE_KEYS:
+                merges.append((key.value, self.convert(value)))
+            elif key.value in entries:
+                raise InputError(
+                    f"'{key.value}' is given twice, first at {places[key.value]}", self.place(key)
+                )
+            else:
+                entries[key.value], places[key.value] = self.convert(value), self.place(key)
+        return with_merged(Table(entries, places, self.place(node), tag), merges, self.notes)
+
+    def included(self, text: str, place: SourceLocation) -> Node:
+        """What `NAME.key.key` stands for. Of several files loaded under one name, a list of what
+        each has under these keys.
+        """
+        name, *keys = text.strip().split(".")
+        content = self.origin.loaded.get(name)
+        if content is None:
+            raise InputError(
+                f"'{LOADED_TAG}' stands for files that templates include; there is none called"
+                f" '{name}'",
+                place,
+            )
+        if isinstance(content, list):
+            return Sequence(tuple(_under(each, keys, place) for each in content), place)
+        return _under(content, keys, place)
+
+
+def _under(node: Node, keys: list[str], place: SourceLocation) -> Node:
+    for key in keys:
+        if not isinstance(node, Table) or key not in node.entries:
+            known = (
+                f"it has {', '.join(node.entries)}"
+                if isinstance(node, Table)
+                else f"it is {kind_of(node)}"
+            )
+            raise InputError(
+                f"the included file has no '{key}' (of '{'.'.join(keys)}')",
+                place,
+                f"see {node.place}: {known}",
+            )
+        node = node.entries[key]
+    return node

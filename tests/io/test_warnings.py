@@ -1,0 +1,274 @@
+"""Every warning about suspicious input: when it comes and when it does not, its code, and how it is
+turned off or made an error.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import solver_mapper as sm
+from solver_mapper.cli import app
+from solver_mapper.errors import SourceLocation
+from solver_mapper.io.yaml.warnings import CODES, InputWarning, Notes
+
+DESIGN = """\
+arch:
+  arithmetic: {name: MAC, instances: 16, meshX: 4, energy: 1}
+  storage:
+  - {name: RF, entries: 64, instances: 16, meshX: 4, vector-access-energy: 1}
+  - {name: GLB, entries: 4096, instances: 1, vector-access-energy: 6}
+  - {name: DRAM, technology: DRAM, instances: 1, vector-access-energy: 200}
+problem:
+  shape:
+    name: mm
+    dimensions: [M, N, K]
+    data-spaces:
+    - {name: A, projection: [[[M]], [[K]]]}
+    - {name: B, projection: [[[K]], [[N]]]}
+    - {name: Z, projection: [[[M]], [[N]]], read-write: true}
+  instance: {M: 8, N: 4, K: 1}
+"""
+
+
+def warnings(*changes: tuple[str, str], extra: str = "") -> dict[str, str]:
+    """The warnings by code that `DESIGN` with `changes` gives."""
+    text = DESIGN
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return {each.code: str(each) for each in sm.load(io.StringIO(text + extra)).warnings}
+
+
+def test_a_sound_design_has_none() -> None:
+    assert warnings() == {}
+
+
+RF, GLB = ", vector-access-energy: 1}", ", vector-access-energy: 6}"
+ERT = (
+    "ERT: {version: 0.4, tables: [{name: chip.GBL, actions: [{name: read, energy: 2}, {name: write,"
+    " energy: 2}]}]}\n"
+)
+
+
+def test_energies_from_formulas() -> None:
+    found = warnings((GLB, "}"))["no-energy-table"]
+    assert (
+        found == "<stream>:5:5: there is no energy table: the energy of 'GLB' comes from Timeloop's"
+        " formulas for its technology; give an ERT, or the attributes 'vector-access-energy' of"
+        " levels and 'energy' of compute units"
+    )
+    assert (
+        "the energy of 'GLB', 'RF' and 'MAC' comes"
+        in warnings((GLB, "}"), (RF, "}"), (", energy: 1", ""))["no-energy-table"]
+    )
+
+
+def test_energies_that_a_table_lacks_and_tables_that_nothing_uses() -> None:
+    found = warnings((GLB, "}"), extra=ERT)
+    assert (
+        found["no-energy-table"]
+        == "<stream>:5:5: no energy table is about 'GLB': its energy is a PAT formula (SRAM);"
+        " give a "
+        "table in the ERT or its attribute 'vector-access-energy'"
+    )
+    assert (
+        found["unused-energy"]
+        == "<stream>:16:30: the architecture has no 'GBL': the energy table of 'chip.GBL' is not"
+        " used; did you mean 'GLB'?"
+    )
+    assert warnings((GLB, "}"), extra=ERT.replace("GBL", "GLB")) == {}
+    assert (
+        "did you mean" not in warnings(extra=ERT.replace("GBL", "something_else"))["unused-energy"]
+    )
+
+
+def test_tables_of_wires_and_of_components_that_only_estimators_read_are_not_reported() -> None:
+    wire = (
+        "ERT: {version: 0.4, tables: [{name: chip.wire, actions: [{name: transfer_random, energy:"
+        " 1}]}]}\n"
+    )
+    assert warnings(extra=wire) == {}
+
+
+def test_energies_of_0() -> None:
+    found = warnings((GLB, ", vector-access-energy: 0}"))
+    assert found == {
+        "zero-energy": (
+            "<stream>:5:5: every access of 'GLB' costs 0 pJ (vector-access-energy), so no mapping"
+            " is charged for its words"
+        )
+    }
+
+
+def test_negative_energies_are_refused() -> None:
+    with pytest.raises(sm.InputError, match="must be at least 0, not '-2'"):
+        warnings((GLB, "}"), extra=ERT.replace("GBL", "GLB").replace("energy: 2", "energy: -2"))
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "message"),
+    [
+        (
+            "read_bandwidth: 0.5",
+            (
+                "the read bandwidth of 'GLB', 0.5 words per cycle and instance, is below one word;"
+                " is it in other units?"
+            ),
+        ),
+        (
+            "write_bandwidth: 12800",
+            (
+                "the write bandwidth of 'GLB', 12800 words per cycle and instance, is far above"
+                " what 16 compute units below can use; is it in bits or bytes?"
+            ),
+        ),
+        ("shared_bandwidth: 8", None),
+    ],
+)
+def test_bandwidths(bandwidth: str, message: str | None) -> None:
+    found = warnings((GLB, f", {bandwidth}{GLB}"))
+    assert (message is None and found == {}) or found["bandwidth"].endswith(message or "")
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (
+            "entries: 32",
+            (
+                "one 'GLB' has 32 words, fewer than the 64 of one 'RF' below it; is its capacity in"
+                " kilobytes?"
+            ),
+        ),
+        (
+            "entries: 268435456",
+            "'GLB' stores 268,435,456 words of 16 bits on chip; is its capacity in bytes or bits?",
+        ),
+    ],
+)
+def test_capacities(entries: str, message: str) -> None:
+    found = warnings(("entries: 4096", entries))
+    assert found["capacity-unit"] == f"<stream>:5:26: {message}"
+
+
+def test_levels_that_never_store_the_same_tensor_are_not_compared() -> None:
+    bypass = (
+        "architecture_constraints:\n- {target: GLB, type: bypass, bypass: [A, B], keep: [Z]}\n"
+        "- {target: RF, type: bypass, keep: [A, B], bypass: [Z]}\n"
+    )
+    assert warnings(("entries: 4096", "entries: 32"), extra=bypass) == {}
+
+
+def test_levels_smaller_than_one_word_of_each_tensor() -> None:
+    found = warnings(("entries: 64", "entries: 2"))
+    assert found == {
+        "small-level": (
+            "<stream>:4:25: 'RF' has room for 2 words, but may store A, B, Z, which need at least"
+            " one each"
+        )
+    }
+
+
+def test_problems_without_output() -> None:
+    assert warnings((", read-write: true", ""))["no-output"].endswith(
+        "no tensor of the problem is written, so no results are counted; mark the output with"
+        " 'read-write: true'"
+    )
+
+
+def test_constraints_on_dimensions_of_bound_1() -> None:
+    found = warnings(
+        extra="architecture_constraints:\n- {target: GLB, type: temporal, permutation: K}\n"
+    )
+    assert found == {
+        "unit-dimensions": (
+            "<stream>:17:46: the temporal constraint of 'GLB' names K only, of bound 1: it"
+            " constrains nothing"
+        )
+    }
+    assert (
+        warnings(
+            extra="architecture_constraints:\n- {target: GLB, type: temporal, permutation: KM}\n"
+        )
+        == {}
+    )
+
+
+def test_two_mappings_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "design.yaml").write_text(DESIGN)
+    directive = "mapping:\n- {target: DRAM, type: temporal, factors: M=8 N=4 K=1}\n"
+    for name in ("one.yaml", "two.yaml"):
+        (tmp_path / name).write_text(directive)
+    files = [tmp_path / name for name in ("design.yaml", "one.yaml", "two.yaml")]
+    with pytest.raises(
+        sm.InputError, match=r"two mappings are given, the other one at .*one\.yaml:2:3"
+    ) as caught:
+        sm.load(*files)
+    assert Path(caught.value.file).name == "two.yaml"
+
+
+def test_codes_turn_warnings_off_or_into_errors(tmp_path: Path) -> None:
+    file = tmp_path / "design.yaml"
+    file.write_text(
+        DESIGN.replace(GLB, ", vector-access-energy: 0}").replace("entries: 64", "entries: 2")
+    )
+    run = CliRunner().invoke
+    result = run(app, ["pareto", str(file)])
+    assert result.exit_code == 0
+    assert [line.rsplit("[", 1)[1] for line in result.stderr.splitlines()] == [
+        "small-level]",
+        "zero-energy]",
+    ]
+    result = run(app, ["pareto", str(file), "-W", "zero-energy", "-W", "ignore:small-level"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    result = run(app, ["pareto", str(file), "-W", "error:small-level"])
+    assert (
+        result.exit_code == 2
+        and "may store A, B, Z, which need at least one each [small-level]" in result.stderr
+    )
+    result = run(app, ["pareto", str(file), "--strict"])
+    assert (
+        result.exit_code == 2
+        and "[zero-energy]" in result.stderr
+        and "[small-level]" in result.stderr
+    )
+    result = run(app, ["pareto", str(file), "--strict", "-W", "zero-energy", "-W", "small-level"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    result = run(app, ["pareto", str(file), "-W", "zero-enrgy"])
+    assert (
+        result.exit_code == 2
+        and "unknown warning 'zero-enrgy'; did you mean 'zero-energy'?" in result.stderr
+    )
+
+
+def test_the_same_in_python() -> None:
+    design = {"problem": {"shape": "gemm-ABZ", "instance": {"M": 2, "N": 2, "K": 2, "extra": 1}}}
+    assert [each.code for each in sm.load(design).warnings] == ["unused-fact"]
+    assert sm.load(design, ignore_warnings=["unused-fact"]).warnings == ()
+    with pytest.raises(
+        sm.InputError, match=r"neither a dimension nor a coefficient of the problem \[unused-fact\]"
+    ):
+        sm.load(design, strict=True)
+
+
+def test_warnings_are_text_with_a_code_and_survive_pickling() -> None:
+    warning = InputWarning("ruby", SourceLocation("a.yaml", 3, 4), "what: it is")
+    copy = pickle.loads(pickle.dumps(warning))
+    assert (copy, copy.code, copy.place) == (
+        "a.yaml:3:4: what: it is",
+        "ruby",
+        SourceLocation("a.yaml", 3, 4),
+    )
+    with pytest.raises(KeyError):
+        Notes().add("no-such-code", SourceLocation("a.yaml"), "what")
+
+
+def test_every_code_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "warnings.md").read_text(encoding="utf-8")
+    for code, meaning in CODES.items():
+        assert f"| `{code}` | {meaning[0].upper()}{meaning[1:]} |" in page
