@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from collections.abc import Mapping as Table
 from dataclasses import replace
 from pathlib import Path
@@ -267,6 +267,8 @@ def solve(
     keep_mapping: bool | None = None,
     constraints: AnyRules = (),
     model_hook: Hook | None = None,
+    max_fused_loops: int | None = None,
+    relax: Collection[str] = (),
 ) -> Solution: ...
 @overload
 def solve(
@@ -283,6 +285,8 @@ def solve(
     keep_mapping: bool | None = None,
     constraints: AnyRules = (),
     model_hook: Hook | None = None,
+    max_fused_loops: int | None = None,
+    relax: Collection[str] = (),
 ) -> TreeSolution: ...
 @overload
 def solve(
@@ -299,6 +303,8 @@ def solve(
     keep_mapping: bool | None = None,
     constraints: AnyRules = (),
     model_hook: Hook | None = None,
+    max_fused_loops: int | None = None,
+    relax: Collection[str] = (),
 ) -> Solution | TreeSolution: ...
 def solve(
     spec: Spec | TreeSpec,
@@ -314,6 +320,8 @@ def solve(
     keep_mapping: bool | None = None,
     constraints: AnyRules = (),
     model_hook: Hook | None = None,
+    max_fused_loops: int | None = None,
+    relax: Collection[str] = (),
 ) -> Solution | TreeSolution:
     """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search
     begins, if it is legal; of one that was given in part, whose loops do not make up the problem,
@@ -330,6 +338,9 @@ def solve(
     a `Model` before the search, to add constraints of any kind to the CP-SAT model (then no
     conflict is named, and `verify` has nothing to say). LoopTree input takes one goal of energy
     (J), latency (s) and their products; it is searched without CP-SAT, on one core.
+    `max_fused_loops`, for LoopTree input of several Einsums: how many shared loops may stand above
+    an Einsum (None: no limit); `relax`, for LoopTree input: constraints to lower where they cannot
+    be met ("min_usage").
     Raises: InputError if architecture or problem are missing or the objective is unknown;
     ExactnessError if the solver and the exact nest model, or two proofs, disagree, which is a bug.
     """
@@ -338,7 +349,18 @@ def solve(
         _refuse_rules(spec, constraints, model_hook)
         if verify:
             raise InputError("verifying answers to LoopTree input is not supported", spec.place)
-        return solve_tree(spec, objective, seed=seed, on_progress=on_progress, clock=clock)
+        return solve_tree(
+            spec,
+            objective,
+            seed=seed,
+            gap=gap,
+            max_fused_loops=max_fused_loops,
+            relax=relax,
+            on_progress=on_progress,
+            clock=clock,
+        )
+    if max_fused_loops is not None or relax:
+        raise InputError("'max_fused_loops' and 'relax' are for LoopTree input", spec.place)
     if verify and model_hook is not None:
         raise InputError(
             "answers under a model hook cannot be verified by other routes", spec.place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,12 @@ from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError
 from solver_mapper.report.timeloop_stats import timeloop_stats
+
+
+class Relaxation(Enum):
+    """Constraints that can be lowered."""
+
+    MIN_USAGE = "min_usage"
 
 
 @command("solve")
@@ -66,6 +73,20 @@ def solve(
             ),
         ),
     ] = None,
+    max_fused_loops: Annotated[
+        int | None,
+        typer.Option(
+            help=(
+                "LoopTree: shared loops that may stand above an Einsum at most; no limit by"
+                " default."
+            ),
+            min=0,
+        ),
+    ] = None,
+    relax: Annotated[
+        list[Relaxation] | None,
+        typer.Option(help="LoopTree: a constraint to lower where an Einsum cannot meet it."),
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Prove the answer again by other routes.")
     ] = False,
@@ -93,6 +114,11 @@ def solve(
         if keep_mapping is not None:
             raise InputError(
                 "--keep-mapping is for a single problem", COMMAND_LINE, "leave it out for a network"
+            )
+        if max_fused_loops is not None or relax:
+            raise InputError(
+                "--max-fused-loops and --relax are for LoopTree input, not for a network",
+                COMMAND_LINE,
             )
         return solve_network(
             files,
@@ -127,6 +153,8 @@ def solve(
             on_progress=line.show,
             clock=clock,
             keep_mapping=keep_mapping,
+            max_fused_loops=max_fused_loops,
+            relax=[each.value for each in relax or ()],
         )
     solution.seconds["load"] = load_seconds
     if output is not None:

@@ -13,6 +13,7 @@ from solver_mapper.cost.looptree.hardware import Action, Chain, Comparison, Fano
 from solver_mapper.cost.looptree.latency import DEFAULT, Rate, latency_of
 from solver_mapper.cost.looptree.scopes import by_set
 from solver_mapper.cost.looptree.sets import NameSet, Scope
+from solver_mapper.cost.looptree.usage import with_reachable_usage
 from solver_mapper.cost.looptree.workload import Einsum
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation, unknown_name
 from solver_mapper.io.yaml.source import Table
@@ -116,11 +117,13 @@ class Branch:
 
 @dataclass(frozen=True)
 class Architecture:
-    """The tree of components, and the values of `variables`."""
+    """The tree of components, and the values of `variables`. With `soft_usage`, a `min_usage` that
+    an Einsum cannot reach is the most that it can."""
 
     root: Branch
     variables: Texts = field(default_factory=dict)
     place: SourceLocation = field(default=NOWHERE, compare=False)
+    soft_usage: bool = False
 
     @cached_property
     def by_name(self) -> Mapping[str, Component]:
@@ -187,7 +190,7 @@ class Architecture:
             for component in self.root.components()
         }
         names = {component.name for component in on_path}
-        return Chain(
+        chain = Chain(
             tuple(units[component.name] for component in on_path if _enabled(component, scope)),
             tuple(
                 unit
@@ -195,6 +198,7 @@ class Architecture:
                 if name not in names and unit.kind is not Kind.CONTAINER
             ),
         )
+        return with_reachable_usage(chain, einsum) if self.soft_usage else chain
 
 
 def _path(branch: Branch, compute: str) -> tuple[Component, ...] | None:

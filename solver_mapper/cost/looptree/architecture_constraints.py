@@ -36,7 +36,7 @@ def _storage(architecture: Architecture, branch: EinsumPath) -> Iterator[Violati
     seen: frozenset[str] = frozenset()
     above: dict[str, Holding] = {}
     for level, unit in enumerate(branch.chain.units):
-        if unit.kind not in (Kind.MEMORY, Kind.TOLL):
+        if unit.kind not in (Kind.MEMORY, Kind.TOLL) or (branch.einsum.copy and seen == universe):
             continue
         text = architecture.by_name[unit.name].holding
         rules = holding(replace(text, force_order=True), scope, f"tensors of '{unit.name}'")
@@ -178,7 +178,7 @@ def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violatio
         yield from _bound(branch, unit, fanout, rule, trips)
     used = branch.used(unit.name, fanout.name)
     least = fanout.min_usage * fanout.size / fanout.usage_scale
-    if used < least:
+    if used < least and not branch.einsum.copy:
         yield Violation(
             "utilization",
             f"Einsum '{branch.einsum.name}' uses {used} of {fanout.size} copies along"

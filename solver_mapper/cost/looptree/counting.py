@@ -130,12 +130,17 @@ class TensorCount:
             for loop in loops
             if not loop.spatial and self.access.relevance(loop.variable) is not Relevance.RELEVANT
         )
-        output, skips = self.access.output, self.access.output and self.skips(holder)
+        copy = self.branch.einsum.copy
+        output, skips = self.access.output, self.access.output and self.skips(holder) and not copy
 
         def count(once: frozenset[int]) -> int:
             return self.count(loops, once)
 
         total, unit = count(merged), count(merged | copies)
+        if copy and output:
+            return Traffic(
+                reads=0, writes=total, skipped=0, unit_reads=0, unit_writes=unit, unit_skipped=0
+            )
         return Traffic(
             reads=total,
             writes=total if output else 0,

@@ -132,9 +132,10 @@ class EinsumPath:
         A backing holder reserves at its place. Any other is lowered through the temporal loops that
         directly follow it as long as they are relevant to its tensor, since only the part in use is
         kept; a partly relevant loop is passed and ends that. So does a loop that would leave the
-        tile in pieces, because copies further in have divided the same variable above it.
+        tile in pieces, because copies further in have divided the same variable above it. Nothing
+        is lowered where the Einsum only copies.
         """
-        if hold.backing:
+        if hold.backing or self.einsum.copy:
             return hold.index
         loops = {loop.index: loop for loop in self.loops}
         for index in range(hold.index + 1, self.length):

@@ -63,10 +63,6 @@ def prepare(architecture: Architecture, workload: Workload, mapping: TreeMapping
         if not isinstance(leaf, Compute) or id(leaf) in unknown:
             continue
         einsum = workload.by_name[leaf.einsum]
-        if einsum.copy:
-            raise InputError(
-                f"Einsum '{einsum.name}': copy operations are not supported", einsum.place
-            )
         if leaf.component not in architecture.enabled_computes(einsum):
             text = f"compute '{leaf.component}' is not enabled for Einsum '{einsum.name}'"
             result.problems.append(
@@ -87,7 +83,11 @@ def prepare(architecture: Architecture, workload: Workload, mapping: TreeMapping
 
 
 def branch_of(einsum: Einsum, chain: Chain, path: tuple[Leaf, ...]) -> EinsumPath:
-    """One Einsum's view of a path, skipping what names nothing it knows."""
+    """One Einsum's view of a path, skipping what names nothing it knows.
+
+    A copy moves values between the backing holders of its tensors only: what stands further in has
+    no part in it.
+    """
     loops: list[LoopStep] = []
     holds: list[StorageStep] = []
     seen: set[str] = set()
@@ -121,6 +121,9 @@ def branch_of(einsum: Einsum, chain: Chain, path: tuple[Leaf, ...]) -> EinsumPat
                         )
                     )
                     seen.add(tensor)
+    if einsum.copy:
+        last = max((place for place, hold in enumerate(holds) if hold.backing), default=-1)
+        holds = holds[: last + 1]
     return EinsumPath(einsum, chain, path, tuple(loops), tuple(holds))
 
 

@@ -49,9 +49,8 @@ def evaluate(
 def evaluate_branch(branch: EinsumPath, instances: int = 1) -> EinsumStatistics:
     """The figures of one Einsum. Args: `instances`, how often the workload runs."""
     repeats = instances * branch.einsum.instances
-    rows = [*_compute(branch)]
-    for access in branch.einsum.accesses:
-        rows += _tensor(branch, access)
+    moved = [row for access in branch.einsum.accesses for row in _tensor(branch, access)]
+    rows = [*_compute(branch), *(_copied(moved) if branch.einsum.copy else moved)]
     calls: dict[str, dict[str, Fraction]] = {}
     dynamic: dict[str, Fraction] = {}
     for row in rows:
@@ -101,7 +100,11 @@ def _awake(branch: EinsumPath) -> Iterator[tuple[Unit, Fraction]]:
 
 
 def _compute(branch: EinsumPath) -> Iterator[ActionStatistics]:
-    unit, total, steps = branch.chain.compute, 1, 1
+    unit, total, steps = (
+        branch.chain.compute,
+        int(not branch.einsum.copy),
+        int(not branch.einsum.copy),
+    )
     copies = frozenset(loop.index for loop in branch.loops if loop.spatial)
     for variable, bound in branch.einsum.bounds.items():
         loops = [loop for loop in branch.loops if loop.variable == variable]
@@ -116,6 +119,21 @@ def _compute(branch: EinsumPath) -> Iterator[ActionStatistics]:
         steps * unit.count_scale,
         actions * unit.actions["compute"].energy,
     )
+
+
+def _copied(rows: list[ActionStatistics]) -> Iterator[ActionStatistics]:
+    """What a copy moves. Where a component holds several of its tensors, they are the same data
+    there: of each action, the tensor with the least values counts, which is nothing where the
+    source and the destination are in one memory.
+    """
+    for row in rows:
+        same = [
+            other
+            for other in rows
+            if (other.component, other.action) == (row.component, row.action)
+        ]
+        if min(same, key=lambda other: other.unit_actions) is row:
+            yield row
 
 
 def _tensor(branch: EinsumPath, access: Access) -> Iterator[ActionStatistics]:

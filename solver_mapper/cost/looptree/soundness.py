@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence, Set
 
 from solver_mapper.core.verdict import Violation
-from solver_mapper.cost.looptree.einsum_path import EinsumPath, StorageStep
+from solver_mapper.cost.looptree.einsum_path import EinsumPath, StorageStep, shared_loops
 from solver_mapper.cost.looptree.mapping_tree import (
     Compute,
     Spatial,
@@ -15,7 +15,7 @@ from solver_mapper.cost.looptree.mapping_tree import (
     Toll,
     TreeMapping,
 )
-from solver_mapper.cost.looptree.workload import Relevance, Workload
+from solver_mapper.cost.looptree.workload import Access, Relevance, Workload
 
 
 def branch_problems(branch: EinsumPath, unknown: Set[int] = frozenset()) -> Iterator[Violation]:
@@ -230,6 +230,7 @@ def _handed_over(workload: Workload, branches: Sequence[EinsumPath]) -> Iterator
                 yield Violation("order", text, tensor=tensor, place=by_name[name].nodes[-1].place)
             if first.holders(tensor) and by_name[name].holders(tensor):
                 yield from _same_home(tensor, first, by_name[name])
+                yield from _same_part(tensor, first, by_name[name])
 
 
 def _same_home(tensor: str, writer: EinsumPath, reader: EinsumPath) -> Iterator[Violation]:
@@ -253,6 +254,56 @@ def _same_home(tensor: str, writer: EinsumPath, reader: EinsumPath) -> Iterator[
                 dimension=loop.variable,
                 place=loop.node.place,
             )
+
+
+def _same_part(tensor: str, writer: EinsumPath, reader: EinsumPath) -> Iterator[Violation]:
+    """Whether each iteration of a loop that two Einsums share writes what it reads: it must cut the
+    same rank of the tensor for both.
+
+    (Loops above the tensor's home that cut no rank are found by `_same_home`.)
+    """
+    count = shared_loops(writer, reader)
+    for mine, theirs in zip(writer.loops[:count], reader.loops[:count], strict=True):
+        written, read = (
+            _rank(branch.einsum.by_tensor[tensor], loop.variable)
+            for branch, loop in ((writer, mine), (reader, theirs))
+        )
+        if written is not None and written != read:
+            text = (
+                f"'{mine.node}' stands above '{writer.einsum.name}' and '{reader.einsum.name}', but"
+                f" cuts rank {written} of '{tensor}' for the one and {read or 'none'} for the"
+                " other, which would read what is not yet written"
+            )
+            yield Violation(
+                "shared-loop", text, tensor=tensor, dimension=theirs.variable, place=mine.node.place
+            )
+        elif written is None and not mine.index < min(
+            (hold.index for hold in writer.holders(tensor)), default=0
+        ):
+            text = (
+                f"'{mine.node}' stands above '{writer.einsum.name}' and '{reader.einsum.name}':"
+                f" '{reader.einsum.name}' would read '{tensor}' before all of '{mine.variable}' is"
+                " summed up"
+            )
+            yield Violation(
+                "partial-results",
+                text,
+                tensor=tensor,
+                dimension=mine.variable,
+                place=mine.node.place,
+            )
+
+
+def _rank(access: Access, variable: str) -> str | None:
+    """The first rank that a variable indexes."""
+    return next(
+        (
+            name
+            for name, rank in zip(access.rank_names, access.tensor.ranks, strict=True)
+            if any(term.dim == variable for term in rank)
+        ),
+        None,
+    )
 
 
 def _trips(branches: Sequence[EinsumPath]) -> Iterator[Violation]:

@@ -89,7 +89,7 @@ def _choose(
     seen = frozenset().union(
         *(above.kept[level] for level in above.kept if chain.units[level].kind is Kind.MEMORY)
     )
-    if not levels:
+    if not levels or (einsum.copy and seen == frozenset(einsum.tensors)):
         if seen == frozenset(einsum.tensors):
             yield above
         return
@@ -106,7 +106,7 @@ def _choose(
         never = frozenset(tensor for tensor, where in fused.items() if where > level)
         if keep & never or must - keep - may or rules.back & seen:
             return
-        keep, may = keep | must, may - must - never
+        keep, may = keep | must, may - must - never - (seen if einsum.copy else frozenset())
     for count in range(len(may) + 1):
         for extra in itertools.combinations(sorted(may), count):
             kept = keep | frozenset(extra)

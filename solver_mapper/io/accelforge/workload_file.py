@@ -138,11 +138,12 @@ class _WorkloadReader:
                     f"'{rank}' is spelt like a rank variable; ranks start with a capital letter",
                     node.place,
                 )
+            known = {
+                **self.variables,
+                **{name: Fraction(size) for name, (size, _) in sizes.items()},
+            }
             value = evaluate(
-                text_of(node, f"size of rank '{rank}'"),
-                self.variables,
-                node.place,
-                f"size of rank '{rank}'",
+                text_of(node, f"size of rank '{rank}'"), known, node.place, f"size of rank '{rank}'"
             )
             if value.denominator != 1 or value < 1:
                 raise InputError(
@@ -319,16 +320,19 @@ def _concise(text: str, place: SourceLocation) -> tuple[str, list[_Draft]]:
         )
     drafts: list[_Draft] = []
     for match, output in [*((match, False) for match in found[1]), (found[0][0], True)]:
-        if any(draft.name == match[1] for draft in drafts):
-            raise InputError(
-                f"'{match[1]}' stands more than once in '{text}'",
-                place,
-                "give each use of a tensor a name of its own",
-            )
         indices = [part.strip() for part in match[2].split(",")]
         projection = [_index(part, place) for part in indices] if match[2].strip() else []
         _check_projection(match[1], projection, place)
-        drafts.append(_Draft(match[1], projection, output, place))
+        same = next((draft for draft in drafts if draft.name == match[1]), None)
+        if same is None:
+            drafts.append(_Draft(match[1], projection, output, place))
+        elif same.output or output or same.projection != projection:
+            raise InputError(
+                f"'{match[1]}' stands more than once in '{text}', with different indices or on both"
+                " sides",
+                place,
+                "give each use of a tensor a name of its own",
+            )
     return found[0][0][1], drafts
 
 
@@ -498,12 +502,6 @@ def _check_values(workload: Workload) -> None:
     for einsum in workload.einsums:
         for access in einsum.accesses:
             known = first.setdefault(access.name, access)
-            if known.bits != access.bits:
-                raise InputError(
-                    f"tensor '{access.name}' has {access.bits} bits per value here but {known.bits}"
-                    f" at {known.place}",
-                    access.place,
-                )
             if known.persistent != access.persistent:
                 raise InputError(
                     f"tensor '{access.name}' is persistent in one Einsum only (see {known.place})",

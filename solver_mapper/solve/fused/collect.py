@@ -22,8 +22,8 @@ class Points:
 
     `cost` are the columns to be added up over Einsums: energy (J) and latency (s), as far as the
     goal needs them. `trips` are the iterations of the shared loops, outer to inner. `usage[row,
-    memory, d]` are bits held above the d-th shared loop, the last column all bits in use. `origin`
-    and `rows` say which choice it is.
+    memory, d]` are bits held above the d-th shared loop, the last column all bits in use but for
+    what is shared with other Einsums. `origin` and `rows` say which choice it is.
     """
 
     cost: Floats
@@ -110,12 +110,11 @@ class Collector:
     def usage(self, pairs: Pairs) -> Floats:
         result = np.zeros((len(pairs.value), len(self.memories), self.depth + 1))
         units = pairs.compiled.skeleton.chain.units
-        for level, total, held in pairs.compiled.held:
+        for level, held in pairs.compiled.held:
             if units[level].name in self.memories:
                 where = self.memories.index(units[level].name)
                 for depth, part in enumerate(held):
                     result[:, where, depth] = pairs.total(part)
-                result[:, where, self.depth] = pairs.total(total)
         return result
 
     def points(self) -> Points | None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_mapper.solve.fused.factors import Factors
+from solver_mapper.solve.fused.pareto import front
 from solver_mapper.solve.fused.rows import (
     Dimension,
     Flags,
@@ -27,7 +28,7 @@ from solver_mapper.solve.fused.skeleton import Skeleton
 from solver_mapper.solve.fused.terms import Floats, Key, Model, Terms, View, model_of
 
 EPSILON = 1e-9
-_DOMINANCE = 1200
+_DOMINANCE = 4000
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,9 @@ class Compiled:
     """`base_of[key]` is the key whose least factor bounds it: its skipped counterpart, or itself.
 
     `floors` and `equal` are (key, limit) on single products. `shared` are the keys of the trip
-    counts of shared loops, and `held` (level, bits in use, bits held above each shared loop).
-    Energies and times are floating-point here; what is found is evaluated exactly afterwards.
+    counts of shared loops, and `held` (level, bits held above each shared loop and in all, shared
+    tensors left out). Energies and times are floating-point here; what is found is evaluated
+    exactly afterwards.
     """
 
     skeleton: Skeleton
@@ -77,7 +79,7 @@ class Compiled:
     floors: tuple[tuple[int, float], ...]
     equal: tuple[tuple[int, float], ...]
     shared: tuple[int, ...]
-    held: tuple[tuple[int, Quantity, tuple[Quantity, ...]], ...]
+    held: tuple[tuple[int, tuple[Quantity, ...]], ...]
 
     @property
     def empty(self) -> bool:
@@ -104,8 +106,12 @@ class _Keys:
         return self.index[key]
 
 
-def compile_skeleton(skeleton: Skeleton) -> Compiled:
-    """The arrays of a skeleton. A group without rows leaves it `empty`: no mapping has this shape."""
+def compile_skeleton(skeleton: Skeleton, roomy: bool = False) -> Compiled:
+    """The arrays of a skeleton. A group without rows leaves it `empty`: no mapping has this shape.
+
+    Args: `roomy`, whether to leave the room that tensors shared with other Einsums take out of the
+    limits (a relaxation).
+    """
     einsum = skeleton.einsum
     dimensions = dimensions_of(skeleton)
     variables = [name for name in einsum.variables if einsum.bounds[name] > 1] or list(
@@ -116,10 +122,10 @@ def compile_skeleton(skeleton: Skeleton) -> Compiled:
     ]
     model = model_of(skeleton, dimensions)
     keys = _Keys([Factors(skeleton, dimensions, table) for table in tables])
-    return _compiled(model, tables, keys)
+    return _compiled(model, tables, keys, roomy)
 
 
-def _compiled(model: Model, tables: Sequence[Table], keys: _Keys) -> Compiled:
+def _compiled(model: Model, tables: Sequence[Table], keys: _Keys, roomy: bool) -> Compiled:
     bases: dict[int, int] = {}
     drafts: list[tuple[dict[int, float], float, float | None]] = []
 
@@ -137,20 +143,23 @@ def _compiled(model: Model, tables: Sequence[Table], keys: _Keys) -> Compiled:
 
     energy = draft(model.energy)
     lines = [draft(terms, constant) for terms, constant in model.lines]
-    memories = [(level, draft(terms, limit=size)) for level, terms, size in model.memories]
-    caps = [draft(Terms({key: 1.0}), limit=float(limit)) for key, limit in model.caps]
-    held = [
+    memories = [
         (
             level,
-            next(index for where, index in memories if where == level),
-            [draft(part) for part in parts],
+            draft(model.held[level][-1] if roomy and level in model.held else terms, limit=size),
         )
+        for level, terms, size in model.memories
+    ]
+    caps = [draft(Terms({key: 1.0}), limit=float(limit)) for key, limit in model.caps]
+    held = [
+        (level, [draft(part) for part in parts])
         for level, parts in model.held.items()
         if any(where == level for where, _ in memories)
     ]
     shared = tuple(keys.of(key) for key in model.shared)
     floors = tuple((keys.of(key), limit) for key, limit in model.floors)
     equal = tuple((keys.of(key), float(value)) for key, value in model.equal)
+    keys.of(())
     count = len(keys.rows)
     quantities = []
     for weights, constant, limit in drafts:
@@ -181,10 +190,7 @@ def _compiled(model: Model, tables: Sequence[Table], keys: _Keys) -> Compiled:
         floors,
         equal,
         shared,
-        tuple(
-            (level, quantities[total], tuple(quantities[part] for part in parts))
-            for level, total, parts in held
-        ),
+        tuple((level, tuple(quantities[part] for part in parts)) for level, parts in held),
     )
 
 
@@ -248,9 +254,4 @@ def _undominated(compiled: Compiled, group: Group) -> Group:
     large = sorted({key for key, _ in compiled.floors} | set(exact))
     columns += [-group.factors[large], group.factors[exact]]
     vectors = np.vstack(columns).T
-    order = np.lexsort((np.arange(len(vectors)), vectors.sum(axis=1)))
-    vectors = vectors[order]
-    beaten = np.tri(len(vectors), k=-1, dtype=bool)
-    for column in vectors.T:
-        beaten &= column[None, :] <= column[:, None]
-    return group.kept(np.sort(order[~beaten.any(axis=1)]))
+    return group.kept(np.sort(front(np.empty((len(vectors), 0), dtype=np.int64), vectors)))

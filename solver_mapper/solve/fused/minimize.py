@@ -8,7 +8,8 @@ better.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -26,6 +27,8 @@ from solver_mapper.solve.fused.compiled import (
 from solver_mapper.solve.fused.terms import Floats
 
 _BLOCK = 4_000_000
+_STATES = 1_000_000
+"""Joined groups that are taken further at once."""
 _TIES = 32
 
 
@@ -177,12 +180,22 @@ class _States:
     def kept(self, keep: NDArray[np.bool_] | NDArray[np.int64]) -> _States:
         return _States(self.groups, self.partial[:, keep], self.rows[keep])
 
+    def widened(self, index: int) -> _States:
+        """No states, of one more group."""
+        return _States(
+            [*self.groups, index],
+            self.partial[:, :0],
+            np.empty((0, len(self.groups) + 1), dtype=np.int64),
+        )
+
 
 class Minimizer:
     """Searches one skeleton."""
 
-    def __init__(self, compiled: Compiled, goal: Goal, best: Sink):
-        self.goal, self.best = goal, best
+    def __init__(
+        self, compiled: Compiled, goal: Goal, best: Sink, over: Callable[[], bool] = lambda: False
+    ):
+        self.goal, self.best, self.over, self.stopped = goal, best, over, False
         self.beam = 0
         self.compiled = without_dominated(compiled)
         quantities = (compiled.energy, *compiled.lines, *compiled.limits)
@@ -192,6 +205,12 @@ class Minimizer:
             [np.inf if quantity.limit is None else quantity.limit for quantity in quantities]
         )
         self.lines = slice(1, 1 + len(compiled.lines))
+
+    def again(self, goal: Goal, best: Sink) -> Minimizer:
+        """The same search from the rows that are left now, for another goal or sink."""
+        other = copy.copy(self)
+        other.goal, other.best, other.stopped = goal, best, False
+        return other
 
     def prepare(self) -> float:
         """Drop rows that cannot matter; returns a lower bound of the value (infinite if nothing is
@@ -274,16 +293,34 @@ class Minimizer:
         )
         bounds = bounds_of(self.compiled, self.weights)
         first = self.compiled.groups[order[0]]
-        states = _States([order[0]], first.factors, first.source[:, None])
-        for index in order[1:-1]:
-            states = self.joined(states, index, bounds)
         if len(order) == 1:
             empty = _States([], np.ones((len(first.factors), 1)), np.empty((1, 0), dtype=np.int64))
             self.finish(empty, order[0])
-        elif len(states):
-            for block in self.blocks(states, len(self.compiled.groups[order[-1]])):
+        else:
+            self.descend(
+                _States([order[0]], first.factors, first.source[:, None]), order[1:], bounds
+            )
+
+    def descend(self, states: _States, order: list[int], bounds: Bounds) -> None:
+        """Join the remaining groups to the states, a block at a time, so that memory stays bounded."""
+        if len(order) == 1:
+            for block in self.blocks(states, len(self.compiled.groups[order[0]])):
+                if self.over():
+                    self.stopped = True
+                    return
                 keep, _ = self.promising(block, bounds)
-                self.finish(block.kept(keep), order[-1])
+                self.finish(block.kept(keep), order[0])
+            return
+        step = len(states) if self.beam else max(1, _STATES // len(self.compiled.groups[order[0]]))
+        for start in range(0, len(states), max(1, step)):
+            if self.over():
+                self.stopped = True
+                return
+            part = states.kept(np.arange(start, min(start + step, len(states))))
+            keep, _ = self.promising(part, bounds)
+            joined = self.joined(part.kept(keep), order[0], bounds)
+            if len(joined):
+                self.descend(joined, order[1:], bounds)
 
     def blocks(self, states: _States, width: int) -> Iterator[_States]:
         step = max(1, _BLOCK // max(1, width))
@@ -293,8 +330,8 @@ class Minimizer:
     def joined(self, states: _States, index: int, bounds: Bounds) -> _States:
         """Every promising pair of a state and a row of the next group."""
         group = self.compiled.groups[index]
-        parts: list[_States] = []
-        values: list[Floats] = []
+        parts = [states.kept(np.empty(0, dtype=np.int64)).widened(index)]
+        values: list[Floats] = [np.empty(0)]
         for block in self.blocks(states, len(group) * len(group.factors) // 8 + 1):
             pairs = _States(
                 [*block.groups, index],

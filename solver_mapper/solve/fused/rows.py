@@ -102,7 +102,8 @@ def dimensions_of(skeleton: Skeleton) -> tuple[Dimension, ...]:
                 allowed = frozenset(
                     name
                     for name in einsum.variables
-                    if einsum.bounds[name] > 1
+                    if not einsum.copy
+                    and einsum.bounds[name] > 1
                     and all(
                         einsum.by_tensor[tensor].relevance(name) is Relevance.IRRELEVANT
                         for tensor in fanout.reuse

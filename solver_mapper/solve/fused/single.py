@@ -43,7 +43,9 @@ def all_skeletons(
     for compute in architecture.enabled_computes(einsum):
         chain = architecture.chain(einsum, compute)
         levels = {tensor: chain.position[memory] for tensor, memory in (fused or {}).items()}
-        for placement in placements(architecture, einsum, chain, levels, neighbours.common):
+        for placement in placements(
+            architecture, einsum, chain, levels, frozenset(neighbours.floors)
+        ):
             yield from skeletons(einsum, chain, placement, neighbours)
 
 

@@ -49,7 +49,8 @@ class Skeleton:
     loops.
 
     `first[node]` is the variable whose loop stands first below a node, where that matters.
-    `tolls[tensor]` are the levels of the tolls that a tensor pays.
+    `tolls[tensor]` are the levels of the tolls that a tensor pays. `handed` are the tensors whose
+    outermost holder on chip other Einsums share.
     """
 
     einsum: Einsum
@@ -60,6 +61,7 @@ class Skeleton:
     sites: tuple[LoopSlot, ...]
     first: Mapping[int, str]
     tolls: Mapping[str, tuple[int, ...]]
+    handed: frozenset[str] = frozenset()
 
     def holders(self, tensor: str) -> tuple[int, ...]:
         """Positions of the nodes of `tensor`, outer to inner."""
@@ -76,12 +78,12 @@ class Skeleton:
 class Neighbours:
     """What other Einsums have to do with one: `prefix`, the variables of the loops shared with
     them, outer to inner; `depths[tensor]`, how many of these stand above the outermost holder of a
-    tensor that is handed over; `common`, other tensors that they use too.
-    """
+    tensor that is handed over; `floors[tensor]`, for other tensors that they use too, how many must
+    at least stand above each holder on chip."""
 
     prefix: tuple[str, ...] = ()
     depths: Mapping[str, int] = field(default_factory=dict)
-    common: frozenset[str] = frozenset()
+    floors: Mapping[str, int] = field(default_factory=dict)
 
 
 ALONE = Neighbours()
@@ -98,7 +100,11 @@ def skeletons(
         )
         for tensor in einsum.tensors
     }
-    memories = [level for level, unit in enumerate(chain.units) if unit.kind is Kind.MEMORY]
+    memories = [
+        level
+        for level, unit in enumerate(chain.units)
+        if unit.kind is Kind.MEMORY and level in placement.kept
+    ]
     if not memories:
         return
     roots = tuple(
@@ -123,7 +129,15 @@ def skeletons(
         if _backed_in_time(einsum, nodes, sites):
             for first in _firsts(einsum, nodes, sites):
                 yield Skeleton(
-                    einsum, chain, placement, tuple(nodes), len(roots), sites, first, tolls
+                    einsum,
+                    chain,
+                    placement,
+                    tuple(nodes),
+                    len(roots),
+                    sites,
+                    first,
+                    tolls,
+                    frozenset(depths),
                 )
 
 
@@ -145,23 +159,35 @@ def _orders(
         for cut in itertools.combinations_with_replacement(
             range(len(order) + 1), len(neighbours.prefix)
         ):
-            if _prefix_fits(einsum, order, cut, neighbours) and not _redundant(
+            if _prefix_fits(einsum, chain, order, cut, neighbours) and not _redundant(
                 einsum, chain, placement, order, cut
             ):
                 yield order, cut
 
 
 def _prefix_fits(
-    einsum: Einsum, order: tuple[tuple[int, str], ...], cut: tuple[int, ...], neighbours: Neighbours
+    einsum: Einsum,
+    chain: Chain,
+    order: tuple[tuple[int, str], ...],
+    cut: tuple[int, ...],
+    neighbours: Neighbours,
 ) -> bool:
     """Whether fused tensors stand where they must, and no node stands where it could stand better.
 
     Nodes between two shared loops have a fixed order, for it does not matter. `cut[i]` nodes stand
     above the i-th shared loop. What stands above a shared loop is seen by all Einsums below, so no
-    other tensor in common may stand there.
+    other tensor that these use may stand there, and nothing that exists in several copies.
     """
     prefix, depths = neighbours.prefix, neighbours.depths
     seen: set[str] = set()
+    single = next(
+        (
+            level
+            for level, unit in enumerate(chain.units)
+            if any(fanout.size > 1 for fanout in unit.fanouts)
+        ),
+        len(chain.units),
+    )
     for index, (level, tensor) in enumerate(order):
         above = sum(number <= index for number in cut)
         backing = tensor in depths and tensor not in seen
@@ -176,8 +202,10 @@ def _prefix_fits(
             last = index + 1 == len(order) or sum(number <= index + 1 for number in cut) != above
             if not last and not overlapping and order[index + 1] < (level, tensor):
                 return False
-            if tensor in neighbours.common or (
-                not backing and indexes_alone(einsum.by_tensor[tensor], loop)
+            if (
+                above < neighbours.floors.get(tensor, 0)
+                or level >= single
+                or (not backing and indexes_alone(einsum.by_tensor[tensor], loop))
             ):
                 return False
     return True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,13 +20,14 @@ from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
+from solver_mapper.cost.looptree.usage import with_reachable_usage
 from solver_mapper.cost.looptree.validate import violations
-from solver_mapper.cost.looptree.workload import Workload
-from solver_mapper.errors import ExactnessError, InputError
+from solver_mapper.cost.looptree.workload import Einsum, Workload
+from solver_mapper.errors import ExactnessError, InputError, did_you_mean
 from solver_mapper.solve.fused.build import part_of
-from solver_mapper.solve.fused.chain import ChainSearch
 from solver_mapper.solve.fused.compiled import EPSILON
 from solver_mapper.solve.fused.minimize import Best, Found, Goal
+from solver_mapper.solve.fused.search import GraphSearch
 from solver_mapper.solve.fused.single import SearchCount, all_skeletons, leak_of, minimize
 
 _MAPSPACE = {
@@ -37,10 +39,9 @@ _MAPSPACE = {
 }
 _FUSED = {
     "fusion": (
-        "every intermediate that the next Einsum alone reads, fused in any memory before the first"
-        " fan-out or not"
+        "every intermediate, kept from its writer to its last reader in any memory before the first"
+        " fan-out, or not; Einsums in the order of the file, nothing computed twice"
     ),
-    "shared loops": "every order and tiling of at most one loop a rank",
 }
 _CHECKS = (
     "legal for hardware and workload",
@@ -54,10 +55,16 @@ def solve_tree(
     objective: str | Sequence[str] = "edp",
     *,
     seed: int = 0,
+    gap: float = 0.0,
+    max_fused_loops: int | None = None,
+    relax: Collection[str] = (),
     on_progress: Callable[[Progress], None] | None = None,
     clock: Clock | None = None,
 ) -> TreeSolution:
     """The best LoopTree mapping, with a proof. See `api.solve`.
+
+    Args: `max_fused_loops`, how many shared loops may stand above an Einsum; `relax`, constraints
+    to lower where they cannot be met.
 
     Raises: InputError for missing parts, objectives other than energy, latency and their products,
     and architectures whose numbers or rules cannot be used; ExactnessError if search and evaluation
@@ -65,9 +72,17 @@ def solve_tree(
     """
     timer = Timer()
     clock = clock or Clock()
+    unknown = sorted(set(relax) - {"min_usage"})
+    if unknown:
+        raise InputError(
+            f"cannot relax '{unknown[0]}'", spec.place, did_you_mean(unknown[0], ("min_usage",))
+        )
     wish = parse_objective(objective)
     powers = _powers(wish, spec)
-    architecture, workload = spec.need_architecture(), spec.need_workload()
+    architecture, workload = (
+        replace(spec.need_architecture(), soft_usage="min_usage" in relax),
+        spec.need_workload(),
+    )
     _check(architecture, workload)
 
     def report(value: float, bound: float) -> None:
@@ -78,7 +93,9 @@ def solve_tree(
                 )
             )
 
-    candidates, tally, found = _search(architecture, workload, powers, clock, report)
+    candidates, tally, found = _search(
+        architecture, workload, powers, clock, report, max_fused_loops, gap
+    )
     timer.lap("solve")
     best = _exact(architecture, workload, wish.goals[0], candidates, found)
     timer.lap("check")
@@ -88,7 +105,11 @@ def solve_tree(
         else ("infeasible" if tally.complete else "unknown")
     )
     certificate = Certificate(
-        {**_MAPSPACE, **(_FUSED if len(workload.einsums) > 1 else {})},
+        {
+            **_MAPSPACE,
+            **(_fused(max_fused_loops) if len(workload.einsums) > 1 else {}),
+            **_relaxed(architecture),
+        },
         "branch and bound over tables of factors",
         seed,
         {"margin": EPSILON},
@@ -101,7 +122,8 @@ def solve_tree(
             status, wish, None, None, None, None, certificate, timer.seconds, conflict=conflict
         )
     value, mapping, statistics = best
-    bound: float | Fraction = value if status == "optimal" else min(tally.bound, float(value))
+    exact = status == "optimal" and tally.bound >= float(value) * (1 - EPSILON)
+    bound: float | Fraction = value if exact else min(tally.bound, float(value))
     return TreeSolution(
         status,
         wish,
@@ -112,6 +134,26 @@ def solve_tree(
         certificate,
         timer.seconds,
         tuple(_notes(architecture, workload, mapping)),
+    )
+
+
+def _fused(max_fused_loops: int | None) -> dict[str, str]:
+    """What the mapspace of several Einsums has besides."""
+    most = "any number of" if max_fused_loops is None else f"at most {max_fused_loops}"
+    return {
+        **_FUSED,
+        "shared loops": (
+            f"every order and tiling of {most} loops above an Einsum, at most one a rank, over"
+            " ranks that tensors link"
+        ),
+    }
+
+
+def _relaxed(architecture: Architecture) -> dict[str, str]:
+    return (
+        {"relaxed": "min_usage, where it cannot be reached, is the most that can"}
+        if architecture.soft_usage
+        else {}
     )
 
 
@@ -136,10 +178,6 @@ def _powers(wish: Objective, spec: TreeSpec) -> tuple[int, int]:
 def _check(architecture: Architecture, workload: Workload) -> None:
     """Raise InputError for what the bounds of the search do not cover."""
     for einsum in workload.einsums:
-        if einsum.copy:
-            raise InputError(
-                f"Einsum '{einsum.name}': copy operations are not supported", einsum.place
-            )
         for compute in architecture.enabled_computes(einsum):
             chain = architecture.chain(einsum, compute)
             for unit in chain.units:
@@ -172,6 +210,8 @@ def _search(
     powers: tuple[int, int],
     clock: Clock,
     report: Callable[[float, float], None],
+    max_fused_loops: int | None,
+    gap: float,
 ) -> tuple[Iterator[TreeMapping], SearchCount, float]:
     """Mappings within rounding of the best, how far the search went, and the value that it claims."""
     if len(workload.einsums) == 1:
@@ -186,7 +226,9 @@ def _search(
             report,
         )
         return (TreeMapping(_nodes(each)) for each in best.found), tally, best.value
-    search = ChainSearch(architecture, workload, powers, lambda: clock.over, report)
+    search = GraphSearch(
+        architecture, workload, powers, lambda: clock.over, report, max_fused_loops, gap
+    )
     search.run()
     return iter([search.mapping] if search.mapping else []), search.tally, search.best
 
@@ -275,4 +317,36 @@ def _conflict(architecture: Architecture, workload: Workload) -> tuple[dict[str,
                     "line": einsum.place.line,
                 }
             )
+        found += _unreachable(architecture, einsum)
     return tuple(found)
+
+
+def _unreachable(architecture: Architecture, einsum: Einsum) -> Iterator[dict[str, Any]]:
+    """Fan-outs of which an Einsum cannot use as many copies as `min_usage` asks for, if it has no
+    compute on which it can.
+    """
+    listed = []
+    for compute in architecture.enabled_computes(einsum):
+        wanted = architecture.chain(einsum, compute)
+        found = []
+        for unit, soft in zip(
+            wanted.units, with_reachable_usage(wanted, einsum).units, strict=True
+        ):
+            for fanout, lower in zip(unit.fanouts, soft.fanouts, strict=True):
+                if lower.min_usage < fanout.min_usage and not einsum.copy:
+                    text = (
+                        f"'{fanout.name}' of '{unit.name}': min_usage {float(fanout.min_usage):g},"
+                        f" but Einsum '{einsum.name}' reaches {float(lower.min_usage):g} at most;"
+                        " '--relax min_usage' lowers it to that"
+                    )
+                    found.append(
+                        {
+                            "what": "constraint",
+                            "text": text,
+                            "file": fanout.place.file,
+                            "line": fanout.place.line,
+                        }
+                    )
+        listed.append(found)
+    if listed and all(listed):
+        yield from listed[0]

@@ -94,10 +94,11 @@ class Model:
     """A skeleton's cost: energy of all actions; latency as the largest of `lines`; bits in each
     finite memory against its size.
 
-    `memories` are (level, bits reserved, size); `held[level]` has, for each shared loop, the bits
-    reserved just above it, as far as they are in memories that are not replicated. `caps` are (key,
-    limit) with product <= limit, `floors` with product >= limit, `equal` with product == value.
-    `shared` are the keys of the trip counts of the shared loops.
+    `memories` are (level, bits reserved, size). For memories that are not replicated, `held[level]`
+    has, for each shared loop, the bits reserved just above it, and then all bits reserved; what
+    other Einsums share is left out. `caps` are (key, limit) with product <= limit, `floors` with
+    product >= limit, `equal` with product == value. `shared` are the keys of the trip counts of the
+    shared loops.
     """
 
     skeleton: Skeleton
@@ -120,10 +121,11 @@ def model_of(skeleton: Skeleton, dimensions: tuple[Dimension, ...]) -> Model:
         _tensor(skeleton, access, energy, calls)
     chain = skeleton.chain
     compute = len(chain.units) - 1
-    paid = chain.compute.actions["compute"].energy * chain.compute.count_scale
-    energy.add((), float(skeleton.einsum.operations * paid))
     steps = Terms()
-    steps.add((Steps(),), float(chain.compute.count_scale))
+    if not skeleton.einsum.copy:
+        paid = chain.compute.actions["compute"].energy * chain.compute.count_scale
+        energy.add((), float(skeleton.einsum.operations * paid))
+        steps.add((Steps(),), float(chain.compute.count_scale))
     calls[compute, "compute"] = steps
     caps: list[tuple[Key, int]] = []
     floors: list[tuple[Key, float]] = []
@@ -131,7 +133,7 @@ def model_of(skeleton: Skeleton, dimensions: tuple[Dimension, ...]) -> Model:
     for index, dimension in enumerate(dimensions):
         fanout = dimension.fanout
         caps.append(((Spread(index),), fanout.size))
-        if fanout.min_usage > 0:
+        if fanout.min_usage > 0 and not skeleton.einsum.copy:
             floors.append(
                 ((Spread(index),), float(fanout.min_usage * fanout.size / fanout.usage_scale))
             )
@@ -183,17 +185,19 @@ def _tensor(
     for level, below in zip(levels, ends, strict=True):
         inner = skeleton.nodes[below].level if below < len(skeleton.nodes) else len(units) - 1
         skips = access.output and units[inner].skip_first
-        _charge(
-            energy,
-            calls,
-            units,
-            level,
-            access,
-            below,
-            skips,
-            down="read",
-            up="write" if access.output else None,
-        )
+        down = None if skeleton.einsum.copy and access.output else "read"
+        if not (skeleton.einsum.copy and _stays(skeleton, access, level)):
+            _charge(
+                energy,
+                calls,
+                units,
+                level,
+                access,
+                below,
+                skips,
+                down=down,
+                up="write" if access.output else None,
+            )
         if below < len(skeleton.nodes):
             _charge(
                 energy,
@@ -220,6 +224,13 @@ def _tensor(
                     down="read" if direction != "up" else None,
                     up="read" if access.output and direction != "down" else None,
                 )
+
+
+def _stays(skeleton: Skeleton, access: Access, level: int) -> bool:
+    """Whether a copy moves nothing of a tensor at a level, because another of its tensors is backed
+    there.
+    """
+    return any(node.level == level and node.tensor != access.name for node in skeleton.nodes)
 
 
 def _charge(
@@ -284,20 +295,26 @@ def _memories(skeleton: Skeleton) -> Iterable[tuple[int, Terms, float]]:
 
 def _held(skeleton: Skeleton, dimensions: Sequence[Dimension]) -> dict[int, tuple[Terms, ...]]:
     """Bits that stay reserved while a shared loop iterates: for each such loop, what stands below
-    those outside of it.
+    those outside of it; then all.
+
+    What is handed over is left out: other Einsums see it too.
     """
     sites = [index for index, site in enumerate(skeleton.sites) if site.shared is not None]
     first = min((dimension.level for dimension in dimensions), default=len(skeleton.chain.units))
     found: dict[int, tuple[Terms, ...]] = {}
     for level, unit in enumerate(skeleton.chain.units[:first]):
         if unit.kind is Kind.MEMORY and unit.size is not None:
-            parts = tuple(Terms() for _ in sites)
+            parts = tuple(Terms() for _ in range(len(sites) + 1))
             for index, node in enumerate(skeleton.nodes):
-                depth = sum(skeleton.sites[site].above <= index for site in sites) + _lowered(
-                    skeleton, index
-                )
-                if node.level == level and depth < len(sites):
-                    parts[depth].add((Tile(index),), float(unit.bits[node.tensor]))
+                shared = node.parent is None and node.tensor in skeleton.handed
+                if node.level == level and not shared:
+                    bits = float(unit.bits[node.tensor])
+                    depth = sum(skeleton.sites[site].above <= index for site in sites) + _lowered(
+                        skeleton, index
+                    )
+                    if depth < len(sites):
+                        parts[depth].add((Tile(index),), bits)
+                    parts[-1].add((Tile(index),), bits)
             found[level] = parts
     return found
 

@@ -1,0 +1,174 @@
+"""The partial mappings of one Einsum for one view: lower bounds at first, then all that could be
+part of something better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from solver_mapper.solve.fused.collect import Collector, Points, columns
+from solver_mapper.solve.fused.compiled import compile_skeleton
+from solver_mapper.solve.fused.cuts import View
+from solver_mapper.solve.fused.graph import Graph
+from solver_mapper.solve.fused.minimize import Best, Goal, Minimizer
+from solver_mapper.solve.fused.single import all_skeletons, leak_of
+from solver_mapper.solve.fused.skeleton import Neighbours
+from solver_mapper.solve.fused.terms import Floats
+
+_QUICK = 2
+"""Skeletons of a view, the most promising first, from which a first mapping is made."""
+_BEAM = 60
+
+
+@dataclass
+class Cell:
+    """One view: its searches by increasing bound, the least cost known to be needed, and what was
+    found.
+
+    `least` and the rows of `points.cost` have a column for energy and one for latency, as far as
+    the goal needs them. `searched` is the least that all other Einsums were taken to cost when
+    `points` was collected.
+    """
+
+    view: View
+    searches: list[tuple[Floats, Minimizer]]
+    floor: Floats
+    least: Floats
+    collector: Collector | None = None
+    points: Points | None = None
+    searched: Floats | None = None
+    seen: set[int] = field(default_factory=set)
+
+    @property
+    def effort(self) -> float:
+        """An estimate of how long the searches take: pairs of rows of the two largest groups."""
+        total = 0.0
+        for _, search in self.searches:
+            sizes = sorted(len(group) for group in search.compiled.groups)
+            total += float(np.prod(sizes[-2:]))
+        return total
+
+    def covers(self, rest: Floats) -> bool:
+        """Whether what was collected contains all that matters if the other Einsums cost at least
+        `rest`.
+        """
+        return self.searched is not None and bool((self.searched <= rest).all())
+
+
+@dataclass(frozen=True)
+class CellMaker:
+    """Makes cells of a graph, for one goal. `over` says when to stop."""
+
+    graph: Graph
+    goal: Goal
+    over: Callable[[], bool]
+
+    @property
+    def width(self) -> int:
+        return sum(columns(self.goal))
+
+    def value(self, cost: Floats) -> Floats:
+        """The goal for rows of cost columns."""
+        return self.goal.combined(cost[:, 0], cost[:, -1])
+
+    def cost(self, energy: float, latency: float) -> Floats:
+        """The columns that the goal adds up."""
+        return np.array(
+            [
+                value
+                for value, wanted in zip((energy, latency), columns(self.goal), strict=True)
+                if wanted
+            ]
+        )
+
+    def searches(self, view: View, roomy: bool = False) -> list[tuple[Floats, Minimizer]]:
+        """A search for each skeleton that has mappings, by increasing bound. Args: `roomy`, see
+        `compile_skeleton`.
+        """
+        graph = self.graph
+        einsum = graph.workload.einsums[view.position]
+        neighbours = Neighbours(
+            view.prefix, {tensor: home.depth for tensor, home in view.fused}, dict(view.floors)
+        )
+        found = []
+        for skeleton in all_skeletons(
+            graph.architecture,
+            einsum,
+            neighbours,
+            {tensor: home.memory for tensor, home in view.fused},
+        ):
+            compiled = compile_skeleton(skeleton, roomy)
+            if not compiled.empty:
+                goal = replace(
+                    self.goal,
+                    leak=leak_of(skeleton),
+                    repeats=graph.workload.instances * einsum.instances,
+                )
+                search = Minimizer(compiled, goal, Best(), self.over)
+                search.prepare()
+                cost = self.cost(*search.least())
+                if np.isfinite(cost).all():
+                    found.append((cost, search))
+        return sorted(found, key=lambda item: (self.value(item[0][None])[0], tuple(item[0])))
+
+    def cell(self, view: View) -> Cell | None:
+        """The cell of a view; None if it has no mapping."""
+        searches = self.searches(view)
+        if not searches:
+            return None
+        floor = np.min([cost for cost, _ in searches], axis=0)
+        return Cell(view, searches, floor, floor)
+
+    def relaxed(self, view: View) -> Floats | None:
+        """The least that the Einsum costs if what it shares takes no room; None if it has no
+        mapping. Energy and latency are each the least by themselves.
+        """
+        searches = [search for _, search in self.searches(view, roomy=True)]
+        if not searches:
+            return None
+        wanted = [column for column, used in enumerate(columns(self.goal)) if used]
+        result = np.array([self._lowest(searches, column) for column in wanted])
+        return result if np.isfinite(result).all() else None
+
+    def _lowest(self, searches: list[Minimizer], column: int) -> float:
+        """The least energy (column 0) or latency (1) of all searches; a lower bound if time ran
+        out."""
+        best, open_bounds = Best(), [float("inf")]
+        for search in searches:
+            goal = replace(search.goal, energy=1 - column, latency=column)
+            attempt = search.again(goal, best)
+            attempt.run()
+            if attempt.stopped:
+                open_bounds.append(search.least()[column])
+        return min(best.value, *open_bounds)
+
+    def quick(self, cell: Cell) -> None:
+        """The most promising mappings of a cell: no proof."""
+        collector = Collector(float("inf"), tuple(self.graph.crowded), len(cell.view.prefix))
+        for _, search in cell.searches[:_QUICK]:
+            search.again(search.goal, collector).run(beam=_BEAM)
+        cell.collector, cell.points = collector, collector.points()
+
+    def exact(self, cell: Cell, rest: Floats, limit: float) -> bool:
+        """Everything that could be part of something better than `limit`, if all others cost at
+        least `rest`. False: out of time.
+        """
+        collector = Collector(limit, tuple(self.graph.crowded), len(cell.view.prefix))
+        with_energy, with_latency = columns(self.goal)
+        energy = float(rest[0]) if with_energy else 0.0
+        latency = float(rest[-1]) if with_latency else 0.0
+        for index, (cost, search) in enumerate(cell.searches):
+            if self.over():
+                return False
+            if self.value((rest + cost)[None])[0] <= collector.cutoff:
+                cell.seen.add(index)
+                goal = replace(search.goal, other_energy=energy, other_latency=latency)
+                attempt = search.again(goal, collector)
+                attempt.run()
+                if attempt.stopped:
+                    return False
+        cell.collector, cell.points, cell.searched = collector, collector.points(), rest
+        return True

@@ -1,0 +1,225 @@
+"""What is open between an Einsum and the next: tensors kept for later, and loops that both stand
+below.
+
+A cut says all that the Einsums after it need to know of those before it. For a shared loop that is:
+which rank of each live tensor it cuts. An Einsum below the loop that uses such a tensor must cut
+the same rank of it, for in each iteration only that part is there. A tensor that is written below
+the loop but that the loop does not cut (`None`) is complete only after its last iteration.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from solver_mapper.solve.fused.graph import Graph, Occurrence
+
+
+@dataclass(frozen=True, order=True)
+class Home:
+    """A memory on chip in which a tensor is handed over, below `depth` shared loops."""
+
+    memory: str
+    depth: int
+
+
+@dataclass(frozen=True)
+class SharedLoop:
+    """A loop over ranks of one family with `bound` values. `names` are the variables by which
+    Einsums below it call it, `others` variables of the family that they have besides: the loop is
+    written with all its names, so each Einsum may know only one.
+    """
+
+    family: Occurrence
+    bound: int
+    ties: frozenset[tuple[str, str | None]]
+    names: frozenset[str]
+    others: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Live tensors, each with its home (None: the outermost memory), and the loops that stay open,
+    outer to inner.
+    """
+
+    homes: tuple[tuple[str, Home | None], ...]
+    loops: tuple[SharedLoop, ...]
+
+    @cached_property
+    def home(self) -> Mapping[str, Home | None]:
+        return dict(self.homes)
+
+    @cached_property
+    def digest(self) -> int:
+        return hash((self.homes, self.loops))
+
+    def __hash__(self) -> int:
+        return self.digest
+
+    @cached_property
+    def memories(self) -> tuple[tuple[str, str | None], ...]:
+        """The live tensors with their memories, whatever the loops."""
+        return tuple((tensor, home.memory if home else None) for tensor, home in self.homes)
+
+
+CLOSED = Cut((), ())
+"""Before the first Einsum and after the last."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One Einsum's part: the shared loops above it as it calls them, its tensors handed over on
+    chip, and for each other tensor that further Einsums use too how many shared loops must at least
+    stand above any place on chip that holds it.
+    """
+
+    position: int
+    prefix: tuple[str, ...]
+    fused: tuple[tuple[str, Home], ...]
+    floors: tuple[tuple[str, int], ...]
+
+    @cached_property
+    def digest(self) -> int:
+        return hash((self.position, self.prefix, self.fused, self.floors))
+
+    def __hash__(self) -> int:
+        return self.digest
+
+
+@dataclass(frozen=True)
+class Step:
+    """One Einsum between two cuts."""
+
+    left: Cut
+    right: Cut
+    view: View
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """Lists the steps of a graph with at most `limit` shared loops above any Einsum."""
+
+    graph: Graph
+    limit: int
+
+    def steps(self, position: int, left: Cut) -> Iterator[Step]:
+        """Every way to go on from a cut with the Einsum at `position`."""
+        for variables in self._continued(position, left):
+            for opened, homes in self._opened(position, left, variables):
+                right = self._right(position, left, (*variables, *opened), homes)
+                yield Step(left, right, self._view(position, left, right, (*variables, *opened)))
+
+    def _continued(self, position: int, left: Cut) -> Iterator[tuple[str, ...]]:
+        """The variables by which the Einsum may call the loops that are open."""
+        choices = [tuple(self._callings(position, loop)) for loop in left.loops]
+        for chosen in itertools.product(*choices):
+            if len(set(chosen)) == len(chosen):
+                yield chosen
+
+    def _callings(self, position: int, loop: SharedLoop) -> Iterator[str]:
+        einsum = self.graph.workload.einsums[position]
+        tied = [(tensor, rank) for tensor, rank in loop.ties if tensor in einsum.by_tensor]
+        if any(rank is None for _, rank in tied):
+            return
+        wanted = {
+            self.graph.variable_of(position, tensor, rank)
+            for tensor, rank in tied
+            if rank is not None
+        }
+        if len(wanted) > 1:
+            return
+        for variable in wanted or einsum.variables:
+            if (
+                variable is not None
+                and self.graph.families[position, variable] == loop.family
+                and variable not in loop.others
+                and einsum.bounds[variable] == loop.bound
+                and not loop.names & (set(einsum.variables) - {variable})
+            ):
+                yield variable
+
+    def _opened(
+        self, position: int, left: Cut, variables: tuple[str, ...]
+    ) -> Iterator[tuple[tuple[str, ...], dict[str, Home | None]]]:
+        """New shared loops below those that are open, with homes of the tensors that come to life:
+        some tensor needs each loop.
+        """
+        einsum, born = self.graph.workload.einsums[position], self.graph.born(position)
+        free = [
+            name
+            for name in einsum.variables
+            if name not in variables
+            and einsum.bounds[name] > 1
+            and any(self.graph.rank_of(position, tensor, name) is not None for tensor in born)
+        ]
+        for count in range(min(len(free), self.limit - len(variables)) + 1):
+            for opened in itertools.permutations(free, count):
+                loops = (*variables, *opened)
+                for homes in itertools.product(
+                    *(self._homes(position, tensor, loops) for tensor in born)
+                ):
+                    if not count or any(home and home.depth == len(loops) for home in homes):
+                        yield opened, dict(zip(born, homes, strict=True))
+
+    def _homes(self, position: int, tensor: str, loops: tuple[str, ...]) -> Iterator[Home | None]:
+        yield None
+        for depth in range(len(loops) + 1):
+            if depth and self.graph.rank_of(position, tensor, loops[depth - 1]) is None:
+                return
+            yield from (Home(memory, depth) for memory in self.graph.homes(tensor))
+
+    def _right(
+        self, position: int, left: Cut, variables: tuple[str, ...], born: Mapping[str, Home | None]
+    ) -> Cut:
+        """The cut after the Einsum: only loops below which some tensor stays alive are left open."""
+        graph = self.graph
+        einsum, live = graph.workload.einsums[position], frozenset(graph.live(position))
+        homes = {**{tensor: home for tensor, home in left.homes if tensor in live}, **born}
+        depth = max((home.depth for home in homes.values() if home), default=0)
+        loops = []
+        for index, variable in enumerate(variables[:depth]):
+            family = graph.families[position, variable]
+            old = left.loops[index] if index < len(left.loops) else None
+            ties = {tensor: rank for tensor, rank in old.ties if tensor in live} if old else {}
+            ties |= {tensor: graph.rank_of(position, tensor, variable) for tensor in born}
+            later = graph.variables_after(position, family)
+            others = frozenset(name for name in einsum.variables if name != variable) | (
+                old.others if old else frozenset()
+            )
+            names = frozenset((variable,)) | (old.names if old else frozenset())
+            loops.append(
+                SharedLoop(
+                    family,
+                    einsum.bounds[variable],
+                    frozenset(ties.items()),
+                    names & later,
+                    others & later,
+                )
+            )
+        return Cut(tuple(sorted(homes.items())), tuple(loops))
+
+    def _view(self, position: int, left: Cut, right: Cut, variables: tuple[str, ...]) -> View:
+        graph = self.graph
+        einsum = graph.workload.einsums[position]
+        homes = {**left.home, **right.home}
+        fused = tuple(
+            (tensor, home) for tensor in einsum.tensors if (home := homes.get(tensor)) is not None
+        )
+        floors = []
+        for tensor in einsum.tensors:
+            first, last = graph.spans[tensor]
+            if first < last and homes.get(tensor) is None:
+                floors.append(
+                    (
+                        tensor,
+                        max(
+                            0 if first == position else len(left.loops),
+                            0 if last == position else len(right.loops),
+                        ),
+                    )
+                )
+        prefix = variables[: max(len(left.loops), len(right.loops))]
+        return View(position, prefix, fused, tuple(floors))

@@ -1,0 +1,220 @@
+"""What the Einsums of a workload may hand over on chip: which tensors, in which memories, and which
+ranks are one rank through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from solver_mapper.cost.looptree.architecture import Architecture
+from solver_mapper.cost.looptree.hardware import Chain, Kind, Unit
+from solver_mapper.cost.looptree.workload import Access, Workload, indexes_alone
+from solver_mapper.errors import InputError
+
+
+Occurrence = tuple[int, str]
+"""A rank variable of an Einsum: (position, name)."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A workload on an architecture, Einsums in execution order."""
+
+    architecture: Architecture
+    workload: Workload
+
+    def __len__(self) -> int:
+        return len(self.workload.einsums)
+
+    @cached_property
+    def intermediates(self) -> tuple[str, ...]:
+        """Tensors that an Einsum writes and later ones use.
+
+        Raises: InputError for a tensor that is read before it is written.
+        """
+        found = tuple(name for name in self.workload.tensors if name in self.workload.intermediates)
+        for name in found:
+            first, written = self.spans[name][0], self.workload.producers(name)[0]
+            if first < written:
+                place = self.access(first, name).place
+                raise InputError(
+                    f"Einsum '{self.workload.einsums[first].name}' reads '{name}' before "
+                    f"'{self.workload.einsums[written].name}' writes it",
+                    place,
+                    "Einsums run in the order of the file",
+                )
+        return found
+
+    @cached_property
+    def spans(self) -> Mapping[str, tuple[int, int]]:
+        """Positions of the first and the last Einsum that uses each tensor."""
+        users = {name: self.workload.users(name) for name in self.workload.tensors}
+        return {name: (listed[0], listed[-1]) for name, listed in users.items()}
+
+    def live(self, position: int) -> tuple[str, ...]:
+        """Intermediates that the Einsum at `position`, or one before, shares with one after it."""
+        return tuple(
+            name
+            for name in self.intermediates
+            if self.spans[name][0] <= position < self.spans[name][1]
+        )
+
+    def born(self, position: int) -> tuple[str, ...]:
+        """Live intermediates that no Einsum before `position` uses."""
+        return tuple(name for name in self.live(position) if self.spans[name][0] == position)
+
+    def access(self, position: int, tensor: str) -> Access:
+        return self.workload.einsums[position].by_tensor[tensor]
+
+    def rank_of(self, position: int, tensor: str, variable: str) -> str | None:
+        """The rank of the tensor that the variable alone indexes, with coefficient 1; none for a
+        tensor of several writers.
+        """
+        if len(self.workload.producers(tensor)) > 1:
+            return None
+        access = self.access(position, tensor)
+        if not indexes_alone(access, variable):
+            return None
+        return next(
+            name
+            for name, rank in zip(access.rank_names, access.tensor.ranks, strict=True)
+            if any(term.dim == variable for term in rank)
+        )
+
+    def variable_of(self, position: int, tensor: str, rank: str) -> str | None:
+        """The variable that alone indexes a rank of the tensor, with coefficient 1."""
+        access = self.access(position, tensor)
+        index = access.tensor.ranks[access.rank_names.index(rank)]
+        return index[0].dim if len(index) == 1 and indexes_alone(access, index[0].dim) else None
+
+    @cached_property
+    def families(self) -> Mapping[Occurrence, Occurrence]:
+        """For each rank variable, the first that indexes the same rank of some intermediate,
+        directly or through others.
+        """
+        parent: dict[Occurrence, Occurrence] = {
+            (position, name): (position, name)
+            for position, einsum in enumerate(self.workload.einsums)
+            for name in einsum.variables
+        }
+
+        def root(item: Occurrence) -> Occurrence:
+            while parent[item] != item:
+                item = parent[item]
+            return item
+
+        for tensor in self.intermediates:
+            seen: dict[str, Occurrence] = {}
+            for position in self.workload.users(tensor):
+                for rank in self.access(position, tensor).rank_names:
+                    variable = self.variable_of(position, tensor, rank)
+                    if variable is not None:
+                        one, other = sorted(
+                            (
+                                root(seen.setdefault(rank, (position, variable))),
+                                root((position, variable)),
+                            )
+                        )
+                        parent[other] = one
+        return {item: root(item) for item in parent}
+
+    def variables_after(self, position: int, family: Occurrence) -> frozenset[str]:
+        """Names of the variables of a family in the Einsums after `position`."""
+        return self._later[position].get(family, frozenset())
+
+    @cached_property
+    def _later(self) -> tuple[Mapping[Occurrence, frozenset[str]], ...]:
+        found: list[dict[Occurrence, frozenset[str]]] = [{}]
+        for position in range(len(self) - 1, 0, -1):
+            after = dict(found[0])
+            for name in self.workload.einsums[position].variables:
+                family = self.families[position, name]
+                after[family] = after.get(family, frozenset()) | {name}
+            found.insert(0, after)
+        return tuple(found)
+
+    def chains(self, position: int) -> tuple[Chain, ...]:
+        einsum = self.workload.einsums[position]
+        return tuple(
+            self.architecture.chain(einsum, compute)
+            for compute in self.architecture.enabled_computes(einsum)
+        )
+
+    def homes(self, tensor: str) -> tuple[str, ...]:
+        """The memories on chip in which a tensor may be handed over."""
+        users = self.workload.users(tensor)
+        if len(self.workload.producers(tensor)) > 1 or any(
+            self.access(position, tensor).persistent for position in users
+        ):
+            return ()
+        lists = [
+            [unit.name for unit in before_fanouts(chain)][1:]
+            for position in users
+            for chain in self.chains(position)
+        ]
+        return (
+            tuple(name for name in lists[0] if all(name in other for other in lists))
+            if lists
+            else ()
+        )
+
+    def bits(self, tensor: str, memory: str) -> Fraction:
+        """The room that the whole tensor takes in a memory: the most that any of its users sees."""
+        return max(
+            self.access(position, tensor).footprint(self.workload.einsums[position].bounds)
+            * chain.by_name[memory].bits[tensor]
+            for position in self.workload.users(tensor)
+            for chain in self.chains(position)
+        )
+
+    @cached_property
+    def crowded(self) -> Mapping[str, float]:
+        """The size in bits of each memory before any fan-out that is too small to hold everything
+        at once.
+
+        Raises: InputError where the size depends on the Einsum.
+        """
+        found: dict[str, float] = {}
+        for name in dict.fromkeys(
+            unit.name
+            for position in range(len(self))
+            for chain in self.chains(position)
+            for unit in before_fanouts(chain)[1:]
+        ):
+            units = [self.chains(position)[0].by_name.get(name) for position in range(len(self))]
+            sizes = {unit.size for unit in units if unit is not None}
+            if len(sizes) > 1:
+                unit = next(unit for unit in units if unit is not None)
+                raise InputError(
+                    f"the size of '{name}' depends on the Einsum, which solve does not support for"
+                    " several Einsums",
+                    unit.size_place,
+                    "give it one size, or map each Einsum by itself",
+                )
+            size = sizes.pop()
+            everything = sum(
+                (
+                    access.footprint(einsum.bounds) * unit.bits[access.name]
+                    for einsum, unit in zip(self.workload.einsums, units, strict=True)
+                    if unit is not None
+                    for access in einsum.accesses
+                ),
+                Fraction(0),
+            )
+            if size is not None and everything > size:
+                found[name] = float(size)
+        return found
+
+
+def before_fanouts(chain: Chain) -> tuple[Unit, ...]:
+    """The memories of a chain that exist once."""
+    found: list[Unit] = []
+    for unit in chain.units:
+        if any(fanout.size > 1 for fanout in unit.fanouts):
+            break
+        if unit.kind is Kind.MEMORY:
+            found.append(unit)
+    return tuple(found)

@@ -1,0 +1,396 @@
+"""The best mapping of a workload of several Einsums, any of its intermediates kept on chip for all
+their readers.
+
+First each Einsum alone is bounded from below for every choice of memories for what it shares, as if
+that took no room; over the graph these add up to a bound of the whole, and tell which choices
+cannot matter. Then the limit on shared loops is raised step by step. For each limit, every Einsum
+is searched once for each view that is left, for all mappings that could be part of something better
+than the best known; these are joined from the first Einsum to the last. The search is complete when
+a higher limit adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from solver_mapper.cost.looptree.architecture import Architecture
+from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.workload import Workload
+from solver_mapper.solve.fused.build import part_of
+from solver_mapper.solve.fused.cells import Cell, CellMaker
+from solver_mapper.solve.fused.collect import columns
+from solver_mapper.solve.fused.compiled import EPSILON
+from solver_mapper.solve.fused.cuts import CLOSED, Cut, Home, Step, Stepper, View
+from solver_mapper.solve.fused.graph import Graph
+from solver_mapper.solve.fused.minimize import Goal
+from solver_mapper.solve.fused.single import SearchCount
+from solver_mapper.solve.fused.states import Joiner, States, links, start, together
+from solver_mapper.solve.fused.terms import Floats
+from solver_mapper.solve.fused.trees import Limb, tree_of
+
+_FIRST = 3
+"""Limits on shared loops for which a first mapping is looked for before the search proper."""
+
+Key = TypeVar("Key")
+Places = tuple[tuple[str, str | None], ...]
+"""Live tensors with their memories (see `Cut.memories`)."""
+
+
+@dataclass
+class GraphSearch:
+    """The search for one workload. `powers` of energy and latency in the goal; `over` says when to
+    stop; `most` shared loops at most above any Einsum (None: no limit). What is better by a share
+    of at most `gap` may be passed over.
+    """
+
+    architecture: Architecture
+    workload: Workload
+    powers: tuple[int, int]
+    over: Callable[[], bool]
+    report: Callable[[float, float], None]
+    most: int | None = None
+    gap: float = 0.0
+    tally: SearchCount = field(default_factory=SearchCount)
+    best: float = float("inf")
+    bound: float = 0.0
+    mapping: TreeMapping | None = None
+
+    def run(self) -> None:
+        """Find the best mapping. Afterwards `mapping` is it (None: there is none), and `tally` says
+        whether that is proven.
+        """
+        self.graph = Graph(self.architecture, self.workload)
+        self.maker = CellMaker(self.graph, Goal(*self.powers), self.over)
+        self.never = np.full(sum(columns(self.maker.goal)), np.inf)
+        self.cells: dict[View, Cell | None] = {}
+        self.relax()
+        self.tally.complete = self.deepen() if np.isfinite(self.bound) else True
+        self.tally.bound = self.bound
+        self.tally.skeletons = sum(len(cell.searches) for cell in self.cells.values() if cell)
+        self.tally.searched = sum(len(cell.seen) for cell in self.cells.values() if cell)
+
+    @property
+    def cutoff(self) -> float:
+        """What costs more cannot matter."""
+        return self.best * (1 - self.gap)
+
+    @property
+    def proven(self) -> bool:
+        return self.cutoff <= self.bound * (1 + EPSILON)
+
+    def deepen(self) -> bool:
+        """Raise the limit on shared loops until it cuts off nothing that could be better. Returns
+        whether the best is proven.
+        """
+        for limit in range(_FIRST if self.most is None else min(_FIRST, self.most + 1)):
+            if not self.first(limit):
+                return False
+            if self.proven:
+                return True
+        limit = 0
+        while True:
+            done, capped = self.stage(limit)
+            if not done:
+                return False
+            if not capped or limit == self.most:
+                self.bound = max(self.bound, self.cutoff)
+            if self.proven:
+                return True
+            limit += 1
+            self.report(self.best, self.bound)
+
+    def relax(self) -> None:
+        """Bound each Einsum for every choice of memories for what it shares, and the whole."""
+        graph = self.graph
+        self.floor: dict[View, Floats | None] = {}
+        cuts: list[set[Places]] = [{()}]
+        edges: list[list[tuple[Places, Places, Floats]]] = []
+        for position in range(len(graph)):
+            found, after = [], set()
+            for left in sorted(cuts[-1], key=str):
+                for right in self._places(position, left):
+                    least = self.lowest(self._loose(position, left, right))
+                    if least is not None:
+                        found.append((left, right, least))
+                        after.add(right)
+            edges.append(found)
+            cuts.append(after)
+        self.loose_before = _sweep(edges, self.never)
+        self.loose_after = _sweep(
+            [[(right, left, least) for left, right, least in found] for found in reversed(edges)],
+            self.never,
+        )[::-1]
+        least = self.loose_before[-1].get((), self.never)
+        self.bound = (
+            float(self.maker.value(least[None])[0]) if np.isfinite(least).all() else float("inf")
+        )
+        self.report(self.best, self.bound)
+
+    def _places(self, position: int, left: Places) -> Iterator[Places]:
+        graph = self.graph
+        live = frozenset(graph.live(position))
+        kept = [(tensor, memory) for tensor, memory in left if tensor in live]
+        options: list[Places] = [tuple(kept)]
+        for tensor in graph.born(position):
+            options = [
+                (*option, (tensor, memory))
+                for option in options
+                for memory in (None, *graph.homes(tensor))
+            ]
+        yield from (tuple(sorted(option)) for option in options)
+
+    def _loose(self, position: int, left: Places, right: Places) -> View:
+        """The view of an Einsum without shared loops."""
+        einsum = self.workload.einsums[position]
+        memories = {**dict(left), **dict(right)}
+        fused = tuple(
+            (tensor, Home(memory, 0))
+            for tensor in einsum.tensors
+            if (memory := memories.get(tensor)) is not None
+        )
+        spans = self.graph.spans
+        floors = tuple(
+            (tensor, 0)
+            for tensor in einsum.tensors
+            if spans[tensor][0] < spans[tensor][1] and memories.get(tensor) is None
+        )
+        return View(position, (), fused, floors)
+
+    def lowest(self, view: View) -> Floats | None:
+        if view not in self.floor:
+            self.floor[view] = self.maker.relaxed(view)
+        return self.floor[view]
+
+    def stage(self, limit: int) -> tuple[bool, bool]:
+        """Search with a limit on shared loops. Returns whether it was completed, and whether the
+        limit cut off what could matter.
+        """
+        prepared, capped = self.prepared(limit)
+        if prepared is None:
+            return False, True
+        steps = prepared
+        effort = [self.effort(listed) for listed in steps]
+        for position in sorted(range(len(self.graph)), key=effort.__getitem__):
+            for view, rest in self.rests(steps, position).items():
+                cell = self.cells[view]
+                if cell is not None:
+                    if not cell.covers(rest) and not self.maker.exact(cell, rest, self.cutoff):
+                        return False, True
+                    cell.least = self.never if cell.points is None else cell.points.cost.min(axis=0)
+            steps = self.useful(steps)
+        self.join(steps, exact=True)
+        return True, capped
+
+    def prepared(self, limit: int) -> tuple[list[list[Step]] | None, bool]:
+        """The steps that the bounds of their cells leave, and whether there are more with a higher
+        limit. None: out of time.
+        """
+        steps, capped = self.listed(limit)
+        if steps is None:
+            return None, True
+        steps = _connected(steps)
+        for listed in steps:
+            for step in listed:
+                if self.over():
+                    return None, True
+                if step.view not in self.cells:
+                    self.cells[step.view] = self.maker.cell(step.view)
+                cell = self.cells[step.view]
+                if cell is not None:
+                    cell.least = cell.floor
+        return self.useful(steps), capped
+
+    def effort(self, steps: list[Step]) -> float:
+        """An estimate of how long it takes to search all views of an Einsum."""
+        return sum(
+            cell.effort
+            for cell in (self.cells[view] for view in {step.view for step in steps})
+            if cell is not None
+        )
+
+    def listed(self, limit: int) -> tuple[list[list[Step]] | None, bool]:
+        """The steps of every Einsum that its bounds leave, and whether there are more with a higher
+        limit. None: out of time.
+        """
+        stepper = Stepper(self.graph, limit)
+        cuts: dict[Cut, None] = {CLOSED: None}
+        result: list[list[Step]] = []
+        capped = False
+        for position in range(len(self.graph)):
+            found: list[Step] = []
+            for left in cuts:
+                if self.over():
+                    return None, True
+                for step in stepper.steps(position, left):
+                    if self.hopeful(step):
+                        found.append(step)
+            capped = capped or any(len(step.view.prefix) == limit for step in found)
+            result.append(found)
+            cuts = dict.fromkeys(step.right for step in found)
+        return result, capped
+
+    def hopeful(self, step: Step) -> bool:
+        """Whether a step may be part of something better, by the bounds that ignore loops and room."""
+        position, left, right = step.view.position, step.left.memories, step.right.memories
+        least = self.lowest(self._loose(position, left, right))
+        before, after = (
+            self.loose_before[position].get(left),
+            self.loose_after[position + 1].get(right),
+        )
+        if least is None or before is None or after is None:
+            return False
+        return self.within(before + least + after)
+
+    def within(self, cost: Floats) -> bool:
+        return bool(
+            np.isfinite(cost).all()
+            and self.maker.value(cost[None])[0] <= self.cutoff * (1 + EPSILON)
+        )
+
+    def useful(self, steps: list[list[Step]]) -> list[list[Step]]:
+        """The steps whose cells, with the least that all others cost, may be part of something
+        better.
+        """
+        before, after = self.sweeps(steps)
+        kept = [
+            [
+                step
+                for step in listed
+                if self.within(
+                    before[position].get(step.left, self.never)
+                    + self.least(step)
+                    + after[position + 1].get(step.right, self.never)
+                )
+            ]
+            for position, listed in enumerate(steps)
+        ]
+        return _connected(kept)
+
+    def least(self, step: Step) -> Floats:
+        cell = self.cells[step.view]
+        return self.never if cell is None else cell.least
+
+    def sweeps(
+        self, steps: list[list[Step]]
+    ) -> tuple[list[dict[Cut, Floats]], list[dict[Cut, Floats]]]:
+        """Least costs of all Einsums before and after each cut."""
+        edges = [[(step.left, step.right, self.least(step)) for step in listed] for listed in steps]
+        back = [[(right, left, cost) for left, right, cost in listed] for listed in reversed(edges)]
+        return _sweep(edges, self.never), _sweep(back, self.never)[::-1]
+
+    def rests(self, steps: list[list[Step]], position: int) -> dict[View, Floats]:
+        """For each view of an Einsum, the least that all other Einsums cost."""
+        before, after = self.sweeps(steps)
+        found: dict[View, Floats] = {}
+        for step in steps[position]:
+            rest = before[position].get(step.left, self.never) + after[position + 1].get(
+                step.right, self.never
+            )
+            found[step.view] = np.minimum(found[step.view], rest) if step.view in found else rest
+        return found
+
+    def first(self, limit: int) -> bool:
+        """A first mapping, from a few searches of each cell that keep only the most promising.
+        Returns False if time ran out.
+        """
+        steps, _ = self.prepared(limit)
+        if steps is None:
+            return False
+        for listed in steps:
+            for view in dict.fromkeys(step.view for step in listed):
+                cell = self.cells[view]
+                if cell is not None and cell.points is None and cell.searched is None:
+                    if self.over():
+                        return False
+                    self.maker.quick(cell)
+        self.join(steps, exact=False)
+        return True
+
+    def join(self, steps: list[list[Step]], exact: bool) -> None:
+        """Join what the cells have found, and note the best. Unless `exact`, bounds of what was not
+        searched are not used.
+        """
+        after = self.sweeps(steps)[1]
+        joiner = Joiner(self.graph, self.maker.value, self.cutoff)
+        states: dict[Cut, States] = {CLOSED: start(len(self.never), len(self.graph.crowded))}
+        for position, listed in enumerate(steps):
+            parts: dict[Cut, list[States]] = {}
+            for step in listed:
+                cell, before = self.cells[step.view], states.get(step.left)
+                if before is not None and cell is not None and cell.points is not None:
+                    rest = (
+                        after[position + 1].get(step.right, self.never)
+                        if exact
+                        else np.zeros(len(self.never))
+                    )
+                    part = joiner.joined(before, step, cell.points, rest)
+                    if part is not None and len(part):
+                        parts.setdefault(step.right, []).append(part)
+            states = {cut: together(listed_parts).pruned() for cut, listed_parts in parts.items()}
+        if CLOSED in states:
+            self.note(states[CLOSED])
+
+    def note(self, final: States) -> None:
+        """Remember the best of the joined graphs."""
+        values = self.maker.value(final.cost)
+        row = int(np.lexsort((*final.cost.T, values))[0])
+        if self.mapping is None or values[row] < self.best * (1 - 1e-12):
+            self.best = float(values[row])
+            self.mapping = tree_of(list(self.limbs(final, row)))
+            self.report(self.best, min(self.bound, self.best))
+
+    def limbs(self, final: States, row: int) -> Iterator[Limb]:
+        for link in links(final, row):
+            cell = self.cells[link.step.view]
+            assert cell is not None and cell.points is not None and cell.collector is not None
+            compiled = cell.collector.compiled[int(cell.points.origin[link.point])]
+            rows = [int(each) for each in cell.points.rows[link.point]]
+            yield Limb(
+                link.step,
+                part_of(
+                    compiled.skeleton,
+                    compiled.dimensions,
+                    [group.table for group in compiled.groups],
+                    rows,
+                ),
+            )
+
+
+def _sweep(
+    edges: Iterable[list[tuple[Key, Key, Floats]]], never: Floats
+) -> list[dict[Key, Floats]]:
+    """Least sums of the costs of edges from the start to each node, layer by layer. All start at
+    the empty cut.
+    """
+    layers: list[dict[Key, Floats]] = []
+    for listed in edges:
+        if not layers:
+            layers.append({first: np.zeros(len(never)) for first, _, _ in listed})
+        found: dict[Key, Floats] = {}
+        for begin, end, cost in listed:
+            if begin in layers[-1]:
+                total = layers[-1][begin] + cost
+                found[end] = np.minimum(found[end], total) if end in found else total
+        layers.append(found)
+    return layers
+
+
+def _connected(steps: list[list[Step]]) -> list[list[Step]]:
+    """The steps that lie on some way from the start to the end."""
+    reached = {CLOSED}
+    forward = []
+    for listed in steps:
+        kept = [step for step in listed if step.left in reached]
+        reached = {step.right for step in kept}
+        forward.append(kept)
+    wanted = {CLOSED}
+    result: list[list[Step]] = []
+    for listed in reversed(forward):
+        kept = [step for step in listed if step.right in wanted]
+        wanted = {step.left for step in kept}
+        result.append(kept)
+    return result[::-1]
