@@ -14,7 +14,6 @@ from solver_mapper.cost.looptree.hardware import Chain, Kind, Unit
 from solver_mapper.cost.looptree.workload import Access, Workload, indexes_alone
 from solver_mapper.errors import InputError
 
-
 Occurrence = tuple[int, str]
 """A rank variable of an Einsum: (position, name)."""
 
