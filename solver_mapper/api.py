@@ -269,6 +269,7 @@ def solve(
     model_hook: Hook | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
+    tie_break: bool = True,
 ) -> Solution: ...
 @overload
 def solve(
@@ -287,6 +288,7 @@ def solve(
     model_hook: Hook | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
+    tie_break: bool = True,
 ) -> TreeSolution: ...
 @overload
 def solve(
@@ -305,6 +307,7 @@ def solve(
     model_hook: Hook | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
+    tie_break: bool = True,
 ) -> Solution | TreeSolution: ...
 def solve(
     spec: Spec | TreeSpec,
@@ -322,6 +325,7 @@ def solve(
     model_hook: Hook | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
+    tie_break: bool = True,
 ) -> Solution | TreeSolution:
     """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search
     begins, if it is legal; of one that was given in part, whose loops do not make up the problem,
@@ -336,7 +340,8 @@ def solve(
     whether to keep the directives of the mapping in `spec` (None: if it is given in part);
     `constraints`, further constraints (see `solver_mapper.constraints`); `model_hook`, called with
     a `Model` before the search, to add constraints of any kind to the CP-SAT model (then no
-    conflict is named, and `verify` has nothing to say). LoopTree input takes one goal of energy
+    conflict is named, and `verify` has nothing to say); `tie_break`, whether mappings that are
+    equal in a single figure are told apart by energy, then delay. LoopTree input takes one goal of energy
     (J), latency (s) and their products; it is searched without CP-SAT, on one core.
     `max_fused_loops`, for LoopTree input of several Einsums: how many shared loops may stand above
     an Einsum (None: no limit); `relax`, for LoopTree input: constraints to lower where they cannot
@@ -377,6 +382,7 @@ def solve(
         keep_mapping=keep_mapping,
         hook=model_hook,
         explain_conflict=conflict_entries,
+        tie_break=tie_break,
     )
     return (
         verify_solution(with_directives(spec, keep_mapping), solution, clock, on_progress)
@@ -529,6 +535,7 @@ def solve_network(
     seed: int = 0,
     gap: float = 0.0,
     verify: bool = False,
+    tie_break: bool = True,
     memory: int | None = None,
     on_progress: Callable[[StudyProgress], None] | None = None,
     clock: StudyClock | None = None,
@@ -538,7 +545,7 @@ def solve_network(
 
     Args: `architecture`, a bundled name, a path, the content of a file, or a list of these;
     `network`, a bundled name, a file with layers, or a list of (name, count, problem); `objective`,
-    `workers`, `seed`, `gap` and `verify` as for `solve`, for each layer; `jobs`, the number of
+    `workers`, `seed`, `gap`, `verify` and `tie_break` as for `solve`, for each layer; `jobs`, the number of
     processes (None: this one), each with at most `memory` bytes of data; `scheduler`, the address
     of a Dask scheduler whose workers run the searches; `store`, an SQLite file: layers that it
     knows are not solved again; `time_limit`, seconds for the network, shared out evenly among the
@@ -548,7 +555,7 @@ def solve_network(
     """
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
     names = parse_objective(objective).names
-    search = SearchOptions(names, gap, workers or 1, seed, verify)
+    search = SearchOptions(names, gap, workers or 1, seed, verify, tie_break)
     return map_network(
         architecture,
         network,
@@ -572,6 +579,7 @@ def sweep(
     seed: int = 0,
     gap: float = 0.0,
     verify: bool = False,
+    tie_break: bool = True,
     memory: int | None = None,
     on_progress: Callable[[StudyProgress], None] | None = None,
     clock: StudyClock | None = None,
@@ -585,7 +593,7 @@ def sweep(
     `error` instead.
     """
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
-    search = SearchOptions(("edp",), gap, workers or 1, seed, verify)
+    search = SearchOptions(("edp",), gap, workers or 1, seed, verify, tie_break)
     return run_sweep(
         read_sweep(source),
         search,

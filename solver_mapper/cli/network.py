@@ -46,6 +46,12 @@ LayerTimeLimit = Annotated[
 Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Networks: a Dask scheduler, tcp://HOST:PORT.")
 ]
+NoTieBreak = Annotated[
+    bool,
+    typer.Option(
+        "--no-tie-break", help="Do not tell mappings of equal value apart by energy, then delay."
+    ),
+]
 StorePath = Annotated[
     Path | None,
     typer.Option("--store", metavar="FILE", help="Networks: an SQLite file that keeps results."),
@@ -119,6 +125,7 @@ def solve_network(
     workers: int,
     seed: int,
     verify: bool,
+    tie_break: bool,
 ) -> int:
     """Map all layers, write what `-o` asks for, print the table or JSON; the result is the exit code."""
     _refuse_options()
@@ -148,6 +155,7 @@ def solve_network(
             workers=workers,
             seed=seed,
             verify=verify,
+            tie_break=tie_break,
             clock=clock,
             on_progress=partial(show, line),
         )

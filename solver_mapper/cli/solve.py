@@ -18,6 +18,7 @@ from solver_mapper.cli.network import (
     JobMemory,
     Jobs,
     LayerTimeLimit,
+    NoTieBreak,
     Scheduler,
     StorePath,
     StudyWords,
@@ -87,6 +88,7 @@ def solve(
         list[Relaxation] | None,
         typer.Option(help="LoopTree: a constraint to lower where an Einsum cannot meet it."),
     ] = None,
+    no_tie_break: NoTieBreak = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Prove the answer again by other routes.")
     ] = False,
@@ -132,6 +134,7 @@ def solve(
             workers=workers,
             seed=seed,
             verify=verify,
+            tie_break=not no_tie_break,
         )
     words.refuse()
     started = time.perf_counter()
@@ -150,6 +153,7 @@ def solve(
             workers=workers,
             gap=gap,
             verify=verify,
+            tie_break=not no_tie_break,
             on_progress=line.show,
             clock=clock,
             keep_mapping=keep_mapping,

@@ -16,6 +16,7 @@ from solver_mapper.cli.network import (
     JobMemory,
     Jobs,
     LayerTimeLimit,
+    NoTieBreak,
     Scheduler,
     StorePath,
     show,
@@ -50,6 +51,7 @@ def sweep(
     ] = 0.0,
     workers: Annotated[int, typer.Option(help="CP-SAT's threads in each search.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
+    no_tie_break: NoTieBreak = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Prove each answer again by other routes.")
     ] = False,
@@ -77,6 +79,7 @@ def sweep(
             workers=workers,
             seed=seed,
             verify=verify,
+            tie_break=not no_tie_break,
             clock=clock,
             on_progress=partial(show, line),
         )

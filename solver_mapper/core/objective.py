@@ -96,13 +96,33 @@ class Limit:
 
 @dataclass(frozen=True)
 class Objective:
-    """Goals in order of importance."""
+    """Goals in order of importance. `ties` decide between mappings that are equal in all of them."""
 
     goals: tuple[Goal, ...]
+    ties: tuple[Goal, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(goal.name for goal in self.goals)
+
+    @property
+    def all(self) -> tuple[Goal, ...]:
+        """Goals, then ties."""
+        return self.goals + self.ties
+
+    def with_tie_break(self) -> Objective:
+        """A single figure with ties broken by energy, then delay; anything else as it is.
+
+        Mappings with equal products differ in one factor only where they differ in the other.
+        """
+        if len(self.goals) > 1 or self.goals[0].single is None:
+            return self
+        others = (name for name in ("energy", "delay") if name != self.goals[0].single)
+        return Objective(self.goals, tuple(_goal(name) for name in others))
+
+    def with_proven(self, count: int) -> Objective:
+        """The objective with only those ties that are among the first `count` of all goals."""
+        return Objective(self.goals, self.all[len(self.goals) : max(count, len(self.goals))])
 
 
 def parse_objective(text: str | Iterable[str]) -> Objective:

@@ -84,6 +84,11 @@ class Solution:
                 "value": self.value,
                 "bound": self.bound,
                 "gap": self.gap,
+                **(
+                    {"tie_break": [tie.name for tie in self.objective.ties]}
+                    if self.objective.ties
+                    else {}
+                ),
             },
             "mapping": None if self.mapping is None else directives(self.mapping),
             "evaluation": None if self.evaluation is None else self.evaluation.to_dict(),

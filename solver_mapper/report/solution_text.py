@@ -107,6 +107,13 @@ def _values(solution: Solution) -> list[tuple[str, str]]:
         )
         for goal in others
     ]
+    rows += [
+        (
+            "ties broken by",
+            f"least {goal.name}: {_number(goal.shown(goal.rank(solution.evaluation)))}{_unit(goal.name)}",
+        )
+        for goal in solution.objective.ties
+    ]
     return rows
 
 

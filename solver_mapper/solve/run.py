@@ -69,11 +69,13 @@ def solve_spec(
     keep_mapping: bool | None = None,
     hook: Hook | None = None,
     explain_conflict: ExplainConflict = no_conflict,
+    tie_break: bool = False,
 ) -> Solution:
     """See `api.solve`. Args: `explain_conflict`, called where no mapping is legal."""
     timer = Timer()
     spec = with_directives(spec, keep_mapping)
     goals = parse_objective(objective)
+    goals = goals.with_tie_break() if tie_break else goals
     settings = Settings(seed=seed, workers=workers or 1)
     clock = clock or Clock(time_limit)
     start = begin(spec, goals.goals[0], clock, seed, on_progress, local_search=hook is None)
@@ -121,7 +123,7 @@ def solve_spec(
     )
     return Solution(
         status,
-        goals,
+        goals.with_proven(len(search.settled)),
         best.mapping if best else None,
         statistics,
         goals.goals[0].rank(best.statistics) if best else None,

@@ -26,6 +26,7 @@ class SearchOptions:
     workers: int = 1
     seed: int = 0
     verify: bool = False
+    tie_break: bool = True
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def solve_job(
             clock=clock,
             on_progress=on_progress,
             explain_conflict=conflict_entries,
+            tie_break=options.tie_break,
         )
         if options.verify:
             solution = verify_solution(job.spec, solution, clock, on_progress)

@@ -108,15 +108,15 @@ class Search(Generic[F]):
     """
 
     def minimize(self, objective: Objective) -> bool:
-        """Minimize goal after goal; True if all were proven. `best` and `bound` hold the outcome
-        for the first goal.
+        """Minimize goal after goal; True if all were proven, ties aside. `best` and `bound` hold the
+        outcome for the first goal, `settled` the goals and ties that were proven.
         """
         first: Fraction | None = None
-        for goal in objective.goals:
+        for number, goal in enumerate(objective.all):
             self.bound = None
             if not self._minimize_goal(goal):
                 self.bound = first if first is not None else self.bound
-                return False
+                return number >= len(objective.goals)
             if self.best is None:
                 return True
             rank = goal.rank(self.best.statistics)
