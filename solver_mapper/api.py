@@ -60,6 +60,7 @@ from solver_mapper.solve.run import solve_spec
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.design import ArchitectureLike
 from solver_mapper.study.job import SearchOptions
+from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.network_result import NetworkResult
 from solver_mapper.study.network_study import StudyOptions
 from solver_mapper.study.network_study import solve_network as map_network
@@ -545,16 +546,20 @@ def solve_network(
 
     Args: `architecture`, a bundled name, a path, the content of a file, or a list of these;
     `network`, a bundled name, a file with layers, or a list of (name, count, problem); `objective`,
-    `workers`, `seed`, `gap`, `verify` and `tie_break` as for `solve`, for each layer; `jobs`, the number of
-    processes (None: this one), each with at most `memory` bytes of data; `scheduler`, the address
-    of a Dask scheduler whose workers run the searches; `store`, an SQLite file: layers that it
-    knows are not solved again; `time_limit`, seconds for the network, shared out evenly among the
-    layers that are left; `layer_time_limit`, seconds for each layer; `on_progress`, called at each
-    event; `clock`, to stop from outside.
+    `workers`, `seed`, `gap`, `verify` and `tie_break` as for `solve`, for each layer; the objective
+    "network-edp" is the product of the totals, least over all choices of mappings; `jobs`, the
+    number of processes (None: this one), each with at most `memory` bytes of data; `scheduler`, the
+    address of a Dask scheduler whose workers run the searches; `store`, an SQLite file: layers that
+    it knows are not solved again; `time_limit`, seconds for the network, shared out evenly among
+    the layers that are left; `layer_time_limit`, seconds for each layer; `on_progress`, called at
+    each event; `clock`, to stop from outside.
     Raises: InputError for input that cannot be used, before any layer is solved.
     """
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
-    names = parse_objective(objective).names
+    whole = objective == NETWORK_EDP
+    if whole and verify:
+        raise InputError("answers for the edp of a network cannot be verified by other routes")
+    names = (NETWORK_EDP,) if whole else parse_objective(objective).names
     search = SearchOptions(names, gap, workers or 1, seed, verify, tie_break)
     return map_network(
         architecture,

@@ -62,6 +62,7 @@ def test_progress_never_goes_back() -> None:
     told = []
     spec = sm.load(*bundled.resolve("eyeriss", "resnet50/layer1.x.conv2_3x3"))
     solution = sm.solve(spec, "energy", on_progress=told.append)
+    told = [each for each in told if each.where == "energy"]  # not the tie that follows
     values = [each.value for each in told if each.value is not None]
     bounds = [each.bound for each in told if each.bound is not None]
     assert values == sorted(values, reverse=True)

@@ -50,7 +50,8 @@ def solve(
         str,
         typer.Option(
             help="energy, delay, edp, last-level-accesses, a product such as "
-            "'energy^2*delay', or a list in order of importance: 'delay,energy'."
+            "'energy^2*delay', or a list in order of importance: 'delay,energy'. For a network "
+            "also network-edp, total energy times total cycles."
         ),
     ] = "edp",
     time_limit: Annotated[

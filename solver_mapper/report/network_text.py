@@ -8,6 +8,7 @@ from html import escape
 
 from solver_mapper.core.rendering import html_of, text_of
 from solver_mapper.report.tables import energy_unit, number, render, short, table, two_decimals
+from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.network_result import LayerResult, NetworkResult
 
 _PROOF = {"infeasible": "no mapping exists", "unknown": "no mapping found"}
@@ -110,9 +111,9 @@ def _proven(result: NetworkResult) -> str:
     proven = sum(each.status == "optimal" for each in result.layers)
     if proven < len(result.layers):
         return f"{proven} of {len(result.layers)} layers proven optimal"
-    return (
-        f"every layer is proven optimal for {', then '.join(result.layers[0].objective['metrics'])}"
-    )
+    if result.objective == (NETWORK_EDP,):
+        return "no choice of mappings gives a smaller edp: the front of every layer is complete"
+    return f"every layer is proven optimal for {', then '.join(result.objective)}"
 
 
 def _errors(result: NetworkResult) -> Iterator[str]:

@@ -12,8 +12,10 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, SolverMapperError
 from solver_mapper.explain.explain import conflict_entries
 from solver_mapper.solve.confirm import verify_solution
+from solver_mapper.solve.pareto import find_front
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.study.digest import digest
+from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.record import Record
 
 
@@ -49,7 +51,7 @@ class Job:
         cls, name: str, spec: Spec, options: SearchOptions, time_limit: float | None = None
     ) -> Job:
         """The job, with its digest."""
-        return cls(name, spec, options, digest(spec, options), time_limit)
+        return cls(name, replace(spec, source=None), options, digest(spec, options), time_limit)
 
     def starting_from(self, mapping: Mapping) -> Job:
         """The same question; the search begins with a mapping that is known already."""
@@ -74,7 +76,17 @@ def solve_job(
     Raises: MemoryError.
     """
     options = job.options
+    allowed = job.time_limit
     try:
+        if options.objective == (NETWORK_EDP,):
+            front = find_front(
+                job.spec,
+                seed=options.seed,
+                workers=options.workers,
+                clock=clock,
+                on_progress=on_progress,
+            )
+            return Record.of_front(front, clock.seconds if clock.stopped else allowed)
         solution = solve_spec(
             job.spec,
             options.objective,
@@ -100,4 +112,4 @@ def solve_job(
         return Record.failed(
             f"internal error, please report it with your input: {type(error).__name__}: {error}"
         )
-    return Record.of(solution, clock.seconds if clock.stopped else job.time_limit)
+    return Record.of(solution, clock.seconds if clock.stopped else allowed)

@@ -234,6 +234,7 @@ class NetworkResult:
     network: str
     layers: tuple[LayerResult, ...]
     seconds: float
+    objective: tuple[str, ...] = ("edp",)
 
     @cached_property
     def totals(self) -> Totals:
@@ -257,6 +258,7 @@ class NetworkResult:
             "architecture": self.architecture,
             "network": self.network,
             "status": self.status,
+            "objective": list(self.objective),
             "layers": [each.to_dict() for each in self.layers],
             "totals": self.totals.to_dict(),
             "seconds": round(self.seconds, 4),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,10 +15,12 @@ from solver_mapper.study.design import ArchitectureLike, Design
 from solver_mapper.study.events import Event, Listener
 from solver_mapper.study.executors import Executor, InProcess
 from solver_mapper.study.job import Job, SearchOptions
+from solver_mapper.study.network_edp import NETWORK_EDP, Choice, least_product
 from solver_mapper.study.network_result import LayerResult, NetworkResult
 from solver_mapper.study.networks import NetworkLike, as_network
 from solver_mapper.study.processes import Processes
 from solver_mapper.study.progress import StudyProgress
+from solver_mapper.study.record import Record
 from solver_mapper.study.runner import Study
 from solver_mapper.study.store import Store
 
@@ -69,19 +72,52 @@ def solve_network(
         listen = listener(StudyProgress(len(distinct)), on_progress)
         study = Study(options.executor(), opened, clock or StudyClock(), len(distinct), listen)
         found = {outcome.job.digest: outcome for outcome in study.run(distinct)}
+    records = {key: outcome.record for key, outcome in found.items()}
+    if search.objective == (NETWORK_EDP,):
+        runs = Counter[str]()
+        for layer, job in zip(net.layers, jobs, strict=True):
+            runs[job.digest] += layer.count
+        records = _chosen(records, runs)
     layers = tuple(
         LayerResult(
             layer.name,
             layer.count,
             layer.macs,
-            found[job.digest].record,
+            records[job.digest],
             job.spec,
             job.digest,
             found[job.digest].stored,
         )
         for layer, job in zip(net.layers, jobs, strict=True)
     )
-    return NetworkResult(design.name, net.name, layers, time.perf_counter() - started)
+    return NetworkResult(
+        design.name, net.name, layers, time.perf_counter() - started, search.objective
+    )
+
+
+def _chosen(fronts: dict[str, Record], runs: dict[str, int]) -> dict[str, Record]:
+    """For each layer the point of its front with which the network's edp is least, by digest.
+
+    Layers without a point stay as they are; then there are no totals.
+    """
+    keys = [key for key, front in fronts.items() if front.points]
+    choices = least_product(
+        [
+            (
+                runs[key],
+                [
+                    Choice(point.energy, point.cycles, number)
+                    for number, point in enumerate(fronts[key].points)
+                    if point.energy is not None and point.cycles is not None
+                ],
+            )
+            for key in keys
+        ]
+    )
+    chosen = {
+        key: fronts[key].points[choice.number] for key, choice in zip(keys, choices, strict=True)
+    }
+    return {**fronts, **chosen}
 
 
 def listener(

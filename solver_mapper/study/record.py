@@ -9,6 +9,7 @@ from typing import Any
 
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.pareto_front import Front
 from solver_mapper.core.solution import Solution, Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
@@ -37,6 +38,39 @@ class Record:
     bound_rank: Fraction | None = None
     allowance: float | None = None
     error: str | None = None
+    points: tuple[Record, ...] = ()
+    """Of a front of energy and delay: its points, by rising energy."""
+
+    @classmethod
+    def of_front(cls, front: Front, allowance: float | None) -> Record:
+        """The record of a front of energy and delay; "optimal" if it is complete."""
+        statuses: dict[str, Status] = {"complete": "optimal", "partial": "feasible"}
+        status = statuses.get(
+            front.status, "infeasible" if front.status == "infeasible" else "unknown"
+        )
+        told = front.to_dict()
+        shared = {"status": status, "certificate": told["certificate"], "seconds": told["seconds"]}
+        points = tuple(
+            cls(
+                status,
+                {
+                    **shared,
+                    "objective": {
+                        "metrics": ["edp"],
+                        "value": float(point.evaluation.edp),
+                        "bound": None,
+                        "gap": None,
+                    },
+                    "mapping": listed["mapping"],
+                    "evaluation": listed["evaluation"],
+                },
+                point.evaluation.energy_pj,
+                point.evaluation.cycles,
+                point.evaluation.edp,
+            )
+            for point, listed in zip(front.points, told["points"], strict=True)
+        )
+        return cls(status, shared, allowance=allowance, points=points)
 
     @classmethod
     def of(cls, solution: Solution, allowance: float | None) -> Record:
@@ -77,6 +111,8 @@ class Record:
         """The better of two answers to one question, with the higher of their bounds."""
         if self.proven or other.proven:
             return self if self.proven else other
+        if self.points or other.points:
+            return max(other, self, key=lambda each: len(each.points))
         mapped = [each for each in (self, other) if each.rank is not None]
         best = min(mapped, key=lambda each: each.rank or 0, default=self)
         bounds = [each.bound_rank for each in (self, other) if each.bound_rank is not None]
@@ -109,6 +145,8 @@ class Record:
         Raises: ExactnessError if the record does not describe a legal mapping of `spec` with the
         figures that it states.
         """
+        for point in self.points:
+            point.verified(spec)
         try:
             mapping = self.mapping(spec)
             if mapping is None:
@@ -136,14 +174,20 @@ class Record:
             )
         }
         rest = {"status": self.status, "cycles": self.cycles, "allowance": self.allowance}
-        return json.dumps({**rest, **exact, "solution": self.solution}, separators=(",", ":"))
+        points = [json.loads(point.to_json()) for point in self.points]
+        return json.dumps(
+            {**rest, **exact, "solution": self.solution, "points": points}, separators=(",", ":")
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Record:
         """Raises: ValueError, LookupError, TypeError or ArithmeticError for text that `to_json` did
         not write.
         """
-        data = json.loads(text)
+        return cls._from_data(json.loads(text))
+
+    @classmethod
+    def _from_data(cls, data: dict[str, Any]) -> Record:
         energy, rank, bound = (
             None if data[name] is None else Fraction(data[name])
             for name in ("energy", "rank", "bound_rank")
@@ -156,4 +200,5 @@ class Record:
             rank,
             bound,
             data["allowance"],
+            points=tuple(cls._from_data(point) for point in data.get("points", ())),
         )
