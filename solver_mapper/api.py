@@ -22,6 +22,7 @@ from solver_mapper.core.mapspace_size import MapspaceSize
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.pareto_front import Front
 from solver_mapper.core.progress import Progress
+from solver_mapper.core.reuse_flags import with_reuse_flags
 from solver_mapper.core.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
@@ -70,6 +71,7 @@ from solver_mapper.study.store import Store
 from solver_mapper.study.sweep_plan import SweepLike, read_sweep
 from solver_mapper.study.sweep_result import SweepResult
 from solver_mapper.study.sweep_study import sweep as run_sweep
+from solver_mapper.tiling.read import is_operator
 
 __all__ = [
     "bound",
@@ -126,6 +128,13 @@ def read_input(
     Raises: InputError.
     """
     top = reader.all(*bundled.resolve(*sources, reader=reader))
+    if is_operator(top):
+        place = top.key_places.get("operator", top.place)
+        raise InputError(
+            "this is an operator for tiling, not an architecture and a problem",
+            place,
+            "use 'solver-mapper tile'",
+        )
     spec: Spec | TreeSpec = (
         read_tree_spec(top) if is_tree_input(top) else read_spec(top, reader.notes)
     )
@@ -142,16 +151,21 @@ def evaluate(spec: Spec | TreeSpec, mapping: None = None) -> Statistics | TreeSt
 def evaluate(
     spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None
 ) -> Statistics | TreeStatistics:
-    """Exact figures of a mapping.
+    """Exact figures of a mapping, legal or not; their `verdict` says which, as `validate` does.
 
     Args: `mapping`, of the same notation as `spec`, or None for the one in `spec`.
-    Raises: InputError if a part is missing or, for a LoopTree, makes no sense.
+    Raises: InputError if a part is missing or the mapping has no figures: its loops do not make up
+    the problem, it names what does not exist, or a tensor is stored nowhere.
     """
     if isinstance(spec, TreeSpec):
-        return looptree_evaluate.evaluate(
+        tree = looptree_evaluate.evaluate(
             spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)
         )
-    return evaluate_nest(spec.need_architecture(), spec.need_problem(), _levels(spec, mapping))
+        return replace(tree, verdict=validate(spec, mapping))
+    statistics = evaluate_nest(
+        spec.need_architecture(), spec.need_problem(), _levels(spec, mapping)
+    )
+    return replace(statistics, verdict=validate(spec, mapping))
 
 
 def validate(
@@ -671,7 +685,7 @@ def _levels(spec: Spec, mapping: Mapping | TreeMapping | None) -> Mapping:
         raise InputError(
             "a level-by-level specification needs a level-by-level mapping, not a LoopTree"
         )
-    return mapping or spec.need_mapping()
+    return with_reuse_flags(mapping, spec.constraints) if mapping else spec.need_mapping()
 
 
 def _under(spec: Spec, constraints: AnyRules) -> Spec:

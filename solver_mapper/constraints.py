@@ -30,6 +30,7 @@ from solver_mapper.core.constraints import (
     ProductConstraint,
 )
 from solver_mapper.core.problem import Problem
+from solver_mapper.core.reuse_flags import with_reuse_flags
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation, unknown_name
 from solver_mapper.io.timeloop.constraint_collector import ConstraintCollector
@@ -38,6 +39,7 @@ from solver_mapper.io.timeloop.extended_constraints import METRICS
 from solver_mapper.io.timeloop.maximize_dims import resolve
 from solver_mapper.io.timeloop.targets import target_levels
 from solver_mapper.io.yaml.source import Scalar, from_python
+from solver_mapper.io.yaml.warnings import Notes
 
 __all__ = [
     "ALL",
@@ -319,13 +321,18 @@ def add(spec: Spec, constraints: ConstraintSet | Iterable[ConstraintSet]) -> Spe
     """
     architecture, problem = spec.need_architecture(), spec.need_problem()
     book = ConstraintCollector(problem.dims, list(spec.constraints))
-    context = Context(architecture, problem, book, ORIGIN, [])
+    notes = Notes()
+    context = Context(architecture, problem, book, ORIGIN, [], notes)
     for each in [constraints] if isinstance(constraints, ConstraintSet) else constraints:
         for part in each.parts:
             for constraint in part.bind(spec, context):
                 book.add(replace(constraint, origin=ORIGIN))
     resolve(context.requests, architecture, problem, book)
-    return replace(spec, constraints=book.done())
+    together = book.done()
+    mapping = None if spec.mapping is None else with_reuse_flags(spec.mapping, together)
+    return replace(
+        spec, constraints=together, mapping=mapping, warnings=(*spec.warnings, *notes.lines)
+    )
 
 
 def _loops(kind: Kind, target: Target, dims: tuple[str, ...]) -> Quantity:

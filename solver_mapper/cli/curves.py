@@ -67,7 +67,7 @@ def write_curve(curve: Curve[Any], folder: Path, trees: bool) -> None:
     mappings = {
         f"mapping_{point.buffer}.yaml": _witness(point, trees).to_yaml()
         for point in curve.points
-        if isinstance(point, FusedPoint | TilePoint)
+        if isinstance(point, TilePoint) or (isinstance(point, FusedPoint) and point.has_mapping)
     }
     files |= mappings | ({"machine.yaml": AS_TREE if trees else AS_LEVELS} if mappings else {})
     write_files(folder, files)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import YES, Files, Json, command, print_result
+from solver_mapper.cli.app import NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import write_files
 from solver_mapper.core.statistics import Statistics
@@ -24,9 +25,12 @@ def evaluate(
         Path | None,
         typer.Option("-o", "--output", help="Directory for evaluation.json, stats.txt, pictures."),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Exit with 0 also for an illegal mapping.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
-    """Exact figures of the mapping in FILE..."""
+    """Exact figures of the mapping in FILE..., and whether it is legal."""
     spec = read_any(files)
     statistics = api.evaluate(spec)
     if output is not None:
@@ -37,4 +41,11 @@ def evaluate(
             texts |= {"mapping.svg": spec.picture(), "mapping.html": spec.page()}
         write_files(output, texts)
     print_result(statistics, as_json)
-    return YES
+    if statistics.verdict is None or statistics.verdict.legal:
+        return YES
+    count = len(statistics.verdict.violations)
+    print(
+        f"solver-mapper: the mapping is illegal ({count} violation{'s' if count > 1 else ''})",
+        file=sys.stderr,
+    )
+    return YES if force else NO

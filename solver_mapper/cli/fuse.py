@@ -50,6 +50,14 @@ def fuse(
     batch: Annotated[
         str | None, typer.Option(metavar="b,...", help="Variables whose fused loops come next.")
     ] = None,
+    special: Annotated[
+        bool | None,
+        typer.Option(
+            "--special-ranks/--no-special-ranks",
+            show_default="as the template says",
+            help="Ranks named head or batch have fused loops outermost (v2: yes).",
+        ),
+    ] = None,
     head_is_tiled: Annotated[
         bool, typer.Option("--head-is-tiled", help="Heads make footprints additive (v2).")
     ] = False,
@@ -74,6 +82,7 @@ def fuse(
         must_fuse_easily,
         names(head),
         names(batch),
+        special,
         head_is_tiled,
         _core(tensor_core),
     )

@@ -20,7 +20,9 @@ from solver_mapper.errors import InfeasibleError, InputError, SourceLocation, di
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
-from solver_mapper.tiling.api import Options, tile_job
+from solver_mapper.tiling import given
+from solver_mapper.tiling.api import Options, default_objective, tile_job
+from solver_mapper.tiling.configurations import all_configurations
 from solver_mapper.tiling.network import OBJECTIVES, compare, is_network, read_network, tile_network
 from solver_mapper.tiling.read import Job, read_operator
 from solver_mapper.tiling.result import Tiling
@@ -28,9 +30,13 @@ from solver_mapper.tiling.search.solver import Limits
 from solver_mapper.tiling.text import comparison_text
 
 Objective = Annotated[
-    str,
+    str | None,
     typer.Option(
-        metavar="utilization|traffic", help="SMAUG's choice, or provably the fewest elements moved."
+        metavar="utilization|traffic|given",
+        help=(
+            "SMAUG's choice (the default), provably the fewest elements moved, or the tiling in"
+            " FILE (the default if there is one)."
+        ),
     ),
 ]
 Backend = Annotated[
@@ -54,7 +60,7 @@ Stale = Annotated[
 @command("tile")
 def tile(
     files: Files,
-    objective: Objective = OBJECTIVES[0],
+    objective: Objective = None,
     backend: Backend = None,
     plugins: Plugins = None,
     stale_padding: Stale = True,
@@ -62,6 +68,9 @@ def tile(
         float | None, typer.Option(metavar="S", min=0, help="Seconds of solving for each operator.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the solver.")] = 0,
+    every: Annotated[
+        bool, typer.Option("--all", help="List all tile shapes that fit, as SMAUG enumerates them.")
+    ] = False,
     timeloop: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write one operator's nest as Timeloop files."),
@@ -70,13 +79,19 @@ def tile(
 ) -> int:
     """Tiles and a schedule for the operator in FILE..., or a table over the layers of a network.
 
-    Shipped networks go by name: resnet50, vgg16.
+    A tiling under 'tiling:' in FILE is judged, scheduled and compared. Shipped networks go by name:
+    resnet50, vgg16.
     """
     for plugin in plugins or []:
         load_plugin(plugin)
     options = Options(stale_padding, Limits(time_limit, seed))
     sources = tuple(source_of(word) for word in files)
     top = Reader(sources, current().templates).all(*sources)
+    if every:
+        _refuse_with_all(is_network(top), objective, timeloop)
+        job = read_operator(top, backend)
+        print_result(all_configurations(job.operator, job.backend, stale_padding), as_json)
+        return YES
     if is_network(top):
         network = read_network(top, backend)
         with ProgressLine() as line:
@@ -89,13 +104,30 @@ def tile(
             )
         print_result(result, as_json)
         return INTERRUPTED if result.interrupted else YES
-    return _tile_one(read_operator(top, backend), objective, options, timeloop, as_json)
+    job = read_operator(top, backend)
+    return _tile_one(job, objective or default_objective(job), options, timeloop, as_json)
+
+
+def _refuse_with_all(network: bool, objective: str | None, timeloop: Path | None) -> None:
+    """Raise InputError for what has no meaning next to `--all`."""
+    for name, there in (
+        ("a network", network),
+        ("--objective", objective is not None),
+        ("--timeloop", timeloop is not None),
+    ):
+        if there:
+            raise InputError(
+                f"--all lists the tile shapes of one operator; it does not go with {name}",
+                SourceLocation("--all"),
+            )
 
 
 def _tile_one(
     job: Job, objective: str, options: Options, timeloop: Path | None, as_json: bool
 ) -> int:
-    if objective not in OBJECTIVES:
+    if objective not in (*OBJECTIVES, given.OBJECTIVE) or (
+        objective == given.OBJECTIVE and job.given is None
+    ):
         own = tile_job(job, objective, options)
         _write_timeloop(own, timeloop)
         print_result(own, as_json)
@@ -122,7 +154,7 @@ def _tile_one(
         sys.stdout.write("\n")
     else:
         sys.stdout.write(f"{found}\n\n{comparison_text(comparison)}\n")
-    return YES
+    return YES if found.verdict is None or found.verdict.legal else NO
 
 
 def _write_timeloop(tiling: Tiling, file: Path | None) -> None:

@@ -10,6 +10,7 @@ from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.rendering import text_of
+from solver_mapper.core.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,8 @@ class Statistics:
     problem: Problem = field(compare=False, repr=False)
     mapping: Mapping = field(compare=False, repr=False)
     """What was evaluated, for reports."""
+    verdict: Verdict | None = field(default=None, compare=False, repr=False)
+    """Whether the mapping is legal; None where nobody has checked it."""
 
     def __str__(self) -> str:
         return text_of(self)
@@ -167,7 +170,7 @@ class Statistics:
         }
         if self.timeloop_cycles != self.cycles:
             result["timeloop_cycles"] = self.timeloop_cycles
-        return result
+        return result if self.verdict is None else result | self.verdict.to_dict()
 
 
 def _number(value: Fraction | int) -> int | float:

@@ -19,14 +19,17 @@ class Entry:
     what: What
     text: str
     place: SourceLocation = NOWHERE
+    note: str = ""
+    """Why the mapspace, and not only the other entries, excludes it."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {
+        plain = {
             "what": self.what,
             "text": self.text,
             "file": self.place.file,
             "line": self.place.line,
         }
+        return plain | {"note": self.note} if self.note else plain
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,10 @@ class Reason:
             "no mapping is legal, for these collide (any of them left out, the others can be"
             " obeyed):"
         ]
-        lines += [f"  {_where(entry.place)}{entry.text}" for entry in self.conflict]
+        lines += [
+            f"  {_where(entry.place)}{entry.text}{f' ({entry.note})' if entry.note else ''}"
+            for entry in self.conflict
+        ]
         if self.repairs:
             lines += ["any one of these would do:" if len(self.repairs) > 1 else "this would do:"]
             lines += [f"  {_where(repair.place)}{repair.text}" for repair in self.repairs]

@@ -80,6 +80,16 @@ def place_of(ask: Requirement, architecture: Architecture, problem: Problem) -> 
     return buffer.entries_place if buffer.entries_place.line is not None else buffer.place
 
 
+def excluded_by_mapspace(ask: Requirement) -> str:
+    """What the mapspace of perfect factors lacks that `ask` wants, or nothing."""
+    if not isinstance(ask, FactorConstraint) or ask.last in (None, ask.value):
+        return ""
+    return (
+        f"a last round of {ask.last} of {ask.value} iterations: the mapspace of perfect factors has"
+        " no such loop; 'evaluate' and 'validate' accept mappings that have it"
+    )
+
+
 def advice(change: Change, architecture: Architecture, problem: Problem) -> str:
     """The change as advice."""
     ask, to = change.ask, change.to

@@ -60,6 +60,8 @@ def statistics_text(statistics: TreeStatistics) -> str:
             f" during {peak.einsum}"
         )
         lines += [f"    {each}" for each in peak.reservations]
+    if statistics.verdict is not None and not statistics.verdict.legal:
+        lines += ["", str(statistics.verdict)]
     return "\n".join(lines).rstrip()
 
 

@@ -48,11 +48,8 @@ def _verdict(solution: Solution) -> str:
 
 
 def _entry(entry: dict[str, Any]) -> str:
-    return (
-        entry["text"]
-        if entry["line"] is None
-        else f"{entry['file']}:{entry['line']}: {entry['text']}"
-    )
+    text = entry["text"] + (f" ({entry['note']})" if "note" in entry else "")
+    return text if entry["line"] is None else f"{entry['file']}:{entry['line']}: {text}"
 
 
 def _proof(solution: Solution) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ _CYCLES_BAR, _ENERGY_BAR = 28, 18
 
 @text_of.register
 def statistics_text(statistics: Statistics) -> str:
-    """All sections, in plain text 100 columns wide."""
+    """All sections, in plain text 100 columns wide; the violations of an illegal mapping come last."""
     networks = _networks(statistics)
     sections: list[tuple[str, Table]] = [
         ("Words per instance of each level, energy of all instances", _words(statistics)),
@@ -39,7 +39,12 @@ def statistics_text(statistics: Statistics) -> str:
         (f"Where the cycles go: {_bottleneck(statistics)}", _cycles(statistics)),
         ("Where the energy goes", _energy(statistics)),
     ]
-    return "\n\n".join([_summary(statistics), *(render(title, body) for title, body in sections)])
+    illegal = (
+        [] if statistics.verdict is None or statistics.verdict.legal else [str(statistics.verdict)]
+    )
+    return "\n\n".join(
+        [_summary(statistics), *(render(title, body) for title, body in sections), *illegal]
+    )
 
 
 def _summary(statistics: Statistics) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +24,7 @@ from solver_mapper.core.solution import Certificate, Solution, Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.core.timer import Timer
+from solver_mapper.core.verdict import Verdict
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.cost.timeloop.model import evaluate
@@ -200,7 +202,7 @@ def checked(
             f"the proven bound {float(bound)} exceeds the value"
             f" {float(goals.goals[0].rank(statistics))}"
         )
-    return again
+    return replace(again, verdict=Verdict())
 
 
 def describe(space: Space, constraints: Constraints) -> dict[str, Any]:

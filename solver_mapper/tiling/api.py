@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.io.yaml.source import Source
-from solver_mapper.tiling import compatible
+from solver_mapper.tiling import compatible, given
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.read import Job, read_operator
@@ -54,7 +54,7 @@ def _traffic(operator: Operator, backend: Backend, options: Options) -> Tiling:
 
 def tile(
     operator: Source,
-    objective: str = compatible.OBJECTIVE,
+    objective: str | None = None,
     backend: Source | Backend | None = None,
     stale_padding: bool = True,
     time_limit: float | None = None,
@@ -63,22 +63,37 @@ def tile(
     """Tile an operator for a scratchpad accelerator.
 
     Args: operator: a path, open file or mapping that describes one operator (docs/tiling.md).
-        objective: "utilization", SMAUG's choice; "traffic", provably the fewest elements moved; or
-        one added with
-            `solver_mapper.tiling.objective`. backend: a shipped backend's name, a path, a mapping,
-        or None for what the operator's file says (by default "smv"). stale_padding: as SMAUG, keep
-        the padding of the whole tensor in tile shapes copied from it; utilization only. time_limit:
-        seconds of solving.
+        objective: "utilization", SMAUG's choice; "traffic", provably the fewest elements moved;
+        "given", the tiling in the
+            operator's file, judged; or one added with `solver_mapper.tiling.objective`. None:
+            "given" if the file has a tiling, else "utilization".
+        backend: a shipped backend's name, a path, a mapping, or None for what the operator's file
+        says (by default "smv"). stale_padding: as SMAUG, keep the padding of the whole tensor in
+        tile shapes copied from it; utilization only. time_limit: seconds of solving.
 
     Raises: InputError with place; InfeasibleError, naming tensor, least tile and scratchpad, if
     nothing fits; LimitReached.
     """
     options = Options(stale_padding, Limits(time_limit, seed))
-    return tile_job(read_operator(operator, backend), objective, options)
+    job = read_operator(operator, backend)
+    return tile_job(job, objective or default_objective(job), options)
+
+
+def default_objective(job: Job) -> str:
+    """What is asked for where nobody says: the tiling that is given, else SMAUG's choice."""
+    return compatible.OBJECTIVE if job.given is None else given.OBJECTIVE
 
 
 def tile_job(job: Job, objective: str, options: Options) -> Tiling:
-    """Tile an operator that has been read."""
+    """Tile an operator that has been read; a tiling that was given with it is judged if that is the
+    objective.
+    """
+    if objective == given.OBJECTIVE:
+        if job.given is None:
+            raise InputError(
+                "no tiling was given", hint="add 'tiling: {tile: ...}' to the operator's file"
+            )
+        return given.judge(job.operator, job.backend, job.given, options.stale_padding)
     if objective not in _OBJECTIVES:
         raise InputError(
             f"unknown objective '{objective}'", hint=did_you_mean(objective, _OBJECTIVES)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from solver_mapper.errors import InputError
 from solver_mapper.solve.cpsat.engine import solver_name
 from solver_mapper.tiling.backend import Backend
+from solver_mapper.tiling.configurations import candidates_of
 from solver_mapper.tiling.nest import nest_of
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.result import Certificate, Tiling
@@ -25,14 +23,7 @@ def fullest(
     SMAUG's do.
     Raises: DoesNotFit, LimitReached, ExactnessError; InputError for an operator without a strategy.
     """
-    if operator.strategy is None:
-        raise InputError(
-            f"operator '{operator.kind}' has no strategy for the {OBJECTIVE} objective",
-            hint="use the traffic objective",
-        )
-    strategy = replace(operator.strategy, stale_padding=stale_padding)
-    dims = strategy.dims(operator, backend)
-    candidates = strategy.candidates(operator, backend, dims)
+    strategy, dims, candidates = candidates_of(operator, backend, stale_padding)
     choice = best_choice(candidates, limits)
     tiled = strategy.tiled(operator, backend, dims, choice.tiles)
     certificate = Certificate(

@@ -11,7 +11,7 @@ from solver_mapper.errors import InfeasibleError, InputError
 from solver_mapper.io.yaml.documents import read_documents
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of
 from solver_mapper.io.yaml.source import Source, Table
-from solver_mapper.tiling import compatible
+from solver_mapper.tiling import compatible, given
 from solver_mapper.tiling.api import Options, tile_job
 from solver_mapper.tiling.backend import Backend, backend_of, load_backend
 from solver_mapper.tiling.movement import compulsory
@@ -46,25 +46,24 @@ class Comparison:
     def moved(self, objective: str) -> int | None:
         """Elements that a schedule computing the operator moves; None if there is none."""
         found = self.results[objective]
-        return found.traffic if isinstance(found, Tiling) and found.defect is None else None
+        return found.traffic if isinstance(found, Tiling) and found.fault is None else None
 
     def trouble(self, objective: str) -> str | None:
         """Why there is no such schedule."""
         found = self.results[objective]
         if isinstance(found, InfeasibleError):
             return str(found)
-        return None if found.defect is None else f"{self.job.operator.name}: {found.defect}"
+        return None if found.fault is None else f"{self.job.operator.name}: {found.fault}"
 
     def to_dict(self) -> dict[str, Any]:
         modes: dict[str, Any] = {}
         for objective, found in self.results.items():
-            if isinstance(found, Tiling) and found.defect is None:
+            if isinstance(found, Tiling) and found.fault is None:
                 modes[objective] = {
                     "elems_moved": found.traffic,
                     "utilization": float(found.utilization),
                     "invocations": found.nest.invocations,
-                    "optimal": found.certificate.optimal,
-                }
+                } | _proven(found)
             else:
                 modes[objective] = {"error": self.trouble(objective)}
         return {
@@ -74,6 +73,10 @@ class Comparison:
             "compulsory_elems": self.compulsory,
             "modes": modes,
         }
+
+
+def _proven(tiling: Tiling) -> dict[str, bool]:
+    return {} if tiling.certificate is None else {"optimal": tiling.certificate.optimal}
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,14 @@ def read_network(source: Source, backend: Source | Backend | None = None) -> Net
     fields.close()
     if not items:
         raise InputError("the network has no layers", fields.place_of("layers"))
-    return Network(name, tuple(job_of(table_of(item, "a layer"), common) for item in items))
+    jobs = tuple(job_of(table_of(item, "a layer"), common) for item in items)
+    if any(job.given is not None for job in jobs):
+        raise InputError(
+            "layers of a network cannot give tilings",
+            fields.place_of("layers"),
+            "judge each operator by itself",
+        )
+    return Network(name, jobs)
 
 
 def is_network(table: Table) -> bool:
@@ -152,9 +162,9 @@ def is_network(table: Table) -> bool:
 
 
 def compare(job: Job, options: Options) -> Comparison:
-    """One operator under both objectives."""
+    """One operator under both objectives, next to the tiling that was given with it."""
     results: dict[str, Tiling | InfeasibleError] = {}
-    for objective in OBJECTIVES:
+    for objective in (*(() if job.given is None else (given.OBJECTIVE,)), *OBJECTIVES):
         try:
             results[objective] = tile_job(job, objective, options)
         except InfeasibleError as error:

@@ -8,8 +8,9 @@ import solver_mapper.tiling.operators  # noqa: F401  (makes SMAUG's operators kn
 from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.documents import read_documents
 from solver_mapper.io.yaml.fields import Fields, text_of
-from solver_mapper.io.yaml.source import Source, Table
+from solver_mapper.io.yaml.source import Sequence, Source, Table
 from solver_mapper.tiling.backend import Backend, backend_of, load_backend
+from solver_mapper.tiling.given import GivenTiling, read_given
 from solver_mapper.tiling.operator import Operator, operator_type
 
 LABELS = ("id", "source", "test")
@@ -18,11 +19,14 @@ LABELS = ("id", "source", "test")
 
 @dataclass(frozen=True)
 class Job:
-    """An operator to tile, for a backend. `count` is how often a network runs it."""
+    """An operator to tile, for a backend. `count` is how often a network runs it; `given` is a
+    tiling to judge instead.
+    """
 
     operator: Operator
     backend: Backend
     count: int = 1
+    given: GivenTiling | None = None
 
 
 def read_operator(source: Source, backend: Source | Backend | None = None) -> Job:
@@ -53,8 +57,17 @@ def job_of(table: Table, backend: Backend | None) -> Job:
     name = fields.text("name") or fields.text("id") or cls.kind
     operator = cls.read(name, fields, target)
     count = fields.integer("count", least=1)
+    tiling = fields.table_at("tiling")
+    given = None if tiling is None else read_given(tiling, operator)
     fields.close()
-    return Job(operator, target, count or 1)
+    return Job(operator, target, count or 1, given)
+
+
+def is_operator(table: Table) -> bool:
+    """Whether a file describes an operator, or a network of operators, for `tile`."""
+    layers = table.entries.get("layers")
+    first = layers.items[0] if isinstance(layers, Sequence) and layers.items else None
+    return "operator" in table.entries or (isinstance(first, Table) and "operator" in first.entries)
 
 
 def sized(fields: Fields, backend: Backend) -> Backend:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from solver_mapper.core.rendering import text_of, yaml_of
+from solver_mapper.core.verdict import Verdict
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.tiling import data
 from solver_mapper.tiling.backend import Backend
@@ -62,7 +63,8 @@ class Tiling:
 
     `dims[tensor]` are the tiling dims, `basic[tensor]` the size that every tile has except at
     boundaries, `total` the elements of one basic tile of each tensor, as the mode counts them.
-    `tiled[tensor]` are the tiles, `nest` the schedule.
+    `tiled[tensor]` are the tiles, `nest` the schedule. A tiling that a user gave has a `verdict`
+    instead of a `certificate`.
     """
 
     operator: Operator
@@ -73,8 +75,9 @@ class Tiling:
     total: int
     tiled: Mapping[str, TiledTensor]
     nest: Nest
-    certificate: Certificate
+    certificate: Certificate | None
     notes: tuple[str, ...] = field(default=())
+    verdict: Verdict | None = None
 
     @cached_property
     def moved(self) -> Moved:
@@ -107,6 +110,15 @@ class Tiling:
                     f" '{pad.name}' holds {room}"
                 )
         return None
+
+    @property
+    def fault(self) -> str | None:
+        """The first violation of a tiling that a user gave, or the defect; None if the tiling can
+        be used.
+        """
+        if self.verdict is not None and not self.verdict.legal:
+            return self.verdict.violations[0].message
+        return self.defect
 
     def sound_nest(self) -> Nest:
         """The nest, if it computes the operator.
@@ -149,14 +161,16 @@ class Tiling:
         """
         return invocations(self.sound_nest())
 
-    def tiles(self, tensor: str, array: Array) -> dict[tuple[int, ...], Array]:
-        """Cut a tensor's array into its tiles, by grid index.
+    def tiles(self, tensor: str, array: Array, copy: bool = False) -> dict[tuple[int, ...], Array]:
+        """Cut a tensor's array into its tiles, by grid index: views of `array`, or with `copy`
+        arrays of their own.
 
         Raises: InputError if the array does not have the tensor's shape.
         """
-        return data.cut_array(
+        cut = data.cut_array(
             self.tiled[tensor], self.operator.stored(self.operator.tensor(tensor), array)
         )
+        return {index: tile.copy() for index, tile in cut.items()} if copy else cut
 
     def assemble(self, tiles: data.Tiles) -> Array:
         """Put output tiles together.
@@ -205,10 +219,10 @@ class Tiling:
             "schedule": self._schedule_dict(),
             "compulsory_elems": self.compulsory,
             "utilization": float(self.utilization),
-            "certificate": self.certificate.to_dict(),
             "notes": list(self.notes),
         }
-        return result
+        proof = {} if self.certificate is None else {"certificate": self.certificate.to_dict()}
+        return result | proof | ({} if self.verdict is None else self.verdict.to_dict())
 
     def _schedule_dict(self) -> dict[str, Any]:
         try:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from solver_mapper.core.rendering import text_of
 from solver_mapper.errors import InfeasibleError
+from solver_mapper.tiling.configurations import Configurations
 from solver_mapper.tiling.network import OBJECTIVES, Comparison, NetworkTiling
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.schedule import loop_nest_text
@@ -48,7 +49,11 @@ def tiling_text(tiling: Tiling) -> str:
     )
     lines += [f"scratchpads used: {percent(tiling.utilization)}", "", nest_text_of(tiling), ""]
     lines += moved_lines(tiling)
+    if tiling.verdict is not None:
+        lines.append(str(tiling.verdict))
     proof = tiling.certificate
+    if proof is None:
+        return "\n".join([*lines, *(f"note: {note}" for note in tiling.notes)])
     if proof.optimal:
         lines.append(
             f"proven by {proof.solver}: no choice {_BETTER.get(proof.objective, 'is better')} than"
@@ -70,6 +75,30 @@ def _tensor_row(tiling: Tiling, tiled: TiledTensor) -> tuple[str, ...]:
         f"{tiled.largest:,}",
         f"{pad.name} {tiling.backend.elements(pad):,}",
     )
+
+
+@text_of.register
+def configurations_text(found: Configurations) -> str:
+    """A row for each configuration; a star marks the one that SMAUG takes."""
+    names = tuple(found.choices[0].tiles)
+    dims = ", ".join(f"{name} {found.dims[name]}" for name in names)
+    lines = [
+        (
+            f"{found.operator.name} ({found.operator.kind}) on {found.backend.name}:"
+            f" {len(found.choices):,} configurations fit"
+        ),
+        f"tiling dims: {dims}",
+        "",
+    ]
+    rows = (
+        (
+            f"{number + 1:,}{' *' if number == found.chosen else ''}",
+            *(sizes_text(choice.tiles[name]) for name in names),
+            f"{choice.total:,}",
+        )
+        for number, choice in enumerate(found.choices)
+    )
+    return "\n".join([*lines, *table(("configuration", *names, "elements"), rows)])
 
 
 def nest_text_of(tiling: Tiling) -> str:
@@ -97,7 +126,7 @@ def moved_lines(tiling: Tiling) -> list[str]:
         f"moves {moved.total:,} elements ({parts}) in {moved.invocations:,} invocations; "
         f"any tiling moves {tiling.compulsory:,}"
     ]
-    if tiling.defect is not None:
+    if tiling.defect is not None and tiling.verdict is None:
         lines.append(f"but this schedule computes something else: {tiling.defect}")
     return lines
 
@@ -130,12 +159,14 @@ def network_text(tilings: NetworkTiling) -> str:
 def _layer_row(layer: Comparison) -> tuple[str, ...]:
     cells = []
     for found in layer.results.values():
-        sound = isinstance(found, Tiling) and found.defect is None
+        sound = isinstance(found, Tiling) and found.fault is None
+        proven = (
+            isinstance(found, Tiling)
+            and found.certificate is not None
+            and found.certificate.optimal
+        )
         cells += (
-            [
-                f"{found.traffic:,}" + ("" if found.certificate.optimal else " ?"),
-                percent(found.utilization),
-            ]
+            [f"{found.traffic:,}" + ("" if proven else " ?"), percent(found.utilization)]
             if isinstance(found, Tiling) and sound
             else ["-", "-"]
         )
@@ -167,7 +198,7 @@ def comparison_text(comparison: Comparison) -> str:
     """Both objectives for one operator."""
     rows = []
     for objective, found in comparison.results.items():
-        if isinstance(found, Tiling) and found.defect is None:
+        if isinstance(found, Tiling) and found.fault is None:
             rows.append(
                 (
                     objective,

@@ -35,6 +35,7 @@ from tests.explain.infeasible import (
     storage,
     temporal,
 )
+from tests.rules.designs import DESIGN
 
 CASES = list(cases())
 IDS = [f"{number:02}-{case.kind.replace(' ', '-')}" for number, case in enumerate(CASES)]
@@ -233,3 +234,43 @@ def test_a_cap_that_a_real_layer_cannot_meet_takes_less_than_ten_seconds(tmp_pat
         "raise the cap on cycles from 100000 to at least 688128"
     ]
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("key", ["architecture_constraints", "mapping"])
+def test_a_residual_that_perfect_factors_exclude_is_said_to_be_excluded_by_the_mapspace(
+    key: str,
+) -> None:
+    """`validate` accepts the mapping; `explain` and `solve` say that it is the mapspace that lacks
+    it.
+    """
+    directive = {"target": "GLB", "type": "temporal", "factors": "P=6,4"}
+    rest = [{"target": "DRAM", "type": "temporal", "factors": "C=4 K=8 R=3 P=3"}]
+    given = load(DESIGN, {key: [directive]})
+    assert sm.validate(
+        load(DESIGN, {"architecture_constraints": [directive], "mapping": [directive, *rest]})
+    ).legal
+    reason, solution = sm.explain(given), sm.solve(given)
+    (entry,) = reason.conflict
+    assert (
+        "a last round of 4 of 6 iterations: the mapspace of perfect factors has no such loop"
+        in entry.note
+    )
+    assert entry.note in str(reason) and reason.to_dict()["conflict"] == list(
+        solution.conflict
+    ) == [entry.to_dict()]
+    assert "the mapspace of perfect factors has no such loop" in " ".join(str(solution).split())
+
+
+def test_a_conflict_without_residuals_has_no_note() -> None:
+    reason = sm.explain(
+        load(
+            DESIGN,
+            {
+                "architecture_constraints": [
+                    {"target": "GLB", "type": "temporal", "factors": "P=3"},
+                    {"target": "RF", "type": "temporal", "factors": "P=8,8 C=1"},
+                ]
+            },
+        )
+    )
+    assert not reason.feasible and all("note" not in entry.to_dict() for entry in reason.conflict)

@@ -189,19 +189,35 @@ class Tiny:
             reached |= {i for name in tiled if self.users[name] & reached for i in self.users[name]}
         if reached != group:
             return []
-        both = self.passing(group, tiled)
-        common = [
-            dim
-            for dim in self.bounds[members[0]]
-            if all(dim in self.bounds[i] for i in members)
-            and all(dim in self.dims(name) for name in both)
-        ]
-        bounds = {dim: self.bounds[members[0]][dim] for dim in common}
+        bounds = self.common(members, self.passing(group, tiled))
         return corners(
             point
             for trunk in self.trunks(members, tiled, bounds)
             for point in self.trunked(members, tiled, where, trunk)
         )
+
+    def common(self, members, both):
+        """Ranks, with their bounds, that all members can loop over together while the tensors
+        `both` pass between them.
+        """
+        return {
+            dim: bound
+            for dim, bound in self.bounds[members[0]].items()
+            if all(dim in self.bounds[i] for i in members)
+            and all(dim in self.dims(name) for name in both)
+        }
+
+    def local(self, einsum, trunk):
+        """The loops of a trunk as an Einsum calls them."""
+        return trunk
+
+    def tile(self, name, trunk):
+        """Words of a tensor that one iteration of a trunk touches."""
+        first = min(self.users[name])
+        tile = dict(self.bounds[first])
+        for dim, count in self.local(first, trunk):
+            tile[dim] //= count
+        return size(tile, self.dims(name))
 
     def trunks(self, members, tiled, bounds):
         """All fused loops of a group, over ranks with `bounds`."""
@@ -221,15 +237,12 @@ class Tiny:
             private = tuple(name for name, _, _ in moving if name not in common)
             live = 0
             for name in tiled:
-                tile = dict(self.bounds[min(self.users[name])])
-                for dim, count in trunk:
-                    tile[dim] //= count
                 live += (
-                    size(tile, self.dims(name))
+                    self.tile(name, trunk)
                     if min(self.users[name]) <= i <= max(self.users[name])
                     else 0
                 )
-            options = ways(moving, tuple(self.bounds[i].items()), trunk, private)
+            options = ways(moving, tuple(self.bounds[i].items()), self.local(i, trunk), private)
             combined = thinned(
                 {
                     (stays + more, max(peak, live + own), moved + words)

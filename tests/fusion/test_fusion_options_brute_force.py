@@ -17,7 +17,8 @@ from test_fusion_brute_force import (
 
 from solver_mapper.bounds.fusion import FusionOptions, fuse
 from solver_mapper.bounds.fusion.dataflow_graph import net_of
-from solver_mapper.bounds.fusion.families import HeadRule, families
+from solver_mapper.bounds.fusion.families import families
+from solver_mapper.bounds.fusion.special import SpecialRanks
 from solver_mapper.bounds.fusion.v2 import compatible, tiled_together
 from tests.staircases import corners, steps
 
@@ -202,13 +203,13 @@ def v2_by_hand(load, rule):
 
 
 V2_CASES = {
-    "three": (CHAIN3, {"m": 2, "k": 1, "p": 2, "q": 2, "r": 1}, HeadRule()),
-    "fork": (FORK, {"m": 2, "k": 1, "p": 2, "q": 2, "r": 1}, HeadRule()),
-    "join": (JOIN, {"m": 2, "k": 2, "p": 2}, HeadRule()),
+    "three": (CHAIN3, {"m": 2, "k": 1, "p": 2, "q": 2, "r": 1}, SpecialRanks()),
+    "fork": (FORK, {"m": 2, "k": 1, "p": 2, "q": 2, "r": 1}, SpecialRanks()),
+    "join": (JOIN, {"m": 2, "k": 2, "p": 2}, SpecialRanks()),
     "heads": (
         ATTENTION[1:3],
         {"b": 1, "h": 2, "m": 2, "n": 2, "e": 2},
-        HeadRule(frozenset("h"), frozenset("b"), True),
+        SpecialRanks(frozenset("h"), frozenset("b"), True),
     ),
 }
 

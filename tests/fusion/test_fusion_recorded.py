@@ -10,7 +10,8 @@ from fusion_cases import CHAIN2, workload
 
 from solver_mapper.bounds.fusion import fuse
 from solver_mapper.bounds.fusion.dataflow_graph import net_of
-from solver_mapper.bounds.fusion.families import Family, HeadRule
+from solver_mapper.bounds.fusion.families import Family
+from solver_mapper.bounds.fusion.special import SpecialRanks
 from solver_mapper.bounds.fusion.v2 import compatible, tiled_together
 from tests.staircases import steps
 
@@ -70,8 +71,8 @@ def test_compatibility_equals_the_published_code(pair):
     net = net_of(workload(CHAIN2, m=8, k=4, n=8, l=4))
     one, other = (family(i, text.strip()) for i, text in enumerate(pair.split(" | ")))
     want = RECORDED["v2_compatibility_table"]["table"][pair]
-    assert compatible(net, one, other, HeadRule()) == want["compatible"]
-    assert ("sum" if tiled_together(net, one, other, HeadRule()) else "max") == want["capacity"]
+    assert compatible(net, one, other, SpecialRanks()) == want["compatible"]
+    assert ("sum" if tiled_together(net, one, other, SpecialRanks()) else "max") == want["capacity"]
 
 
 def test_the_worked_example_of_the_seed_rule():
@@ -95,7 +96,7 @@ def test_the_worked_example_of_the_seed_rule():
 
 def test_slip_where_one_rank_of_the_writer_is_two_of_the_reader():
     """A channel rank written as one variable and read as head and channel of the head: loops (d)
-    match loops (h, e).
+    match loops (h, e) in either order, for the writer may take its channels in any.
     """
     net = net_of(
         workload(
@@ -108,9 +109,38 @@ def test_slip_where_one_rank_of_the_writer_is_two_of_the_reader():
         )
     )
     writer = Family(0, frozenset("Q"), ("m", "d"), None, ())
-    assert compatible(net, writer, Family(1, frozenset("Q"), ("m", "h", "e"), None, ()), HeadRule())
-    assert compatible(net, writer, Family(1, frozenset("Q"), ("m", "h"), None, ()), HeadRule())
-    assert not compatible(net, writer, Family(1, frozenset("Q"), ("h", "m"), None, ()), HeadRule())
+
+    def reader(*loops):
+        return Family(1, frozenset("Q"), loops, None, ())
+
+    def agree(one, other):
+        assert compatible(net, one, other, SpecialRanks()) == compatible(
+            net, other, one, SpecialRanks()
+        )
+        return compatible(net, one, other, SpecialRanks())
+
+    assert all(
+        agree(writer, reader("m", *loops)) for loops in (("h", "e"), ("e", "h"), ("h",), ("e",))
+    )
+    assert not agree(writer, reader("h", "m")) and not agree(writer, reader("m"))
+
+
+def test_digits_of_two_einsums_that_split_a_rank_alike_do_not_overlap():
+    einsums = ["Q[m, D: 4*h + e] = X[m, k] * W[k, h, e]", "S[m, g, f] = Q[m, D: 4*g + f] * V[g, f]"]
+    net = net_of(workload(einsums, m=4, k=2, h=2, e=4, g=2, f=4))
+
+    def agree(mine, yours):
+        return compatible(
+            net,
+            *(
+                Family(i, frozenset("Q"), tuple(loops), None, ())
+                for i, loops in enumerate((mine, yours))
+            ),
+            SpecialRanks(),
+        )
+
+    assert agree("he", "gf") and agree("eh", "fg") and agree("h", "g") and agree("me", "mf")
+    assert not agree("he", "fg") and not agree("h", "f") and not agree("he", "g")
 
 
 def test_where_v2_claims_what_no_execution_attains():

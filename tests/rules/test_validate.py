@@ -132,21 +132,6 @@ REJECTED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         "bypasses W",
     ),
     (bypass("GLB", bypass=["O"]), {"rule": "bypass", "tensor": "O"}, "keeps O"),
-    (
-        temporal("GLB", no_temporal_reuse=["I"]),
-        {"rule": "no_temporal_reuse", "tensor": "I"},
-        "does not list I",
-    ),
-    (
-        spatial("GLB", no_link_transfer=["I"]),
-        {"rule": "no_link_transfer", "tensor": "I"},
-        "does not list I",
-    ),
-    (
-        spatial("GLB", no_multicast_no_reduction=["O"]),
-        {"rule": "no_multicast", "tensor": "O"},
-        "does not list O",
-    ),
 ]
 
 

@@ -460,7 +460,7 @@ def test_rules_say_what_they_are_and_where(tmp_path: Path) -> None:
         (temporal(permutation="R_P_K"), "one '_' at most"),
         (temporal(permutation="R_P*"), "after '_'"),
         (temporal(permutation={"R": 1}), "a word or a list"),
-        (temporal(split=1), "no field 'split'"),
+        (temporal(split=1), "temporal loops lie along no axis"),
         (spatial(split=-1), "whole number"),
         (spatial(no_temporal_reuse=["W"]), "no field 'no_temporal_reuse'"),
         (temporal(no_temporal_reuse=["V"]), "unknown tensor 'V'"),

@@ -111,15 +111,18 @@ def test_the_order_is_kept_as_far_as_rules_allow() -> None:
     )
 
 
-def test_axes_and_flags_are_differences() -> None:
+def test_axes_are_differences_and_reuse_that_the_hardware_lacks_is_none() -> None:
     suggestion = sm.suggest(
         spec_with(spatial("GLB", permutation="PKCR", split=1, no_link_transfer=["I"]))
     )
     assert {(each.part, each.what, each.after) for each in suggestion.differences} == {
         ("axis", "spatial K", "along Y"),
         ("axis", "spatial P", "along X"),
-        ("reuse", "spatial no_link_transfer of I", "listed"),
     }
+    assert all(
+        level.no_link_transfer == ({"I"} if level.level == "GLB" else set())
+        for level in suggestion.mapping.levels
+    )
 
 
 def test_bypass_is_held_where_factors_do() -> None:

@@ -40,12 +40,21 @@ def same(text: str) -> list[str]:
     return re.sub(r"CP-SAT [\d.]+", "CP-SAT", text).strip("\n").splitlines()
 
 
-@pytest.mark.parametrize("command", ["tile layer.yaml --objective traffic", "tile resnet50"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tile layer.yaml --objective traffic",
+        "tile layer.yaml --all",
+        "tile layer.yaml tiling.yaml",
+        "tile resnet50",
+    ],
+)
 def test_commands_print_what_the_document_shows(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("layer.yaml").write_text(shown("cat layer.yaml"), encoding="utf-8")
+    for file in ("layer.yaml", "tiling.yaml"):
+        Path(file).write_text(shown(f"cat {file}"), encoding="utf-8")
     result = CliRunner().invoke(app, command.split())
     assert result.exit_code == 0
     assert same(result.stdout) == same(shown(f"solver-mapper {command}"))

@@ -107,5 +107,5 @@ class Blocks:
     def _searched(self, block: Block, held: frozenset[str]) -> Plans:
         if block.group is None:
             return self._fuser.single(min(block.members), held)
-        found = group_plans(self._fuser, block.group, held, self.rules.forced)
+        found = group_plans(self._fuser, block.group, held, self.rules.special)
         return self._nester.improve(found, block.group, held) if self.rules.uneven else found

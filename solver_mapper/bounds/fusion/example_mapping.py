@@ -20,6 +20,7 @@ from solver_mapper.cost.looptree.mapping_tree import (
     TreeMapping,
 )
 from solver_mapper.cost.snowcat.machine_files import BUFFER, STORE
+from solver_mapper.errors import InputError
 
 
 def tree_of(net: DataflowGraph, plan: Plan) -> TreeMapping:
@@ -97,14 +98,28 @@ def _loops(
 
 
 def _trunk_loop(net: DataflowGraph, above: Trunk, loop: TrunkLoop) -> Iterator[Temporal]:
-    """One loop for each rank of a trunk loop; members that call the rank by other names are listed."""
+    """One loop for each rank of a trunk loop; members that call the rank by other names are listed.
+
+    Raises: InputError for tiles of different sizes, where the rank is a digit of a member's
+    variable.
+    """
     for rank, part in zip(loop.ranks, loop.parts, strict=True):
         if part > 1:
             names = list(dict.fromkeys(rank.variables.values()))
-            some, variable = next(iter(rank.variables.items()))
-            yield Temporal(
-                "|".join(names), cut(net.problems[some].bounds, above, some)[variable] // part
-            )
+            tiles = {
+                (i, variable): cut(net.problems[i].bounds, above, i)[variable] // part
+                for i, variable in rank.variables.items()
+            }
+            (one, mine), size = next(iter(tiles.items()))
+            for (other, yours), theirs in tiles.items():
+                if theirs != size:
+                    raise InputError(
+                        f"this mapping has no LoopTree: its shared loops cut '{mine}' of"
+                        f" {net.problems[one].name} into tiles of another size than '{yours}' of"
+                        f" {net.problems[other].name}",
+                        net.workload.place,
+                    )
+            yield Temporal("|".join(names), size)
 
 
 def leaf(problem: Problem, trunk: Trunk, einsum: int, choice: Choice) -> Iterator[Node]:

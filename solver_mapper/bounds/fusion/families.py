@@ -14,22 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
+from solver_mapper.bounds.fusion.special import SpecialRanks
 from solver_mapper.bounds.fusion.tensor_cores import Block
 from solver_mapper.bounds.search import Restriction, least_traffic
 from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Problem, Tensor
-
-
-@dataclass(frozen=True)
-class HeadRule:
-    """Names of variables with no reuse across them: `head` has to be the outermost fused loop,
-    `batch` the next. `tiled`: a fused loop over a head makes two Einsums tiled-fused, so that their
-    footprints add.
-    """
-
-    head: frozenset[str] = frozenset()
-    batch: frozenset[str] = frozenset()
-    tiled: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,7 +51,7 @@ def families(
     net: DataflowGraph,
     einsum: int,
     fusable: Collection[str],
-    rule: HeadRule,
+    rule: SpecialRanks,
     sized: bool = False,
     uneven_tensors: bool = False,
 ) -> Iterator[Family]:
@@ -82,29 +71,11 @@ def families(
             ]
             for size in range(len(common) + 1):
                 for loops in permutations(common, size):
-                    if _heads_first(problem, loops, common, rule):
-                        yield from _family(net, einsum, fused, common, loops, sized, uneven_tensors)
-
-
-def _heads_first(
-    problem: Problem, loops: Sequence[str], common: Sequence[str], rule: HeadRule
-) -> bool:
-    """Any fused loop at all asks for the head's loop outermost, and then for the batch's, if every
-    tensor of three has it.
-    """
-    everywhere = [
-        dim
-        for dim in common
-        if len(problem.tensors) == 3 and all(dim in tensor.dims for tensor in problem.tensors)
-    ]
-    wanted = [dim for dim in common if dim in rule.head] + [
-        dim for dim in everywhere if dim in rule.batch
-    ]
-    return (
-        not loops
-        or not any(dim in rule.head for dim in common)
-        or list(loops[: len(wanted)]) == wanted
-    )
+                    first = rule.first(problem, common)
+                    if not loops or loops[: len(first)] == first:
+                        yield from _family(
+                            net, einsum, fused, common, loops, first, sized, uneven_tensors
+                        )
 
 
 def _family(
@@ -113,17 +84,19 @@ def _family(
     fused: frozenset[str],
     common: Sequence[str],
     loops: tuple[str, ...],
+    first: Collection[str],
     sized: bool,
     uneven_tensors: bool,
 ) -> Iterator[Family]:
+    """The families of one order of fused loops. A loop over one of `first` cuts its variable
+    completely where all tensors have it: nothing is reused across it.
+    """
     problem = net.problems[einsum]
-    shared = [dim for dim in common if all(dim in tensor.dims for tensor in problem.tensors)]
+    alone = {dim for dim in first if all(dim in tensor.dims for tensor in problem.tensors)}
     allowed: dict[str, Sequence[int]] = {}
     for dim in common:
-        bound = problem.bounds[dim]
-        allowed[dim] = divisors(bound)[:-1] if dim in loops else (bound,)
-        if dim in shared:
-            allowed[dim] = [size for size in allowed[dim] if size == 1]
+        sizes = divisors(problem.bounds[dim])
+        allowed[dim] = sizes[-1:] if dim not in loops else sizes[:1] if dim in alone else sizes[:-1]
     held = [_occupant(net, problem, name, common) for name in fused]
     inner = tuple(dim for dim in problem.dims if dim not in loops)
     stages = (inner, *((dim,) for dim in reversed(loops)))

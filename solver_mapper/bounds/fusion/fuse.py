@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple, get_args
 from solver_mapper.bounds.curve import Curve, Point
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph, net_of
 from solver_mapper.bounds.fusion.evaluate import account
-from solver_mapper.bounds.fusion.families import HeadRule
 from solver_mapper.bounds.fusion.ffmt import ffmt_plans
 from solver_mapper.bounds.fusion.join import joined
 from solver_mapper.bounds.fusion.plan import Plan, PlanRules
 from solver_mapper.bounds.fusion.points import FamilyPoint, FusedPoint
+from solver_mapper.bounds.fusion.special import SpecialRanks, named
 from solver_mapper.bounds.fusion.tensor_cores import TensorCore
 from solver_mapper.bounds.fusion.v2_join import V2
 from solver_mapper.cost.looptree.workload import Workload
@@ -33,9 +33,10 @@ class FusionOptions:
     stand above the fused loops; the other Einsums then run again. `most`: Einsums fused tile by
     tile at a time. `must_fuse` and `never_fuse` name intermediates; `must_fuse_easily` adds the
     inputs of Einsums with a single input, and of those whose smallest tensor is more than 128 times
-    smaller than the next. `head` and `batch` name rank variables whose fused loops must be
-    outermost, heads first; `head_is_tiled` (template v2): a common loop over heads alone makes
-    footprints additive.
+    smaller than the next. `head` and `batch` name rank variables across which nothing is reused
+    (see `special`); `special`: so are those with "head" or "batch" in their names (None: for the
+    template v2); `head_is_tiled` (template v2): a common loop over heads alone makes footprints
+    additive.
     `tensor_core`: blocks that no tile is smaller than; either operand may take either side.
     """
 
@@ -49,6 +50,7 @@ class FusionOptions:
     must_fuse_easily: bool = False
     head: Sequence[str] = ()
     batch: Sequence[str] = ()
+    special: bool | None = None
     head_is_tiled: bool = False
     tensor_core: TensorCore | None = None
 
@@ -116,15 +118,14 @@ class _Answer(NamedTuple):
 
 
 def _ffmr(net: DataflowGraph, options: FusionOptions) -> _Answer:
-    forced = tuple(frozenset(names) for names in (options.head, options.batch) if names)
     rules = PlanRules(
         most=options.most,
         inputs=options.share_inputs,
         recompute=options.recompute,
         uneven_tensors=options.uneven_tensors,
         uneven=options.uneven,
-        forced=forced,
         must=must_names(net, options),
+        special=special_ranks(net, options, by_name=False),
         never=frozenset(options.never_fuse),
     )
     said = [
@@ -168,7 +169,7 @@ def _ffmt(net: DataflowGraph, _: FusionOptions) -> _Answer:
 
 
 def _v2(net: DataflowGraph, options: FusionOptions) -> _Answer:
-    rule = HeadRule(frozenset(options.head), frozenset(options.batch), options.head_is_tiled)
+    rule = special_ranks(net, options, by_name=True)
     fusable = net.intermediates - set(options.never_fuse)
     picks = V2(
         net, fusable, must_names(net, options), rule, options.uneven, options.uneven_tensors
@@ -208,6 +209,17 @@ _FINDERS: dict[str, Callable[[DataflowGraph, FusionOptions], _Answer]] = {
 
 def _staircase(points: Iterable[Plan | Point]) -> tuple[tuple[int, int], ...]:
     return tuple((point.buffer, point.accesses) for point in points)
+
+
+def special_ranks(net: DataflowGraph, options: FusionOptions, by_name: bool) -> SpecialRanks:
+    """The variables that options name and, if they ask for it or say nothing and the template does
+    (`by_name`), those so called.
+    """
+    wanted = by_name if options.special is None else options.special
+    called = named(net.workload) if wanted else SpecialRanks()
+    return SpecialRanks(
+        called.head | set(options.head), called.batch | set(options.batch), options.head_is_tiled
+    )
 
 
 def must_names(net: DataflowGraph, options: FusionOptions) -> frozenset[str]:
@@ -255,6 +267,7 @@ def _check(net: DataflowGraph, template: str, options: FusionOptions) -> None:
         ("must_fuse_easily", ("ffmr", "v2")),
         ("head", ("ffmr", "v2")),
         ("batch", ("ffmr", "v2")),
+        ("special", ("ffmr", "v2")),
         ("head_is_tiled", ("v2",)),
         ("tensor_core", ("ffmr", "v2")),
     ):
@@ -267,6 +280,8 @@ def _check(net: DataflowGraph, template: str, options: FusionOptions) -> None:
     if (
         template == "ffmr"
         and options.uneven
-        and (options.head or options.batch or options.recompute)
+        and (options.head or options.batch or options.special or options.recompute)
     ):
-        raise InputError("'uneven' cannot be combined with 'head', 'batch' or 'recompute'", place)
+        raise InputError(
+            "'uneven' cannot be combined with 'head', 'batch', 'special' or 'recompute'", place
+        )

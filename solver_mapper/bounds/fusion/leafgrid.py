@@ -48,7 +48,7 @@ class Space:
 
     def __init__(self, net: DataflowGraph, group: Group, above: Rank | None):
         self.net, self.group, self.above = net, group, above
-        first, rest = leading(net, group, ())
+        first, rest = leading(net, group)
         self.head: Trunk = tuple(TrunkLoop((rank,), (rank.bound,)) for rank in first)
         bundles = bundled(net, group, rest) if rest else []
         self.cuts = tuple(

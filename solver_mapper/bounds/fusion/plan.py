@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from solver_mapper.bounds.fusion.group import GroupPlan
+from solver_mapper.bounds.fusion.special import NONE_SPECIAL, SpecialRanks
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ class PlanRules:
     `most`: Einsums fused tile by tile, 1 for none. `whole`: tensors kept on chip in full. `inputs`:
     workload inputs shared on chip by the Einsums that read them. `recompute`: a loop above the
     common ones. `uneven_tensors`: tensors held whole during an Einsum's run (see `Leaves`).
-    `uneven`: fused loops that differ (see `nested`). `forced`: variables whose loops stand
-    outermost in every trunk (see `trunks_of`). `must`: shared tensors that may not pass through the
-    backing store; `never`: shared tensors that must. `states`: how many states of execution to walk
-    through before CP-SAT takes over.
+    `uneven`: fused loops that differ (see `nested`). `special`: ranks whose loops stand outermost
+    (see `trunks_of`). `must`: shared tensors that may not pass through the backing store; `never`:
+    shared tensors that must. `states`: how many states of execution to walk through before CP-SAT
+    takes over.
     """
 
     most: int = 64
@@ -45,7 +46,7 @@ class PlanRules:
     recompute: bool = False
     uneven_tensors: bool = False
     uneven: bool = False
-    forced: tuple[frozenset[str], ...] = ()
+    special: SpecialRanks = NONE_SPECIAL
     must: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
     states: int = 20_000

@@ -12,6 +12,7 @@ from solver_mapper.bounds.fusion.example_mapping import tree_of, trunk_text
 from solver_mapper.bounds.fusion.families import Family, Row
 from solver_mapper.bounds.fusion.plan import Plan, Step
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,19 @@ class FusedPoint:
 
     @property
     def mapping(self) -> TreeMapping:
-        """The witness as a LoopTree with the components MainMemory, Buffer and MAC."""
+        """The witness as a LoopTree with the components MainMemory, Buffer and MAC.
+
+        Raises: InputError where a shared loop has tiles of different sizes in the Einsums below it.
+        """
         return tree_of(self.net, self.plan)
+
+    @property
+    def has_mapping(self) -> bool:
+        """Whether a LoopTree expresses it."""
+        try:
+            return bool(self.mapping)
+        except InputError:
+            return False
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -50,7 +62,7 @@ class FusedPoint:
             "fused": list(self.fused),
             "groups": [self._group(step) for step in self.plan.steps],
             "tensors": [_flow(self.net, flow) for flow in self.account.flows],
-            "mapping": self.mapping.to_yaml(),
+            "mapping": self.mapping.to_yaml() if self.has_mapping else None,
         }
 
     def _group(self, step: Step) -> dict[str, Any]:

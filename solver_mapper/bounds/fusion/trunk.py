@@ -12,6 +12,7 @@ from itertools import permutations, product
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.groups import Group
 from solver_mapper.bounds.fusion.links import Rank, alone
+from solver_mapper.bounds.fusion.special import NONE_SPECIAL, SpecialRanks
 from solver_mapper.core.primes import divisors
 
 
@@ -44,18 +45,42 @@ Trunk = tuple[TrunkLoop, ...]
 
 
 def trunks_of(
-    net: DataflowGraph, group: Group, forced: Sequence[frozenset[str]] = ()
+    net: DataflowGraph, group: Group, special: SpecialRanks = NONE_SPECIAL
 ) -> Iterator[Trunk]:
     """All trunks of `group` that can matter.
 
     A rank that every tensor of every member indexes plainly is cut completely and outermost: no
     reuse is lost and every tile shrinks. If the same tensors index all remaining ranks, each
     plainly, these are taken as one: no loop can stand between them to any effect, so only the
-    product of their trips enters a figure. `forced[i]` names variables whose ranks stand outermost,
-    those of `forced[0]` first, with all their points.
+    product of their trips enters a figure. Special ranks stand outermost, with any number of
+    iterations (all, if every tensor of every member indexes them).
     """
+    forced = special.of_group(net, group)
     first, rest = leading(net, group, forced)
-    head = tuple(TrunkLoop((rank,), (rank.bound,)) for rank in first)
+    whole = tuple(TrunkLoop((rank,), (rank.bound,)) for rank in first)
+    outer = [
+        [TrunkLoop((rank,), parts) for parts in parts_of([rank])[-1 if rank in first else 1 :]]
+        for rank in forced
+    ]
+    for top in product(*outer):
+        head = top + tuple(loop for loop in whole if loop.ranks[0] not in forced)
+        yield from (trunk for trunk in _below(net, group, head, rest) if in_order(trunk))
+
+
+def in_order(trunk: Trunk) -> bool:
+    """Does every loop stand inside loops that cut completely what must be above it (see `Rank`)?"""
+    done: list[Rank] = []
+    for loop in trunk:
+        if not all(more in done for rank in loop.ranks for more in rank.above):
+            return False
+        done += [
+            rank for rank, part in zip(loop.ranks, loop.parts, strict=True) if part == rank.bound
+        ]
+    return True
+
+
+def _below(net: DataflowGraph, group: Group, head: Trunk, rest: Sequence[Rank]) -> Iterator[Trunk]:
+    """All trunks that begin with `head` and go on over some of the ranks `rest`."""
     if head:
         yield head
     bundles = bundled(net, group, rest)
@@ -73,17 +98,14 @@ def trunks_of(
 
 
 def leading(
-    net: DataflowGraph, group: Group, forced: Sequence[frozenset[str]]
+    net: DataflowGraph, group: Group, forced: Sequence[Rank] = ()
 ) -> tuple[list[Rank], list[Rank]]:
-    """Ranks that are cut completely at the top of every trunk, and the others."""
-    rest = list(group.ranks)
-    first: list[Rank] = []
-    for names in forced:
-        first += [rank for rank in rest if names & set(rank.variables.values())]
-        rest = [rank for rank in rest if rank not in first]
+    """Ranks that are cut completely at the top of every trunk, and those of the others that are not
+    `forced` to the top.
+    """
     everywhere = [
         rank
-        for rank in rest
+        for rank in group.ranks
         if all(
             rank.indexes(net, i, name)
             for i in group.members
@@ -91,7 +113,9 @@ def leading(
         )
         and plain_rank(net, group, rank)
     ]
-    return first + everywhere, [rank for rank in rest if rank not in everywhere]
+    return everywhere, [
+        rank for rank in group.ranks if rank not in everywhere and rank not in forced
+    ]
 
 
 def bundled(net: DataflowGraph, group: Group, ranks: Sequence[Rank]) -> list[list[Rank]]:

@@ -11,12 +11,14 @@ components and every front is exact.
 from __future__ import annotations
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.families import Family, HeadRule
+from solver_mapper.bounds.fusion.digits import digit_of
+from solver_mapper.bounds.fusion.families import Family
+from solver_mapper.bounds.fusion.special import SpecialRanks
 
 
 def overlap(net: DataflowGraph, one: int, mine: str, other: int, yours: str) -> bool:
     """Do a variable of one Einsum and one of another run over a common rank: of a tensor both use,
-    or by name and bound?
+    or by name and bound? Digits of a rank (see `digits`) are ranks of their own.
     """
     bounds = net.problems[one].bounds, net.problems[other].bounds
     if mine == yours and bounds[0][mine] == bounds[1][yours]:
@@ -24,12 +26,14 @@ def overlap(net: DataflowGraph, one: int, mine: str, other: int, yours: str) -> 
     for name in set(net.problems[one].tensor_names) & set(net.problems[other].tensor_names):
         for here, there in zip(net.use(one, name).ranks, net.use(other, name).ranks, strict=True):
             if any(term.dim == mine for term in here) and any(term.dim == yours for term in there):
-                return True
+                ours, theirs = digit_of(mine, here, bounds[0]), digit_of(yours, there, bounds[1])
+                if ours is None or theirs is None or ours.meets(theirs):
+                    return True
     return False
 
 
 def relevant_loops(
-    net: DataflowGraph, family: Family, other: int, rule: HeadRule
+    net: DataflowGraph, family: Family, other: int, rule: SpecialRanks
 ) -> tuple[str, ...]:
     """Fused loops of `family` from the first that concerns Einsum `other` inwards; none if they
     fuse no common tensor.
@@ -47,7 +51,7 @@ def relevant_loops(
 
 
 def compatible(
-    net: DataflowGraph, one: Family, other: Family, rule: HeadRule, uneven: bool = False
+    net: DataflowGraph, one: Family, other: Family, rule: SpecialRanks, uneven: bool = False
 ) -> bool:
     """The compatibility rule. `uneven`: the reader's fused loops may also be a part of the writer's
     (see `waits_for`).
@@ -83,7 +87,7 @@ def _match(net: DataflowGraph, one: int, mine: list[str], other: int, yours: lis
     return not mine and not yours
 
 
-def waits_for(net: DataflowGraph, one: Family, other: Family, rule: HeadRule) -> bool:
+def waits_for(net: DataflowGraph, one: Family, other: Family, rule: SpecialRanks) -> bool:
     """May the reader wait and buffer while the writer iterates over loops that it has not?
 
     Every fused loop of the reader must be among the writer's, in the same order and outermost
@@ -114,17 +118,17 @@ def waits_for(net: DataflowGraph, one: Family, other: Family, rule: HeadRule) ->
     )
 
 
-def tiled_together(net: DataflowGraph, one: Family, other: Family, rule: HeadRule) -> bool:
+def tiled_together(net: DataflowGraph, one: Family, other: Family, rule: SpecialRanks) -> bool:
     """Do both have a fused loop that cuts a tensor both fuse?"""
     return bool(_co_tiled(net, one, rule) & _co_tiled(net, other, rule))
 
 
-def _co_tiled(net: DataflowGraph, family: Family, rule: HeadRule) -> set[str]:
+def _co_tiled(net: DataflowGraph, family: Family, rule: SpecialRanks) -> set[str]:
     loops = set(_counted(family, rule))
     return {name for name in family.fused if loops & net.use(family.einsum, name).dims}
 
 
-def _counted(family: Family, rule: HeadRule) -> tuple[str, ...]:
+def _counted(family: Family, rule: SpecialRanks) -> tuple[str, ...]:
     return (
         family.loops
         if rule.tiled

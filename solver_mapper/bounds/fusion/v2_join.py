@@ -18,8 +18,9 @@ import numpy as np
 
 from solver_mapper.bounds.bound_curve import Ints
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.families import Family, HeadRule, Row, families
+from solver_mapper.bounds.fusion.families import Family, Row, families
 from solver_mapper.bounds.fusion.leaf import undominated_triples
+from solver_mapper.bounds.fusion.special import SpecialRanks
 from solver_mapper.bounds.fusion.v2 import compatible, tiled_together
 
 
@@ -62,7 +63,7 @@ class V2:
         net: DataflowGraph,
         fusable: Collection[str],
         must: Collection[str],
-        rule: HeadRule,
+        rule: SpecialRanks,
         uneven: bool = False,
         uneven_tensors: bool = False,
     ):

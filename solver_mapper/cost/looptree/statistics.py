@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from solver_mapper.core.rendering import text_of
+from solver_mapper.core.verdict import Verdict
 from solver_mapper.cost.looptree.occupancy import Occupancy
 
 
@@ -77,6 +78,8 @@ class TreeStatistics:
     einsums: tuple[EinsumStatistics, ...]
     occupancy: Mapping[str, Occupancy]
     drawing: str = field(default="", compare=False)
+    verdict: Verdict | None = field(default=None, compare=False, repr=False)
+    """Whether the mapping is legal; None where nobody has checked it."""
 
     @property
     def energy(self) -> Fraction:
@@ -114,6 +117,7 @@ class TreeStatistics:
 
     def to_dict(self) -> dict[str, Any]:
         return {
+            **({} if self.verdict is None else self.verdict.to_dict()),
             "energy": float(self.energy),
             "latency": float(self.latency),
             "edp": float(self.edp),

@@ -124,33 +124,54 @@ def _extent(fields: Fields, name: str, variables: Variables) -> int | None:
     return int(value)
 
 
-def _tile_shape(fields: Fields, variables: Variables) -> int:
-    shape = _extent(fields, "tile_shape", variables)
+def _tiles(fields: Fields, variables: Variables) -> tuple[int, int | None]:
+    """(tile shape, initial tile shape) of a loop, which AccelForge also calls its `tile_pattern`.
+
+    Raises: InputError where trips are given: they follow from the tile around the loop, which may
+    differ between Einsums.
+    """
+    pattern = fields.table_at("tile_pattern")
+    both = None if pattern is None else fields.node("tile_shape", "initial_tile_shape")
+    if both is not None:
+        raise InputError(
+            f"{fields.what} has both 'tile_pattern' and a tile shape",
+            both.place,
+            "keep one of them",
+        )
+    own = fields if pattern is None else Fields(pattern, f"'tile_pattern' of {fields.what}")
+    for name in _TRIPS:
+        node = own.node(name)
+        if node is not None:
+            raise InputError(
+                f"{own.what} has '{name}', but a loop is given by the tile below it",
+                node.place,
+                "write 'tile_shape': the tile around the loop, divided by the iterations",
+            )
+    shape, first = (
+        _extent(own, "tile_shape", variables),
+        _extent(own, "initial_tile_shape", variables),
+    )
     if shape is None:
         raise InputError(
-            f"{fields.what} lacks 'tile_shape'",
-            fields.place,
-            "the extent of the tile below the loop",
+            f"{own.what} lacks 'tile_shape'", own.place, "the extent of the tile below the loop"
         )
-    return shape
+    if own is not fields:
+        own.close()
+    return shape, first
 
 
 def _temporal(fields: Fields, variables: Variables) -> Node:
-    return Temporal(
-        _variable(fields),
-        _tile_shape(fields, variables),
-        _extent(fields, "initial_tile_shape", variables),
-        place=fields.place,
-    )
+    return Temporal(_variable(fields), *_tiles(fields, variables), place=fields.place)
 
 
 def _spatial(fields: Fields, variables: Variables) -> Node:
+    shape, first = _tiles(fields, variables)
     return Spatial(
         _variable(fields),
-        _tile_shape(fields, variables),
+        shape,
         _component(fields),
         text_of(fields.require("name"), "'name' of !Spatial"),
-        _extent(fields, "initial_tile_shape", variables),
+        first,
         place=fields.place,
     )
 
@@ -166,6 +187,9 @@ def _compute(fields: Fields, variables: Variables) -> Node:
 def _list_of(fields: Fields, variables: Variables) -> tuple[Node, ...]:
     return _nodes(sequence_of(fields.require("nodes"), f"'nodes' of {fields.what}"), variables)
 
+
+_TRIPS = ("n_iterations", "calculated_n_iterations", "loop_bound", "factor")
+"""Words for the number of iterations of a loop."""
 
 _READERS: dict[str, Callable[[Fields, Variables], Node]] = {
     "Storage": _storage,

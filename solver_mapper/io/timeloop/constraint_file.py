@@ -32,12 +32,14 @@ from solver_mapper.io.timeloop.targets import (
     ALL,
     FLAGS,
     KEEP_TYPES,
+    read_split,
     read_tensors,
     refuse_unmodelled,
 )
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.scope import Scope
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence
+from solver_mapper.io.yaml.warnings import Notes
 
 _UTILIZATION = ("utilization", "parallelism")
 _KINDS: dict[str, Kind] = {"temporal": "temporal", "spatial": "spatial"}
@@ -47,8 +49,8 @@ _TYPES = (*_KINDS, *KEEP_TYPES, *_UTILIZATION)
 @dataclass(frozen=True)
 class Context:
     """What constraints are read against. `origin` is the top-level key they stand under, `requests`
-    gathers what can only be settled when all constraints have been read, `scope` has the names that
-    arithmetic may use.
+    gathers what can only be settled when all constraints have been read, `notes` warnings; `scope`
+    has the names that arithmetic may use.
     """
 
     architecture: Architecture
@@ -56,6 +58,7 @@ class Context:
     book: ConstraintCollector
     origin: str
     requests: list[Request]
+    notes: Notes
     scope: Scope = field(default_factory=Scope)
 
 
@@ -191,14 +194,13 @@ def _loop_rules(kind: Kind, fields: Fields, level: str, context: Context) -> lis
     constraints += _permutation_rules(kind, fields, level, problem)
     dataflow = fields.node("dataflow") if kind == "temporal" else None
     constraints += [] if dataflow is None else read_dataflow(dataflow, level, problem)
-    if kind == "spatial":
-        split = fields.integer("split")
-        if split is not None:
-            constraints.append(
-                SplitConstraint(
-                    level, f"{level} spatial: split {split}", split, place=fields.place_of("split")
-                )
+    split = read_split(kind, fields, problem, context.notes)
+    if split is not None:
+        constraints.append(
+            SplitConstraint(
+                level, f"{level} spatial: split {split}", split, place=fields.place_of("split")
             )
+        )
     for flag, names in FLAGS[kind]:
         for name in names:
             constraints += _flag_rules(flag, name, fields, level, problem)

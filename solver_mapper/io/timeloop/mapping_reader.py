@@ -25,12 +25,14 @@ from solver_mapper.io.timeloop.factor_grammar import MARKS, Factor, read_factors
 from solver_mapper.io.timeloop.targets import (
     FLAGS,
     KEEP_TYPES,
+    read_split,
     read_tensors,
     refuse_unmodelled,
     target_level,
 )
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node
+from solver_mapper.io.yaml.warnings import Notes
 
 _KINDS = {"temporal": "temporal", "spatial": "spatial", **dict.fromkeys(KEEP_TYPES, "bypass")}
 
@@ -59,7 +61,11 @@ class _Level:
 
 
 def read_mapping(
-    node: Node, architecture: Architecture, problem: Problem, implied: Iterable[Constraint] = ()
+    node: Node,
+    architecture: Architecture,
+    problem: Problem,
+    notes: Notes,
+    implied: Iterable[Constraint] = (),
 ) -> tuple[Mapping, tuple[Constraint, ...]]:
     """The mapping under the top-level key `mapping`, and its directives as constraints, for when it
     is given in part.
@@ -81,7 +87,7 @@ def read_mapping(
             raise unknown_name("type of mapping directive", word, _KINDS, kind_node.place)
         name = target_level(fields.require("target", "name"), architecture, word)
         fields.what = f"the {word} directive of '{name}'"
-        _read_directive(_KINDS[word], fields, levels[name], problem)
+        _read_directive(_KINDS[word], fields, levels[name], problem, notes)
     given = tuple(
         constraint for name, level in levels.items() for constraint in _rules(name, level)
     )
@@ -147,7 +153,9 @@ def _rules(name: str, level: _Level) -> Iterator[Constraint]:
             )
 
 
-def _read_directive(kind: str, fields: Fields, level: _Level, problem: Problem) -> None:
+def _read_directive(
+    kind: str, fields: Fields, level: _Level, problem: Problem, notes: Notes
+) -> None:
     refuse_unmodelled(fields)
     if kind == "bypass":
         _read_keep(fields, level, problem)
@@ -161,7 +169,7 @@ def _read_directive(kind: str, fields: Fields, level: _Level, problem: Problem) 
             "keep one of them",
         )
     level.places[kind] = fields.place
-    split = fields.integer("split") if kind == "spatial" else None
+    split = read_split(kind, fields, problem, notes)
     listed = _order(fields, problem)
     level.nests[kind] = nest = _Nest(
         _factors(fields, problem), listed and _full(listed, problem), split, listed or ()
@@ -256,10 +264,6 @@ def _complete(level: _Level, constraint: Constraint, problem: Problem) -> None:
         level.nests[constraint.kind].order = _full(constraint.inner, problem, constraint.outer)
     elif isinstance(constraint, SplitConstraint) and level.nests["spatial"].split is None:
         level.nests["spatial"].split = constraint.split
-    elif isinstance(constraint, ReuseConstraint):
-        level.flags[constraint.flag] = (
-            level.flags.get(constraint.flag, frozenset()) | constraint.tensors
-        )
 
 
 def _loops(nest: _Nest, kind: str, problem: Problem) -> tuple[Loop, ...]:

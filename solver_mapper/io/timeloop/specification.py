@@ -10,6 +10,7 @@ from solver_mapper.core.constraints import HARDWARE, Constraint, Constraints
 from solver_mapper.core.editing import edited
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
+from solver_mapper.core.reuse_flags import with_reuse_flags
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError
 from solver_mapper.io.timeloop.attribute_paths import with_attributes
@@ -101,7 +102,7 @@ def read_spec(table: Table, notes: Notes | None = None) -> Spec:
     given = _Input(top, notes, scope, architecture, design, problem)
     implied, constraints = _read_constraints(given)
     _note_template(given)
-    mapping, directives = _read_mapping(given, implied)
+    mapping, directives = _read_mapping(given, implied, constraints)
     top.ignore(
         *_WITHOUT_BEARING,
         *(key for word in ("components", "globals") for key, _ in _parts(top, word)),
@@ -171,13 +172,28 @@ def _read_constraints(given: _Input) -> tuple[tuple[Constraint, ...], Constraint
         )
     book, requests = ConstraintCollector(given.problem.dims), list[Request]()
     context = Context(
-        given.architecture, given.problem, book, "architecture", requests, given.scope
+        given.architecture,
+        given.problem,
+        book,
+        "architecture",
+        requests,
+        given.notes,
+        given.scope,
     )
     if given.design is not None:
         read_embedded(given.design, context, given.notes)
     for origin, node in found:
         read_constraints(
-            node, Context(given.architecture, given.problem, book, origin, requests, given.scope)
+            node,
+            Context(
+                given.architecture,
+                given.problem,
+                book,
+                origin,
+                requests,
+                given.notes,
+                given.scope,
+            ),
         )
     resolve(requests, given.architecture, given.problem, book)
     if given.design is None:
@@ -239,7 +255,7 @@ def _parts(top: Fields, word: str) -> list[tuple[str, Node]]:
 
 
 def _read_mapping(
-    given: _Input, implied: tuple[Constraint, ...]
+    given: _Input, implied: tuple[Constraint, ...], constraints: Constraints
 ) -> tuple[Mapping | None, tuple[Constraint, ...]]:
     node = given.top.node("mapping")
     if node is None or (isinstance(node, Sequence) and not node.items):
@@ -256,7 +272,10 @@ def _read_mapping(
             node.place,
             "add a file with 'problem:'",
         )
-    return read_mapping(node, given.architecture, given.problem, implied)
+    mapping, directives = read_mapping(
+        node, given.architecture, given.problem, given.notes, implied
+    )
+    return with_reuse_flags(mapping, constraints), directives
 
 
 @edited.register

@@ -5,8 +5,10 @@ from __future__ import annotations
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.problem import Problem
 from solver_mapper.errors import InputError, SourceLocation, unknown_name
+from solver_mapper.io.timeloop.architecture_chain import count_of
 from solver_mapper.io.yaml.fields import Fields, sequence_of, text_of
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence
+from solver_mapper.io.yaml.warnings import Notes
 
 ALL = "*"
 KEEP_TYPES = ("datatype", "bypass", "bypassing", "dataspace")
@@ -25,7 +27,7 @@ def target_level(node: Node, architecture: Architecture, kind: str) -> str:
     """The level that the `target` of a directive of type `kind` names, or counts from the
     innermost, which is 0.
     """
-    word = text_of(node, "a target")
+    word = _without_range(node, architecture)
     names = architecture.level_names
     if kind == "spatial" and word in architecture.fanouts:
         return architecture.fanouts[word]
@@ -46,11 +48,51 @@ def target_level(node: Node, architecture: Architecture, kind: str) -> str:
 
 def target_levels(node: Node, architecture: Architecture, kind: str) -> tuple[str, ...]:
     """Like `target_level`, but the name of a subtree stands for all levels in it."""
-    word = text_of(node, "a target")
+    word = _without_range(node, architecture)
     own = word in architecture.level_names or (kind == "spatial" and word in architecture.fanouts)
     if word in architecture.groups and not own:
         return architecture.groups[word]
     return (target_level(node, architecture, kind),)
+
+
+def _without_range(node: Node, architecture: Architecture) -> str:
+    """The name that `PE` or `PE[0..15]` gives.
+
+    Raises: InputError for a range that is none, or that does not divide the instances of the level.
+    """
+    name, count = count_of(text_of(node, "a target"), node.place)
+    level = next((each for each in architecture.levels if each.name == name), None)
+    if level is not None and level.instances % count:
+        raise InputError(
+            f"'{text_of(node, 'a target')}' has {count} instances; the architecture has"
+            f" {level.instances} of '{name}'",
+            node.place,
+            f"write '{name}'",
+        )
+    return name
+
+
+def read_split(kind: str, fields: Fields, problem: Problem, notes: Notes) -> int | None:
+    """How many positions of the permutation, innermost first, lie along X; a warning where there
+    are fewer.
+
+    Raises: InputError on temporal loops, which lie along no axis.
+    """
+    if kind == "temporal" and fields.has("split"):
+        raise InputError(
+            f"{fields.what} has a 'split', but temporal loops lie along no axis of a mesh",
+            fields.place_of("split"),
+            "move it to the spatial directive, or remove it",
+        )
+    split = fields.integer("split")
+    if split is not None and split > len(problem.dims):
+        notes.add(
+            "split-above-loops",
+            fields.place_of("split"),
+            f"split {split} of {fields.what} is above the {len(problem.dims)} loops that there are:"
+            " all of them lie along X",
+        )
+    return split
 
 
 def read_tensors(node: Node, problem: Problem, what: str) -> tuple[tuple[str, SourceLocation], ...]:

@@ -28,6 +28,7 @@ CODES = {
     "ruby": "a mapspace template that says how Timeloop searches",
     "small-level": "a level with fewer words than tensors that it may store",
     "sparse-ignored": "sparse optimizations that --ignore-sparse leaves out",
+    "split-above-loops": "a split above the number of loops",
     "split-position": "a split that Timeloop's front end counts from another position",
     "subtree-attribute": "an attribute that does not reach the components of a subtree",
     "unit-dimensions": "a constraint that names dimensions of bound 1 only",

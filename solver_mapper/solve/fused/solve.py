@@ -13,6 +13,7 @@ from solver_mapper.core.objective import Objective, parse_objective
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.solution import Certificate, Status
 from solver_mapper.core.timer import Timer
+from solver_mapper.core.verdict import Verdict
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.evaluate import evaluate
 from solver_mapper.cost.looptree.hardware import Kind
@@ -267,7 +268,7 @@ def _exact(
     wrong = violations(architecture, workload, best[1]) if best else ()
     if wrong:
         raise ExactnessError(f"search and evaluation of a LoopTree disagree: {wrong[0].message}")
-    return best
+    return best and (best[0], best[1], replace(best[2], verdict=Verdict()))
 
 
 def _proofs(wish: Objective, tally: SearchCount) -> tuple[dict[str, Any], ...]:

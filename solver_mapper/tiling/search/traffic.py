@@ -38,7 +38,7 @@ def least_traffic(operator: Operator, backend: Backend, limits: Limits) -> Tilin
     Raises: DoesNotFit, LimitReached, ExactnessError if two ways of computing a figure disagree.
     """
     if streams(operator) and operator.strategy is not None:
-        return _streamed(fullest(operator, backend, limits))
+        return _streamed(fullest(operator, backend, limits), limits)
     space = space_of(operator, backend)
     space.require_one()
     floor = compulsory(operator, backend.alignment)
@@ -77,15 +77,15 @@ def least_traffic(operator: Operator, backend: Backend, limits: Limits) -> Tilin
     return _checked(build(space, point, certificate))
 
 
-def _streamed(tiling: Tiling) -> Tiling:
-    certificate = replace(
-        tiling.certificate,
-        objective=OBJECTIVE,
-        mapspace="all tilings: each moves every element once",
-        value=tiling.traffic,
-        bound=tiling.compulsory,
-        solver="the compulsory traffic",
-        parameters={},
+def _streamed(tiling: Tiling, limits: Limits) -> Tiling:
+    certificate = Certificate(
+        OBJECTIVE,
+        "all tilings: each moves every element once",
+        tiling.traffic,
+        tiling.compulsory,
+        "the compulsory traffic",
+        limits.seed,
+        ("tile sizes again by plain arithmetic",),
     )
     return _checked(replace(tiling, objective=OBJECTIVE, certificate=certificate))
 
@@ -126,7 +126,7 @@ def _checked(tiling: Tiling) -> Tiling:
             f"{tiling.operator.name}: the chosen nest does not compute the operator:"
             f" {tiling.defect}"
         )
-    if tiling.traffic != tiling.certificate.value:
+    if tiling.certificate is not None and tiling.traffic != tiling.certificate.value:
         raise ExactnessError(
             f"{tiling.operator.name}: the model says that {tiling.certificate.value} elements move,"
             f" the nest moves {tiling.traffic}"
