@@ -17,6 +17,7 @@ from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.errors import ExactnessError, InputError, SourceLocation
 from solver_mapper.io.timeloop.mapping_reader import read_mapping
 from solver_mapper.io.yaml.source import from_python
+from solver_mapper.io.yaml.warnings import Notes
 from solver_mapper.solve.run import checked
 
 
@@ -137,7 +138,7 @@ class Record:
         if listed is None:
             return None
         node = from_python(listed, SourceLocation("<store>"))
-        return read_mapping(node, spec.need_architecture(), spec.need_problem())[0]
+        return read_mapping(node, spec.need_architecture(), spec.need_problem(), Notes())[0]
 
     def verified(self, spec: Spec) -> Statistics | None:
         """The figures of the mapping, computed again; None without a mapping.
