@@ -12,6 +12,7 @@ import solver_mapper as sm
 from solver_mapper import constraints
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError
+from solver_mapper.io.yaml.warnings import InputWarning
 from tests.rules.designs import DESIGN, MAPPING, spatial, spec_with, temporal
 
 TREE: dict[str, Any] = {
@@ -47,6 +48,10 @@ TREE: dict[str, Any] = {
         ],
     }
 }
+
+
+def about_splits(spec: Spec) -> list[InputWarning]:
+    return [each for each in spec.warnings if each.code == "split-above-loops"]
 
 
 def test_a_target_may_have_the_range_of_its_level() -> None:
@@ -113,17 +118,17 @@ def test_a_split_above_the_number_of_loops_is_warned_about_with_its_line(
     file.write_text(f"{key}:\n- target: GLB\n  type: spatial\n  split: 999\n")
     spec = sm.load(DESIGN, file)
     assert isinstance(spec, Spec)
-    (warning,) = spec.warnings
+    (warning,) = about_splits(spec)
     assert warning.startswith(f"{file}:4:10: split 999 of the spatial ")
     assert "above the 4 loops that there are: all of them lie along X" in warning
 
 
 def test_a_split_of_all_loops_is_not_warned_about() -> None:
-    assert spec_with(spatial("GLB", split=4)).warnings == ()
+    assert about_splits(spec_with(spatial("GLB", split=4))) == []
 
 
 def test_a_split_of_a_rule_in_python_is_warned_about() -> None:
-    (warning,) = constraints.add(spec_with(), constraints.split("GLB", 5)).warnings
+    (warning,) = about_splits(constraints.add(spec_with(), constraints.split("GLB", 5)))
     assert "split 5 of the spatial constraint of 'GLB' is above the 4 loops" in warning
 
 
