@@ -356,8 +356,8 @@ def solve(
     `constraints`, further constraints (see `solver_mapper.constraints`); `model_hook`, called with
     a `Model` before the search, to add constraints of any kind to the CP-SAT model (then no
     conflict is named, and `verify` has nothing to say); `tie_break`, whether mappings that are
-    equal in a single figure are told apart by energy, then delay. LoopTree input takes one goal of energy
-    (J), latency (s) and their products; it is searched without CP-SAT, on one core.
+    equal in a single figure are told apart by energy, then delay. LoopTree input takes one goal of
+    energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
     `max_fused_loops`, for LoopTree input of several Einsums: how many shared loops may stand above
     an Einsum (None: no limit); `relax`, for LoopTree input: constraints to lower where they cannot
     be met ("min_usage").

@@ -107,8 +107,11 @@ def problems(draw: st.DrawFn, most: int = MOST_OPERATIONS) -> Problem:
     elif kind == "mttkrp":
         dims = "IJKL"
         tensors = (
-            tensor("A", "I", "K", "L"), tensor("B", "K", "J"), tensor("C", "L", "J"), tensor("Z", "I", "J", read_write=True),
-        )  # fmt: skip
+            tensor("A", "I", "K", "L"),
+            tensor("B", "K", "J"),
+            tensor("C", "L", "J"),
+            tensor("Z", "I", "J", read_write=True),
+        )
     elif kind == "diagonal":
         dims, tensors = (
             "MNK",
@@ -208,17 +211,30 @@ def architectures(draw: st.DrawFn, mapping: Mapping) -> Architecture:
 def buffers(draw: st.DrawFn, name: str, mesh_x: int, mesh_y: int, instances: int) -> Buffer:
     bandwidth = st.one_of(st.none(), st.builds(Fraction, st.integers(1, 12), st.integers(1, 3)))
     network = Network(
-        f"below {name}", wire_energy=draw(st.one_of(st.none(), prices)), router_energy=draw(prices), ingress_energy=draw(prices),
-        energy_per_hop=draw(st.one_of(st.none(), prices)), tile_width=draw(st.one_of(st.none(), prices)),
-    )  # fmt: skip
+        f"below {name}",
+        wire_energy=draw(st.one_of(st.none(), prices)),
+        router_energy=draw(prices),
+        ingress_energy=draw(prices),
+        energy_per_hop=draw(st.one_of(st.none(), prices)),
+        tile_width=draw(st.one_of(st.none(), prices)),
+    )
     return Buffer(
-        name, None, instances, mesh_x, mesh_y,
+        name,
+        None,
+        instances,
+        mesh_x,
+        mesh_y,
         block_size=draw(st.sampled_from([1, 1, 2, 4])),
         cluster_size=draw(st.sampled_from([c for c in (1, 2, 3, 4) if instances % c == 0])),
-        read_bandwidth=draw(bandwidth), write_bandwidth=draw(bandwidth), shared_bandwidth=draw(bandwidth),
-        reduction_supported=draw(st.booleans()), address_energy=draw(prices),
-        energy=AccessEnergy(draw(prices), draw(prices), draw(prices)), area=draw(prices), network=network,
-    )  # fmt: skip
+        read_bandwidth=draw(bandwidth),
+        write_bandwidth=draw(bandwidth),
+        shared_bandwidth=draw(bandwidth),
+        reduction_supported=draw(st.booleans()),
+        address_energy=draw(prices),
+        energy=AccessEnergy(draw(prices), draw(prices), draw(prices)),
+        area=draw(prices),
+        network=network,
+    )
 
 
 @st.composite

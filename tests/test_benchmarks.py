@@ -140,7 +140,8 @@ def in_place_of_timeloop(
     program.write_text(f"""#!{sys.executable}
 import json, shutil, signal, sys, time
 asked = json.load(open(sys.argv[1]))
-assert asked["arch"]["storage"][1]["vector-access-energy"] == 64.25 and asked["problem"]["instance"]["M"] == 4
+assert asked["arch"]["storage"][1]["vector-access-energy"] == 64.25
+assert asked["problem"]["instance"]["M"] == 4
 if asked["mapper"]["algorithm"] == "random":
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.pause()

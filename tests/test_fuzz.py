@@ -1,4 +1,4 @@
-"""No input, however broken, ends in a Python traceback or in an error that calls itself internal."""
+"""No input, however broken, ends in a Python traceback or in an internal error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goals in order of importance: a later goal picks among all mappings that tie in the earlier ones."""
+"""Lexicographic objectives: a later one picks among all mappings that tie in the earlier ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A single figure leaves others free: ties are broken by energy, then delay, unless that is switched off."""
+"""Ties in a single metric are broken by energy, then delay, unless that is switched off."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_without_time_the_start_is_the_answer():
 
 
 def test_an_illegal_start_is_named_and_left_aside():
-    """A mapping that breaks a constraint is no incumbent: the answer would not be of this mapspace."""
+    """A mapping that breaks a constraint is no incumbent: it is not in this mapspace."""
     constraints = {
         "mapspace_constraints": [{"target": "DRAM", "type": "temporal", "factors": "M<=2"}]
     }

@@ -10,7 +10,7 @@ from solver_mapper.core.architecture import Architecture
 
 
 def marks_of(architecture: Architecture) -> tuple[Mark, ...]:
-    """The levels below the backing store that have a size, all their instances together, in words."""
+    """Levels below the backing store that have a size: words of all their instances together."""
     return tuple(
         Mark(level.name, level.capacity * level.instances)
         for level in architecture.levels[1:]

@@ -47,12 +47,16 @@ def factor(constraint: FactorConstraint, level: LevelMapping) -> Iterator[Violat
         else f"{constraint.value},{constraint.last}"
     )
     yield Violation(
-        "factor", f"{level.level} {constraint.kind}: the factor of {constraint.dim} is {found}; {cited(constraint)} asks for "
-        f"{WORDS[constraint.comparison]}{wanted}",
-        level=level.level, dimension=constraint.dim, found=bound if bound == last else found,
+        "factor",
+        f"{level.level} {constraint.kind}: the factor of {constraint.dim} is {found}; "
+        f"{cited(constraint)} asks for {WORDS[constraint.comparison]}{wanted}",
+        level=level.level,
+        dimension=constraint.dim,
+        found=bound if bound == last else found,
         limit=constraint.value if constraint.last is None else wanted,
-        place=place_in(level, constraint, f"{constraint.kind} {constraint.dim}", constraint.kind), asked=constraint,
-    )  # fmt: skip
+        place=place_in(level, constraint, f"{constraint.kind} {constraint.dim}", constraint.kind),
+        asked=constraint,
+    )
 
 
 def utilization(
@@ -75,9 +79,15 @@ def utilization(
         constraint.place,
     )
     yield Violation(
-        "utilization", f"the spatial loops use {used} of {units} instances ({100 * float(share):.4g} %); {cited(constraint)} asks for at "
-        f"least {least}", level=constraint.level, found=used, limit=least, place=place, asked=constraint,
-    )  # fmt: skip
+        "utilization",
+        f"the spatial loops use {used} of {units} instances ({100 * float(share):.4g} %); "
+        f"{cited(constraint)} asks for at least {least}",
+        level=constraint.level,
+        found=used,
+        limit=least,
+        place=place,
+        asked=constraint,
+    )
 
 
 def product(
@@ -105,9 +115,14 @@ def product(
         else constraint.place
     )
     yield Violation(
-        "product", f"{factors} make {found}; {cited(constraint)} asks for {WORDS[constraint.comparison]}{constraint.value}",
-        found=found, limit=constraint.value, place=place, asked=constraint,
-    )  # fmt: skip
+        "product",
+        f"{factors} make {found}; {cited(constraint)} asks for "
+        f"{WORDS[constraint.comparison]}{constraint.value}",
+        found=found,
+        limit=constraint.value,
+        place=place,
+        asked=constraint,
+    )
 
 
 METRICS: Mapping[str, Callable[[Statistics], Fraction]] = {
@@ -134,7 +149,11 @@ def metric(constraint: MetricConstraint, statistics: Statistics) -> Iterator[Vio
         for each in (value, constraint.most)
     )
     yield Violation(
-        "metric", f"{constraint.metric} is {found}; {cited(constraint)} asks for {WORDS['<' if constraint.strict else '<=']}{most}",
+        "metric",
+        f"{constraint.metric} is {found}; {cited(constraint)} asks for "
+        f"{WORDS['<' if constraint.strict else '<=']}{most}",
         found=int(value) if value.denominator == 1 else float(value),
-        limit=int(constraint.most) if constraint.most.denominator == 1 else float(constraint.most), place=constraint.place, asked=constraint,
-    )  # fmt: skip
+        limit=int(constraint.most) if constraint.most.denominator == 1 else float(constraint.most),
+        place=constraint.place,
+        asked=constraint,
+    )

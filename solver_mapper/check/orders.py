@@ -35,10 +35,15 @@ def order(
         listed = " ".join(found)
         yield Violation(
             "permutation" if isinstance(constraint, PermutationConstraint) else "dataflow",
-            f"{level.level} {kind}: innermost first the loops are {listed}; {cited(constraint)} wants {pair[1]} inside {pair[0]}",
-            level=level.level, dimension=pair[1], found=listed, limit=constraint.text.rpartition(" ")[2],
-            place=place_in(level, constraint, f"{kind} permutation", kind), asked=constraint,
-        )  # fmt: skip
+            f"{level.level} {kind}: innermost first the loops are {listed}; "
+            f"{cited(constraint)} wants {pair[1]} inside {pair[0]}",
+            level=level.level,
+            dimension=pair[1],
+            found=listed,
+            limit=constraint.text.rpartition(" ")[2],
+            place=place_in(level, constraint, f"{kind} permutation", kind),
+            asked=constraint,
+        )
 
 
 def split(
@@ -71,7 +76,13 @@ def split(
         why = [(f"the loops along Y ({' '.join(along)}) take {len(last)} positions", None)]
     for reason, dim in why:
         yield Violation(
-            "split", f"{level.level} spatial: {reason}; {cited(constraint)} puts the innermost {count} of {len(dims)} along X",
-            level=level.level, dimension=dim, found=len(first), limit=constraint.split,
-            place=place_in(level, constraint, "spatial split", "spatial"), asked=constraint,
-        )  # fmt: skip
+            "split",
+            f"{level.level} spatial: {reason}; "
+            f"{cited(constraint)} puts the innermost {count} of {len(dims)} along X",
+            level=level.level,
+            dimension=dim,
+            found=len(first),
+            limit=constraint.split,
+            place=place_in(level, constraint, "spatial split", "spatial"),
+            asked=constraint,
+        )

@@ -15,10 +15,15 @@ def keep(constraint: KeepConstraint, level: LevelMapping) -> Iterator[Violation]
     if kept != constraint.keep:
         does, must = ("keeps", "to be bypassed") if kept else ("bypasses", "to be kept")
         yield Violation(
-            "keep" if constraint.keep else "bypass", f"{level.level} {does} {constraint.tensor}; {cited(constraint)} wants it {must}",
-            level=level.level, tensor=constraint.tensor, found="keep" if kept else "bypass", limit="keep" if constraint.keep else "bypass",
-            place=place_in(level, constraint, f"bypass {constraint.tensor}", "bypass"), asked=constraint,
-        )  # fmt: skip
+            "keep" if constraint.keep else "bypass",
+            f"{level.level} {does} {constraint.tensor}; {cited(constraint)} wants it {must}",
+            level=level.level,
+            tensor=constraint.tensor,
+            found="keep" if kept else "bypass",
+            limit="keep" if constraint.keep else "bypass",
+            place=place_in(level, constraint, f"bypass {constraint.tensor}", "bypass"),
+            asked=constraint,
+        )
 
 
 def flag(constraint: ReuseConstraint, level: LevelMapping) -> Iterator[Violation]:
@@ -31,6 +36,11 @@ def flag(constraint: ReuseConstraint, level: LevelMapping) -> Iterator[Violation
     }[constraint.flag]
     for tensor in sorted(constraint.tensors - switched):
         yield Violation(
-            constraint.flag, f"{level.level} {kind}: {constraint.flag} does not list {tensor}; {cited(constraint)} does",
-            level=level.level, tensor=tensor, place=place_in(level, constraint, kind), asked=constraint,
-        )  # fmt: skip
+            constraint.flag,
+            f"{level.level} {kind}: {constraint.flag} does not list {tensor}; "
+            f"{cited(constraint)} does",
+            level=level.level,
+            tensor=tensor,
+            place=place_in(level, constraint, kind),
+            asked=constraint,
+        )

@@ -1,4 +1,4 @@
-"""What `bound` and `fuse` share: reading NAME=NUMBER options, and writing a curve in all its forms."""
+"""What `bound` and `fuse` share: NAME=NUMBER options, and writing a curve in all its forms."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def solve_network(
     verify: bool,
     tie_break: bool,
 ) -> int:
-    """Map all layers, write what `-o` asks for, print the table or JSON; the result is the exit code."""
+    """Map all layers, write what `-o` asks for, print the table or JSON; return the exit code."""
     _refuse_options()
     architecture = [_source(word) for word in files if word != network]
     if not architecture:

@@ -39,8 +39,14 @@ class ProgressLine:
 
     def _terminal_line(self) -> Live:
         console = Console(file=self._stream, highlight=False)
-        return Live(console=console, get_renderable=self._render, refresh_per_second=_REFRESH, transient=True,
-                    redirect_stdout=False, redirect_stderr=False)  # fmt: skip
+        return Live(
+            console=console,
+            get_renderable=self._render,
+            refresh_per_second=_REFRESH,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
 
     def __enter__(self) -> ProgressLine:
         if self._live is not None:

@@ -138,12 +138,14 @@ class MapspaceSize:
     def to_dict(self) -> dict[str, Any]:
         counts = {"unruled": self.unruled, "ruled": self.ruled, "legal": self.legal}
         return {
-            **{name: None if count is None else count.to_dict() for name, count in counts.items()}, "tiles": self.tiles,
+            **{name: None if count is None else count.to_dict() for name, count in counts.items()},
+            "tiles": self.tiles,
             "dimensions": {dim: each.to_dict() for dim, each in self.chains.items()},
             "levels": [level.to_dict() for level in self.levels],
             "rules": [cut.to_dict() for cut in self.cuts if cut.is_rule],
-            "capacities": [cut.to_dict() for cut in self.cuts if not cut.is_rule], "not_counted": list(self.uncounted),
-        }  # fmt: skip
+            "capacities": [cut.to_dict() for cut in self.cuts if not cut.is_rule],
+            "not_counted": list(self.uncounted),
+        }
 
     def __str__(self) -> str:
         return text_of(self)

@@ -96,7 +96,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Objective:
-    """Goals in order of importance. `ties` decide between mappings that are equal in all of them."""
+    """Goals in order of importance. `ties` decide between mappings equal in all of them."""
 
     goals: tuple[Goal, ...]
     ties: tuple[Goal, ...] = ()

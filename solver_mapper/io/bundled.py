@@ -127,7 +127,7 @@ def names(*parts: str, suffix: str = ".yaml") -> tuple[str, ...]:
 
 @cache
 def architectures() -> tuple[Accelerator, ...]:
-    """All architectures, by name. An architecture's title is the first line of its file, a comment."""
+    """All architectures by name. An architecture's title is its file's first line, a comment."""
     found = []
     for file in sorted(path("architectures").glob("*/arch.yaml")):
         first = file.read_text(encoding="utf-8").split("\n", 1)[0]
@@ -151,7 +151,7 @@ def shape(name: str) -> Node:
 
 
 def model_names() -> tuple[str, ...]:
-    """Everything that `resolve` knows, spelled as the files spell it: architectures, then layers."""
+    """All names that `resolve` knows, spelled as in the files: architectures, then layers."""
     return (
         *(each.name for each in architectures()),
         *(layer.full_name for each in networks() for layer in each.layers),

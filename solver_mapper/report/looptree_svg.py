@@ -16,6 +16,10 @@ from solver_mapper.cost.looptree.mapping_tree import Nested, Node, Pipeline, Seq
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 
 _CHARACTER, _LINE, _PAD, _GAP, _BETWEEN = 6.7, 15.0, 12.0, 16.0, 28.0
+_STYLE = (
+    "body{font-family:sans-serif}table{border-collapse:collapse;margin:1em 0}"
+    "td,th{border:1px solid #bbb;padding:2px 8px;text-align:left}"
+)
 _COLOURS = {
     "loop": "#e8eefc",
     "copies": "#e3f4e6",
@@ -227,13 +231,12 @@ def page(tree: LabelledTree, statistics: TreeStatistics, title: str) -> str:
         for name, peak in statistics.occupancy.items()
     )
     return (
-        "<!DOCTYPE html>\n<html><head><meta"
-        f" charset='utf-8'><title>{escape(title)}</title><style>body{{font-family:sans-serif}}table{{border-collapse:collapse;margin:1em"
-        " 0}td,th{border:1px solid #bbb;padding:2px"
-        f" 8px;text-align:left}}</style></head>\n<body><h1>{escape(title)}</h1>\n<p>energy"
-        f" {float(statistics.energy):.9g} J, latency {float(statistics.latency):.9g}"
-        f" s</p>\n{svg(tree)}<table><tr><th>Einsum</th><th>energy (J)</th><th>latency"
-        " (s)</th><th>bound"
-        f" by</th></tr>{rows}</table>\n<table><tr><th>memory</th><th>bits</th><th>full</th><th>what"
-        f" makes the peak</th></tr>{peaks}</table></body></html>\n"
+        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{escape(title)}</title>"
+        f"<style>{_STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n"
+        f"<p>energy {float(statistics.energy):.9g} J, "
+        f"latency {float(statistics.latency):.9g} s</p>\n"
+        f"{svg(tree)}<table><tr><th>Einsum</th><th>energy (J)</th><th>latency (s)</th>"
+        f"<th>bound by</th></tr>{rows}</table>\n"
+        "<table><tr><th>memory</th><th>bits</th><th>full</th><th>what makes the peak</th></tr>"
+        f"{peaks}</table></body></html>\n"
     )

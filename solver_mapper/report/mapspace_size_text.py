@@ -9,8 +9,10 @@ from solver_mapper.core.rendering import text_of
 from solver_mapper.report.tables import number, render, short, table
 
 WHAT = """\
-Counted are mappings of perfect factors. Factorizations differ in a loop bound or the axis of a spatial loop; loop nests also in
-the order of loops above 1, whether or not that changes any figure; mappings also in what levels keep. Every number is exact."""
+Counted are mappings of perfect factors. Factorizations differ in a loop bound or the axis of a \
+spatial loop; loop nests also in
+the order of loops above 1, whether or not that changes any figure; mappings also in what levels \
+keep. Every number is exact."""
 
 BY_ITSELF = "Choices that rules leave, each by itself"
 LEVEL_BY_LEVEL = f"""\
@@ -50,10 +52,8 @@ def _headline(mapspace_size: MapspaceSize) -> str:
     if mapspace_size.empty:
         return "no mapping is legal: see 'explain'"
     plural = "" if mapspace_size.legal.mappings == 1 else "s"
-    return (
-        f"{mapspace_size.legal.mappings:,} legal"
-        f" mapping{plural}{', as far as constraints are counted' if mapspace_size.uncounted else ''}"
-    )
+    limit = ", as far as constraints are counted" if mapspace_size.uncounted else ""
+    return f"{mapspace_size.legal.mappings:,} legal mapping{plural}{limit}"
 
 
 def _stages(mapspace_size: MapspaceSize) -> Table:

@@ -61,7 +61,10 @@ def network_html(result: NetworkResult) -> str:
     )
     foot = "<br>".join(escape(line) for line in (*_totals(result), *_errors(result)))
     caption = escape(f"{result.network} on {result.architecture}")
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{foot}</p>"
+    return (
+        f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table><p>{foot}</p>"
+    )
 
 
 def _rows(result: NetworkResult, scale: Fraction) -> Iterator[tuple[str, ...]]:

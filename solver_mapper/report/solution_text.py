@@ -27,12 +27,17 @@ def solution_text(solution: Solution) -> str:
     proof = "\n".join(_line(title, text, indent) for title, text in rows)
     if solution.mapping is None or solution.evaluation is None:
         return f"{_verdict(solution)}\n{proof}"
-    return "\n".join([
-        "Loop nest, outer to inner, with the words that one instance holds",
-        loop_nest_text(solution.mapping, solution.evaluation), "",
-        str(solution.evaluation), "",
-        _verdict(solution), proof,
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "Loop nest, outer to inner, with the words that one instance holds",
+            loop_nest_text(solution.mapping, solution.evaluation),
+            "",
+            str(solution.evaluation),
+            "",
+            _verdict(solution),
+            proof,
+        ]
+    )
 
 
 def _verdict(solution: Solution) -> str:
@@ -107,7 +112,8 @@ def _values(solution: Solution) -> list[tuple[str, str]]:
     rows += [
         (
             "ties broken by",
-            f"least {goal.name}: {_number(goal.shown(goal.rank(solution.evaluation)))}{_unit(goal.name)}",
+            f"least {goal.name}: "
+            f"{_number(goal.shown(goal.rank(solution.evaluation)))}{_unit(goal.name)}",
         )
         for goal in solution.objective.ties
     ]

@@ -31,7 +31,7 @@ _CYCLES_BAR, _ENERGY_BAR = 28, 18
 
 @text_of.register
 def statistics_text(statistics: Statistics) -> str:
-    """All sections, in plain text 100 columns wide; the violations of an illegal mapping come last."""
+    """All sections, plain text 100 columns wide; violations of an illegal mapping come last."""
     networks = _networks(statistics)
     sections: list[tuple[str, Table]] = [
         ("Words per instance of each level, energy of all instances", _words(statistics)),
@@ -52,14 +52,33 @@ def _summary(statistics: Statistics) -> str:
     steps = statistics.levels[units.name].cycles
     rows = [
         ("cycles", number(statistics.cycles), _cycles_note(statistics)),
-        ("energy", f"{number(statistics.energy_pj)} pJ", f"{short(statistics.energy_pj / statistics.macs)} pJ per MAC"),
-        ("edp", f"{number(statistics.edp)} pJ x cycles", f"{short(statistics.edp / 10**12)} J x cycles"),
-        ("MACs", number(statistics.macs), f"{short(Fraction(statistics.macs, statistics.cycles))} per cycle"),
-        ("utilization", percent(statistics.utilization),
-         f"{short(Fraction(statistics.macs, steps))} of {units.instances:,} {units.name} busy, "
-         f"in {percent(Fraction(steps, statistics.cycles))} of the cycles"),
-        (f"{backing.name} words", number(statistics.last_level_accesses), _traffic_note(statistics)),
-    ]  # fmt: skip
+        (
+            "energy",
+            f"{number(statistics.energy_pj)} pJ",
+            f"{short(statistics.energy_pj / statistics.macs)} pJ per MAC",
+        ),
+        (
+            "edp",
+            f"{number(statistics.edp)} pJ x cycles",
+            f"{short(statistics.edp / 10**12)} J x cycles",
+        ),
+        (
+            "MACs",
+            number(statistics.macs),
+            f"{short(Fraction(statistics.macs, statistics.cycles))} per cycle",
+        ),
+        (
+            "utilization",
+            percent(statistics.utilization),
+            f"{short(Fraction(statistics.macs, steps))} of {units.instances:,} {units.name} busy, "
+            f"in {percent(Fraction(steps, statistics.cycles))} of the cycles",
+        ),
+        (
+            f"{backing.name} words",
+            number(statistics.last_level_accesses),
+            _traffic_note(statistics),
+        ),
+    ]
     if statistics.last_level_accesses:
         most = Fraction(statistics.macs, compulsory_words(statistics))
         intensity = Fraction(statistics.macs, statistics.last_level_accesses)
@@ -125,11 +144,27 @@ def _words(statistics: Statistics) -> Table:
     ):
         level = statistics.levels[buffer.name]
         held = sum(tensor.tile for tensor in level.tensors.values())
-        made.add_row(buffer.name, f"{used:,} of {buffer.instances:,}", number(held) if level.tensors else "nothing held",
-                     _full(buffer, held) or "unlimited", "", "", "", two_decimals(level.energy_pj / scale))  # fmt: skip
+        made.add_row(
+            buffer.name,
+            f"{used:,} of {buffer.instances:,}",
+            number(held) if level.tensors else "nothing held",
+            _full(buffer, held) or "unlimited",
+            "",
+            "",
+            "",
+            two_decimals(level.energy_pj / scale),
+        )
         for name, row in level.tensors.items():
-            made.add_row(f"  {name}", "", number(row.tile), _full(buffer, row.tile), number(row.reads), number(row.fills),
-                         number(row.updates), two_decimals(row.energy_pj / scale))  # fmt: skip
+            made.add_row(
+                f"  {name}",
+                "",
+                number(row.tile),
+                _full(buffer, row.tile),
+                number(row.reads),
+                number(row.fills),
+                number(row.updates),
+                two_decimals(row.energy_pj / scale),
+            )
         if level.leakage_pj:
             made.add_row("  leakage", *[""] * 6, two_decimals(level.leakage_pj / scale))
         used *= _spread(mapped)
@@ -165,9 +200,15 @@ def _networks(statistics: Statistics) -> Table:
         if busy:
             made.add_row(network.name)
         for name, row in busy.items():
-            made.add_row(f"  {name}", number(row.multicast), number(Fraction(row.ingresses)), number(row.link_transfers),
-                         number(Fraction(row.spatial_reductions)), number(Fraction(row.hops)),
-                         two_decimals(row.energy_pj / scale))  # fmt: skip
+            made.add_row(
+                f"  {name}",
+                number(row.multicast),
+                number(Fraction(row.ingresses)),
+                number(row.link_transfers),
+                number(Fraction(row.spatial_reductions)),
+                number(Fraction(row.hops)),
+                two_decimals(row.energy_pj / scale),
+            )
     return made
 
 
@@ -249,8 +290,15 @@ def _energy(statistics: Statistics) -> Table:
     ]
     for name, energy, words, origin in rows:
         share = energy / statistics.energy_pj if statistics.energy_pj else Fraction(0)
-        made.add_row(name, bar(share, _ENERGY_BAR), two_decimals(energy / scale), percent(share),
-                     short(energy / statistics.macs), words, origin)  # fmt: skip
+        made.add_row(
+            name,
+            bar(share, _ENERGY_BAR),
+            two_decimals(energy / scale),
+            percent(share),
+            short(energy / statistics.macs),
+            words,
+            origin,
+        )
     return made
 
 

@@ -102,15 +102,22 @@ def _buffer_specs(buffer: Buffer) -> Iterator[str]:
     energy = max(buffer.energy.read, buffer.energy.fill, buffer.energy.update)
     source = {"ERT": "ERT", "vector-access-energy": "user"}.get(buffer.energy.origin, "PAT")
     rows = (
-        ("Technology", buffer.technology), ("Size", _given(buffer.entries)), ("Word bits", str(buffer.word_bits)),
-        ("Block size", str(buffer.block_size)), ("Cluster size", str(buffer.cluster_size)),
+        ("Technology", buffer.technology),
+        ("Size", _given(buffer.entries)),
+        ("Word bits", str(buffer.word_bits)),
+        ("Block size", str(buffer.block_size)),
+        ("Cluster size", str(buffer.cluster_size)),
         ("Instances", f"{buffer.instances} ({buffer.mesh_x}*{buffer.mesh_y})"),
-        ("Shared bandwidth", _given(buffer.shared_bandwidth)), ("Read bandwidth", _given(buffer.read_bandwidth)),
-        ("Write bandwidth", _given(buffer.write_bandwidth)), ("Multiple buffering", _fixed(buffer.multiple_buffering)),
-        ("Effective size", _given(buffer.capacity)), ("Min utilization", _fixed(buffer.min_utilization)),
-        ("Vector access energy", f"{_fixed(energy)} pJ"), ("Vector access energy source", source),
+        ("Shared bandwidth", _given(buffer.shared_bandwidth)),
+        ("Read bandwidth", _given(buffer.read_bandwidth)),
+        ("Write bandwidth", _given(buffer.write_bandwidth)),
+        ("Multiple buffering", _fixed(buffer.multiple_buffering)),
+        ("Effective size", _given(buffer.capacity)),
+        ("Min utilization", _fixed(buffer.min_utilization)),
+        ("Vector access energy", f"{_fixed(energy)} pJ"),
+        ("Vector access energy source", source),
         ("Area", f"{_fixed(buffer.area)} um^2"),
-    )  # fmt: skip
+    )
     yield from _heading("SPECS", _IN)
     yield from (f"{_IN}{_IN}{title:<{_SPEC}} : {value}" for title, value in rows)
     yield ""
@@ -294,8 +301,12 @@ def _intensity(statistics: Statistics) -> Iterator[str]:
     backing = statistics.architecture.levels[0]
     yield ""
     yield from _heading("Operational Intensity Stats")
-    for title, value in (("Total elementwise ops", statistics.computes), ("Total reduction ops", reductions), ("Total ops", total),
-                         ("Total memory accesses required", least)):  # fmt: skip
+    for title, value in (
+        ("Total elementwise ops", statistics.computes),
+        ("Total reduction ops", reductions),
+        ("Total ops", total),
+        ("Total memory accesses required", least),
+    ):
         yield f"{_IN}{title:<40}: {value}"
     yield f"{_IN}{'Optimal Op per Byte':<40}: {_per_byte(total, backing, least)}"
     yield ""

@@ -62,7 +62,7 @@ def goal_of(constraint: MetricConstraint) -> Goal:
 
 
 def _helped(space: Space, statistics: Statistics, claim: ForwardingClaim) -> bool:
-    """Whether neighbours pass any words of the claim's tensor on, in the network above its child."""
+    """Whether neighbours pass words of the claim's tensor on, in the network above its child."""
     names = [*space.architecture.level_names, space.architecture.arithmetic.name]
     network = statistics.networks[f"{names[claim.child - 1]} <==> {names[claim.child]}"]
     return network.tensors[claim.tensor.name].link_transfers > 0

@@ -1,1 +1,1 @@
-"""Whole networks and design spaces: many searches, a store of their results, and totals over them."""
+"""Whole networks and design spaces: many searches, a store of their results, and totals."""

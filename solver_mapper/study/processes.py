@@ -1,4 +1,4 @@
-"""Searches in processes of their own. One that dies is reported with its layer and begun once more."""
+"""Searches in separate processes. One that dies is reported with its layer and started again."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class StudyProgress:
 
     @property
     def left(self) -> float | None:
-        """Seconds that the rest takes if it goes on as until now; None before anything was solved."""
+        """Seconds that the rest takes at the pace so far; None before anything was solved."""
         solved = self.done - self.stored
         if not solved or self._started is None:
             return None

@@ -20,7 +20,8 @@ APPLICATION = 0x534D4150
 """What SQLite calls the application id of a file: "SMAP"."""
 MIGRATIONS = (
     """CREATE TABLE solutions (
-           digest TEXT PRIMARY KEY, name TEXT NOT NULL, status TEXT NOT NULL, record TEXT NOT NULL, changed TEXT NOT NULL
+           digest TEXT PRIMARY KEY, name TEXT NOT NULL, status TEXT NOT NULL,
+           record TEXT NOT NULL, changed TEXT NOT NULL
        ) WITHOUT ROWID""",
 )
 """`MIGRATIONS[n]` turns a file of schema version n into one of version n + 1."""

@@ -28,7 +28,7 @@ from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 
 @dataclass(frozen=True)
 class Counted:
-    """Where an outcome counts: the point, the workload, and how often the workload runs the layer."""
+    """Where an outcome counts: the point, the workload, how often the workload runs the layer."""
 
     point: int
     workload: str

@@ -1,4 +1,4 @@
-"""SMAUG's choice: the strategy's four steps, with the tile shapes that fill the scratchpads best."""
+"""SMAUG's choice: the strategy's four steps, with tiles that fill the scratchpads best."""
 
 from __future__ import annotations
 

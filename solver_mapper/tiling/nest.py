@@ -31,7 +31,7 @@ class BadNest(ValueError):
 
 @dataclass(frozen=True)
 class NestLoop:
-    """A loop of the nest: the piece of the operator's loop `name` that each of its iterations does."""
+    """A loop of the nest: the piece of the operator's loop `name` that each iteration does."""
 
     name: str
     pieces: tuple[Span, ...]
@@ -132,7 +132,7 @@ class Nest:
                 )
 
     def _check_output(self) -> None:
-        """An output tile must not be left before its sums are complete: it cannot be loaded again."""
+        """An output tile is complete before it is left: it cannot be loaded again."""
         depths = [
             depth
             for _, depth in self.drivers[self.operator.output.name]

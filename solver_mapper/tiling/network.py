@@ -33,7 +33,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One operator under both objectives. `results[objective]` is a tiling, or why there is none."""
+    """One operator under both objectives. `results[objective]`: a tiling, or why there is none."""
 
     job: Job
     results: dict[str, Tiling | InfeasibleError]

@@ -180,7 +180,7 @@ _REGISTRY: dict[str, type[Operator]] = {}
 
 
 def operator(*names: str) -> Callable[[Kind], Kind]:
-    """Class decorator: make an operator known under `names`, the first of which becomes its `kind`."""
+    """Class decorator: register an operator under `names`, the first of which is its `kind`."""
 
     def register(cls: Kind) -> Kind:
         cls.kind = names[0]

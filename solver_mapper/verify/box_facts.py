@@ -1,4 +1,4 @@
-"""What is known of the tiles of all mappings of a box: least and largest extents, loop bounds, and products of them."""
+"""Facts about the tiles of all mappings of a box: ranges of extents, loop bounds, products."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from solver_mapper.verify.loop_tables import Mask, members
 
 
 class BoxFacts:
-    """Extents and bounds of one box. `low` and `high` are indexed by dimension and place, `bounds` by dimension and slot."""
+    """Extents and bounds of one box.
+
+    `low` and `high` are indexed by dimension and place, `bounds` by dimension and slot.
+    """
 
     def __init__(self, space: BoxSpace, box: Box):
         self.space, self.box = space, box

@@ -1,8 +1,9 @@
 """Boxes of mappings, and how decisions split them: what a proof by branch and bound is about.
 
-A *box* is a set of mappings: for each dimension and each place between two loop slots the extents that the loops inside of it may
-cover together, for each tensor the choices of levels that store it, and for each level the dimensions that its innermost temporal
-loop may be over. Nothing here is shared with the CP-SAT engine.
+A *box* is a set of mappings: for each dimension and each place between two loop slots the extents
+that the loops inside of it may cover together, for each tensor the choices of levels that store it,
+and for each level the dimensions that its innermost temporal loop may be over. Nothing here is
+shared with the CP-SAT engine.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from solver_mapper.core.constraints import HOLDS, FactorConstraint
 from solver_mapper.verify.loop_tables import LoopTables, Mask, members
 
 Split = tuple[str, int, int, int]
-"""("extent", dimension, place, value): at most the value; ("store", tensor, level, 0); ("innermost", level, dimensions, 0)."""
+"""One of
+
+- ("extent", dimension, place, value): at most the value,
+- ("store", tensor, level, 0),
+- ("innermost", level, dimensions, 0).
+"""
 
 
 class Box(NamedTuple):

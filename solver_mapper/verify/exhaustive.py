@@ -26,7 +26,7 @@ Ranks = tuple[Number, ...]
 
 
 class Outcome(NamedTuple):
-    """The figures of one mapping that a goal can ask for; energy in pJ over the enumeration's unit."""
+    """The metrics of one mapping; energy in pJ over the enumeration's unit."""
 
     energy: Number
     cycles: int

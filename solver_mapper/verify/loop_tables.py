@@ -1,4 +1,4 @@
-"""Loop slots, tile extents, tensors and energies in the form that a proof by branch and bound asks for. Exact integers."""
+"""Loop slots, tile extents, tensors, energies as exact integers, for proofs by branch and bound."""
 
 from __future__ import annotations
 

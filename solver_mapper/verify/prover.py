@@ -44,7 +44,7 @@ class Node:
 
 @dataclass
 class Proof:
-    """The tree so far. `better`: a legal mapping that beats the incumbent, which ends the search."""
+    """The tree so far. `better`: a legal mapping that beats the incumbent and ends the search."""
 
     target: Target
     root: Node

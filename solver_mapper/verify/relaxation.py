@@ -1,4 +1,7 @@
-"""Lower bounds of energy, cycles and last-level accesses of all mappings of a box, in exact arithmetic; docs/certificate.md derives them."""
+"""Lower bounds of energy, cycles and last-level accesses of all mappings of a box.
+
+The arithmetic is exact; docs/certificate.md derives the bounds.
+"""
 
 from __future__ import annotations
 

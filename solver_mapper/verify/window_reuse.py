@@ -1,4 +1,8 @@
-"""Which words the innermost loops outside a tile may spare: loops that do not move it, windows that slide, neighbours that pass words on."""
+"""Which words the innermost loops outside a tile may spare.
+
+They are spared by loops that do not move the tile, windows that slide, and neighbours that pass
+words on.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,10 @@ class Slide(NamedTuple):
 
 
 class Reuse(BoxFacts):
-    """What may be reused in some mapping of a box; reuse that depends on fine conditions is granted while these can hold."""
+    """What may be reused in some mapping of a box.
+
+    Reuse that depends on fine conditions is granted while these can hold.
+    """
 
     def _run(self, access: Access, inner: int) -> tuple[int, int, list[Slide]]:
         """Iterations of the loops innermost of all outside a tile that do not move it, at most; the
@@ -235,7 +242,7 @@ class Reuse(BoxFacts):
         )
 
     def _apart(self, access: Access, inner: int, slot: int) -> frozenset[tuple[int, ...]] | None:
-        """By how much tiles of neighbours can differ along each rank; None while bounds are open."""
+        """How far tiles of neighbours can differ along each rank; None while bounds are open."""
         place, loops = self.space.tile[inner], []
         for dim in range(self.space.dims):
             if len(self.bounds[dim][slot]) > 1 or (

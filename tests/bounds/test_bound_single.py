@@ -1,4 +1,4 @@
-"""The bound of one Einsum: against recorded curves, brute force, closed forms and the nest model."""
+"""The bound of one Einsum: recorded curves, brute force, closed forms and the nest model."""
 
 import itertools
 import json
@@ -157,7 +157,7 @@ def test_small_problems_equal_a_walk_through_every_mapping(problem):
 @given(st.integers(1, 48), st.integers(1, 48), st.integers(1, 48))
 @settings(max_examples=60, deadline=None)
 def test_gemm_equals_its_closed_form(m, k, n):
-    """Output, left or right operand stationary: the three cases of the closed form, over all tiles."""
+    """Output, left or right operand stationary: three cases of the closed form, over all tiles."""
     points = []
     for tm, tk, tn in itertools.product(divisors(m), divisors(k), divisors(n)):
         spill = m * n * (2 * k // tk - 1)

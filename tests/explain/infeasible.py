@@ -1,4 +1,4 @@
-"""Inputs without a legal mapping, by kind, as the text of files; and repairs applied to that text."""
+"""Inputs without a legal mapping, by kind, as the text of files; repairs of that text."""
 
 from __future__ import annotations
 

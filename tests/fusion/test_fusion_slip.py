@@ -81,7 +81,7 @@ def test_a_split_rank_equals_the_walk_through_every_mapping(einsums, sizes):
 
 @pytest.mark.parametrize(("p", "q"), [(2, 4), (4, 2), (1, 8), (8, 1)])
 def test_where_only_one_reads_by_digits_nothing_is_lost(p, q):
-    """All of E's other tensors follow p and q together: the curve is that of the rank in one piece."""
+    """E's other tensors follow p and q together: the curve is that of the unsplit rank."""
     split = ["C[m, n] = A[m, k] * B[k, n]", f"E[p, q, l] = C[M: {q}*p + q, n] * D[n, l]"]
     assert steps(fuse(workload(split, m=8, k=4, n=8, l=4, p=p, q=q))) == steps(
         fuse(workload(CHAIN2, m=8, k=4, n=8, l=4))
@@ -117,7 +117,7 @@ EXECUTED = {
 
 @pytest.mark.parametrize("einsums, sizes", EXECUTED.values(), ids=EXECUTED)
 def test_every_point_can_be_executed(einsums, sizes):
-    """The trace moves as many words as the curve says, and the buffer holds no more than it says."""
+    """The trace moves as many words as the curve says, and the buffer holds at most its words."""
     curve = fuse(workload(einsums, **sizes))
     for point in curve.points:
         trace = Trace(point.net, point.plan)

@@ -1,4 +1,4 @@
-"""Small random chains of two Einsums, and their optimum by looking at every mapping, fused or not."""
+"""Small random chains of two Einsums; their optimum over every mapping, fused or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command and program of docs/looptree.md runs, and commands print what the document shows."""
+"""Every command and program of docs/looptree.md runs and prints what the document shows."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ arch:
     name: Dram
     size: inf
     leak_power: 0
-    actions: [{name: read, energy: 2 * cost, throughput: inf}, {name: write, energy: cost, energy_scale: 3, throughput: inf}]
+    actions:
+    - {name: read, energy: 2 * cost, throughput: inf}
+    - {name: write, energy: cost, energy_scale: 3, throughput: inf}
   - !Hierarchical
     nodes:
     - !Memory
@@ -29,7 +31,9 @@ arch:
       size: 8 * size
       leak_power: 0
       energy_scale: 2
-      actions: [{name: read, energy: 1, throughput: 4}, {name: write, energy: 1, throughput: 4, bits_per_action: 4}]
+      actions:
+      - {name: read, energy: 1, throughput: 4}
+      - {name: write, energy: 1, throughput: 4, bits_per_action: 4}
   - !Compute
     name: Mac
     leak_power: 0

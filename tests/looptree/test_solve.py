@@ -24,7 +24,9 @@ arch:
     size: inf
     leak_power: 0
     tensors: {keep: ~Intermediates, may_keep: All}
-    actions: [{name: read, energy: 100, throughput: inf}, {name: write, energy: 100, throughput: inf}]
+    actions:
+    - {name: read, energy: 100, throughput: inf}
+    - {name: write, energy: 100, throughput: inf}
   - !Memory
     name: GlobalBuffer
     size: SIZE

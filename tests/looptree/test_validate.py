@@ -204,7 +204,7 @@ def test_mistakes_of_different_kinds_are_listed_at_once():
 def test_what_only_follows_from_another_mistake_is_not_reported(
     changes: list[tuple[str, str]], rule: str
 ):
-    """A misspelt memory keeps nothing, a missing loop leaves tiles large: only the cause is named."""
+    """A misspelt memory stores nothing, a missing loop leaves tiles large: the cause is named."""
     assert [found for found, _ in violations(*changes)] == [rule]
 
 

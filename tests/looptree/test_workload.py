@@ -40,7 +40,8 @@ renames:
   einsums:
   - name: default
     tensor_accesses:
-    - {name: input, source: Inputs & Intermediates if len(Inputs & Intermediates) == 1 else T0, expected_count: 1}
+    - {name: input, source: Inputs & Intermediates if len(Inputs & Intermediates) == 1 else T0, \
+expected_count: 1}
     - {name: output, source: Outputs, expected_count: 1}
     - {name: weight, source: ~(input | output), expected_count: 1}
 """

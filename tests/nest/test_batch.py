@@ -50,7 +50,7 @@ def with_factors(template: Mapping, factors: list[int]) -> Mapping:
 
 @st.composite
 def batches(draw: st.DrawFn) -> tuple[Case, Mapping, list[list[int]]]:
-    """A machine with limited capacities and free networks, a template, and rows of factors for it."""
+    """A machine with limited capacities and free networks, a template, rows of factors for it."""
     case = draw(cases(perfect=True, most=5_000))
     levels = [
         replace(level, network=Network(""), entries=draw(st.sampled_from([None, 4, 40])))

@@ -20,9 +20,11 @@ from tests.strategies import Case, cases, tensor
 
 KEEP = frozenset("ABZ")
 MATMUL = Problem(
-    "matmul", ("M", "N", "K"), {"M": 4, "N": 6, "K": 8},
+    "matmul",
+    ("M", "N", "K"),
+    {"M": 4, "N": 6, "K": 8},
     (tensor("A", "M", "K"), tensor("B", "K", "N"), tensor("Z", "M", "N", read_write=True)),
-)  # fmt: skip
+)
 MACHINE = Architecture(
     "machine",
     (Buffer("DRAM"), Buffer("GLB", 100), Buffer("RF", 24, 8, 4, 2)),
@@ -158,8 +160,10 @@ def test_levels_and_names_must_exist() -> None:
     )
     found = violations(MACHINE, MATMUL, renamed)
     assert [(each.rule, each.level, each.tensor) for each in found] == [
-        ("unknown-name", "REG", None), ("missing-level", "RF", None), ("unknown-name", "REG", "X"),
-    ]  # fmt: skip
+        ("unknown-name", "REG", None),
+        ("missing-level", "RF", None),
+        ("unknown-name", "REG", "X"),
+    ]
     stray = with_level("RF", temporal=(loop("M", 2), loop("Q", 3)))
     assert [(each.rule, each.dimension) for each in violations(MACHINE, MATMUL, stray)] == [
         ("unknown-name", "Q")

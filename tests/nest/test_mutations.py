@@ -173,9 +173,12 @@ def shapes_ignored_by_shifts(patch: pytest.MonkeyPatch) -> None:
 def hops_from_the_corner(patch: pytest.MonkeyPatch) -> None:
     real = groups.even_groups
     patch.setattr(
-        movement, "even_groups",
-        lambda loops, projection, multicast, grid: real(loops, projection, multicast, grid._replace(height=1)),
-    )  # fmt: skip
+        movement,
+        "even_groups",
+        lambda loops, projection, multicast, grid: real(
+            loops, projection, multicast, grid._replace(height=1)
+        ),
+    )
 
 
 def operations_counted_once(patch: pytest.MonkeyPatch) -> None:
@@ -183,11 +186,27 @@ def operations_counted_once(patch: pytest.MonkeyPatch) -> None:
 
 
 MUTATIONS: list[Patch] = [
-    whole_tile_each_time, halo_kept_whatever_the_shift, idle_steps_cost_a_tile, holes_left_out, no_elision, partition_not_divided,
-    no_multicast, always_multicast, no_links, bypass_does_not_scale, outermost_keeper_is_filled, blocks_rounded_down,
-    every_instance_pays, writes_at_the_price_of_reads, partial_sums_always_added_above, bandwidth_is_unlimited,
-    residual_rounds_are_full, shapes_ignored_by_shifts, hops_from_the_corner, operations_counted_once,
-]  # fmt: skip
+    whole_tile_each_time,
+    halo_kept_whatever_the_shift,
+    idle_steps_cost_a_tile,
+    holes_left_out,
+    no_elision,
+    partition_not_divided,
+    no_multicast,
+    always_multicast,
+    no_links,
+    bypass_does_not_scale,
+    outermost_keeper_is_filled,
+    blocks_rounded_down,
+    every_instance_pays,
+    writes_at_the_price_of_reads,
+    partial_sums_always_added_above,
+    bandwidth_is_unlimited,
+    residual_rounds_are_full,
+    shapes_ignored_by_shifts,
+    hops_from_the_corner,
+    operations_counted_once,
+]
 
 
 def contradictions() -> Iterator[str]:

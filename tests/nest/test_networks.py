@@ -14,9 +14,11 @@ from tests.strategies import tensor
 FREE = AccessEnergy(Fraction(0), Fraction(0), Fraction(0))
 KEEP = frozenset("ABZ")
 MATMUL = Problem(
-    "matmul", ("M", "N", "K"), {"M": 4, "N": 6, "K": 8},
+    "matmul",
+    ("M", "N", "K"),
+    {"M": 4, "N": 6, "K": 8},
     (tensor("A", "M", "K"), tensor("B", "K", "N"), tensor("Z", "M", "N", read_write=True)),
-)  # fmt: skip
+)
 SUMMED = Mapping(
     (
         LevelMapping("GLB", (loop("N", 6),), (loop("M", 4, "Y"), loop("K", 8, "X")), KEEP),

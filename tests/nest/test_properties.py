@@ -144,7 +144,7 @@ def test_the_closed_form_of_perfect_factors_is_what_the_automaton_counts(case: C
 def test_without_sliding_windows_links_and_residues_the_conventions_do_not_matter(
     case: Case,
 ) -> None:
-    """A trace of the words, with no convention at all, gives the model's figures for plain tensors."""
+    """A trace of the words, without any convention, gives the model's figures of plain tensors."""
     names = frozenset(case.problem.tensor_names)
     mapping = Mapping(
         tuple(

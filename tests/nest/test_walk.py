@@ -41,8 +41,11 @@ def compare(case: Case) -> None:
         for level, accesses in walked.accesses[name].items():
             found = statistics.levels[level].tensors[name]
             assert (found.tile, found.reads, found.fills, found.updates) == (
-                accesses.tile, accesses.reads, accesses.fills, accesses.updates,
-            ), (name, level)  # fmt: skip
+                accesses.tile,
+                accesses.reads,
+                accesses.fills,
+                accesses.updates,
+            ), (name, level)
 
 
 @given(cases())

@@ -89,7 +89,7 @@ def test_no_number_is_cut_however_large() -> None:
 
 
 def test_compulsory_words_are_those_that_every_mapping_moves() -> None:
-    """Each word that is touched counts once; holes that a stride leaves in the inputs do not count."""
+    """Each word touched counts once; holes that a stride leaves in the inputs do not count."""
     problem = {
         "problem": {
             "shape": {

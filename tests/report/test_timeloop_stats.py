@@ -1,4 +1,4 @@
-"""`stats.txt`: the layout that people's scripts parse, and the figures that Timeloop wrote there."""
+"""`stats.txt`: the layout that people's scripts parse, and the figures that Timeloop wrote."""
 
 from __future__ import annotations
 

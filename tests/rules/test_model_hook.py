@@ -25,7 +25,7 @@ def bound(mapping: Mapping, dim: str, level: str, axis: str) -> int:
 
 
 def test_a_rule_that_no_file_can_say() -> None:
-    """As many channels as filters in each register file, and the buffer holds exactly one operand."""
+    """As many channels as filters in each register file; the buffer stores exactly one operand."""
 
     def hook(model: sm.Model) -> None:
         model.cp.add(model.bound("C", "RF") == model.bound("K", "RF"))

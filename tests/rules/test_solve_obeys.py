@@ -17,7 +17,7 @@ from tests.rules.random_designs import random_spec
 
 
 def _solved(spec: Spec, seed: int) -> sm.Solution:
-    """Of the few designs whose optimum takes minutes to prove, the best mapping found until then."""
+    """The best mapping found in the limit, for the few designs that take minutes to prove."""
     solution = sm.solve(
         spec, "energy" if spec.need_problem().name == "matmul" else "delay", time_limit=60
     )

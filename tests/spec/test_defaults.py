@@ -39,7 +39,7 @@ FORMATS = [pytest.param(LEVELS, "GLB", id="levels"), pytest.param(NODES, "PE", i
 
 
 def read(design: str, bounds: dict[str, int], **more: Any) -> Spec:
-    """The problem's dimensions are M, N, K in this order; its tensors A (M K), B (K N) and Z (M N)."""
+    """The problem's dimensions are M, N, K in this order; its tensors A(M,K), B(K,N), Z(M,N)."""
     spec = sm.load(
         io.StringIO(design), {"problem": {"shape": "gemm-ABZ", "instance": bounds}, **more}
     )

@@ -1,4 +1,4 @@
-"""Constraints that Timeloop does not have: every form with its meaning, every error with its place."""
+"""Constraints that Timeloop does not have: the meaning of every form, the place of every error."""
 
 from __future__ import annotations
 

@@ -39,7 +39,8 @@ for h in 0..6:  # H: 7 x 4
     compute, accumulating where c > 0
   store outputs[:, h, :, :]
 
-moves 960,512 elements (401,408 inputs + 458,752 weights + 100,352 outputs) in 28 invocations; any tiling moves 567,296
+moves 960,512 elements (401,408 inputs + 458,752 weights + 100,352 outputs) \
+in 28 invocations; any tiling moves 567,296
 """
 
 

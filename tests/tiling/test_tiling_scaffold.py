@@ -1,4 +1,4 @@
-"""Operators, strategies and optimizers that a user adds: the documented example, run as it stands."""
+"""Operators, strategies and optimizers that a user adds: the documented example runs."""
 
 from __future__ import annotations
 

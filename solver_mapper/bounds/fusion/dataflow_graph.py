@@ -86,7 +86,7 @@ class DataflowGraph:
 
     @cached_property
     def touched(self) -> Mapping[str, int]:
-        """Units of each tensor that its users touch, at least: those of the user that touches most."""
+        """Units of each tensor that its users touch, at least: the most of any one user."""
         return {
             name: (
                 self.weights[name]

@@ -147,7 +147,7 @@ class GroupGrid:
     def _evaluate(
         self, skeleton: Skeleton, chosen: Sequence[Option]
     ) -> tuple[Ints, Ints, Ints, list[int]]:
-        """Capacity, accesses and legality over the grid, and the first place kept along each axis."""
+        """Capacity, accesses and legality over the grid; first place stored along each axis."""
         count = len(self.space.cuts)
         extra = sum(len(option.tiles) for option in chosen)
         free = self._free(skeleton, chosen)
@@ -176,7 +176,7 @@ class GroupGrid:
         return additive + peak, accesses, legal, corner
 
     def _spread(self, values: Ints, free: frozenset[int], before: int, after: int) -> Ints:
-        """`values` with free axes at their last place, and room for the tile axes of other members."""
+        """`values` with free axes at their last place and axes for the tiles of other members."""
         count = len(self.space.cuts)
         values = values[
             tuple(slice(-1, None) if axis in free else slice(None) for axis in range(count))

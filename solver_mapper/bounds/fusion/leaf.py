@@ -1,4 +1,4 @@
-"""One Einsum below a trunk: what it may keep across the trunk's loops, and how it streams the rest."""
+"""One Einsum below a trunk: what it may store across the trunk's loops, and what it streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensor cores: units that take a small block of a product at once, so that no tile can be smaller."""
+"""Tensor cores: units that take a block of a product at once, the smallest possible tile."""
 
 from __future__ import annotations
 

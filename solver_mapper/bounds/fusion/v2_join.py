@@ -140,7 +140,7 @@ class V2:
     def _grown(
         self, i: int, later: frozenset[int], state: State, rows: Ints, codes: Ints
     ) -> Iterator[tuple[State, Ints, Ints]]:
-        """A state with Einsum `i` in each of its families. `later` are the Einsums still to come."""
+        """A state with Einsum `i` in each of its families. `later`: the Einsums still to come."""
         live, components = state
         near = [
             self.numbered[number]

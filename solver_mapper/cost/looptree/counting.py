@@ -42,7 +42,7 @@ def profile(extent: int, loops: Iterable[LoopStep], once: frozenset[int]) -> dic
 
 
 def values(access: Access, profiles: Mapping[str, Profile]) -> int:
-    """The sum of the footprints of all tiles, over every combination of the tiles of each variable."""
+    """The sum of the footprints of all tiles: every combination of the tiles of each variable."""
     total = 1
     for group in _groups(access, tuple(profiles)):
         part = 0
@@ -99,7 +99,7 @@ class TensorCount:
         return self.branch.holders(self.access.name)
 
     def position(self, holder: int) -> tuple[int, int]:
-        """(index on the branch, level in the chain) of a holder; the compute comes after the last."""
+        """(index on the branch, level in the chain) of a holder; the compute comes last."""
         if holder == len(self.holders):
             return self.branch.length, self.branch.compute_level
         return self.holders[holder].index, self.holders[holder].level

@@ -78,7 +78,7 @@ class Fanout:
 
 @dataclass(frozen=True)
 class Action:
-    """Energy in J of one action; `actions_per_value[tensor]` is how many of them one value needs."""
+    """Energy in J of one action; `actions_per_value[tensor]`: how many one value needs."""
 
     energy: Fraction
     actions_per_value: Mapping[str, Fraction] = field(default_factory=dict)

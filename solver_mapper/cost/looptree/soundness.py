@@ -1,4 +1,4 @@
-"""Whether branches make sense: tiles nest, tensors have a home, Einsums agree on what they share."""
+"""Soundness of branches: tiles nest, tensors have a home, Einsums agree on what they share."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class TreeSpec:
         return LabelledTree(chosen, labels(self.branches(chosen)))
 
     def branches(self, mapping: TreeMapping) -> tuple[EinsumPath, ...]:
-        """Each Einsum's way through the tree, in execution order. Raises: InputError as `picture`."""
+        """Each Einsum's way through the tree, in execution order. Raises: see `picture`."""
         return prepare(self.need_architecture(), self.need_workload(), mapping).need_sound()
 
     def with_mapping(self, mapping: TreeMapping) -> TreeSpec:

@@ -104,7 +104,7 @@ class TreeStatistics:
         return total
 
     def action(self, component: str, subject: str, action: str) -> Fraction:
-        """Actions of one kind over all Einsums; `subject` is a tensor, or an Einsum for a compute."""
+        """Actions of one kind over all Einsums; `subject`: a tensor, or an Einsum of a compute."""
         return sum(
             (
                 each.actions

@@ -12,7 +12,7 @@ from solver_mapper.cost.looptree.workload import Einsum, Relevance
 
 
 def with_reachable_usage(chain: Chain, einsum: Einsum) -> Chain:
-    """The chain with every `min_usage` lowered to what the Einsum can reach, outer fan-outs first."""
+    """The chain, each `min_usage` lowered to what the Einsum can reach, outer fan-outs first."""
     fanouts = [fanout for unit in chain.units for fanout in unit.fanouts]
     reached = reachable(fanouts, einsum)
     if reached is None:

@@ -18,18 +18,23 @@ arch:
 ERT:
   version: "0.4"
   tables:
-  - {{name: {STORE}, actions: [{{name: read, energy: 1}}, {{name: write, energy: 1}}, {{name: update, energy: 1}}]}}
-  - {{name: {BUFFER}, actions: [{{name: read, energy: 0}}, {{name: write, energy: 0}}, {{name: update, energy: 0}}]}}
+  - name: {STORE}
+    actions: [{{name: read, energy: 1}}, {{name: write, energy: 1}}, {{name: update, energy: 1}}]
+  - name: {BUFFER}
+    actions: [{{name: read, energy: 0}}, {{name: write, energy: 0}}, {{name: update, energy: 0}}]
   - {{name: {UNIT}, actions: [{{name: compute, energy: 0}}]}}
 """
 
-AS_TREE = f"""# The machine of these bounds. Energy = bits that {STORE} reads and writes. The size of {BUFFER} is as good as none; with
-# one, its occupancy is printed.
+AS_TREE = f"""# The machine of these bounds. Energy = bits that {STORE} reads and writes.
+# The size of {BUFFER} is as good as none; with one, its occupancy is printed.
 arch:
   nodes:
   - !Memory {{name: {STORE}, size: inf, leak_power: 0, area: 0,
-             actions: [{{name: read, energy: 1, latency: 0}}, {{name: write, energy: 1, latency: 0}}]}}
+             actions: [{{name: read, energy: 1, latency: 0}},
+                       {{name: write, energy: 1, latency: 0}}]}}
   - !Memory {{name: {BUFFER}, size: 1e15, leak_power: 0, area: 0,
-             actions: [{{name: read, energy: 0, latency: 0}}, {{name: write, energy: 0, latency: 0}}]}}
-  - !Compute {{name: {UNIT}, leak_power: 0, area: 0, actions: [{{name: compute, energy: 0, latency: 0}}]}}
+             actions: [{{name: read, energy: 0, latency: 0}},
+                       {{name: write, energy: 0, latency: 0}}]}}
+  - !Compute {{name: {UNIT}, leak_power: 0, area: 0,
+              actions: [{{name: compute, energy: 0, latency: 0}}]}}
 """

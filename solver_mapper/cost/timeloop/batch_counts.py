@@ -192,7 +192,7 @@ def compact_codes(columns: Columns, projection: Projection) -> list[int]:
 
 
 class _Spared:
-    """Words of a tile of level `child` that the tile one iteration of a loop earlier held already."""
+    """Words of a tile of level `child` that the tile of the loop's previous iteration held."""
 
     def __init__(self, columns: Columns, projection: Projection, child: int, tile: Column):
         self.columns, self.projection, self.tile = columns, projection, tile

@@ -70,14 +70,20 @@ def _names(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
             for loop in loops:
                 if loop.dim not in problem.bounds:
                     yield Violation(
-                        "unknown-name", f"{level.level} {kind}: the problem has no dimension '{loop.dim}'",
-                        level=level.level, dimension=loop.dim, place=level.place(f"{kind} {loop.dim}", kind),
-                    )  # fmt: skip
+                        "unknown-name",
+                        f"{level.level} {kind}: the problem has no dimension '{loop.dim}'",
+                        level=level.level,
+                        dimension=loop.dim,
+                        place=level.place(f"{kind} {loop.dim}", kind),
+                    )
         for tensor in sorted(level.keep - set(problem.tensor_names)):
             yield Violation(
-                "unknown-name", f"{level.level}: the problem has no tensor '{tensor}'",
-                level=level.level, tensor=tensor, place=level.place(f"bypass {tensor}", "bypass"),
-            )  # fmt: skip
+                "unknown-name",
+                f"{level.level}: the problem has no tensor '{tensor}'",
+                level=level.level,
+                tensor=tensor,
+                place=level.place(f"bypass {tensor}", "bypass"),
+            )
 
 
 def _residues(mapping: Mapping) -> Iterator[Violation]:
@@ -86,10 +92,15 @@ def _residues(mapping: Mapping) -> Iterator[Violation]:
             if not 1 <= loop.last <= loop.bound:
                 kind = "spatial" if loop.axis else "temporal"
                 yield Violation(
-                    "factor", f"{level.level} {kind}: {loop.dim}={loop.bound},{loop.last}: the last round must have 1 to "
-                    f"{loop.bound} iterations, not {loop.last}", level=level.level, dimension=loop.dim, found=loop.last,
-                    limit=loop.bound, place=level.place(kind),
-                )  # fmt: skip
+                    "factor",
+                    f"{level.level} {kind}: {loop.dim}={loop.bound},{loop.last}: "
+                    f"the last round must have 1 to {loop.bound} iterations, not {loop.last}",
+                    level=level.level,
+                    dimension=loop.dim,
+                    found=loop.last,
+                    limit=loop.bound,
+                    place=level.place(kind),
+                )
 
 
 def _factor_products(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
@@ -120,9 +131,13 @@ def _factor_products(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
         ]
         yield Violation(
             "factor-product",
-            f"the factors of {dim} ({factors}) cover {covered} iterations; the problem has {problem.bounds[dim]}",
-            dimension=dim, found=covered, limit=problem.bounds[dim], place=places[0] if places else NOWHERE,
-        )  # fmt: skip
+            f"the factors of {dim} ({factors}) cover {covered} iterations; "
+            f"the problem has {problem.bounds[dim]}",
+            dimension=dim,
+            found=covered,
+            limit=problem.bounds[dim],
+            place=places[0] if places else NOWHERE,
+        )
 
 
 def _kept_somewhere(
@@ -152,10 +167,13 @@ def _fanouts(architecture: Architecture, mapping: Mapping) -> Iterator[Violation
                 factors = " x ".join(f"{loop.dim}={loop.bound}" for loop in loops if loop.bound > 1)
                 yield Violation(
                     "fanout",
-                    f"{level.level}: its spatial loops along {axis} ({factors}) need {used} instances of {names[index + 1]}; "
-                    f"{limit} lie below each {level.level}",
-                    level=level.level, found=used, limit=limit, place=level.place("spatial"),
-                )  # fmt: skip
+                    f"{level.level}: its spatial loops along {axis} ({factors}) need {used} "
+                    f"instances of {names[index + 1]}; {limit} lie below each {level.level}",
+                    level=level.level,
+                    found=used,
+                    limit=limit,
+                    place=level.place("spatial"),
+                )
 
 
 def _meshes(architecture: Architecture, mapping: Mapping) -> Iterator[Violation]:
@@ -168,9 +186,13 @@ def _meshes(architecture: Architecture, mapping: Mapping) -> Iterator[Violation]
             if used[axis] > limit:
                 yield Violation(
                     "fanout",
-                    f"{below.name}: the spatial loops along {axis} down to it need {used[axis]} instances; {limit} exist",
-                    level=below.name, found=used[axis], limit=limit, place=level.place("spatial"),
-                )  # fmt: skip
+                    f"{below.name}: the spatial loops along {axis} down to it need {used[axis]} "
+                    f"instances; {limit} exist",
+                    level=below.name,
+                    found=used[axis],
+                    limit=limit,
+                    place=level.place("spatial"),
+                )
 
 
 def _capacities(
@@ -196,9 +218,13 @@ def _capacity(
     if needed > capacity:
         verb = "need" if len(tiles) > 1 else "needs"
         yield Violation(
-            "capacity", f"{subject} {verb} {needed} words; {capacity} fit{_buffering(buffer)}",
-            level=buffer.name, found=needed, limit=capacity, place=level.place("temporal"),
-        )  # fmt: skip
+            "capacity",
+            f"{subject} {verb} {needed} words; {capacity} fit{_buffering(buffer)}",
+            level=buffer.name,
+            found=needed,
+            limit=capacity,
+            place=level.place("temporal"),
+        )
     elif needed < capacity * buffer.min_utilization:
         least = -(
             -(capacity * buffer.min_utilization).numerator
@@ -206,9 +232,13 @@ def _capacity(
         )
         what = subject if tiles else f"{buffer.name}: no tensor is kept and so the tiles"
         yield Violation(
-            "utilization", f"{what} fill {needed} of {capacity} words; min-utilization asks for at least {least}",
-            level=buffer.name, found=needed, limit=least, place=level.place("temporal"),
-        )  # fmt: skip
+            "utilization",
+            f"{what} fill {needed} of {capacity} words; min-utilization asks for at least {least}",
+            level=buffer.name,
+            found=needed,
+            limit=least,
+            place=level.place("temporal"),
+        )
 
 
 def _buffering(buffer: Buffer) -> str:

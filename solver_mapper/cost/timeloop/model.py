@@ -186,9 +186,15 @@ class Evaluator:
             )
         leakage = level.energy.leak * cycles * level.instances if self._leaks else _NOTHING
         return LevelStatistics(
-            level.name, ceil(time), Fraction(compute, time) if time != compute else Fraction(1),
-            Fraction(total, price.unit) + leakage, leakage, level.area * level.instances, level.energy.origin, tensors,
-        )  # fmt: skip
+            level.name,
+            ceil(time),
+            Fraction(compute, time) if time != compute else Fraction(1),
+            Fraction(total, price.unit) + leakage,
+            leakage,
+            level.area * level.instances,
+            level.energy.origin,
+            tensors,
+        )
 
     def _arithmetic(self, operations: int, compute: int, cycles: int) -> LevelStatistics:
         units = self.architecture.arithmetic

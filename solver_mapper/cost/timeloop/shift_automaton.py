@@ -180,7 +180,7 @@ class Stream:
 
 
 def centroid_shift(before: Box, after: Box) -> Vector:
-    """Shift of the centre from one box to the other, rounded half away from zero along each rank."""
+    """Shift of the centre between two boxes, rounded half away from zero along each rank."""
     doubled = (
         low + high - first - end for first, end, low, high in zip(*before, *after, strict=True)
     )

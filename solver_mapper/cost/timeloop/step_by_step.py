@@ -298,7 +298,7 @@ class _Trip:
         return sizes
 
     def largest(self, tensor: Tensor, level: int, above: int) -> int:
-        """Words in the largest tile of `level`, or of all its instances below one of level `above`."""
+        """Words in the largest tile of `level`, or of all its instances below one of `above`."""
         size = self.size(level)
         if above < level:
             for loop in self.mapping.levels[above].spatial:

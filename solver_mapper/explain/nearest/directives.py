@@ -21,7 +21,7 @@ writer put them.
 
 @dataclass(frozen=True)
 class Given:
-    """`nests[level, kind]` and `levels[level]` for each level of the architecture, by its number."""
+    """`nests[level, kind]` and `levels[level]` for each level of the architecture, by number."""
 
     levels: tuple[LevelMapping, ...]
     nests: Table[tuple[int, Kind], Nest]

@@ -166,12 +166,16 @@ def _in_order(spec: Spec, found: Mapping, given: Given) -> Mapping:
             kind: _arranged(spec, level, kind, tuple(given.nests[index, kind])) for kind in KINDS
         }
         names = frozenset(spec.need_problem().tensor_names)
-        levels.append(replace(
-            level, temporal=nests["temporal"], spatial=nests["spatial"],
-            no_temporal_reuse=level.no_temporal_reuse | before.no_temporal_reuse & names,
-            no_multicast=level.no_multicast | before.no_multicast & names,
-            no_link_transfer=level.no_link_transfer | before.no_link_transfer & names,
-        ))  # fmt: skip
+        levels.append(
+            replace(
+                level,
+                temporal=nests["temporal"],
+                spatial=nests["spatial"],
+                no_temporal_reuse=level.no_temporal_reuse | before.no_temporal_reuse & names,
+                no_multicast=level.no_multicast | before.no_multicast & names,
+                no_link_transfer=level.no_link_transfer | before.no_link_transfer & names,
+            )
+        )
     return replace(found, levels=tuple(levels))
 
 

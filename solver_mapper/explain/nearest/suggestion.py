@@ -82,9 +82,12 @@ class Suggestion:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "mapping": None if self.mapping is None else directives(self.mapping), "proven": self.proven,
-            "factors_changed": self.count("factor"), "differences": [each.to_dict() for each in self.differences], "diff": self.diff,
-        }  # fmt: skip
+            "mapping": None if self.mapping is None else directives(self.mapping),
+            "proven": self.proven,
+            "factors_changed": self.count("factor"),
+            "differences": [each.to_dict() for each in self.differences],
+            "diff": self.diff,
+        }
 
     def __str__(self) -> str:
         if self.mapping is None:

@@ -201,7 +201,7 @@ def _index(tensor: Tensor, rank: int, names: Names) -> str:
 
 @dataclass(frozen=True)
 class _Step:
-    """A loop of the mapping at a level; spatial ones have an axis. `tile` is the extent below it."""
+    """A loop of the mapping at a level; spatial ones have an axis. `tile`: the extent below it."""
 
     loop: Loop
     level: int

@@ -14,7 +14,7 @@ Attribute = int | float | str | tuple[int, ...] | None
 
 @dataclass(frozen=True)
 class Operation:
-    """A node of the graph. `inputs` and `outputs` are names, "" where an optional one is left out."""
+    """A node of the graph. `inputs` and `outputs` are names, "" where an optional one is absent."""
 
     name: str
     kind: str

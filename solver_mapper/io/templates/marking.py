@@ -47,7 +47,7 @@ class Positions:
 
 
 def mark_template(tree: nodes.Template, file: str, positions: Positions, origins: Origins) -> None:
-    """Put a mark in front of each expression and of the first letter of each line of literal text."""
+    """Mark the start of each expression and the first letter of each line of literal text."""
     for output, plain in _outputs(tree, True):
         marked: list[nodes.Expr] = []
         for node in output.nodes:

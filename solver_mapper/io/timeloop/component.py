@@ -144,7 +144,7 @@ def refuse_misspelt(fields: Fields, known: tuple[str, ...]) -> None:
 
 
 def finish(component: Component, notes: Notes) -> None:
-    """Note the attributes that were not read: estimators of energy and area know many of their own."""
+    """Note the attributes that were not read: estimators of energy and area have many."""
     fields = component.fields
     scale = fields.node("per_dataspace_bandwidth_consumption_scale")
     if scale is not None and not (isinstance(scale, Table) and not scale.entries):

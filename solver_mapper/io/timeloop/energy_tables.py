@@ -40,7 +40,7 @@ class ActionTable:
     place: SourceLocation = field(default=NOWHERE, compare=False)
 
     def energy(self, *actions: str) -> Fraction | None:
-        """Energy of the first of `actions` that has rows: the dearest row, as Timeloop charges it."""
+        """Energy of the first of `actions` that has rows: its dearest row, as Timeloop has it."""
         for action in actions:
             energies = [row.energy for row in self.rows if row.action == action]
             if energies:
@@ -100,7 +100,7 @@ class EnergyTables:
         return None if table is None else table.need("multiply-accumulate", *_COMPUTE)
 
     def wire_energy(self) -> Fraction | None:
-        """Energy per bit and mm of a component called `wire`, which prices all inferred networks."""
+        """Energy per bit and mm of a component `wire`, which prices all inferred networks."""
         for table in self.energies:
             if base_name(table.name).lower() == WIRE:
                 return table.energy("transfer_random")

@@ -267,7 +267,7 @@ def _complete(level: _Level, constraint: Constraint, problem: Problem) -> None:
 
 
 def _loops(nest: _Nest, kind: str, problem: Problem) -> tuple[Loop, ...]:
-    """The loops, outer to inner. Of the spatial ones those at positions below `split` lie along X."""
+    """The loops, outer to inner. Spatial ones at positions below `split` lie along X."""
     order = nest.order or problem.dims
     split = len(order) if nest.split is None else nest.split
     loops = []

@@ -109,8 +109,8 @@ def _note(
         return
     moved = ", ".join(dim for dim in before if dim not in after) or ", ".join(rest)
     what = (
-        f"'split: {constraint.split}' also counts {', '.join(front)}, of factor 1, which Timeloop's front"
-        f" end puts in front of the permutation: {moved} can lie along Y only; write 'split:"
-        f" {constraint.split + len(front)}' to count the listed ones"
+        f"'split: {constraint.split}' also counts {', '.join(front)}, of factor 1, which Timeloop's"
+        f" front end puts in front of the permutation: {moved} can lie along Y only; write"
+        f" 'split: {constraint.split + len(front)}' to count the listed ones"
     )
     notes.add("split-position", constraint.place, what)

@@ -62,7 +62,7 @@ class Listing:
 
     @cached_property
     def _onward(self) -> list[tuple[Ways, Ways]]:
-        """For each level the ways on from tiles after its temporal loops, and after all its loops."""
+        """For each level the ways on from tiles after its temporal and after all its loops."""
         found = []
         for number, level in enumerate(self._tally.levels):
             after = list(self._tally.outward[number + 1].items())

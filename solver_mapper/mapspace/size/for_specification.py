@@ -130,11 +130,16 @@ def _choices(space: Space, free: Space, number: int) -> LevelCount:
     dims = frozenset(space.dims)
     return LevelCount(
         space.architecture.levels[number].name,
-        temporal=Choices(*(prod(len(level.allowed("temporal", dim)) for dim in dims) for level in (here, without))),
+        temporal=Choices(
+            *(
+                prod(len(level.allowed("temporal", dim)) for dim in dims)
+                for level in (here, without)
+            )
+        ),
         orders=Choices(here.temporal_orders.count(dims), factorial(len(dims))),
         spatial=Choices(_spatial(here), _spatial(without)),
         bypass=Choices(len(keep_sets(space, number)), 2 ** len(space.problem.tensors)),
-    )  # fmt: skip
+    )
 
 
 def _spatial(level: Level) -> int:

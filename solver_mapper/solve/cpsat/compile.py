@@ -404,7 +404,8 @@ class _TensorCost:
         instances = space.architecture.levels[child].instances
         least = linked - self.counts.helped(child) * Fraction(instances, 2)
         if child + 1 < space.depth and not variables.fixed_keep(self.tensor.name, child + 1):
-            return least  # past a level that may be bypassed, the reads that these are added to may be a fraction as well
+            # Past a level that may be bypassed, the reads that these are added to may be fractions.
+            return least
         axes = variables.axes(
             variables.places(space.dims, slots_where(space, temporal=False, above=child))
         )

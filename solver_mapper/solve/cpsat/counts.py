@@ -168,7 +168,7 @@ class Counts:
         return self.plain_words, self.reuse.refetch_axes(self.tensor, child, also), False
 
     def filled(self, child: int, on: cp_model.IntVar | None) -> LinearForm:
-        """Words that parents send into all instances of `child`; a lower bound where windows slide."""
+        """Words that parents send into all instances of `child`; a lower bound for windows."""
         axes = self.reuse.refetch_axes(
             self.tensor, child, self.variables.places(self.irrelevant, self._spatial(above=child))
         )

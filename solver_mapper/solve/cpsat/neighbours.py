@@ -128,7 +128,7 @@ class Neighbours:
         return self._where(level, "full", lambda used, width: used == width)
 
     def uneven(self, level: int) -> cp_model.IntVar:
-        """The loops along X do not divide a row, so that units one above the other differ in them."""
+        """The loops along X do not divide a row: units one above the other differ in them."""
         return self._where(level, "uneven", lambda used, width: width % used > 0)
 
     def _where(self, level: int, name: str, holds: Callable[[int, int], bool]) -> cp_model.IntVar:

@@ -108,8 +108,10 @@ class Search(Generic[F]):
     """
 
     def minimize(self, objective: Objective) -> bool:
-        """Minimize goal after goal; True if all were proven, ties aside. `best` and `bound` hold the
-        outcome for the first goal, `settled` the goals and ties that were proven.
+        """Minimize goal after goal; True if all were proven, ties aside.
+
+        `best` and `bound` hold the outcome for the first goal, `settled` the goals and ties that
+        were proven.
         """
         first: Fraction | None = None
         for number, goal in enumerate(objective.all):
@@ -339,7 +341,7 @@ class Search(Generic[F]):
         return ROUNDED if self._near > NEAR else IMPROVEMENT
 
     def _set_objective(self, goal: Goal) -> tuple[Fraction, int]:
-        """Minimize the metric itself, or for a product its linear approximation at the incumbent."""
+        """Minimize the metric, or for a product its linear approximation at the incumbent."""
         if goal.single is not None:
             amount = self.amount(goal.single)
         else:

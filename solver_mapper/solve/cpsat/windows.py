@@ -148,7 +148,7 @@ class WindowTable:
         return handed(run_of(self.site, way.motion, way.layout, point), dim)
 
     def alone(self, way: Way, point: Tuple) -> int:
-        """Words that enter one of the units side by side, if these hold different windows; else 0."""
+        """Words that enter one of the units side by side if these hold different windows, or 0."""
         if way.motion is not None or way.least is not None:
             return 0
         units = way.layout.read(f"mesh{self.site.child - 1}", point)

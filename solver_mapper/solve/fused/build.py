@@ -93,7 +93,7 @@ class _Builder:
         return found
 
     def copies(self, level: int) -> list[Leaf]:
-        """Spatial loops of the dimensions that must stand above a node at `level` and do not yet."""
+        """Spatial loops of the dimensions still missing above a node at `level`."""
         found: list[Leaf] = []
         for index, dimension in enumerate(self.dimensions):
             if dimension.level <= level and index not in self.spread:
@@ -109,7 +109,7 @@ class _Builder:
 
 
 def _loop_order(skeleton: Skeleton, site: int, names: tuple[str, ...]) -> list[str]:
-    """The order of the loops at a site: those first through which the reservation above is lowered."""
+    """The order of the loops at a site: those that lower the reservation above come first."""
     place = skeleton.sites[site]
     if place.above == 0:
         return sorted(names)

@@ -174,7 +174,7 @@ class Stepper:
     def _right(
         self, position: int, left: Cut, variables: tuple[str, ...], born: Mapping[str, Home | None]
     ) -> Cut:
-        """The cut after the Einsum: only loops below which some tensor stays alive are left open."""
+        """The cut after the Einsum: only loops above a tensor that stays alive are left open."""
         graph = self.graph
         einsum, live = graph.workload.einsums[position], frozenset(graph.live(position))
         homes = {**{tensor: home for tensor, home in left.homes if tensor in live}, **born}

@@ -302,7 +302,7 @@ class Minimizer:
             )
 
     def descend(self, states: _States, order: list[int], bounds: Bounds) -> None:
-        """Join the remaining groups to the states, a block at a time, so that memory stays bounded."""
+        """Join the remaining groups to the states a block at a time, to bound memory."""
         if len(order) == 1:
             for block in self.blocks(states, len(self.compiled.groups[order[0]])):
                 if self.over():

@@ -93,7 +93,7 @@ def divisors(number: int) -> tuple[int, ...]:
 
 
 def dimensions_of(skeleton: Skeleton) -> tuple[Dimension, ...]:
-    """The spatial dimensions of the architecture with the variables that may be spread over each."""
+    """The spatial dimensions of the architecture, each with the variables it may distribute."""
     einsum = skeleton.einsum
     found = []
     for level, unit in enumerate(skeleton.chain.units):

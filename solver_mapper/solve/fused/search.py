@@ -234,7 +234,7 @@ class GraphSearch:
         return result, capped
 
     def hopeful(self, step: Step) -> bool:
-        """Whether a step may be part of something better, by the bounds that ignore loops and room."""
+        """Whether a step may be part of a better mapping, by bounds that ignore loops and room."""
         position, left, right = step.view.position, step.left.memories, step.right.memories
         least = self.lowest(self._loose(position, left, right))
         before, after = (

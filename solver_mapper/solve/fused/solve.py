@@ -214,7 +214,7 @@ def _search(
     max_fused_loops: int | None,
     gap: float,
 ) -> tuple[Iterator[TreeMapping], SearchCount, float]:
-    """Mappings within rounding of the best, how far the search went, and the value that it claims."""
+    """Mappings within rounding of the best, how far the search went, and the value it claims."""
     if len(workload.einsums) == 1:
         (einsum,) = workload.einsums
         best = Best()

@@ -118,7 +118,7 @@ class Orders:
                     )
 
     def _positions(self, level: int, kind: Kind, orders: Sequence[Order]) -> None:
-        """Where constraints together order loops in a circle, not all of these loops can be there."""
+        """Constraints that together order loops in a circle exclude one of these loops."""
         model, dims = self.loops.model, self.loops.dims
         if not circular(dims, {pair for order in orders for pair in order.pairs}):
             return

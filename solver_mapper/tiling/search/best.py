@@ -1,4 +1,4 @@
-"""Step 2, the answer: the tile shapes that fill the scratchpads best, found and proven by CP-SAT."""
+"""Step 2, the answer: tile shapes that fill the scratchpads best, found and proven by CP-SAT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The least traffic by looking at every choice: the judge of the solver, and where it starts from."""
+"""The least traffic over every choice, by enumeration: checks the solver and starts it."""
 
 from __future__ import annotations
 

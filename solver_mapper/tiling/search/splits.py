@@ -136,7 +136,7 @@ def _way(size: int, pieces: tuple[Span, ...]) -> Way:
 
 
 def _lengths(size: int, along: tuple[Follower, ...]) -> set[int]:
-    """The shortest length for every number of pieces, and that length rounded up to each alignment."""
+    """The shortest length for each number of pieces, and that rounded up to each alignment."""
     shortest = set()
     length = size
     while length >= 1:
