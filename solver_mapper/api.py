@@ -14,7 +14,7 @@ from solver_mapper.bounds.for_specification import bound_spec
 from solver_mapper.bounds.fusion import FusionOptions
 from solver_mapper.bounds.fusion.for_specification import bound_einsum, fuse_spec
 from solver_mapper.bounds.fusion.fuse import Template
-from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.check.mapping import all_violations
 from solver_mapper.constraints import ConstraintSet
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
@@ -33,7 +33,6 @@ from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
-from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.cost.timeloop.model import evaluate as evaluate_nest
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.explain.explain import conflict_entries, explain_spec
@@ -56,8 +55,8 @@ from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.enumerate import list_mappings
 from solver_mapper.solve.fused.solve import solve_tree
 from solver_mapper.solve.pareto import find_front
-from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.run import solve_spec
+from solver_mapper.solve.session import open_session
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.design import ArchitectureLike
 from solver_mapper.study.job import SearchOptions
@@ -188,17 +187,7 @@ def validate(
             )
         )
     spec = _under(spec, constraints)
-    architecture, problem, levels = (
-        spec.need_architecture(),
-        spec.need_problem(),
-        _levels(spec, mapping),
-    )
-    return Verdict(
-        (
-            *violations(architecture, problem, levels),
-            *constraint_violations(spec.constraints, architecture, problem, levels),
-        )
-    )
+    return Verdict(all_violations(spec, _levels(spec, mapping)))
 
 
 def suggest(
@@ -251,7 +240,10 @@ def enumerate(
         raise InputError("listing LoopTree mappings is not supported", spec.place)
     if limit is not None and limit < 0:
         raise InputError(f"the limit is {limit}; it must not be negative")
-    return list_mappings(_under(spec, constraints), limit, orders, clock or Clock(time_limit))
+    session = open_session(
+        _under(spec, constraints), time_limit=time_limit, clock=clock, keep_mapping=False
+    )
+    return list_mappings(session, limit, orders)
 
 
 def space(spec: Spec | TreeSpec, *, constraints: AnyRules = ()) -> MapspaceSize:
@@ -385,25 +377,23 @@ def solve(
         raise InputError(
             "answers under a model hook cannot be verified by other routes", spec.place
         )
-    spec = _under(spec, constraints)
-    solution = solve_spec(
-        spec,
-        objective,
+    session = open_session(
+        _under(spec, constraints),
         workers=workers,
         seed=seed,
         on_progress=on_progress,
-        gap=gap,
         clock=clock,
         keep_mapping=keep_mapping,
+    )
+    solution = solve_spec(
+        session,
+        objective,
+        gap=gap,
         hook=model_hook,
         explain_conflict=conflict_entries,
         tie_break=tie_break,
     )
-    return (
-        verify_solution(with_directives(spec, keep_mapping), solution, clock, on_progress)
-        if verify
-        else solution
-    )
+    return verify_solution(session.spec, solution, clock, on_progress) if verify else solution
 
 
 def pareto(
@@ -426,15 +416,15 @@ def pareto(
     """
     if isinstance(spec, TreeSpec):
         raise InputError("fronts of LoopTree input are not supported", spec.place)
-    return find_front(
+    session = open_session(
         spec,
-        metrics,
         time_limit=time_limit,
         workers=workers,
         seed=seed,
         on_progress=on_progress,
         clock=clock,
     )
+    return find_front(session, metrics)
 
 
 def explain(

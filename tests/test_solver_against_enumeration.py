@@ -10,6 +10,7 @@ import solver_mapper as sm
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
 from solver_mapper.solve.run import solve_spec
+from solver_mapper.solve.session import open_session
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.instances import PLAIN, SHAPES, instance
@@ -25,7 +26,7 @@ def disagreements(spec: Spec, objectives=OBJECTIVES, time_limit: float | None = 
     for text, objective, best in zip(
         objectives, goals, Exhaustive(mapspace).best(goals), strict=True
     ):
-        solution = solve_spec(spec, text, time_limit=time_limit)
+        solution = solve_spec(open_session(spec, time_limit=time_limit), text)
         wanted = "infeasible" if best is None else "optimal"
         if solution.status != wanted:
             wrong.append(f"{text}: {solution.status} in {solution.seconds}, should be {wanted}")

@@ -12,6 +12,8 @@ from solver_mapper.core.rendering import text_of
 from solver_mapper.core.solution import Certificate, directives
 from solver_mapper.core.statistics import Statistics
 
+FrontStatus = Literal["complete", "partial", "infeasible", "unknown"]
+
 
 @dataclass(frozen=True)
 class FrontPoint:
@@ -38,7 +40,7 @@ class Front:
     exists. "unknown": the search ended before the first point.
     """
 
-    status: Literal["complete", "partial", "infeasible", "unknown"]
+    status: FrontStatus
     metrics: tuple[str, str]
     points: tuple[FrontPoint, ...]
     certificate: Certificate

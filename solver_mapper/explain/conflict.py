@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.check.mapping import require_legal
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.spec import Spec
-from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import ExactnessError
 from solver_mapper.explain.caps import capped_conflict, caps_of, without_caps
 from solver_mapper.explain.change import Change, changed
@@ -83,13 +82,7 @@ def judge(spec: Spec, legal: Legal, read: Read, held: Collection[Requirement]) -
     mapping = mapping_of(
         legal, read, [ask for ask in requirements_of(spec) if ask in held or not is_changeable(ask)]
     )
-    architecture, problem = lifted.need_architecture(), lifted.need_problem()
-    wrong = (
-        *violations(architecture, problem, mapping),
-        *constraint_violations(lifted.constraints, architecture, problem, mapping),
-    )
-    if wrong:
-        raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")
+    require_legal(lifted, mapping)
 
 
 def _lifted(spec: Spec, legal: Legal, read: Read, asks: Sequence[Requirement]) -> Spec:

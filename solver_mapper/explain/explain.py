@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.check.mapping import require_legal
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
-from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
-from solver_mapper.cost.timeloop.legality import violations
-from solver_mapper.errors import ExactnessError, LimitReached
+from solver_mapper.errors import LimitReached
 from solver_mapper.explain.caps import (
     capped_repairs,
     caps_of,
@@ -33,7 +31,7 @@ def explain_spec(spec: Spec, clock: Clock) -> Reason:
     spec = with_directives(spec)
     mapping = some_mapping(spec, clock)
     if mapping is not None:
-        _judge(spec, mapping)
+        require_legal(spec, mapping)
         return Reason(True, mapping=mapping, seconds=clock.seconds)
     asks = conflict_of(spec, clock)
     repairs: list[Repair] = []
@@ -89,16 +87,6 @@ def entry_of(ask: Requirement, spec: Spec) -> Entry:
         place_of(ask, architecture, problem),
         excluded_by_mapspace(ask),
     )
-
-
-def _judge(spec: Spec, mapping: Mapping) -> None:
-    architecture, problem = spec.need_architecture(), spec.need_problem()
-    wrong = (
-        *violations(architecture, problem, mapping),
-        *constraint_violations(spec.constraints, architecture, problem, mapping),
-    )
-    if wrong:
-        raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")
 
 
 def conflict_entries(spec: Spec, clock: Clock) -> tuple[dict[str, Any], ...]:

@@ -16,13 +16,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
 
-from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.primes import factorize
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
-from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
@@ -42,20 +41,18 @@ class LocalSearch:
     """A walk through the mapspace of `spec` that looks for a small `goal`."""
 
     spec: Spec
+    mapspace: EnumeratedMapspace
     goal: Goal
     seed: int = 0
 
     def __post_init__(self) -> None:
         self._random = Random(self.seed)
         self._architecture, self._problem = self.spec.need_architecture(), self.spec.need_problem()
-        self._mapspace = EnumeratedMapspace(
-            self._architecture, self._problem, self.spec.constraints
-        )
         self._evaluate = Evaluator(self._architecture, self._problem).evaluate
 
     @cached_property
     def _slots(self) -> list[Slot]:
-        return list(self._mapspace.sites)
+        return list(self.mapspace.sites)
 
     @cached_property
     def _primes(self) -> list[tuple[str, int]]:
@@ -72,8 +69,8 @@ class LocalSearch:
         return [
             (name, level)
             for name in self._problem.tensor_names
-            for level in range(self._mapspace.depth)
-            if len({keep[level] for keep in self._mapspace.keeps(name)}) > 1
+            for level in range(self.mapspace.depth)
+            if len({keep[level] for keep in self.mapspace.keeps(name)}) > 1
         ]
 
     def best_from(
@@ -102,11 +99,7 @@ class LocalSearch:
         return best, best_figures
 
     def _legal(self, mapping: Mapping) -> bool:
-        return not violations(
-            self._architecture, self._problem, mapping
-        ) and not constraint_violations(
-            self.spec.constraints, self._architecture, self._problem, mapping
-        )
+        return is_legal(self.spec, mapping)
 
     def _step(self, mapping: Mapping) -> Mapping | None:
         """A neighbour; None if the step drawn leads nowhere."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
-from solver_mapper.check.constraints import constraint_violations
-from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.progress import Progress
-from solver_mapper.core.spec import Spec
-from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.legality.queries import legal_mapping
 from solver_mapper.solve.local_search import LocalSearch
-from solver_mapper.verify.mapspace import EnumeratedMapspace
+from solver_mapper.solve.session import Session
 
 
 class Start(NamedTuple):
@@ -28,51 +23,40 @@ class Start(NamedTuple):
     impossible: bool = False
 
 
-def begin(
-    spec: Spec,
-    goal: Goal,
-    clock: Clock,
-    seed: int = 0,
-    on_progress: Callable[[Progress], None] | None = None,
-    *,
-    local_search: bool = True,
-) -> Start:
-    """The mapping in `spec` if it is legal and of the mapspace; else, with `local_search`, one
-    found by local search, if one is legal.
+def begin(session: Session, goal: Goal, *, local_search: bool = True) -> Start:
+    """The mapping in the specification if it is legal and of the mapspace; else, with
+    `local_search`, one found by local search, if one is legal.
     """
-    given = _given(spec)
+    given = _given(session)
     if given.mapping is not None:
         return given
+    clock = session.clock
     try:
-        legal = None if clock.over else legal_mapping(spec, clock)
+        legal = None if clock.over else legal_mapping(session.spec, clock)
         if legal is None:
             return given._replace(impossible=not clock.over)
     except LimitReached:
         return given
     if not local_search:
         return given
-    best, statistics = LocalSearch(spec, goal, seed).best_from(legal, over=lambda: clock.over)
-    if not EnumeratedMapspace(
-        spec.need_architecture(), spec.need_problem(), spec.constraints
-    ).contains(best):
+    search = LocalSearch(session.spec, session.all_mappings, goal, session.settings.seed)
+    best, statistics = search.best_from(legal, over=lambda: clock.over)
+    if not session.all_mappings.contains(best):
         return given
-    if on_progress is not None:
-        on_progress(Progress(goal.shown(goal.rank(statistics)), None, clock.seconds, goal.name))
+    if session.on_progress is not None:
+        value = goal.shown(goal.rank(statistics))
+        session.on_progress(Progress(value, None, clock.seconds, goal.name))
     return Start(best, (*given.notes, "the search began with a mapping found by local search"))
 
 
-def _given(spec: Spec) -> Start:
+def _given(session: Session) -> Start:
     """The given mapping, if there is one and it is legal and of the mapspace."""
-    given = spec.mapping
+    given = session.spec.mapping
     if given is None:
         return Start(None)
-    architecture, problem = spec.need_architecture(), spec.need_problem()
-    wrong = (
-        *violations(architecture, problem, given),
-        *constraint_violations(spec.constraints, architecture, problem, given),
-    )
+    wrong = session.violations(given)
     if wrong:
         return Start(None, (f"the given mapping is illegal and was not used: {wrong[0].message}",))
-    if not EnumeratedMapspace(architecture, problem, spec.constraints).contains(given):
+    if not session.all_mappings.contains(given):
         return Start(None, ("the given mapping is not of this mapspace and was not used",))
     return Start(given, ("the search began with the given mapping",))

@@ -14,6 +14,7 @@ from solver_mapper.explain.explain import conflict_entries
 from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.solve.pareto import find_front
 from solver_mapper.solve.run import solve_spec
+from solver_mapper.solve.session import open_session
 from solver_mapper.study.digest import digest
 from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.record import Record
@@ -78,23 +79,20 @@ def solve_job(
     options = job.options
     allowed = job.time_limit
     try:
-        if options.objective == (NETWORK_EDP,):
-            front = find_front(
-                job.spec,
-                seed=options.seed,
-                workers=options.workers,
-                clock=clock,
-                on_progress=on_progress,
-            )
-            return Record.of_front(front, clock.seconds if clock.stopped else allowed)
-        solution = solve_spec(
+        session = open_session(
             job.spec,
-            options.objective,
             workers=options.workers,
             seed=options.seed,
-            gap=options.gap,
             clock=clock,
             on_progress=on_progress,
+        )
+        if options.objective == (NETWORK_EDP,):
+            front = find_front(session)
+            return Record.of_front(front, clock.seconds if clock.stopped else allowed)
+        solution = solve_spec(
+            session,
+            options.objective,
+            gap=options.gap,
             explain_conflict=conflict_entries,
             tie_break=options.tie_break,
         )

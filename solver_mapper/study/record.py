@@ -18,7 +18,7 @@ from solver_mapper.errors import ExactnessError, InputError, SourceLocation
 from solver_mapper.io.timeloop.mapping_reader import read_mapping
 from solver_mapper.io.yaml.source import from_python
 from solver_mapper.io.yaml.warnings import Notes
-from solver_mapper.solve.run import checked
+from solver_mapper.solve.session import checked
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ from dataclasses import replace
 
 from ortools.sat.python import cp_model
 
-from solver_mapper.check.constraints import constraint_violations
+from solver_mapper.check.mapping import all_violations
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import Kind, MetricConstraint
 from solver_mapper.core.loop_orders import pairs_at
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.primes import exponents_of
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.verdict import Violation
-from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.explain.nearest.directives import KINDS, Given, given_as
 from solver_mapper.explain.nearest.suggestion import Suggestion
@@ -35,7 +33,7 @@ Cost = tuple[list[cp_model.LinearExprT], int]
 
 def suggest_for(spec: Spec, mapping: Mapping, hold_bypass: bool, clock: Clock) -> Suggestion:
     """See `api.suggest`."""
-    if not _wrong(spec, mapping):
+    if not all_violations(spec, mapping):
         return Suggestion(mapping, mapping)
     architecture, problem = spec.need_architecture(), spec.need_problem()
     given = given_as(mapping, architecture, problem)
@@ -53,7 +51,7 @@ def suggest_for(spec: Spec, mapping: Mapping, hold_bypass: bool, clock: Clock) -
         if answer.read is None:
             return Suggestion(mapping, None, proven=tried == 0)
         found = _in_order(spec, mapping_of(legal, answer.read), given)
-        wrong = _wrong(spec, found)
+        wrong = all_violations(spec, found)
         if not wrong:
             return Suggestion.between(given, found, mapping, answer.proven and tried == 0)
         if not all(isinstance(each.asked, MetricConstraint) for each in wrong):
@@ -73,14 +71,6 @@ def _fewer_steps(legal: Legal, caps: Sequence[MetricConstraint]) -> None:
         temporal = [slot for slot in legal.loops.slots if not slot.axis]
         steps = legal.loops.value(legal.loops.places(legal.loops.dims, temporal))
         legal.model.add_bool_or(steps.where(lambda value: value <= most))
-
-
-def _wrong(spec: Spec, mapping: Mapping) -> tuple[Violation, ...]:
-    architecture, problem = spec.need_architecture(), spec.need_problem()
-    return (
-        *violations(architecture, problem, mapping),
-        *constraint_violations(spec.constraints, architecture, problem, mapping),
-    )
 
 
 def _distance(legal: Legal, given: Given, hold_bypass: bool) -> cp_model.LinearExprT:

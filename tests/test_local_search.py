@@ -15,6 +15,7 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.io import bundled
 from solver_mapper.solve.legality.queries import legal_mapping
 from solver_mapper.solve.local_search import LocalSearch
+from solver_mapper.solve.session import Session
 from tests.instances import instance
 
 EDP = parse_objective("edp").goals[0]
@@ -29,11 +30,16 @@ def test_it_stays_in_the_mapspace_and_never_ends_worse(seed):
     start = legal_mapping(made.spec, Clock())
     if start is None:
         return
-    best, statistics = LocalSearch(made.spec, EDP, seed=seed).best_from(start)
+    best, statistics = LocalSearch(
+        made.spec, Session(made.spec).all_mappings, EDP, seed=seed
+    ).best_from(start)
     assert sm.validate(made.spec, best).legal
     assert made.mapspace.contains(best)
     assert statistics.edp == sm.evaluate(made.spec, best).edp <= sm.evaluate(made.spec, start).edp
-    assert LocalSearch(made.spec, EDP, seed=seed).best_from(start)[0] == best
+    assert (
+        LocalSearch(made.spec, Session(made.spec).all_mappings, EDP, seed=seed).best_from(start)[0]
+        == best
+    )
 
 
 @pytest.mark.parametrize("architecture", ["eyeriss", "three_level", "simba"])

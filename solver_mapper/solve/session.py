@@ -1,0 +1,178 @@
+"""What one request to the solver needs, each thing made once and where it is first asked for.
+
+`solve`, `pareto`, `enumerate` and `--verify` all open a session and go through its doors, so that
+limits, progress, checks and certificates work alike in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from solver_mapper.check.mapping import all_violations, require_legal
+from solver_mapper.core.clock import Clock
+from solver_mapper.core.constraints import (
+    MAPPING,
+    Constraint,
+    MetricConstraint,
+    NestingConstraint,
+    ProductConstraint,
+)
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import Objective
+from solver_mapper.core.progress import Progress
+from solver_mapper.core.solution import Certificate
+from solver_mapper.core.spec import Spec
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.timer import Timer
+from solver_mapper.core.verdict import Verdict, Violation
+from solver_mapper.cost.timeloop.latency import latency
+from solver_mapper.cost.timeloop.model import evaluate
+from solver_mapper.errors import ExactnessError
+from solver_mapper.mapspace.space import Space, build_space
+from solver_mapper.solve.cpsat.engine import Settings, solver_name
+from solver_mapper.solve.cpsat.model_hook import Hook
+from solver_mapper.solve.cpsat.search import Proof, Search
+from solver_mapper.solve.partial_mapping import with_directives
+from solver_mapper.solve.prepare import prepare
+from solver_mapper.verify.mapspace import EnumeratedMapspace
+
+CHECKS = (
+    "legal for hardware, problem and constraints",
+    "statistics equal to the exact cost model's",
+    "no bound exceeds the value",
+)
+"""What `Session.checked` has looked at."""
+
+
+@dataclass
+class Session:
+    """`spec` has the directives of a mapping that is given in part among its constraints."""
+
+    spec: Spec
+    settings: Settings = field(default_factory=Settings)
+    clock: Clock = field(default_factory=Clock)
+    on_progress: Callable[[Progress], None] | None = None
+    timer: Timer = field(default_factory=Timer)
+
+    @cached_property
+    def space(self) -> Space:
+        """The mapspace with the reductions of the compiled model."""
+        architecture = self.spec.need_architecture()
+        return build_space(
+            architecture, self.spec.need_problem(), self.spec.constraints, latency(architecture)
+        )
+
+    @cached_property
+    def all_mappings(self) -> EnumeratedMapspace:
+        """The same mapspace without any reduction."""
+        return EnumeratedMapspace(
+            self.spec.need_architecture(), self.spec.need_problem(), self.spec.constraints
+        )
+
+    def violations(self, mapping: Mapping) -> tuple[Violation, ...]:
+        return all_violations(self.spec, mapping)
+
+    def search(self, gap: float, *, hook: Hook | None = None) -> Search[Statistics]:
+        """The mapspace compiled anew, ready to be searched."""
+        return prepare(self.space, self.settings, self.clock, self.on_progress, gap, hook=hook)
+
+    def checked(
+        self, mapping: Mapping, statistics: Statistics, bound: Fraction | None, goals: Objective
+    ) -> Statistics:
+        """The statistics of an answer, computed afresh, after the `CHECKS`.
+
+        Raises: ExactnessError if one fails.
+        """
+        return checked(self.spec, mapping, statistics, bound, goals)
+
+    def certificate(
+        self, proofs: tuple[Proof, ...], checks: tuple[str, ...] = (), hook: Hook | None = None
+    ) -> Certificate:
+        """What was proven about this session's mapspace, and how."""
+        hooked = {} if hook is None else {"model_hook": getattr(hook, "__qualname__", repr(hook))}
+        return Certificate(
+            describe(self.space, self.spec.constraints) | hooked,
+            solver_name(),
+            self.settings.seed,
+            self.settings.parameters(),
+            tuple(proof.to_dict() for proof in proofs),
+            checks,
+        )
+
+
+def open_session(
+    spec: Spec,
+    *,
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    clock: Clock | None = None,
+    keep_mapping: bool | None = None,
+) -> Session:
+    """A session for `spec`. Args: as for `api.solve`; a `clock` replaces `time_limit`.
+
+    Raises: InputError if directives are to be kept and there are none.
+    """
+    timer = Timer()
+    return Session(
+        with_directives(spec, keep_mapping),
+        Settings(seed=seed, workers=workers or 1),
+        clock or Clock(time_limit),
+        on_progress,
+        timer,
+    )
+
+
+def checked(
+    spec: Spec, mapping: Mapping, statistics: Statistics, bound: Fraction | None, goals: Objective
+) -> Statistics:
+    """See `Session.checked`."""
+    require_legal(spec, mapping)
+    again = evaluate(spec.need_architecture(), spec.need_problem(), mapping)
+    if any(goal.rank(again) != goal.rank(statistics) for goal in goals.goals):
+        raise ExactnessError("two evaluations of one mapping differ")
+    value = goals.goals[0].rank(statistics)
+    if bound is not None and bound > value:
+        raise ExactnessError(f"the proven bound {float(bound)} exceeds the value {float(value)}")
+    return replace(again, verdict=Verdict())
+
+
+def describe(space: Space, constraints: tuple[Constraint, ...]) -> dict[str, Any]:
+    """The mapspace as a certificate names it."""
+    kinds: dict[str, type[Constraint]] = {
+        "limits": ProductConstraint,
+        "caps": MetricConstraint,
+        "dataflows": NestingConstraint,
+    }
+    listed = {
+        name: [each.text for each in constraints if isinstance(each, kind)]
+        for name, kind in kinds.items()
+    }
+    listed["kept_from_mapping"] = [each.text for each in constraints if each.origin == MAPPING]
+    free = [
+        f"{tensor}@{level.name}"
+        for tensor in space.problem.tensor_names
+        for number, level in enumerate(space.architecture.levels)
+        if (tensor, number) not in space.keep
+    ]
+    return {
+        "factors": "perfect",
+        "levels": space.depth,
+        "dimensions": {dim: space.problem.bounds[dim] for dim in space.dims},
+        "orders": _orders(len(space.temporal_orders)),
+        "bypass": f"{len(free)} bypass choices unconstrained" if free else "bypass fixed",
+        "free_bypass": free,
+        "restricted_factors": len(space.factors),
+        **{name: texts for name, texts in listed.items() if texts},
+    }
+
+
+def _orders(constrained: int) -> str:
+    if not constrained:
+        return "all loop permutations"
+    return f"loop permutations are constrained at {constrained} level{'s' * (constrained > 1)}"
