@@ -19,7 +19,7 @@ from solver_mapper.constraints import ConstraintSet
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.mapspace_size import MapspaceSize
-from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.objective import GAP, parse_objective
 from solver_mapper.core.pareto_front import Front
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.reuse_flags import with_reuse_flags
@@ -268,7 +268,7 @@ def solve(
     seed: int = 0,
     on_progress: Callable[[Progress], None] | None = None,
     *,
-    gap: float = 0.0,
+    gap: float = GAP,
     verify: bool = False,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
@@ -287,7 +287,7 @@ def solve(
     seed: int = 0,
     on_progress: Callable[[Progress], None] | None = None,
     *,
-    gap: float = 0.0,
+    gap: float = GAP,
     verify: bool = False,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
@@ -306,7 +306,7 @@ def solve(
     seed: int = 0,
     on_progress: Callable[[Progress], None] | None = None,
     *,
-    gap: float = 0.0,
+    gap: float = GAP,
     verify: bool = False,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
@@ -324,7 +324,7 @@ def solve(
     seed: int = 0,
     on_progress: Callable[[Progress], None] | None = None,
     *,
-    gap: float = 0.0,
+    gap: float = GAP,
     verify: bool = False,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
@@ -342,7 +342,7 @@ def solve(
     "edp", "last-level-accesses" (words), or a product such as "energy^2*delay"; `time_limit` in
     seconds; `workers`, CP-SAT's threads (default 1, with which equal input gives equal answers);
     `seed`, CP-SAT's; `on_progress`, called with a `Progress` as the search advances; `gap`, the
-    share of the value that may stay unproven; `verify`, to prove the answer again by other routes,
+    accepted relative optimality gap (0: exact); `verify`, to prove the answer by other routes,
     which the certificate then names; `clock`, to stop the search from outside; `keep_mapping`,
     whether to keep the directives of the mapping in `spec` (None: if it is given in part);
     `constraints`, further constraints (see `solver_mapper.constraints`); `model_hook`, called with
@@ -538,7 +538,7 @@ def solve_network(
     layer_time_limit: float | None = None,
     workers: int | None = None,
     seed: int = 0,
-    gap: float = 0.0,
+    gap: float = GAP,
     verify: bool = False,
     tie_break: bool = True,
     memory: int | None = None,
@@ -586,7 +586,7 @@ def sweep(
     layer_time_limit: float | None = None,
     workers: int | None = None,
     seed: int = 0,
-    gap: float = 0.0,
+    gap: float = GAP,
     verify: bool = False,
     tie_break: bool = True,
     memory: int | None = None,

@@ -155,6 +155,11 @@ def test_all_problems(seed):
     assert not disagreements(instance(seed, 10**6), 3)
 
 
+def test_a_window_that_runs_backwards_past_a_bypassed_level():
+    """Neighbours serve some units there, and the words are scaled by what is left."""
+    assert not disagreements(instance(2636, 10**6), 5)
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("first", range(1000, 3000, 50))
 def test_many_mappings(first):

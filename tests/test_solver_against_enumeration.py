@@ -26,7 +26,7 @@ def disagreements(spec: Spec, objectives=OBJECTIVES, time_limit: float | None = 
     for text, objective, best in zip(
         objectives, goals, Exhaustive(mapspace).best(goals), strict=True
     ):
-        solution = solve_spec(open_session(spec, time_limit=time_limit), text)
+        solution = solve_spec(open_session(spec, time_limit=time_limit), text, gap=0)
         wanted = "infeasible" if best is None else "optimal"
         if solution.status != wanted:
             wrong.append(f"{text}: {solution.status} in {solution.seconds}, should be {wanted}")

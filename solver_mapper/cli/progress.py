@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from solver_mapper.core.objective import rounded_down
 from solver_mapper.core.progress import Progress
 
 PERIOD = 2.0
@@ -102,6 +103,6 @@ class ProgressLine:
 def describe(progress: Progress, seconds: float) -> str:
     """One line: `edp: best 1.234e+09, bound 1.1e+09, gap 10.85 %, 2.3 s`."""
     best = "none yet" if progress.value is None else f"{float(progress.value):.6g}"
-    bound = "none yet" if progress.bound is None else f"{progress.bound:.6g}"
+    bound = "none yet" if progress.bound is None else f"{rounded_down(progress.bound, 6):.6g}"
     gap = "" if progress.gap is None else f", gap {100 * progress.gap:.2f} %"
     return f"{progress.where}: best {best}, bound {bound}{gap}, {seconds:.1f} s"

@@ -29,6 +29,7 @@ from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
 from solver_mapper.core.clock import Clock
+from solver_mapper.core.objective import GAP
 from solver_mapper.core.solution import Solution
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
@@ -59,8 +60,8 @@ def solve(
         typer.Option(help="Seconds after which the best mapping so far is the answer.", min=0),
     ] = None,
     gap: Annotated[
-        float, typer.Option(help="Share of the value that may stay unproven.", min=0, max=1)
-    ] = 0.0,
+        float, typer.Option(help="Accepted relative optimality gap.", min=0, max=1)
+    ] = GAP,
     workers: Annotated[
         int, typer.Option(help="CP-SAT's threads; above 1, equal optima may alternate.", min=1)
     ] = 1,

@@ -25,6 +25,7 @@ from solver_mapper.cli.network import (
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.core.objective import GAP
 from solver_mapper.io.yaml.documents import read_one
 from solver_mapper.io.yaml.source import to_python
 from solver_mapper.study.clock import StudyClock
@@ -47,8 +48,8 @@ def sweep(
     ] = None,
     layer_time_limit: LayerTimeLimit = None,
     gap: Annotated[
-        float, typer.Option(help="Share of a value that may stay unproven.", min=0, max=1)
-    ] = 0.0,
+        float, typer.Option(help="Accepted relative optimality gap.", min=0, max=1)
+    ] = GAP,
     workers: Annotated[int, typer.Option(help="CP-SAT's threads in each search.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
     no_tie_break: NoTieBreak = False,

@@ -8,11 +8,14 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from typing import Protocol
 
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 
+GAP = 1e-6
+"""The relative gap at which a search ends, unless another one is asked for."""
 METRICS = ("energy", "delay", "last-level-accesses")
 _NAMES = {
     "energy": "energy",
@@ -22,6 +25,11 @@ _NAMES = {
     "last-level-accesses": "last-level-accesses",
 }
 _FACTOR = re.compile(r"\s*([A-Za-z][A-Za-z-]*)\s*(?:\^\s*([0-9.]+(?:/[0-9]+)?))?\s*")
+
+
+def rounded_down(value: int | float, digits: int) -> float:
+    """`value` with so many significant digits, not above it."""
+    return float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(value))
 
 
 class HasStatistics(Protocol):
@@ -72,6 +80,19 @@ class Goal:
         if self.root == 1:
             return int(rank) if rank.denominator == 1 else float(rank)
         return math.pow(rank, self.root)
+
+    def shown_below(self, rank: Fraction) -> int | float:
+        """The same, and if it has to be rounded, not above the true value."""
+        value = self.shown(rank)
+        if self.root != 1:
+            return (
+                value if rank == 0 else math.nextafter(math.nextafter(value, -math.inf), -math.inf)
+            )
+        return (
+            math.nextafter(value, -math.inf)
+            if isinstance(value, float) and Fraction(value) > rank
+            else value
+        )
 
 
 @dataclass(frozen=True)

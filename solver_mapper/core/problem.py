@@ -23,12 +23,18 @@ class Term:
 class Tensor:
     """One dataspace. `ranks[i]` is the index expression of its i-th rank: a sum of terms,
     `(P*stride + R*dilation)`.
+
+    Terms of one dimension are added up, so that each dimension stands at most once in a rank: M + M
+    is 2*M, and M - M is nothing.
     """
 
     name: str
     ranks: tuple[tuple[Term, ...], ...]
     read_write: bool = False
     place: SourceLocation = field(default=NOWHERE, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranks", tuple(_merged(rank) for rank in self.ranks))
 
     @cached_property
     def dims(self) -> frozenset[str]:
@@ -81,3 +87,13 @@ class Problem:
     @property
     def tensor_names(self) -> tuple[str, ...]:
         return tuple(tensor.name for tensor in self.tensors)
+
+
+def _merged(rank: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The rank with the terms of each dimension added up, without those that come to nothing."""
+    if len({term.dim for term in rank}) == len(rank) and all(term.coefficient for term in rank):
+        return rank
+    sums: dict[str, int] = {}
+    for term in rank:
+        sums[term.dim] = sums.get(term.dim, 0) + term.coefficient
+    return tuple(Term(dim, coefficient) for dim, coefficient in sums.items() if coefficient)

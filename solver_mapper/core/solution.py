@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -66,15 +67,19 @@ class Solution:
 
     @property
     def bound(self) -> int | float | None:
-        """The proven lower bound of the first goal; None if nothing is known."""
-        return None if self.bound_rank is None else self.objective.goals[0].shown(self.bound_rank)
+        """The proven lower bound of the first goal, rounded down; None if nothing is known."""
+        if self.bound_rank is None or self.bound_rank == self.rank:
+            return self.value if self.bound_rank is not None else None
+        return self.objective.goals[0].shown_below(self.bound_rank)
 
     @property
     def gap(self) -> float | None:
-        """Share of the value that is not proven; 0 for a proven optimum."""
+        """Relative optimality gap: the share of the value that is not proven."""
         if self.rank is None or self.bound_rank is None:
             return None
-        return float((self.rank - self.bound_rank) / self.rank) if self.rank else 0.0
+        if not self.rank or self.objective.goals[0].root == 1:
+            return float((self.rank - self.bound_rank) / abs(self.rank)) if self.rank else 0.0
+        return 1 - math.pow(self.bound_rank / self.rank, self.objective.goals[0].root)
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from solver_mapper.core.problem import Tensor, Term
 
@@ -34,6 +35,14 @@ class Component:
         """
         return len(self.dims) == 2 and all(
             term.coefficient > 0 for rank in self.ranks for term in rank
+        )
+
+    @cached_property
+    def coefficients(self) -> tuple[tuple[int, ...], ...]:
+        """For each rank the coefficient of each dimension, in their order."""
+        return tuple(
+            tuple(sum(t.coefficient for t in rank if t.dim == dim) for dim in self.dims)
+            for rank in self.ranks
         )
 
     def offset(self, points: Mapping[str, int]) -> tuple[int, ...]:

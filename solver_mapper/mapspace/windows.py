@@ -134,6 +134,47 @@ def send_runs(run: Run, beside: Chains | None = APART, jump: Jump = Jump.NEVER) 
     """Words of all runs where neighbours stand `beside` each other like that (None: any two units
     may be neighbours), in the best case of those that cannot be told apart: a lower bound.
     """
+    return _send_runs(_Case(run, beside, jump))
+
+
+class _Case:
+    """A question to `send_runs`. Cases are equal if they are the same up to the names of
+    dimensions: the same sizes come up at many levels, and for rows as for columns.
+    """
+
+    __slots__ = ("beside", "jump", "key", "run")
+
+    def __init__(self, run: Run, beside: Chains | None, jump: Jump):
+        self.run, self.beside, self.jump = run, beside, jump
+        dims = run.component.dims
+        sizes = tuple(
+            (run.tile[dim], run.units[dim], run.rest[dim], run.skipped[dim]) for dim in dims
+        )
+        chains = (
+            None if beside is None else tuple(tuple(map(dims.index, chain)) for chain in beside)
+        )
+        self.key = (
+            run.component.coefficients,
+            sizes,
+            dims.index(run.dim),
+            run.steps,
+            run.keeps,
+            run.stride,
+            run.strides,
+            chains,
+            jump,
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Case) and self.key == other.key
+
+
+@lru_cache(maxsize=1 << 16)
+def _send_runs(case: _Case) -> RunCost:
+    run, beside, jump = case.run, case.beside, case.jump
     dims = run.component.dims
     held = _offsets(
         run.component, tuple(run.tile[dim] for dim in dims), tuple(run.units[dim] for dim in dims)

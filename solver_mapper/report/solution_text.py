@@ -4,10 +4,12 @@ about it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping as Table
 from textwrap import wrap
 from typing import Any
 
+from solver_mapper.core.objective import rounded_down
 from solver_mapper.core.rendering import text_of
 from solver_mapper.core.solution import Solution
 from solver_mapper.report.loop_nest_text import loop_nest_text
@@ -98,7 +100,7 @@ def _values(solution: Solution) -> list[tuple[str, str]]:
         (first.name, _number(solution.value) + _unit(first.name)),
         (
             "lower bound",
-            "none" if solution.bound is None else _number(solution.bound) + _unit(first.name),
+            _bound(solution) + _unit(first.name) if solution.bound is not None else "none",
         ),
         ("gap", "unknown" if solution.gap is None else f"{100 * solution.gap:.4g} %"),
     ]
@@ -120,6 +122,20 @@ def _values(solution: Solution) -> list[tuple[str, str]]:
     return rows
 
 
+def _bound(solution: Solution) -> str:
+    """The bound as the value is written, rounded down."""
+    if (
+        solution.bound is None
+        or isinstance(solution.bound, int)
+        or solution.bound == solution.value
+    ):
+        return _number(solution.bound or 0)
+    whole = math.floor(abs(solution.bound)) or 1
+    return _number(
+        rounded_down(solution.bound, len(str(whole)) + 2 if abs(solution.bound) >= 1 else 6)
+    )
+
+
 def _unit(goal: str) -> str:
     units = {
         "energy": " pJ",
@@ -131,7 +147,13 @@ def _unit(goal: str) -> str:
 
 
 def _number(value: int | float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+    return (
+        f"{value:,}"
+        if isinstance(value, int)
+        else f"{value:,.2f}"
+        if abs(value) >= 1
+        else f"{value:.6g}"
+    )
 
 
 def _mapspace(space: Table[str, Any]) -> str:

@@ -88,7 +88,11 @@ def _claim(solution: Solution) -> Claim:
         else tuple(goal.rank(statistics) for goal in solution.objective.goals)
     )
     return Claim(
-        solution.objective, ranks, solution.bound_rank, solution.status in ("optimal", "infeasible")
+        solution.objective,
+        ranks,
+        solution.bound_rank,
+        solution.status == "infeasible"
+        or (solution.status == "optimal" and solution.bound_rank == solution.rank),
     )
 
 

@@ -7,10 +7,11 @@ from functools import partial
 
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
-from solver_mapper.core.objective import Goal, parse_objective
+from solver_mapper.core.objective import GAP, Goal, parse_objective
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.cost.timeloop.tiles import build_nest
 from solver_mapper.mapspace.space import Space
 from solver_mapper.mapspace.symmetry import symmetries
 from solver_mapper.solve.cpsat.compile import compile_space
@@ -26,7 +27,7 @@ def prepare(
     settings: Settings,
     clock: Clock,
     on_progress: Callable[[Progress], None] | None = None,
-    gap: float = 0.0,
+    gap: float = GAP,
     *,
     symmetric: bool = False,
     hook: Hook | None = None,
@@ -45,7 +46,7 @@ def prepare(
         evaluator.evaluate,
         settings,
         clock,
-        partial(_helped, space),
+        partial(_helped, evaluator),
         on_progress,
         gap,
         hook is not None,
@@ -61,8 +62,10 @@ def goal_of(constraint: MetricConstraint) -> Goal:
     return parse_objective(names.get(constraint.metric, constraint.metric)).goals[0]
 
 
-def _helped(space: Space, statistics: Statistics, claim: ForwardingClaim) -> bool:
+def _helped(evaluator: Evaluator, statistics: Statistics, claim: ForwardingClaim) -> bool:
     """Whether neighbours pass words of the claim's tensor on, in the network above its child."""
-    names = [*space.architecture.level_names, space.architecture.arithmetic.name]
-    network = statistics.networks[f"{names[claim.child - 1]} <==> {names[claim.child]}"]
-    return network.tensors[claim.tensor.name].link_transfers > 0
+    moved = evaluator.movements(
+        build_nest(statistics.problem, statistics.mapping), statistics.mapping
+    )
+    number = statistics.problem.tensor_names.index(claim.tensor.name)
+    return moved[number].traffic[claim.child - 1].link_transfers > 0

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.objective import Objective, parse_objective
+from solver_mapper.core.objective import GAP, Objective, parse_objective
 from solver_mapper.core.solution import Solution, Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
@@ -37,7 +37,7 @@ def solve_spec(
     session: Session,
     objective: str | Sequence[str] = "edp",
     *,
-    gap: float = 0.0,
+    gap: float = GAP,
     hook: Hook | None = None,
     explain_conflict: ExplainConflict = no_conflict,
     tie_break: bool = False,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import GAP
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, SolverMapperError
@@ -25,7 +26,7 @@ class SearchOptions:
     """The options of `solve` that decide its answer; limits of time are not among them."""
 
     objective: tuple[str, ...] = ("edp",)
-    gap: float = 0.0
+    gap: float = GAP
     workers: int = 1
     seed: int = 0
     verify: bool = False

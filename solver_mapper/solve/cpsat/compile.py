@@ -14,7 +14,7 @@ from solver_mapper.core.constraints import HOLDS
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.space import Space
 from solver_mapper.solve.cpsat.counts import Counts, Rows
-from solver_mapper.solve.cpsat.linear_form import LinearForm, total, weigh
+from solver_mapper.solve.cpsat.linear_form import LinearForm, highest, total, weigh
 from solver_mapper.solve.cpsat.links import Links
 from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.neighbours import Neighbours
@@ -25,6 +25,11 @@ from solver_mapper.solve.cpsat.sequences import Sequence, Sequences
 from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
 from solver_mapper.solve.cpsat.windows import Windows
 
+NOTHING = Fraction(0)
+MOST_CYCLES = 2**50
+"""More cycles than that are counted in coarser units, so that sums stay within the solver's 64
+bits.
+"""
 Literal = cp_model.IntVar | None
 """None stands for a literal that always holds."""
 
@@ -34,9 +39,8 @@ class Compiled:
     """A space as a CP-SAT model. Metrics never exceed the exact figures; `exact` tells whether they
     equal them everywhere.
 
-    `steps` are the products of all temporal bounds, with the networks' latency; `cycles` may exceed
-    them only if `throttled`: some level has a bandwidth. `rounded` says that words from neighbours
-    may be counted up to one word for each instance too low.
+    `steps` are the products of all temporal bounds, with the networks' latency; `cycles`, counted
+    in units of `unit`, may exceed them only if `throttled`: some level has a bandwidth.
     """
 
     variables: Variables
@@ -47,7 +51,7 @@ class Compiled:
     last_level: LinearForm = field(default_factory=LinearForm)
     exact: bool = True
     throttled: bool = False
-    rounded: bool = False
+    unit: int = 1
     scrambled: list[ForwardingClaim] = field(default_factory=list)
     sequences: list[Sequence] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
@@ -68,7 +72,8 @@ def compile_space(space: Space) -> Compiled:
     windows = Windows(variables, reuse, neighbours, sequences, links)
     _fanouts(variables)
     _products(variables)
-    compiled = Compiled(variables, neighbours, *_steps(variables))
+    unit = max(1, -(-(_slowest(space) + space.latency) // MOST_CYCLES))
+    compiled = Compiled(variables, neighbours, *_steps(variables, unit), unit=unit)
     entries = NetworkEntries(space.architecture)
     compiled.exact = entries.complete
     levels: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
@@ -89,7 +94,7 @@ def compile_space(space: Space) -> Compiled:
         b.energy.leak * b.instances for b in space.architecture.levels
     )
     fixed = LinearForm(constant=Fraction(space.problem.macs * units.energy))
-    compiled.energy = total([compiled.energy, fixed, weigh([compiled.cycles], [leak])])
+    compiled.energy = total([compiled.energy, fixed, weigh([compiled.cycles], [leak * unit])])
     return compiled
 
 
@@ -121,7 +126,7 @@ def _products(variables: Variables) -> None:
         )
 
 
-def _steps(variables: Variables) -> tuple[LookupTable, cp_model.IntVar]:
+def _steps(variables: Variables, unit: int) -> tuple[LookupTable, cp_model.IntVar]:
     """Cycles: at least the product of all temporal bounds. Enforces the least utilization."""
     space, model = variables.space, variables.model
     slots = slots_where(space, temporal=False)
@@ -135,8 +140,13 @@ def _steps(variables: Variables) -> tuple[LookupTable, cp_model.IntVar]:
 
     selection = variables.tables.select(axes, None, possible, name="steps")
     values = [macs // value_of(axes, point) + space.latency for point in selection.points]
-    cycles = model.new_int_var(min(values, default=0), _slowest(space) + space.latency, "cycles")
-    model.add(cycles >= cp_model.LinearExpr.weighted_sum(selection.literals, values))
+    cycles = model.new_int_var(
+        min(values, default=0) // unit, (_slowest(space) + space.latency) // unit, "cycles"
+    )
+    model.add(
+        cycles
+        >= cp_model.LinearExpr.weighted_sum(selection.literals, [value // unit for value in values])
+    )
     return LookupTable(selection, tuple(values)), cycles
 
 
@@ -197,13 +207,14 @@ def _bandwidth(compiled: Compiled, buffer: Buffer, reads: LinearForm, writes: Li
         (both, buffer.shared_bandwidth),
     ):
         if bandwidth is not None and words.terms:
-            demand = words * (1 / bandwidth)
-            scale = demand.scale()
+            demand = words * (1 / (bandwidth * compiled.unit))
+            scale = min(demand.scale(), Fraction(2**60, max(1, highest(compiled.cycles))))
+            scale = max(Fraction(math.floor(scale)), min(scale, Fraction(1)))
             expr, constant = demand.whole(scale)
-            speed = math.ceil(scale)
             compiled.throttled = True
+            waiting = Fraction(compiled.variables.space.latency, compiled.unit)
             compiled.model.add(
-                speed * (compiled.cycles - compiled.variables.space.latency) >= expr + constant
+                math.ceil(scale) * compiled.cycles - math.floor(scale * waiting) >= expr + constant
             )
 
 
@@ -322,21 +333,68 @@ class _TensorCost:
         sent = self.counts.sent(parent, child, on)
         if child == parent + 1:
             sent += self._broken(child, on)
-        block = Fraction(1, buffer.block_size * buffer.cluster_size)
         if self.tensor.read_write:
-            first = self.counts.elided(parent, on, sent)
-            self._spend(
-                sent * (price.update + address) * block + (sent - first) * price.read * block
-            )
-            reads_amount, writes_amount = sent - first, sent
+            reads_amount, writes_amount = self.counts.again(parent, on, sent), sent
+            self._charge(parent, sent, price.update, address)
+            self._charge(parent, reads_amount, price.read)
         else:
-            self._spend(sent * (price.read + address) * block)
+            self._charge(parent, sent, price.read, address)
             reads_amount, writes_amount = sent, LinearForm()
         if parent == 0:
             self.compiled.last_level += reads_amount + writes_amount
         share = Fraction(1, buffer.instances)
         self.reads[parent].append(reads_amount * share)
         self.writes[parent].append(writes_amount * share)
+
+    def _charge(
+        self, level: int, words: LinearForm, price: Fraction, address: Fraction = NOTHING
+    ) -> None:
+        """Energy of at least so many words: `price` for each access to a block, `address` for each
+        block's worth of words.
+
+        Where a word costs less than nothing, more words may cost less: then as many are charged as
+        there can be.
+        """
+        buffer = self.counts.space.architecture.levels[level]
+        share = Fraction(1, buffer.block_size * buffer.cluster_size)
+        if price + address < 0:
+            most = LinearForm(constant=Fraction(words.highest()))
+            self._spend((words if self.compiled.exact else most) * (price + address) * share)
+        elif not words.terms or buffer.block_size == 1 or min(price, address) < 0:
+            self._spend(words * (price + address) * share)
+        else:
+            self._spend(self._accesses(level, words) * price + words * address * share)
+
+    def _accesses(self, level: int, words: LinearForm) -> LinearForm:
+        """Accesses to whole blocks, at least: each unit in use takes its share of the words, those
+        of a cluster at once.
+        """
+        buffer, model = self.counts.space.architecture.levels[level], self.compiled.model
+        most = -(-words.highest() // buffer.block_size) + buffer.instances
+        accesses, each = model.new_int_var(0, most, "accesses"), model.new_int_var(0, most, "each")
+        expr, constant = words.whole(Fraction(1))
+        model.add(buffer.block_size * buffer.cluster_size * accesses >= expr + constant)
+        for literal, count in self._units(level):
+            model.add(buffer.block_size * count * each >= expr + constant).only_enforce_if(literal)
+            model.add(
+                accesses >= min(count, buffer.instances // buffer.cluster_size) * each
+            ).only_enforce_if(literal)
+        return weigh([accesses], [1])
+
+    def _units(self, level: int) -> list[tuple[cp_model.IntVar, int]]:
+        """Numbers of instances of a level in use, each with a literal; one of these holds."""
+        space, variables = self.counts.space, self.compiled.variables
+        instances = space.architecture.levels[level].instances
+        axes = variables.axes(
+            variables.places(space.dims, slots_where(space, temporal=False, above=level))
+        )
+        units = variables.tables.select(
+            axes, None, lambda point: value_of(axes, point) <= instances, name=("units", level)
+        )
+        return [
+            (literal, value_of(axes, point))
+            for literal, point in zip(units.literals, units.points, strict=True)
+        ]
 
     def _broken(self, child: int, on: Literal) -> LinearForm:
         """Words that ends of rows make the level right above send."""
@@ -376,20 +434,19 @@ class _TensorCost:
         filled, linked = self.counts.filled(child, on), LinearForm()
         constraint_violations = self.constraint_violations.get(child, LinearForm())
         if self.tensor.read_write:
-            filled = filled - self.counts.elided(child, on, filled)
+            filled = self.counts.again(child, on, filled)
         if not self.counts.plain:
             filled, linked = (
                 filled + constraint_violations,
                 self.counts.linked(child, on) - constraint_violations,
             )
-        block = Fraction(1, buffer.block_size * buffer.cluster_size)
         reads, entered = self._passed_on(child, linked), filled + linked
         if linked.terms and slots_where(self.counts.space, temporal=False, above=child - 1):
             # spread over the instances of all parents, each one's words are a fraction, and its
             # fills are rounded down
             entered -= self.counts.helped(child) * Fraction(buffer.instances)
-        self._spend(entered * (price.fill + address) * block)
-        self._spend(reads * price.read * block)
+        self._charge(child, entered, price.fill, address)
+        self._charge(child, reads, price.read)
         self.reads[child].append(reads * Fraction(1, buffer.instances))
         self.writes[child].append(entered * Fraction(1, buffer.instances))
 
@@ -399,26 +456,18 @@ class _TensorCost:
         """
         if not linked.terms:
             return linked
-        self.compiled.rounded = True
         space, variables, model = self.counts.space, self.compiled.variables, self.compiled.model
         instances = space.architecture.levels[child].instances
         least = linked - self.counts.helped(child) * Fraction(instances, 2)
         if child + 1 < space.depth and not variables.fixed_keep(self.tensor.name, child + 1):
             # Past a level that may be bypassed, the reads that these are added to may be fractions.
             return least
-        axes = variables.axes(
-            variables.places(space.dims, slots_where(space, temporal=False, above=child))
-        )
-        units = variables.tables.select(
-            axes, None, lambda point: value_of(axes, point) <= instances, name=("units", child)
-        )
         reads = model.new_int_var(0, linked.highest() + instances, "reads")
         each = model.new_int_var(0, linked.highest() + 1, "each")
         twice, constant = (least * 2).whole(Fraction(1))
         model.add(2 * reads >= twice + constant)
         twice, constant = (linked * 2).whole(Fraction(1))
-        for literal, point in zip(units.literals, units.points, strict=True):
-            count = value_of(axes, point)
+        for literal, count in self._units(child):
             model.add(2 * count * each >= twice + (constant - count + 1)).only_enforce_if(literal)
             model.add(reads >= count * each).only_enforce_if(literal)
         return weigh([reads], [1])

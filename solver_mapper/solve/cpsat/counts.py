@@ -233,28 +233,27 @@ class Counts:
         ]
         return weigh(literals, [1] * len(literals))
 
-    def elided(self, level: int, on: cp_model.IntVar | None, moved: LinearForm) -> LinearForm:
-        """Those of the `moved` words that are first written, so that no old value is read: the
-        distinct words that the instances of `level` ever see, summed over instances (reference
-        3.4), but no more than are moved.
+    def again(self, level: int, on: cp_model.IntVar | None, moved: LinearForm) -> LinearForm:
+        """Those of the `moved` partial sums that were written before, at least: first writes need
+        no old value. The distinct words that the instances of `level` ever see, summed over
+        instances (reference 3.4), are written first, but no more than are moved.
         """
         axes = self.variables.axes(
             self.variables.places(self.irrelevant, self._spatial(above=level))
         )
         selection = self.variables.tables.select(axes, on)
         values = tuple(self.plain_words * value_of(axes, p) for p in selection.points)
-        if self.plain:
-            return weigh(selection.literals, values)
-        factors = [self.variables.tables.factor(LookupTable(selection, values))]
-        factors += [elided(self.variables, component, level) for component in self.shape.components]
-        distinct = self.variables.tables.product(factors, on)
-        first = self.variables.model.new_int_var(
-            0, math.prod(factor.high for factor in factors), "first"
-        )
-        self.variables.model.add(first <= distinct)
+        first: cp_model.LinearExprT = cp_model.LinearExpr.weighted_sum(selection.literals, values)
+        if not self.plain:
+            factors = [self.variables.tables.factor(LookupTable(selection, values))]
+            factors += [
+                elided(self.variables, component, level) for component in self.shape.components
+            ]
+            first = self.variables.tables.product(factors, on)
+        again = self.variables.model.new_int_var(0, math.floor(moved.highest()), "again")
         expr, constant = moved.whole(Fraction(1))
-        self.variables.model.add(first <= expr + constant)
-        return weigh([first], [1])
+        self.variables.model.add(cp_model.LinearExpr.sum([again, first]) >= expr + constant)
+        return weigh([again], [1])
 
     def rows(self, at: int, parent: int, child: int, on: cp_model.IntVar | None) -> list[Rows]:
         """Counts of a plain tensor per instance of level `at`, where `parent` and `child` exchange

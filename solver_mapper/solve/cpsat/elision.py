@@ -31,7 +31,7 @@ def elided(variables: Variables, component: Component, level: int) -> Factor:
             slots_where(space, temporal=False, below=mesh, above=mesh + 1),
         )
     selection = variables.tables.select(
-        layout.axes, None, layout.possible, ("elided", component, level)
+        layout.axes, None, None, ("elided", component, level), layout.points()
     )
     whole = component.footprint(space.problem.bounds)
 

@@ -72,8 +72,10 @@ def run(
     clock: Clock,
     on_solution: Callable[[Read, float], None],
     on_bound: Callable[[float], None] | None = None,
+    effort: float | None = None,
 ) -> Run:
-    """Solve once. Runs in a thread of its own, so that interrupts reach the main thread at once.
+    """Solve once, with at most `effort` of the solver's deterministic time. Runs in a thread of its
+    own, so that interrupts reach the main thread at once.
 
     Raises: whatever `on_solution` raised.
     """
@@ -83,6 +85,8 @@ def run(
     solver.parameters.catch_sigint_signal = False
     if clock.left is not None:
         solver.parameters.max_time_in_seconds = clock.left
+    if effort is not None:
+        solver.parameters.max_deterministic_time = effort
     if on_bound is not None:
         solver.best_bound_callback = on_bound
     failures: list[BaseException] = []

@@ -42,10 +42,20 @@ class LinearForm:
             return Fraction(exact)
         return Fraction(room) / Fraction(high)
 
+    def gathered(self) -> list[tuple[cp_model.IntVar, Fraction]]:
+        """The terms, each variable once."""
+        return _gather(self.terms)
+
     def highest(self) -> int:
         """At least the greatest value."""
         return math.ceil(
             self.constant + sum((w * highest(v) for v, w in self.terms if w > 0), Fraction(0))
+        )
+
+    def lowest(self) -> Fraction:
+        """At most the least value; variables are not negative."""
+        return self.constant + sum(
+            (w * highest(v) for v, w in _gather(self.terms) if w < 0), Fraction(0)
         )
 
     def whole(self, scale: Fraction) -> tuple[cp_model.LinearExprT, int]:
@@ -68,6 +78,15 @@ def highest(variable: cp_model.IntVar) -> int:
     """
     domain = variable.proto.domain
     return int(domain[len(domain) - 1])
+
+
+def limit_values(variable: cp_model.IntVar, most: int) -> None:
+    """Take values above `most` out of a variable's domain, which is an interval, but for its least
+    one.
+    """
+    domain = variable.proto.domain
+    if most < highest(variable):
+        domain[len(domain) - 1] = max(most, int(domain[0]))
 
 
 def total(amounts: Iterable[LinearForm]) -> LinearForm:

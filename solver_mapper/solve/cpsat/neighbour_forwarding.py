@@ -273,14 +273,14 @@ class NeighbourForwarding:
             for motion in motions(site, self.variables.space):
                 if motion.returns:
                     layout = layout_of(self.variables, site, [site.child - 1], motion)
-                    points = {
+                    points = [
                         p
                         for p in layout.points()
                         if goes_on(motion, layout, p) and meets(site, motion, layout, p)
-                    }
+                    ]
                     literal = self.variables.model.new_bool_var("cancels")
                     self.variables.tables.select(
-                        layout.axes, literal, points.__contains__, ("cancels", component, motion)
+                        layout.axes, literal, None, ("cancels", component, motion), points
                     )
                     found.append((motion, literal))
         return found

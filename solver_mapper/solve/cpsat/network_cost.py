@@ -68,7 +68,7 @@ class NetworkEntries:
             or wires.reduces
         ):
             return sent
-        return sent * 2 - counts.elided(level, on, sent) if held else sent * 2
+        return sent + counts.again(level, on, sent) if held else sent * 2
 
 
 def _entry(wires: NetworkLinks) -> Fraction:

@@ -20,27 +20,24 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.objective import Goal, HasStatistics, Limit, Objective, figure
+from solver_mapper.core.objective import GAP, Goal, HasStatistics, Limit, Objective, figure
 from solver_mapper.core.progress import Progress
 from solver_mapper.errors import ExactnessError
 from solver_mapper.solve.cpsat.compile import Compiled
-from solver_mapper.solve.cpsat.engine import Read, Settings, run
+from solver_mapper.solve.cpsat.engine import Read, Run, Settings, run
 from solver_mapper.solve.cpsat.exclusion import decisions, forbid, grounds
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
-from solver_mapper.solve.cpsat.linear_form import LinearForm, weigh
+from solver_mapper.solve.cpsat.linear_form import LinearForm, limit_values, weigh
 from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
-from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy
+from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
 from solver_mapper.solve.cpsat.variants import some_variants
 
-IMPROVEMENT = Fraction(1, 10**8)
-"""Improvements below this share of the value are not looked for where weights had to be rounded."""
-ROUNDED = Fraction(1, 10**6)
-"""The same where the account itself rounds: words that neighbours pass on, per instance, which the
-model may count too low. It applies once `NEAR` candidates that close to the incumbent have been
-ruled out one by one."""
-NEAR = 2
-
-
+FEW_EXCLUDED = 3
+EFFORT = 2.0
+"""The solver's deterministic time after which a product's metrics are bounded one by one, and its
+bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
+STAGE = Fraction(11, 10)
+"""A stage ends at the incumbent where the bound is this close."""
 FEW, MANY = 32, 4096
 """How many mappings that the model does not tell apart are judged for each candidate, and before
 one is ruled out.
@@ -85,7 +82,7 @@ class Search(Generic[F]):
     clock: Clock
     helped: Callable[[F, ForwardingClaim], bool]
     on_progress: Callable[[Progress], None] | None = None
-    gap: float = 0.0
+    gap: float = GAP
     hooked: bool = False
     """Whether a user added to the model, about which the exact model knows nothing."""
     best: Candidate[F] | None = None
@@ -97,7 +94,9 @@ class Search(Generic[F]):
     _last_values: dict[int, int] = field(default_factory=dict)
     _last_variants: list[Candidate[F]] = field(default_factory=list)
     _complete: bool = True
-    _near: int = 0
+    _tolerant: bool = False
+    """Whether mappings are looked for only if they are better by more than the gap."""
+    _least: dict[str, Fraction] = field(default_factory=dict)
     _last_cycles: int = 0
     _last_energy: Fraction = Fraction(0)
     _weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
@@ -113,18 +112,17 @@ class Search(Generic[F]):
         `best` and `bound` hold the outcome for the first goal, `settled` the goals and ties that
         were proven.
         """
-        first: Fraction | None = None
+        bounds: list[Fraction | None] = []
         for number, goal in enumerate(objective.all):
             self.bound = None
-            if not self._minimize_goal(goal):
-                self.bound = first if first is not None else self.bound
+            proven = self._minimize_goal(goal)
+            bounds.append(self.bound)
+            self.bound = bounds[0]
+            if not proven:
                 return number >= len(objective.goals)
             if self.best is None:
                 return True
-            rank = goal.rank(self.best.statistics)
-            first = rank if first is None else first
-            self._settle(goal, rank)
-        self.bound = first
+            self._settle(goal, goal.rank(self.best.statistics))
         return True
 
     def below(self, goal: Goal, rank: Fraction) -> None:
@@ -156,59 +154,170 @@ class Search(Generic[F]):
 
     def _settle(self, goal: Goal, rank: Fraction) -> None:
         self.settled.append((goal, rank))
-        never = self.compiled.model.new_constant(0)
-        for constraint in self._passing:
-            constraint.only_enforce_if(never)
+        self._retire(self._passing)
         self._passing.clear()
         self._require(goal, rank, strict=False)
 
     def _minimize_goal(self, goal: Goal) -> bool:
         runs = excluded = 0
+        self._tolerant, self._least = self.gap > GAP, {}
+        effort: float | None = EFFORT
+        probe = self.best is not None
         while not self.clock.over:
-            cut = None
-            if self.best is not None:
-                cut = goal.rank(self.best.statistics)
-                self._passing += self._require(goal, cut, strict=True)
-            scale, constant = self._set_objective(goal)
-            self.last = None
+            if self._closed(goal):
+                return self._proven(goal, "the bound meets the incumbent", runs, excluded)
+            if effort is None and goal.single is None and not self._least and self.best is not None:
+                runs += self._bound_metrics(goal)
+                continue
+            self._narrow(goal)
+            cut = self._cut(goal, staged=effort is None)
+            outcome = self._run(goal, cut, effort, probe)
+            runs += 1
+            if outcome.status == "INFEASIBLE":
+                self._raise(goal, cut)
+                if self.best is None or self._closed(goal):
+                    return self._proven(
+                        goal,
+                        "no better mapping exists" if self.best else "no mapping exists",
+                        runs,
+                        excluded,
+                    )
+                continue
+            if outcome.status != "OPTIMAL" or outcome.value is None:
+                effort = effort if probe else None
+                probe = False
+                continue
+            excluded += self._refine(goal, cut)
+            probe = False
+            effort = effort if excluded < FEW_EXCLUDED else None
+        return self._closed(goal) and self._proven(
+            goal, "the bound meets the incumbent", runs, excluded
+        )
+
+    def _narrow(self, goal: Goal) -> None:
+        """Take values out of variables that alone cost more energy than any mapping that is better
+        than the incumbent.
+
+        Sums of what is left are smaller, so that coefficients are rounded less
+        (`LinearForm.scale`).
+        """
+        powers = dict(goal.powers)
+        if self.best is None or "energy" not in powers or self.hooked:
+            return
+        most = goal.rank(self.best.statistics) / self._lowest("delay") ** powers.get("delay", 0)
+        room = Fraction(root(most, powers["energy"]) + 1) - self.compiled.energy.lowest()
+        for variable, weight in self.compiled.energy.gathered():
+            if weight > 0:
+                limit_values(variable, max(0, math.floor(room / weight)))
+
+    def _run(self, goal: Goal, cut: Fraction | None, effort: float | None, probe: bool) -> Run:
+        """Minimize among mappings below `cut`, or `probe` for any of them, and learn what the
+        outcome says about the goal.
+        """
+        cuts = [] if cut is None else self._require(goal, cut, strict=True)
+        scale, constant = self._set_objective(goal)
+        if probe:
+            self.compiled.model.clear_objective()  # type: ignore[no-untyped-call]
+        self.last = None
+        outcome = run(
+            self.compiled.model,
+            self.settings,
+            self.clock,
+            partial(self._meet, goal),
+            None if probe else partial(self._bounded, goal, scale, constant, cut),
+            effort,
+        )
+        self._retire(cuts)
+        if outcome.status == "MODEL_INVALID":
+            raise ExactnessError(
+                f"the compiled model is invalid: {self.compiled.model.validate()[:500]}"
+            )
+        if outcome.status != "INFEASIBLE" and not probe:
+            self._learn(goal, scale, constant, outcome.bound, cut)
+        if outcome.status == "OPTIMAL" and outcome.value is not None and not probe:
+            self._check_claim(
+                goal,
+                (_at_most(outcome.value) + constant) / scale,
+                rounded=abs(outcome.value) >= 2**52,
+            )
+        return outcome
+
+    def _refine(self, goal: Goal, cut: Fraction | None) -> bool:
+        """Learn from the last candidate, which the model holds to be the best below `cut`; True if
+        it had to be ruled out by itself.
+        """
+        if self._closed(goal) or not self._all_variants(goal):
+            return False
+        if self._improved(goal, cut) or self._refute() or self._cut_deeper(goal):
+            return False
+        if not self._tolerant and self._near(goal):
+            self._tolerant = True
+            return False
+        self._exclude()
+        return True
+
+    def _cut(self, goal: Goal, *, staged: bool) -> Fraction | None:
+        """Only mappings whose goal is below this are looked for. A bound that is far off is raised
+        in stages, each half of the way.
+        """
+        if self.best is None:
+            return None
+        rank = goal.rank(self.best.statistics)
+        least = rank - self._slack(goal, rank) if self._tolerant else rank
+        if (
+            not staged
+            or goal.single is not None
+            or self.bound is None
+            or self.bound <= 0
+            or self.bound * STAGE >= least
+        ):
+            return least
+        return Fraction(math.sqrt(self.bound / least)) * least
+
+    def _slack(self, goal: Goal, rank: Fraction) -> Fraction:
+        """By how much the rank of an optimum may exceed the bound: `gap` is a share of the value, a
+        root of the rank.
+        """
+        return abs(rank) * Fraction(self.gap) * min(Fraction(1), 1 / goal.root)
+
+    def _raise(self, goal: Goal, cut: Fraction | None) -> None:
+        """No mapping lies below `cut`."""
+        if cut is not None and self.best is not None:
+            cut = min(cut, goal.rank(self.best.statistics))
+            self.bound = cut if self.bound is None else max(self.bound, cut)
+
+    def _bound_metrics(self, goal: Goal) -> int:
+        """Bound each metric of a product by itself; the number of runs."""
+        for metric, _ in goal.powers:
+            single = Goal(metric, ((metric, 1),))
+            amount = self.amount(metric)
+            scale = amount.scale()
+            expr, constant = amount.whole(scale)
+            self.compiled.model.minimize(expr)
+            cut = self._cut(goal, staged=False)
+            cuts = [] if cut is None else self._require(goal, cut, strict=True)
             outcome = run(
                 self.compiled.model,
                 self.settings,
                 self.clock,
                 partial(self._meet, goal),
-                partial(self._bounded, goal, scale, constant),
+                None,
+                EFFORT,
             )
-            runs += 1
-            if outcome.status == "MODEL_INVALID":
-                raise ExactnessError(
-                    f"the compiled model is invalid: {self.compiled.model.validate()}"
-                )
+            self._retire(cuts)
+            least = self._lowest(metric)
             if outcome.status == "INFEASIBLE":
-                return self._proven(
-                    goal,
-                    "nothing below the incumbent" if self.best else "no mapping exists",
-                    runs,
-                    excluded,
-                )
-            self._learn(goal, scale, constant, outcome.bound)
-            if outcome.status != "OPTIMAL" or outcome.value is None:
-                return False
-            self._check_claim(goal, (Fraction(round(outcome.value)) + constant) / scale)
-            self._near += self._rounded_away(goal)
-            if self._closed(goal):
-                return self._proven(
-                    goal, "the solver's optimum is the incumbent's exact value", runs, excluded
-                )
-            if self._close_enough(goal):
-                return False
-            if not self._all_variants(goal):
-                return False
-            if self._refute():
-                continue
-            if not self._improved(goal, cut) and not self._cut_deeper(goal):
-                self._exclude()
-                excluded += 1
-        return False
+                self._raise(goal, cut)
+            elif math.isfinite(outcome.bound):
+                least = max(least, (_at_most(outcome.bound) + constant) / scale)
+            self._least[single.name] = least
+        self._learn_product(goal, Fraction(0))
+        return len(goal.powers)
+
+    def _retire(self, constraints: list[cp_model.Constraint]) -> None:
+        never = self.compiled.model.new_constant(0)
+        for constraint in constraints:
+            constraint.only_enforce_if(never)
 
     def _all_variants(self, goal: Goal) -> bool:
         """Judge all mappings that the model does not tell from the last candidate; False if there
@@ -245,100 +354,95 @@ class Search(Generic[F]):
         return True
 
     def _proven(self, goal: Goal, claim: str, runs: int, excluded: int) -> bool:
-        if self.best is not None:
-            self.bound = goal.rank(self.best.statistics)
-        self.proofs.append(
-            Proof(
-                goal.name,
-                claim,
-                runs,
-                excluded,
-                0.0 if self._whole(goal) else float(self._improvement),
-            )
-        )
+        gap = 0.0
+        if self.best is not None and self.bound is not None:
+            rank = goal.rank(self.best.statistics)
+            gap = float((rank - self.bound) / abs(rank)) if rank else 0.0
+        self.proofs.append(Proof(goal.name, claim, runs, excluded, gap))
         return True
 
     def _closed(self, goal: Goal) -> bool:
-        return (
-            goal.single is not None
-            and self.best is not None
-            and self.bound is not None
-            and goal.rank(self.best.statistics)
-            <= self.bound * (1 if self._whole(goal) else 1 + self._improvement)
-        )
-
-    def _close_enough(self, goal: Goal) -> bool:
-        if not self.gap or self.best is None or self.bound is None:
+        """Whether the bound is as close to the incumbent as was asked for."""
+        if self.best is None or self.bound is None:
             return False
         rank = goal.rank(self.best.statistics)
-        return rank - self.bound <= Fraction(self.gap) * rank
+        return rank - self.bound <= self._slack(goal, rank)
 
-    def _learn(self, goal: Goal, scale: Fraction, constant: int, bound: float) -> None:
+    def _near(self, goal: Goal) -> bool:
+        """Whether the last candidate's claim is as close to the incumbent as that."""
+        if self.best is None:
+            return False
+        rank = goal.rank(self.best.statistics)
+        claim = self._last_energy if goal.single == "energy" else Fraction(self._last_cycles)
+        if goal.single is None:
+            claim = (
+                self._last_energy ** goal.powers[0][1]
+                * Fraction(self._last_cycles) ** goal.powers[1][1]
+            )
+        elif goal.single == "last-level-accesses":
+            return False
+        return rank - claim <= self._slack(goal, rank)
+
+    def _learn(
+        self, goal: Goal, scale: Fraction, constant: int, bound: float, cut: Fraction | None
+    ) -> None:
         """Raise the goal's bound to what a bound of the solver's objective implies for mappings
-        below the cut-off.
+        below `cut`.
         """
         if not math.isfinite(bound):
             return
-        least = (Fraction(math.ceil(bound - 1e-6)) + constant) / scale
+        least = (_at_most(bound) + constant) / scale
         if goal.single is None:
-            least = self._least_product(goal, least)
-        if self.best is not None:
-            least = min(least, goal.rank(self.best.statistics))
-        self.bound = least if self.bound is None else max(self.bound, least)
+            self._learn_product(goal, least, cut)
+        else:
+            self._learn_rank(goal, least, cut)
 
-    def _least_product(self, goal: Goal, least: Fraction) -> Fraction:
+    def _learn_product(self, goal: Goal, least: Fraction, cut: Fraction | None = None) -> None:
         """The least product under `u * energy + v * cycles >= least`: it lies at one end, since the
         product is quasi-concave.
         """
         (_, a), (_, b) = goal.powers
         u, v = self._weights
-        energy, cycles = (
-            self.compiled.energy.constant,
-            Fraction(min(self.compiled.steps.values, default=1)),
-        )
-        most = max(energy, (least - v * cycles) / u)
-        longest = max(cycles, (least - u * energy) / v)
-        return min(most**a * cycles**b, energy**a * longest**b)
+        energy, cycles = self._lowest("energy"), self._lowest("delay")
+        if energy >= 0:
+            most, longest = (
+                max(energy, (least - v * cycles) / u),
+                max(cycles, (least - u * energy) / v),
+            )
+            self._learn_rank(goal, min(most**a * cycles**b, energy**a * longest**b), cut)
+
+    def _learn_rank(self, goal: Goal, least: Fraction, cut: Fraction | None) -> None:
+        """No mapping below `cut` is below `least`, and neither is the incumbent below itself."""
+        known = [
+            least,
+            *([] if cut is None else [cut]),
+            *([] if self.best is None else [goal.rank(self.best.statistics)]),
+        ]
+        self.bound = min(known) if self.bound is None else max(self.bound, min(known))
+
+    def _lowest(self, metric: str) -> Fraction:
+        """A lower bound of a metric of all mappings that are better than the incumbent."""
+        if metric in self._least:
+            return self._least[metric]
+        if metric == "delay":
+            return Fraction(min(self.compiled.steps.values, default=1))
+        return self.compiled.energy.lowest()
 
     def amount(self, metric: str) -> LinearForm:
         """The compiled lower bound of a metric."""
         if metric == "energy":
             return self.compiled.energy
-        return weigh([self.compiled.cycles], [1]) if metric == "delay" else self.compiled.last_level
+        return (
+            weigh([self.compiled.cycles], [self.compiled.unit])
+            if metric == "delay"
+            else self.compiled.last_level
+        )
 
     def _whole(self, goal: Goal) -> bool:
         """Whether the goal's metrics are whole numbers in the model, so that strict cuts lose
         nothing.
         """
-        return all(self._counts_all(metric) for metric, _ in goal.powers)
-
-    def _rounded_away(self, goal: Goal) -> bool:
-        """Whether rounding may be all that keeps the bound, or the last candidate's claim on a
-        product, from the incumbent.
-        """
-        claim = (
-            self.bound
-            if goal.single is not None
-            else Fraction(
-                math.prod(
-                    (self._last_energy if metric == "energy" else self._last_cycles) ** power
-                    for metric, power in goal.powers
-                )
-            )
-        )
-        return (
-            self.compiled.rounded
-            and self.best is not None
-            and claim is not None
-            and goal.rank(self.best.statistics) <= claim * (1 + ROUNDED)
-        )
-
-    def _counts_all(self, metric: str) -> bool:
-        return is_whole(self.amount(metric)) and not (metric == "energy" and self._near > NEAR)
-
-    @property
-    def _improvement(self) -> Fraction:
-        return ROUNDED if self._near > NEAR else IMPROVEMENT
+        return all(is_whole(self.amount(metric)) for metric, _ in goal.powers)
 
     def _set_objective(self, goal: Goal) -> tuple[Fraction, int]:
         """Minimize the metric, or for a product its linear approximation at the incumbent."""
@@ -352,7 +456,7 @@ class Search(Generic[F]):
                     if self.best
                     else middle(self.amount(metric))
                 )
-                weights.append(Fraction(power * 10**9) / at)
+                weights.append(Fraction(power * 10**9) / max(at, Fraction(1, 10**12)))
             self._weights = weights[0], weights[1]
             amount = self.amount("energy") * weights[0] + self.amount("delay") * weights[1]
         scale = amount.scale()
@@ -369,20 +473,19 @@ class Search(Generic[F]):
         energy = self.compiled.energy
         scale = energy.scale()
         expr, constant = energy.whole(scale)
-        whole = self._counts_all("energy")
-        slack = 1 if strict and whole else 0
-        share = 1 - self._improvement if strict and not whole else 1
+        slack, highest = int(strict and is_whole(energy)), energy.highest() * scale
         points = self.compiled.steps
-        caps = []
-        for steps in points.values:
-            caps.append(most_energy(rank * share, scale, steps, a, b, slack) - constant)
+        caps = [
+            _capped(most_energy(rank, scale, steps, a, b, slack), highest) - constant
+            for steps in points.values
+        ]
         cuts = [
             self.compiled.model.add(
                 expr <= cp_model.LinearExpr.weighted_sum(points.selection.literals, caps)
             )
         ]
         for cycles, later in sorted(self._thresholds.items()):
-            most = most_energy(rank * share, scale, cycles, a, b, slack) - constant
+            most = _capped(most_energy(rank, scale, cycles, a, b, slack), highest) - constant
             cuts.append(self.compiled.model.add(expr <= most).only_enforce_if(later))
         return cuts
 
@@ -390,7 +493,9 @@ class Search(Generic[F]):
         """A literal that is implied by taking at least `cycles`."""
         if cycles not in self._thresholds:
             literal = self.compiled.model.new_bool_var(f"later[{cycles}]")
-            self.compiled.model.add(self.compiled.cycles <= cycles - 1).only_enforce_if(~literal)
+            self.compiled.model.add(
+                self.compiled.cycles <= -(-cycles // self.compiled.unit) - 1
+            ).only_enforce_if(~literal)
             self._thresholds[cycles] = literal
         return self._thresholds[cycles]
 
@@ -398,14 +503,10 @@ class Search(Generic[F]):
         amount = self.amount(metric)
         scale = amount.scale()
         expr, constant = amount.whole(scale)
-        most = math.floor(rank * scale)
-        if strict:
-            most = (
-                math.ceil(rank * scale) - 1
-                if self._counts_all(metric)
-                else math.floor(rank * scale * (1 - self._improvement))
-            )
-        return self.compiled.model.add(expr <= most - constant)
+        most = (
+            math.ceil(rank * scale) - 1 if strict and is_whole(amount) else math.floor(rank * scale)
+        )
+        return self.compiled.model.add(expr <= _capped(most, amount.highest() * scale) - constant)
 
     def _meet(self, goal: Goal, read: Read, _bound: float) -> None:
         """Evaluate a candidate exactly, and keep it if it is better."""
@@ -415,7 +516,7 @@ class Search(Generic[F]):
         self._last_energy = energy.constant + sum(
             (w * read(v) for v, w in energy.terms), Fraction(0)
         )
-        self._last_cycles = read(self.compiled.cycles)
+        self._last_cycles = read(self.compiled.cycles) * self.compiled.unit
         claims = [claim.literal for claim in self.compiled.scrambled]
         self.last, self._last_values = (
             chosen,
@@ -441,9 +542,9 @@ class Search(Generic[F]):
             self.best = candidate
             self._tell(goal)
 
-    def _check_claim(self, goal: Goal, claimed: Fraction) -> None:
+    def _check_claim(self, goal: Goal, claimed: Fraction, *, rounded: bool) -> None:
         """What the solver calls optimal may not exceed the exact figure, and must equal it where
-        the model is exact.
+        the model is exact and the solver's number is not `rounded`.
 
         Under a limit that the candidate breaks, or a constraint of the user's own, the model may
         have paid in the goal for what it was spared elsewhere.
@@ -456,9 +557,8 @@ class Search(Generic[F]):
         ):
             return
         exact = goal.rank(self.last.statistics)
-        off = claimed > exact if self._whole(goal) else claimed > exact * (1 + self._improvement)
-        missed = self.compiled.exact and self._whole(goal) and claimed != exact
-        if off or missed:
+        missed = self.compiled.exact and self._whole(goal) and not rounded and claimed != exact
+        if claimed > exact or missed:
             raise ExactnessError(
                 f"the solver claims {goal.name} {float(claimed)} for a mapping that has"
                 f" {float(exact)}: {self.last.mapping}"
@@ -490,14 +590,34 @@ class Search(Generic[F]):
             )
         return bool(claims)
 
-    def _bounded(self, goal: Goal, scale: Fraction, constant: int, bound: float) -> None:
-        self._learn(goal, scale, constant, bound)
+    def _bounded(
+        self, goal: Goal, scale: Fraction, constant: int, cut: Fraction | None, bound: float
+    ) -> None:
+        self._learn(goal, scale, constant, bound, cut)
         self._tell(goal)
-        if self._close_enough(goal):
+        if self._closed(goal):
             self.clock.stop_run()
 
     def _tell(self, goal: Goal) -> None:
         if self.on_progress is not None:
             value = None if self.best is None else goal.shown(goal.rank(self.best.statistics))
-            bound = None if self.bound is None else float(goal.shown(self.bound))
+            bound = None if self.bound is None else float(goal.shown_below(self.bound))
             self.on_progress(Progress(value, bound, self.clock.seconds, goal.name))
+
+
+def _at_most(value: float) -> Fraction:
+    """A whole number that the solver's `value` is surely not below: beyond 53 bits a double may
+    have been rounded up.
+    """
+    return Fraction(
+        math.ceil(value - 1e-6)
+        if abs(value) < 2**52
+        else math.floor(math.nextafter(value, -math.inf))
+    )
+
+
+def _capped(most: int, highest: Fraction) -> int:
+    """`most`, or the next whole number above `highest` if that is less: no limit needs to exceed
+    what it limits.
+    """
+    return min(most, math.ceil(highest) + 1)

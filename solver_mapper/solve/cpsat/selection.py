@@ -11,7 +11,7 @@ mixture.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
@@ -91,26 +91,24 @@ class Tables:
         on: cp_model.IntVar | None = None,
         possible: Callable[[Tuple], bool] | None = None,
         name: Hashable = None,
+        points: Iterable[Tuple] | None = None,
     ) -> Selection:
         """A selection over `axes`; with `on`, one literal holds if and only if `on` does.
 
-        `possible` excludes points: the model then forbids them (while `on` holds). `name` tells
-        different constraints apart.
+        `possible` excludes points, and so does a list of `points`: the model forbids the others
+        (while `on` holds). `name` tells different constraints apart.
         """
         key = (tuple(axis.key for axis in axes), None if on is None else on.index, name)
         if key not in self._cache:
-            self._cache[key] = self._build(axes, on, possible)
+            listed = _grid(axes) if points is None else points
+            self._cache[key] = self._build(
+                axes, on, [p for p in listed if possible is None or possible(p)]
+            )
         return self._cache[key]
 
     def _build(
-        self,
-        axes: Sequence[Axis],
-        on: cp_model.IntVar | None,
-        possible: Callable[[Tuple], bool] | None,
+        self, axes: Sequence[Axis], on: cp_model.IntVar | None, points: list[Tuple]
     ) -> Selection:
-        points = _grid(axes)
-        if possible is not None:
-            points = [point for point in points if possible(point)]
         model = self.model
         literals = [model.new_bool_var("") for _ in points]
         if on is None:
@@ -131,8 +129,7 @@ class Tables:
         the relaxation tight.
         """
         if len(modes) == 1 and modes[0].on is None:
-            allowed = frozenset(modes[0].points)
-            return [self.select(modes[0].axes, None, allowed.__contains__, name)]
+            return [self.select(modes[0].axes, None, None, name, modes[0].points)]
         model = self.model
         selections = []
         for mode in modes:

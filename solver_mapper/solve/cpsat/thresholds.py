@@ -12,7 +12,7 @@ def most_energy(rank: Fraction, scale: Fraction, cycles: int, a: int, b: int, sl
     most `rank` without `slack`).
     """
     value = rank * scale**a / Fraction(cycles) ** b
-    most = _root(value, a)
+    most = root(value, a)
     return most - slack if most**a == value else most
 
 
@@ -30,7 +30,7 @@ def middle(amount: LinearForm) -> Fraction:
     return max(Fraction(1), high / 16)
 
 
-def _root(value: Fraction, power: int) -> int:
+def root(value: Fraction, power: int) -> int:
     """The largest whole number whose `power`-th power is at most `value`."""
     low, high = 0, 1
     while Fraction(high) ** power <= value:

@@ -121,9 +121,14 @@ class WindowTable:
                 continue
             units = layout.read(f"mesh{level}", point)
             component = self.site.component
-            groups = (
-                component.groups(tile, units) if level == below else component.fewest_groups(units)
-            )
+            if level == below:
+                groups = component.groups(tile, units)
+            elif component.orderly:
+                groups = component.fewest_groups(units)
+            else:
+                # units that neighbours serve there leave groups that are larger than the average,
+                # but none has more units than differ in all dimensions but one
+                groups = max(units.values())
             words = words * groups // math.prod(units.values())
         return words
 
@@ -195,7 +200,7 @@ class Windows:
         if key not in self._factors:
             layout = self._tile(component, level)
             selection = self.variables.tables.select(
-                layout.axes, None, layout.possible, ("component", component)
+                layout.axes, None, None, ("component", component), layout.points()
             )
             values = tuple(
                 component.footprint(layout.read("tile", point)) for point in selection.points
