@@ -201,3 +201,19 @@ def read(text: str) -> TreeMapping:
     ).mapping
     assert isinstance(mapping, TreeMapping)
     return mapping
+
+
+def test_a_first_mapping_comes_before_the_bounds() -> None:
+    told: list[tuple[float | None, float | None]] = []
+    solution = sm.solve(
+        heads(),
+        objective="energy",
+        on_progress=lambda progress: told.append((progress.value, progress.bound)),
+    )
+    assert solution.value is not None
+    values = [value for value, _ in told if value is not None]
+    bounds = [bound for _, bound in told if bound is not None]
+    assert told[0] == (values[0], 0.0)
+    assert values == sorted(values, reverse=True)
+    assert bounds == sorted(bounds)
+    assert bounds[-1] <= float(solution.value) == values[-1]

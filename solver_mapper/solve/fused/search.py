@@ -67,8 +67,11 @@ class GraphSearch:
         self.maker = CellMaker(self.graph, Goal(*self.powers), self.over)
         self.never = np.full(sum(columns(self.maker.goal)), np.inf)
         self.cells: dict[View, Cell | None] = {}
-        self.relax()
-        self.tally.complete = self.deepen() if np.isfinite(self.bound) else True
+        self.unfused()
+        if self.relax():
+            self.tally.complete = self.deepen() if np.isfinite(self.bound) else True
+        else:
+            self.tally.complete = False
         self.tally.bound = self.bound
         self.tally.skeletons = sum(len(cell.searches) for cell in self.cells.values() if cell)
         self.tally.searched = sum(len(cell.seen) for cell in self.cells.values() if cell)
@@ -103,8 +106,25 @@ class GraphSearch:
             limit += 1
             self.report(self.best, self.bound)
 
-    def relax(self) -> None:
-        """Bound each Einsum for every choice of memories for what it shares, and the whole."""
+    def unfused(self) -> None:
+        """A mapping that hands nothing over on chip, as the first of all."""
+        stepper, left, steps = Stepper(self.graph, 0), CLOSED, []
+        for position in range(len(self.graph)):
+            if self.over():
+                return
+            step = next(each for each in stepper.steps(position, left) if not each.view.fused)
+            cell = self.cells[step.view] = self.maker.cell(step.view)
+            if cell is None:
+                return
+            self.maker.quick(cell)
+            steps.append([step])
+            left = step.right
+        self.join(steps, exact=False)
+
+    def relax(self) -> bool:
+        """Bound each Einsum for every choice of memories for what it shares, and the whole. Returns
+        False if time ran out.
+        """
         graph = self.graph
         self.floor: dict[View, Floats | None] = {}
         cuts: list[set[Places]] = [{()}]
@@ -113,6 +133,8 @@ class GraphSearch:
             found, after = [], set()
             for left in sorted(cuts[-1], key=str):
                 for right in self._places(position, left):
+                    if self.over():
+                        return False
                     least = self.lowest(self._loose(position, left, right))
                     if least is not None:
                         found.append((left, right, least))
@@ -129,6 +151,7 @@ class GraphSearch:
             float(self.maker.value(least[None])[0]) if np.isfinite(least).all() else float("inf")
         )
         self.report(self.best, self.bound)
+        return True
 
     def _places(self, position: int, left: Places) -> Iterator[Places]:
         graph = self.graph
