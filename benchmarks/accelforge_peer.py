@@ -6,9 +6,9 @@ usage: accelforge_peer.py [JOBS]
 Standard input: JSON, a list of [file, task] with task "energy", "latency" or "edp" to map, or
 "evaluate". Prints one JSON line a file: the optimum as `value`, the `seconds` of processor time of
 making and joining partial mappings (those of worker processes included) and the same on the `wall`,
-reading not included; or the `energy` and `latency` of the mapping in the file; or an `error`. A
-first file to be mapped is mapped once before, untimed, for what is compiled or imported on first
-use.
+reading not included; or the `energy`, the `latency` and the `occupancy` (share of each memory) of the
+mapping in the file; or an `error`. A first file to be mapped is mapped once before, untimed, for what
+is compiled or imported on first use.
 """
 
 from __future__ import annotations
@@ -59,12 +59,22 @@ def timed(path: str, metric: str) -> tuple[float, float, float]:
     return float(found.data[f"Total<SEP>{column}"].iloc[0]), seconds, wall
 
 
-def evaluated(path: str) -> dict[str, float]:
+def evaluated(path: str) -> dict[str, float | dict[str, float]]:
     result = af.Spec.from_yaml(path).evaluate_mapping()
-    return {"energy": float(result.energy()), "latency": float(result.latency())}
+    occupancy: dict[str, float] = {}
+    for column in result.data.columns:
+        kind, *rest = column.split("<SEP>")
+        if kind == "reservation":
+            share = float(result.data[column].iloc[0])
+            occupancy[rest[0]] = max(occupancy.get(rest[0], 0.0), share)
+    return {
+        "energy": float(result.energy()),
+        "latency": float(result.latency()),
+        "occupancy": occupancy,
+    }
 
 
-def answer(path: str, task: str) -> dict[str, float | str]:
+def answer(path: str, task: str) -> dict[str, float | str | dict[str, float]]:
     try:
         if task == "evaluate":
             return dict(evaluated(path))

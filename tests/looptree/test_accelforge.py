@@ -20,6 +20,7 @@ import pytest
 from chain_enumeration import random_chain
 from enumeration import random_problem
 from random_trees import random_case
+from test_storage_position import CASES, text_of
 
 import solver_mapper as sm
 
@@ -64,7 +65,7 @@ def with_areas(text: str) -> str:
     )
 
 
-def test_random_trees_have_its_energy_and_latency(tmp_path: Path):
+def test_random_trees_have_its_energy_latency_and_occupancy(tmp_path: Path):
     texts = [text for text in map(random_case, range(9000, 9200)) if sm.validate(load(text)).legal]
     answers = ask(tmp_path, [(text, "evaluate") for text in texts])
     counted = 0
@@ -75,8 +76,19 @@ def test_random_trees_have_its_energy_and_latency(tmp_path: Path):
         statistics = sm.evaluate(load(text))
         assert answer["energy"] == pytest.approx(float(statistics.energy), rel=1e-6)
         assert answer["latency"] == pytest.approx(float(statistics.latency), rel=1e-6)
+        peaks = {name: float(peak.fraction) for name, peak in statistics.occupancy.items()}
+        assert {name: share for name, share in answer["occupancy"].items() if share} == (
+            pytest.approx({name: share for name, share in peaks.items() if share}, rel=1e-6)
+        )
         counted += 1
     assert counted > 0.8 * len(texts)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_where_a_node_stands_makes_the_difference_that_it_makes_there(case: str, tmp_path: Path):
+    nodes, peak, _ = CASES[case]
+    (answer,) = ask(tmp_path, [(text_of(nodes), "evaluate")])
+    assert answer["occupancy"]["OnChipBuffer"] * 100_000 == pytest.approx(peak, rel=1e-6)
 
 
 def single(seed: int) -> tuple[str, str]:
