@@ -167,8 +167,8 @@ class Curve(Generic[P]):
         )
         for point in self.points:
             values = point.summary()
-            statistics = [point.buffer, point.accesses, float(self.intensity(point))]
-            writer.writerow(statistics + [values.get(name, "") for name in columns])
+            row = [point.buffer, point.accesses, float(self.intensity(point))]
+            writer.writerow(row + [values.get(name, "") for name in columns])
         return out.getvalue()
 
     def to_svg(self) -> str:

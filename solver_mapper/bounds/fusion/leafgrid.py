@@ -219,8 +219,8 @@ class LeafGrid:
         zero = np.zeros((1,) * len(self.space.cuts) + pad, dtype=self.space.net.dtype)
         additive, own, accesses, legal = zero, zero, zero, zero == 0
         for tensor in (tensor for tensor in self.tensors if tensor.name in kept):
-            statistics = self._residence(skeleton, tensor, kept[tensor.name])
-            words, moved, useful = (each.reshape(each.shape + pad) for each in statistics)
+            counts = self._residence(skeleton, tensor, kept[tensor.name])
+            words, moved, useful = (each.reshape(each.shape + pad) for each in counts)
             lasting = kept[tensor.name] < len(skeleton)
             additive, own = (additive + words, own) if lasting else (additive, own + words)
             accesses, legal = accesses + moved, legal & (useful if lasting else zero == 0)

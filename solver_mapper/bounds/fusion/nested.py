@@ -175,14 +175,14 @@ class Nester:
                 name: at for (_, name), at in zip(outside, chosen, strict=True) if at is not None
             }
             owner = {name: i for i, name in outside}
-            statistics = [
+            resident = [
                 residence(self.net, owner[name], self.net.use(owner[name], name), trunk, at)
                 for name, at in kept.items()
             ]
             plans = self._found(net, part, held | set(kept))
             extra = sum(
                 moved * self.net.repeats[owner[name]]
-                for name, (_, moved) in zip(kept, statistics, strict=True)
+                for name, (_, moved) in zip(kept, resident, strict=True)
             )
             extra += sum(
                 self._read_back(net, i, name, trunk) for i, name in outside if name not in kept
@@ -194,7 +194,7 @@ class Nester:
                     plans.plans[int(code)],
                     kept,
                     trunk,
-                    sum(tile for tile, _ in statistics),
+                    sum(tile for tile, _ in resident),
                     int(buffer),
                     int(accesses) * trips_of(trunk) + extra,
                 )

@@ -74,13 +74,13 @@ class TrafficModel:
         for loop in space.ways:
             iterates = self.any_plan([loop in plan.order for plan in space.plans])
             self.model.add_implication(~iterates, self.splits[loop][space.whole(loop)])
-        statistics = [
+        resident = [
             self.tensor(position, tensor) for position, tensor in enumerate(space.operator.tensors)
         ]
         for _, elements, held in space.groups:
-            room: Expr = sum((statistics[position][0] for position in held), start=0)
+            room: Expr = sum((resident[position][0] for position in held), start=0)
             self.model.add(room <= elements)
-        self.traffic: Expr = sum((moved for _, moved in statistics), start=0)
+        self.traffic: Expr = sum((moved for _, moved in resident), start=0)
         self.model.add(self.traffic >= floor)
         self.model.add(self.traffic <= ceiling)
         self.model.minimize(self.traffic)
