@@ -24,7 +24,7 @@ def all_violations(spec: Spec, mapping: Mapping) -> tuple[Violation, ...]:
 
 
 def is_legal(spec: Spec, mapping: Mapping) -> bool:
-    """Whether `all_violations` is empty; constraints are looked at only if the hardware allows it."""
+    """Whether `all_violations` is empty. Constraints are checked last, where all else is legal."""
     architecture, problem = spec.need_architecture(), spec.need_problem()
     return not violations(architecture, problem, mapping) and not constraint_violations(
         spec.constraints, architecture, problem, mapping

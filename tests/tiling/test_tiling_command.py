@@ -157,7 +157,11 @@ def test_the_nest_can_be_written_as_timeloop_files(file: Path, tmp_path: Path) -
             "op.yaml:1:11: unknown operator 'convolutoin'; did you mean 'convolution'?",
         ),
         ("operator: convolution\n", "", "op.yaml:1:1: the operator lacks 'operator'"),
-        ("padding: same", "paddding: same", "op.yaml:1:1: the operator lacks 'padding'"),
+        (
+            "padding: same",
+            "paddding: same",
+            "op.yaml:6:1: the operator has no field 'paddding'; did you mean 'padding'?",
+        ),
         (
             "padding: same",
             "padding: full",
@@ -178,7 +182,11 @@ def test_the_nest_can_be_written_as_timeloop_files(file: Path, tmp_path: Path) -
             "[1, 28, 0, 512]",
             "op.yaml:3:22: a size of 'input_shape' must be a whole number of at least 1, not '0'",
         ),
-        ("rows: 1, cols: 1", "rows: 1, colls: 1", "op.yaml:4:9: the kernel lacks 'cols'"),
+        (
+            "rows: 1, cols: 1",
+            "rows: 1, colls: 1",
+            "op.yaml:4:29: the kernel has no field 'colls'; did you mean 'cols'?",
+        ),
         (
             "rows: 1, cols: 1}\nstride: 1\npadding: same",
             "rows: 30, cols: 1}\nstride: 1\npadding: valid",
@@ -248,7 +256,11 @@ def test_broken_operator_files_are_refused_with_their_place(
             "multiplier: 32",
             "unknown size 'multipliers'; did you mean 'multiplier'?",
         ),
-        ("alignment: 8", "alignement: 8", "the backend lacks 'alignment'"),
+        (
+            "alignment: 8",
+            "alignement: 8",
+            "the backend has no field 'alignement'; did you mean 'alignment'?",
+        ),
         ("name: smv", "name: smv\n  speed: 3", "the backend has no field 'speed'"),
     ],
 )

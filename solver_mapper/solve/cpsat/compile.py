@@ -227,7 +227,7 @@ class _TensorCost:
     entries: NetworkEntries
     reads: dict[int, list[LinearForm]]
     writes: dict[int, list[LinearForm]]
-    constraint_violations: dict[int, LinearForm] = field(default_factory=dict)
+    row_ends: dict[int, LinearForm] = field(default_factory=dict)
 
     @property
     def tensor(self) -> Tensor:
@@ -398,8 +398,8 @@ class _TensorCost:
 
     def _broken(self, child: int, on: Literal) -> LinearForm:
         """Words that ends of rows make the level right above send."""
-        self.constraint_violations[child] = self.counts.constraint_violations(child, on)
-        return self.constraint_violations[child]
+        self.row_ends[child] = self.counts.row_ends(child, on)
+        return self.row_ends[child]
 
     def _send_rows(self, parent: int, rows: Rows) -> None:
         buffer = self.counts.space.architecture.levels[parent]
@@ -432,13 +432,13 @@ class _TensorCost:
             self.writes[child].append(weigh(rows.selection.literals, fills))
             return
         filled, linked = self.counts.filled(child, on), LinearForm()
-        constraint_violations = self.constraint_violations.get(child, LinearForm())
+        row_ends = self.row_ends.get(child, LinearForm())
         if self.tensor.read_write:
             filled = self.counts.again(child, on, filled)
         if not self.counts.plain:
             filled, linked = (
-                filled + constraint_violations,
-                self.counts.linked(child, on) - constraint_violations,
+                filled + row_ends,
+                self.counts.linked(child, on) - row_ends,
             )
         reads, entered = self._passed_on(child, linked), filled + linked
         if linked.terms and slots_where(self.counts.space, temporal=False, above=child - 1):

@@ -218,7 +218,7 @@ class Counts:
             amounts.append(weigh([self.variables.tables.product(factors, positive=False)], [1]))
         return total(amounts)
 
-    def constraint_violations(self, child: int, on: cp_model.IntVar | None) -> LinearForm:
+    def row_ends(self, child: int, on: cp_model.IntVar | None) -> LinearForm:
         """Words that the level above sends to instances of `child` whose neighbours stand in
         another row.
         """

@@ -26,7 +26,7 @@ from solver_mapper.solve.cpsat.variables import Variables, slots_where
 from solver_mapper.solve.cpsat.windows import Windows
 
 
-def constraint_violations(length: int, units: int, width: int) -> int:
+def row_ends(length: int, units: int, width: int) -> int:
     """Ends of rows of `width` inside chains of `length` that follow each other, `units` in all."""
     return sum(1 for end in range(width, units, width) if end % length)
 
@@ -106,9 +106,7 @@ class RowEnds:
             [*chain, *units], told, possible, ("ends", self.child, dim)
         )
         ends = [
-            constraint_violations(
-                value_of(chain, p[: len(chain)]), value_of(units, p[len(chain) :]), width
-            )
+            row_ends(value_of(chain, p[: len(chain)]), value_of(units, p[len(chain) :]), width)
             for p in selection.points
         ]
         return variables.tables.factor(LookupTable(selection, tuple(ends)))
