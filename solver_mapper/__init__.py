@@ -5,6 +5,7 @@ word moved.
 from solver_mapper import renderers  # noqa: F401  (registers how results are printed)
 from solver_mapper.api import (
     bound,
+    check_certificate,
     convert,
     enumerate,
     evaluate,
@@ -51,9 +52,11 @@ from solver_mapper.study.network_result import LayerResult, NetworkResult, Total
 from solver_mapper.study.progress import StudyProgress
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 from solver_mapper.tiling import Tiling, tile
+from solver_mapper.verify.checker import Check
 
 __all__ = [
     "Certificate",
+    "Check",
     "Choices",
     "ConstraintSet",
     "Conversion",
@@ -102,6 +105,7 @@ __all__ = [
     "Verdict",
     "Violation",
     "bound",
+    "check_certificate",
     "convert",
     "enumerate",
     "evaluate",

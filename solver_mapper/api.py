@@ -50,6 +50,7 @@ from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
 from solver_mapper.io.yaml.warnings import WarningFilter, warning_filter
 from solver_mapper.mapspace.size.for_specification import mapspace_size_of
+from solver_mapper.solve.certify import with_certificate
 from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.enumerate import list_mappings
@@ -71,6 +72,8 @@ from solver_mapper.study.sweep_plan import SweepLike, read_sweep
 from solver_mapper.study.sweep_result import SweepResult
 from solver_mapper.study.sweep_study import sweep as run_sweep
 from solver_mapper.tiling.read import is_operator
+from solver_mapper.verify.checker import Check
+from solver_mapper.verify.checker import check_certificate as check_certificate_file
 
 __all__ = [
     "bound",
@@ -270,6 +273,7 @@ def solve(
     *,
     gap: float = GAP,
     verify: bool = False,
+    certificate: str | Path | None = None,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
     constraints: AnyRules = (),
@@ -289,6 +293,7 @@ def solve(
     *,
     gap: float = GAP,
     verify: bool = False,
+    certificate: str | Path | None = None,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
     constraints: AnyRules = (),
@@ -308,6 +313,7 @@ def solve(
     *,
     gap: float = GAP,
     verify: bool = False,
+    certificate: str | Path | None = None,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
     constraints: AnyRules = (),
@@ -326,6 +332,7 @@ def solve(
     *,
     gap: float = GAP,
     verify: bool = False,
+    certificate: str | Path | None = None,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
     constraints: AnyRules = (),
@@ -343,7 +350,9 @@ def solve(
     seconds; `workers`, CP-SAT's threads (default 1, with which equal input gives equal answers);
     `seed`, CP-SAT's; `on_progress`, called with a `Progress` as the search advances; `gap`, the
     accepted relative optimality gap (0: exact); `verify`, to prove the answer by other routes,
-    which the certificate then names; `clock`, to stop the search from outside; `keep_mapping`,
+    which the certificate then names; `certificate`, a file for a certificate that
+    `check_certificate` verifies (where its proof takes too long none is written, and the answer
+    says so); `clock`, to stop the search from outside; `keep_mapping`,
     whether to keep the directives of the mapping in `spec` (None: if it is given in part);
     `constraints`, further constraints (see `solver_mapper.constraints`); `model_hook`, called with
     a `Model` before the search, to add constraints of any kind to the CP-SAT model (then no
@@ -361,6 +370,8 @@ def solve(
         _refuse_rules(spec, constraints, model_hook)
         if verify:
             raise InputError("verifying answers to LoopTree input is not supported", spec.place)
+        if certificate is not None:
+            raise InputError("answers to LoopTree input have no certificates", spec.place)
         return solve_tree(
             spec,
             objective,
@@ -373,6 +384,8 @@ def solve(
         )
     if max_fused_loops is not None or relax:
         raise InputError("'max_fused_loops' and 'relax' are for LoopTree input", spec.place)
+    if certificate is not None and model_hook is not None:
+        raise InputError("answers under a model hook have no certificates", spec.place)
     if verify and model_hook is not None:
         raise InputError(
             "answers under a model hook cannot be verified by other routes", spec.place
@@ -393,7 +406,22 @@ def solve(
         explain_conflict=conflict_entries,
         tie_break=tie_break,
     )
-    return verify_solution(session.spec, solution, clock, on_progress) if verify else solution
+    if verify:
+        solution = verify_solution(session.spec, solution, clock, on_progress)
+    if certificate is not None:
+        solution = with_certificate(session.spec, solution, Path(certificate), gap, clock)
+    return solution
+
+
+def check_certificate(spec: Spec | TreeSpec, path: str | Path) -> Check:
+    """Whether the certificate in a file, written by `solve(certificate=...)`, proves what it says
+    about `spec`. Neither the solver nor the search is asked.
+
+    Raises: InputError if the file is no certificate, or `spec` is LoopTree input.
+    """
+    if isinstance(spec, TreeSpec):
+        raise InputError("answers to LoopTree input have no certificates", spec.place)
+    return check_certificate_file(spec, Path(path))
 
 
 def pareto(

@@ -2,6 +2,7 @@
 
 from solver_mapper.cli import (
     bound,
+    check_certificate,
     convert,
     evaluate,
     explain,
@@ -22,6 +23,7 @@ from solver_mapper.cli.app import app, main
 __all__ = [
     "app",
     "bound",
+    "check_certificate",
     "convert",
     "evaluate",
     "explain",

@@ -94,6 +94,12 @@ def solve(
     verify: Annotated[
         bool, typer.Option("--verify", help="Prove the answer again by other routes.")
     ] = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for a certificate that `check-certificate` verifies without the solver."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Directory for map.yaml, stats.txt and solution.json."),
@@ -115,6 +121,10 @@ def solve(
         network_of(files),
     )
     if network is not None:
+        if certificate is not None:
+            raise InputError(
+                "--certificate is for a single problem", COMMAND_LINE, "leave it out for a network"
+            )
         if keep_mapping is not None:
             raise InputError(
                 "--keep-mapping is for a single problem", COMMAND_LINE, "leave it out for a network"
@@ -161,6 +171,7 @@ def solve(
             keep_mapping=keep_mapping,
             max_fused_loops=max_fused_loops,
             relax=[each.value for each in relax or ()],
+            certificate=certificate,
         )
     solution.seconds["load"] = load_seconds
     if output is not None:

@@ -64,11 +64,11 @@ def verify_solution(
     patience = max(LEAST_SECONDS, PATIENCE * solution.seconds.get("solve", 0.0))
     started = clock.seconds
     routes = [_bounded(mapspace, claim)]
-    with _at_most(clock, patience):
+    with at_most(clock, patience):
         routes.append(_enumerated(mapspace, claim, clock))
-    with _at_most(clock, patience):
+    with at_most(clock, patience):
         routes.append(_proved(spec, claim, clock))
-    with _at_most(clock, patience):
+    with at_most(clock, patience):
         routes.append(_again(spec, solution, claim, clock, on_progress))
     certificate = replace(
         solution.certificate, verification=tuple(route.to_dict() for route in routes)
@@ -97,7 +97,7 @@ def _claim(solution: Solution) -> Claim:
 
 
 @contextmanager
-def _at_most(clock: Clock, seconds: float) -> Iterator[None]:
+def at_most(clock: Clock, seconds: float) -> Iterator[None]:
     """The clock's limit is at most so many seconds away."""
     before = clock.limit
     clock.limit = clock.seconds + seconds if before is None else before

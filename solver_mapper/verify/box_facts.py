@@ -91,12 +91,16 @@ class BoxFacts:
         self._products[dims, level] = best
         return best
 
-    def overfull(self) -> tuple[int, int] | None:
-        """A level whose smallest tiles do not fit, and their words."""
-        for number, level in enumerate(self.space.architecture.levels):
-            words = sum(
-                self.words(tensor, self.space.tile[number]) for tensor in self.stored[number]
-            )
+    def unfit(self) -> str | None:
+        """Why the box has no mapping that fits: the place of what is too large, or None."""
+        space, levels = self.space, self.space.architecture.levels
+        for number, level in enumerate(levels):
+            if not self.innermost[number]:
+                return f"no innermost loop at {level.name}"
+            if not self.spread(number, range(space.dims)):
+                return f"fanout of {level.name}"
+            words = sum(self.words(tensor, space.tile[number]) for tensor in self.stored[number])
             if level.capacity is not None and words > level.capacity:
-                return number, words
-        return None
+                return f"capacity of {level.name}: {words} words"
+        used = prod(self.spread(number, range(space.dims)) for number in range(space.levels))
+        return f"utilization: {used} instances" if used < space.least_used else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations, product
-from math import lcm
+from math import lcm, prod
 from typing import NamedTuple
 
 from solver_mapper.core.architecture import Architecture
@@ -15,6 +15,7 @@ from solver_mapper.core.constraints import (
     FactorConstraint,
     KeepConstraint,
     ReuseConstraint,
+    UtilizationConstraint,
 )
 from solver_mapper.core.problem import Problem, Tensor
 
@@ -80,6 +81,9 @@ class LoopTables:
         self.tensors = [self._access(tensor) for tensor in problem.tensors]
         self.stores = [self._storage_choices(tensor.name) for tensor in problem.tensors]
         self._set_energies()
+        units = prod(x * y for x, y in map(architecture.fanout, range(self.levels)))
+        least = [each.least for each in constraints if isinstance(each, UtilizationConstraint)]
+        self.least_used = max(least, default=Fraction(0)) * units
         self.consistent = lru_cache(None)(self._consistent)
         self.facts = lru_cache(None)(self._facts)
         self.widest = lru_cache(None)(self._widest)

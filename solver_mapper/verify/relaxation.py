@@ -122,9 +122,9 @@ class Relaxation(Flows):
     def statistics(self) -> LeastStatistics | None:
         """Least figures of the mappings of the box; None if it has none that fits."""
         space = self.space
-        spread = [self.spread(level, range(space.dims)) for level in range(space.levels)]
-        if not all(self.innermost) or not all(spread) or self.overfull() is not None:
+        if self.unfit() is not None:
             return None
+        spread = [self.spread(level, range(space.dims)) for level in range(space.levels)]
         energy, linear, last_level = space.operations, 0, 0
         terms: list[Term] = []
         words = [[0, 0] for _ in range(space.levels)]

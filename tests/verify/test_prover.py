@@ -4,16 +4,18 @@ where the claim is wrong.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.objective import Objective, parse_objective
+from solver_mapper.core.problem import Term
 from solver_mapper.verify.boxes import BoxSpace
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.leaves import Target
 from solver_mapper.verify.prover import Proof, Prover
-from tests.instances import instance
+from tests.instances import Instance, instance
 
 OBJECTIVES = [
     parse_objective(text)
@@ -27,8 +29,10 @@ def proof(space: BoxSpace, objective, ranks) -> Proof:
 
 def disagreements(seed: int, most: int, wired: bool = True) -> list[str]:
     """Where the prover and enumeration differ, for one objective."""
-    made = instance(seed, most, wired=wired)
-    objective = OBJECTIVES[seed % len(OBJECTIVES)]
+    return compared(instance(seed, most, wired=wired), OBJECTIVES[seed % len(OBJECTIVES)])
+
+
+def compared(made: Instance, objective: Objective) -> list[str]:
     space = BoxSpace(made.architecture, made.problem, made.constraints)
     best = Exhaustive(made.mapspace).best([objective])[0]
     if best is None:
@@ -57,6 +61,19 @@ def disagreements(seed: int, most: int, wired: bool = True) -> list[str]:
 def test_prover_agrees_with_enumeration(seed):
     """Mapspaces with every feature, feasible or not; the smallest difference in value counts."""
     assert not disagreements(seed, 60, wired=seed % 5 == 0)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_dimension_twice_in_one_rank(seed):
+    """A window over P + P + R is one over 2P + R."""
+    made = instance(seed, 12, ["conv1d"], wired=False)
+    terms = (Term("P"), Term("P"), Term("R"))
+    tensors = tuple(
+        replace(each, ranks=(each.ranks[0], terms)) if each.name == "I" else each
+        for each in made.problem.tensors
+    )
+    made = replace(made, problem=replace(made.problem, tensors=tensors))
+    assert not compared(made, OBJECTIVES[seed % len(OBJECTIVES)])
 
 
 @pytest.mark.campaign

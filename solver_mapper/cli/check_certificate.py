@@ -1,0 +1,38 @@
+"""`solver-mapper check-certificate`: does a certificate hold."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from solver_mapper import api
+from solver_mapper.cli.app import NO, YES, Json, command, print_result
+from solver_mapper.cli.inputs import read
+from solver_mapper.errors import InputError, SourceLocation
+
+
+@command("check-certificate")
+def check_certificate(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SPEC... FILE",
+            help="The files that were solved, then the certificate that solve wrote.",
+        ),
+    ],
+    as_json: Json = False,
+) -> int:
+    """Check an optimality certificate without the solver.
+
+    Exit code 0: it holds; 1: it is refused, and why; 2: it cannot be used.
+    """
+    if len(files) < 2:
+        raise InputError(
+            "a specification and a certificate are needed",
+            SourceLocation("command line"),
+            "name the files that were solved, then the certificate",
+        )
+    check = api.check_certificate(read(files[:-1]), files[-1])
+    print_result(check, as_json)
+    return YES if check.holds else NO
