@@ -48,6 +48,7 @@ from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.io.convert import Conversion
 from solver_mapper.io.onnx.model import ImportedModel
 from solver_mapper.solve.cpsat.model_hook import Model
+from solver_mapper.study.design import Reading
 from solver_mapper.study.network_result import LayerResult, NetworkResult, Totals
 from solver_mapper.study.progress import StudyProgress
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
@@ -83,6 +84,7 @@ __all__ = [
     "Mark",
     "Model",
     "NetworkResult",
+    "Reading",
     "Reason",
     "Repair",
     "Solution",

@@ -59,7 +59,7 @@ from solver_mapper.solve.pareto import find_front
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import open_session
 from solver_mapper.study.clock import StudyClock
-from solver_mapper.study.design import ArchitectureLike
+from solver_mapper.study.design import ArchitectureLike, Reading
 from solver_mapper.study.job import SearchOptions
 from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.network_result import NetworkResult
@@ -572,6 +572,7 @@ def solve_network(
     memory: int | None = None,
     on_progress: Callable[[StudyProgress], None] | None = None,
     clock: StudyClock | None = None,
+    reading: Reading | None = None,
 ) -> NetworkResult:
     """Map every layer of a network; equal layers are solved once. Totals weigh each layer by its
     count.
@@ -584,7 +585,8 @@ def solve_network(
     address of a Dask scheduler whose workers run the searches; `store`, an SQLite file: layers that
     it knows are not solved again; `time_limit`, seconds for the network, shared out evenly among
     the layers that are left; `layer_time_limit`, seconds for each layer; `on_progress`, called at
-    each event; `clock`, to stop from outside.
+    each event; `clock`, to stop from outside; `reading`, variables of templates and which warnings
+    count.
     Raises: InputError for input that cannot be used, before any layer is solved.
     """
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
@@ -601,6 +603,7 @@ def solve_network(
         store,
         clock=clock or StudyClock(time_limit),
         on_progress=on_progress,
+        reading=reading,
     )
 
 

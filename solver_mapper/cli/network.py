@@ -27,6 +27,7 @@ from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
 from solver_mapper.report.timeloop_stats import timeloop_stats
 from solver_mapper.study.clock import StudyClock
+from solver_mapper.study.design import Reading
 from solver_mapper.study.events import Died
 from solver_mapper.study.network_result import LayerResult, NetworkResult
 from solver_mapper.study.networks import is_network
@@ -140,7 +141,7 @@ def solve_network(
     if output is not None:
         write_files(output, {})
         store = store or output / "results.sqlite"
-    clock = StudyClock(time_limit)
+    clock, options = StudyClock(time_limit), current()
     with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
         result = api.solve_network(
             architecture,
@@ -158,7 +159,10 @@ def solve_network(
             tie_break=tie_break,
             clock=clock,
             on_progress=partial(show, line),
+            reading=Reading(options.templates, options.ignore_sparse, options.warnings),
         )
+    for warning in result.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     if output is not None:
         write_network(result, output)
     print_result(result, as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,25 @@ from solver_mapper.errors import InputError
 from solver_mapper.io import bundled
 from solver_mapper.io.accelforge.specification import is_tree_input
 from solver_mapper.io.bundled import Layer
+from solver_mapper.io.templates import TemplateOptions
 from solver_mapper.io.timeloop.attribute_paths import with_attributes
 from solver_mapper.io.timeloop.specification import read_spec
-from solver_mapper.io.yaml.documents import read_documents, read_one
+from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source, Table
+from solver_mapper.io.yaml.warnings import Notes, WarningFilter
 
 ArchitectureLike = str | Path | Mapping[str, Any] | Sequence[Source]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read: `templates`, values and folders for Jinja2 templates; `ignore_sparse`, to
+    read sparse designs as dense ones; `warnings`, which of them count.
+    """
+
+    templates: TemplateOptions = field(default_factory=TemplateOptions)
+    ignore_sparse: bool = False
+    warnings: WarningFilter = field(default_factory=WarningFilter)
 
 
 class Design:
@@ -24,13 +38,19 @@ class Design:
     that fits the layer.
     """
 
-    def __init__(self, architecture: ArchitectureLike) -> None:
+    def __init__(self, architecture: ArchitectureLike, reading: Reading | None = None) -> None:
         """`architecture`: a bundled name, a path, the content of a file, or a list of these,
         merged.
         """
         if isinstance(architecture, (str, Path, Mapping)):
             architecture = [architecture]
         self._sources = tuple(architecture)
+        self._reading = reading or Reading()
+        self._reader = Reader(
+            self._sources,
+            self._reading.templates,
+            ignore_sparse=self._reading.ignore_sparse,
+        )
         self._read: dict[str, Table] = {}
 
     @property
@@ -54,8 +74,8 @@ class Design:
         problem = Table(
             {"problem": layer.problem}, {"problem": layer.problem.place}, layer.problem.place
         )
-        found = bundled.resolve(*self._sources, problem)
-        top = read_documents(*(self._table(each) for each in found))
+        found = bundled.resolve(*self._sources, problem, reader=self._reader)
+        top = self._reader.all(*(self._table(each) for each in found))
         if is_tree_input(top):
             raise InputError(
                 "networks are mapped onto architectures in level-by-level notation only",
@@ -63,14 +83,17 @@ class Design:
                 "give 'architecture:'",
             )
         for each in files:
-            other = read_one(self._table(each))
+            other = self._reader.one(self._table(each))
             top = Table(top.entries | other.entries, top.key_places | other.key_places, top.place)
-        return read_spec(with_attributes(top, attributes or {}))
+        notes = Notes(self._reading.ignore_sparse)
+        spec = read_spec(with_attributes(top, attributes or {}), notes)
+        warnings = tuple(dict.fromkeys((*self._reader.notes.lines, *spec.warnings)))
+        return replace(spec, warnings=self._reading.warnings.kept(warnings))
 
     def _table(self, source: Source) -> Source:
         if not isinstance(source, (str, Path)):
             return source
         key = str(source)
         if key not in self._read:
-            self._read[key] = read_one(source)
+            self._read[key] = self._reader.one(source)
         return self._read[key]

@@ -245,6 +245,11 @@ class NetworkResult:
         return total.totals()
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was accepted of the files although it may not mean what its writer thinks."""
+        return tuple(dict.fromkeys(line for each in self.layers for line in each.spec.warnings))
+
+    @property
     def status(self) -> Status:
         """ "optimal" if all layers are; "infeasible" if one is proven to have no mapping; "unknown"
         if one has none so far.

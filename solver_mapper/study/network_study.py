@@ -11,7 +11,7 @@ from pathlib import Path
 
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.cluster import Cluster
-from solver_mapper.study.design import ArchitectureLike, Design
+from solver_mapper.study.design import ArchitectureLike, Design, Reading
 from solver_mapper.study.events import Event, Listener
 from solver_mapper.study.executors import Executor, InProcess
 from solver_mapper.study.job import Job, SearchOptions
@@ -56,10 +56,11 @@ def solve_network(
     *,
     clock: StudyClock | None = None,
     on_progress: Callable[[StudyProgress], None] | None = None,
+    reading: Reading | None = None,
 ) -> NetworkResult:
     """See `api.solve_network`."""
     started = time.perf_counter()
-    design, net = Design(architecture), as_network(network)
+    design, net = Design(architecture, reading), as_network(network)
     jobs = [
         Job.of(layer.name, design.spec(layer), search, options.layer_time_limit)
         for layer in net.layers
