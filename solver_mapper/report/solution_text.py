@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping as Table
+from fractions import Fraction
 from textwrap import wrap
 from typing import Any
 
-from solver_mapper.core.objective import rounded_down
+from solver_mapper.core.objective import Goal, rounded_down
 from solver_mapper.core.rendering import text_of
 from solver_mapper.core.solution import Solution
 from solver_mapper.report.loop_nest_text import loop_nest_text
-from solver_mapper.report.tables import WIDTH
+from solver_mapper.report.tables import WIDTH, number
 
 _PHASES = ("load", "start", "compile", "solve", "explain", "check", "verify")
 _VERDICTS = {"agrees": "verified", "consistent": "consistent", "none": "not verified"}
@@ -93,11 +94,11 @@ def _proof(solution: Solution) -> list[tuple[str, str]]:
 
 def _values(solution: Solution) -> list[tuple[str, str]]:
     """Value, bound and gap of the first goal, and the values of the goals after it."""
-    if solution.evaluation is None or solution.value is None:
+    if solution.evaluation is None or solution.rank is None:
         return []
     first, *others = solution.objective.goals
     rows = [
-        (first.name, _number(solution.value) + _unit(first.name)),
+        (first.name, _shown(first, solution.rank) + _unit(first.name)),
         (
             "lower bound",
             _bound(solution) + _unit(first.name) if solution.bound is not None else "none",
@@ -107,15 +108,14 @@ def _values(solution: Solution) -> list[tuple[str, str]]:
     rows += [
         (
             f"then {goal.name}",
-            _number(goal.shown(goal.rank(solution.evaluation))) + _unit(goal.name),
+            _shown(goal, goal.rank(solution.evaluation)) + _unit(goal.name),
         )
         for goal in others
     ]
     rows += [
         (
             "ties broken by",
-            f"least {goal.name}: "
-            f"{_number(goal.shown(goal.rank(solution.evaluation)))}{_unit(goal.name)}",
+            f"least {goal.name}: {_shown(goal, goal.rank(solution.evaluation))}{_unit(goal.name)}",
         )
         for goal in solution.objective.ties
     ]
@@ -124,11 +124,9 @@ def _values(solution: Solution) -> list[tuple[str, str]]:
 
 def _bound(solution: Solution) -> str:
     """The bound as the value is written, rounded down."""
-    if (
-        solution.bound is None
-        or isinstance(solution.bound, int)
-        or solution.bound == solution.value
-    ):
+    if solution.bound_rank is not None and solution.bound_rank == solution.rank:
+        return _shown(solution.objective.goals[0], solution.bound_rank)
+    if solution.bound is None or isinstance(solution.bound, int):
         return _number(solution.bound or 0)
     whole = math.floor(abs(solution.bound)) or 1
     return _number(
@@ -144,6 +142,12 @@ def _unit(goal: str) -> str:
         "last-level-accesses": " words",
     }
     return units.get(goal, " (of pJ and cycles)")
+
+
+def _shown(goal: Goal, rank: Fraction) -> str:
+    """The user's value for a rank, with the digits that the evaluation prints of it."""
+    exact = goal.root == 1 and rank >= 1
+    return number(rank) if exact else _number(goal.shown(rank))
 
 
 def _number(value: int | float) -> str:

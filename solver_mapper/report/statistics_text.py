@@ -69,7 +69,7 @@ def _summary(statistics: Statistics) -> str:
         ),
         (
             "utilization",
-            percent(statistics.utilization),
+            percent(statistics.utilization, 2),
             f"{short(Fraction(statistics.macs, steps))} of {units.instances:,} {units.name} busy, "
             f"in {percent(Fraction(steps, statistics.cycles))} of the cycles",
         ),

@@ -72,13 +72,16 @@ def two_decimals(value: Fraction | int) -> str:
 
 
 def short(value: Fraction | int) -> str:
-    """Four significant digits."""
-    return f"{float(value):.4g}"
+    """Four significant digits below a thousand, whole numbers with their thousands separated from
+    there on.
+    """
+    shown = float(value)
+    return f"{round(value):,}" if abs(shown) >= 1000 else f"{shown:.4g}"
 
 
-def percent(share: Fraction | int) -> str:
-    """A share of 1 with one decimal."""
-    return f"{float(100 * share):.1f} %"
+def percent(share: Fraction | int, decimals: int = 1) -> str:
+    """A share of 1 in percent."""
+    return f"{float(100 * share):.{decimals}f} %"
 
 
 def energy_unit(total_pj: Fraction) -> tuple[str, Fraction]:
