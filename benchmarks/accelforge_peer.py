@@ -6,9 +6,9 @@ usage: accelforge_peer.py [JOBS]
 Standard input: JSON, a list of [file, task] with task "energy", "latency" or "edp" to map, or
 "evaluate". Prints one JSON line a file: the optimum as `value`, the `seconds` of processor time of
 making and joining partial mappings (those of worker processes included) and the same on the `wall`,
-reading not included; or the `energy`, the `latency` and the `occupancy` (share of each memory) of the
-mapping in the file; or an `error`. A first file to be mapped is mapped once before, untimed, for what
-is compiled or imported on first use.
+reading not included; or the `energy`, the `latency` and the `occupancy` (share of each memory) of
+the mapping in the file; or an `error`. A first file to be mapped is mapped once before, untimed,
+for what is compiled or imported on first use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a storage node holds, and for how long, by where it stands: the example of docs/conventions.md.
+"""What a storage node holds, and for how long, by where it stands (docs/conventions.md).
 
-The two matrix-vector products of AccelForge's documentation, for two vectors. The recorded figures are AccelForge 1.0.467's own
-(`evaluate_mapping`, the reservation of OnChipBuffer).
+The two matrix-vector products of AccelForge's documentation, for two vectors. The recorded figures
+are AccelForge 1.0.467's own (`evaluate_mapping`, the reservation of OnChipBuffer).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ CASES = {
     "below na": (["m", "na", "WA", "A"], 48, 32),
     "last above the branches": (["m", "na", "A", "WA"], 24, 8),
 }
-"""The nodes that both Einsums share; OnChipBuffer's peak and the bits of WA in it, by AccelForge."""
+"""The nodes that both Einsums share; OnChipBuffer's peak and WA's bits in it, by AccelForge."""
 
 
 def text_of(nodes: list[str]) -> str:
@@ -86,8 +86,9 @@ def test_the_occupancy_is_accelforges_own(case: str) -> None:
 
 
 def test_above_na_the_documentation_means_a_larger_tile_that_lives_in_both_branches() -> None:
-    """The tile of all of `na` is 96 bits, and while B runs 24 bits are there beside it: 120, not 48. That is what stands there if
-    something keeps the reservation from being lowered, as the loop over `m` does further up.
+    """The tile of all of `na` is 96 bits, and while B runs 24 bits are there beside it: 120 bits.
+    That is what is there if something keeps the reservation from being lowered, as the loop over
+    `m` does further up.
     """
     above, further = (
         sm.evaluate(sm.load(io.StringIO(text_of(CASES[case][0]))))
@@ -126,7 +127,8 @@ def test_a_tile_pattern_is_the_tile_shapes_of_a_loop() -> None:
         io.StringIO(
             plain.replace(
                 LOOP,
-                "!Temporal {rank_variable: m, tile_pattern: {tile_shape: 1, initial_tile_shape: 1}}",
+                "!Temporal {rank_variable: m,"
+                " tile_pattern: {tile_shape: 1, initial_tile_shape: 1}}",
             )
         )
     )
