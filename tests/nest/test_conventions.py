@@ -12,7 +12,7 @@ from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop import evaluate
-from solver_mapper.cost.timeloop.step_by_step import TIMELOOP, walk
+from tests.nest.step_by_step import TIMELOOP, walk
 from tests.strategies import tensor
 
 ALL = frozenset("WIO")

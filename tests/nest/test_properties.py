@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from solver_mapper.core.architecture import Buffer
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.cost.timeloop import Evaluator, Statistics, evaluate
-from solver_mapper.cost.timeloop.step_by_step import Conventions, walk
 from solver_mapper.cost.timeloop.tiles import build_nest
+from tests.nest.step_by_step import Conventions, walk
 from tests.strategies import Case, cases
 
 RELAXED = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))

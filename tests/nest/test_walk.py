@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 
 from solver_mapper.cost.timeloop import Evaluator
 from solver_mapper.cost.timeloop.latency import steps
-from solver_mapper.cost.timeloop.step_by_step import walk
 from solver_mapper.cost.timeloop.tiles import build_nest
+from tests.nest.step_by_step import walk
 from tests.strategies import Case, cases
 
 RELAXED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
