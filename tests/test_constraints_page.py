@@ -1,4 +1,4 @@
-"""docs/constraints.md: every example is read as it stands, and the Python runs."""
+"""docs/reference/constraints.md: every example is read as it stands, and the Python runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from solver_mapper.io.timeloop.constraint_file import _TYPES
 from solver_mapper.io.timeloop.extended_constraints import METRICS
 from tests.rules.designs import DESIGN, spec_with
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "constraints.md").read_text(
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "reference" / "constraints.md").read_text(
     encoding="utf-8"
 )
 FORMS = re.findall(r"`(\{.*?\})` \|$", PAGE, re.MULTILINE)

@@ -1,5 +1,5 @@
 """The staircase of one loop nest with sliding windows counted as the nest model counts them
-(docs/model.md, "Words into a level").
+(docs/explanation/model.md, "Words into a level").
 
 A tile is reused only while it keeps moving by the shift of the innermost loop. So an idle step ends
 an overlap, and a window may slide on where an outer loop, the inner ones starting over, happens to

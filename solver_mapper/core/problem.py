@@ -46,7 +46,7 @@ class Tensor:
         `tile[dim]` points per dimension.
 
         A rank `sum(c * d)` spans `sum(c * (tile[d] - 1)) + 1`: holes left by strides count
-        (reference 3.1).
+        (docs/explanation/model.md "Tiles").
         """
         return tuple(
             1 + sum(abs(t.coefficient) * (tile[t.dim] - 1) for t in rank) for rank in self.ranks

@@ -57,7 +57,7 @@ class Component:
 
     def groups(self, below: Mapping[str, int], spatial: Mapping[str, int]) -> int:
         """Distinct tiles among the `spatial` units, each holding a tile of `below` points per
-        dimension (reference 3.3).
+        dimension (docs/explanation/model.md "Words out of a level").
         """
         offsets = {(0,) * len(self.ranks)}
         for dim in self.dims:

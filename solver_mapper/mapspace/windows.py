@@ -2,8 +2,9 @@
 
 A *run* is the innermost temporal loop outside a buffer, over a dimension that slides the window:
 `steps` tiles, each one step from the last. The buffer fetches the first tile in full, then only
-what is new (reference 3.2). Units side by side hold windows at different offsets; where one needs
-what a neighbour fetched a step before, the neighbour passes it on (reference 3.3).
+what is new (docs/explanation/model.md "Words into a level"). Units side by side hold windows at
+different offsets; where one needs what a neighbour fetched a step before, the neighbour passes it
+on (docs/explanation/model.md "Links").
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tilings of real operators for scratchpad accelerators: SMAUG's choice exactly, and better.
 
 `tile` tiles an operator. `Operator` with `operator`, `Strategy`, and `objective` are how one adds
-operators, strategies and whole optimizers of one's own (docs/tiling.md).
+operators, strategies and whole optimizers of one's own (docs/reference/tiling.md).
 """
 
 from solver_mapper.tiling.api import Options, objective, tile

@@ -62,7 +62,7 @@ def tile(
 ) -> Tiling:
     """Tile an operator for a scratchpad accelerator.
 
-    Args: operator: a path, open file or mapping that describes one operator (docs/tiling.md).
+    Args: operator: a path, open file or mapping that describes one operator (docs/reference/tiling.md).
         objective: "utilization", SMAUG's choice; "traffic", provably the fewest elements moved;
         "given", the tiling in the
             operator's file, judged; or one added with `solver_mapper.tiling.objective`. None:

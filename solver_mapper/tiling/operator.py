@@ -2,7 +2,7 @@
 kernel for one block.
 
 To add an operator, subclass `Operator`, and register the class with `@operator("its_name")`.
-`docs/tiling.md` does it with transposed convolution.
+`docs/reference/tiling.md` does it with transposed convolution.
 """
 
 from __future__ import annotations

@@ -269,6 +269,8 @@ def test_warnings_are_text_with_a_code_and_survive_pickling() -> None:
 
 
 def test_every_code_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "warnings.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "warnings.md").read_text(
+        encoding="utf-8"
+    )
     for code, meaning in CODES.items():
         assert f"| `{code}` | {meaning[0].upper()}{meaning[1:]} |" in page

@@ -1,8 +1,8 @@
 """Beside AccelForge itself, where it is installed: set ACCELFORGE_PYTHON to its interpreter and run
 with `-m campaign`.
 
-docs/looptree.md lists what AccelForge does differently; the random input here keeps clear of it, or
-allows for it by name.
+docs/reference/looptree.md lists what AccelForge does differently; the random input here keeps clear
+of it, or allows for it by name.
 """
 
 from __future__ import annotations

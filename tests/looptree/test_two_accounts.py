@@ -1,4 +1,6 @@
-"""The table of docs/looptree.md that sets the two accounts side by side says what both count."""
+"""The table of docs/reference/looptree.md that sets the two accounts side by side says what both
+count.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ RULES = [
 
 def documented() -> dict[str, tuple[Fraction, Fraction]]:
     """Rule -> (Timeloop's figure, LoopTree's figure), as printed."""
-    text = (ROOT / "docs" / "looptree.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "looptree.md").read_text(encoding="utf-8")
     section = text.split("## Two accounts of one mapping")[1].split("\n## ")[0]
     rows = [
         [cell.strip() for cell in line.split("|")[1:-1]]

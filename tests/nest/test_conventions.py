@@ -1,5 +1,5 @@
-"""Each convention of docs/conventions.md, on the smallest example where it matters: by the
-constraint, and traced.
+"""Each convention of docs/reference/conventions.md, on the smallest example where it matters: by
+the constraint, and traced.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def test_a_convention_has_an_example_where_it_matters(name: str) -> None:
 def test_the_document_lists_each_convention_with_its_figures() -> None:
     from pathlib import Path
 
-    text = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "conventions.md").read_text()
     for name, (_, _, _, by_rule, traced) in EXAMPLES.items():
         (row,) = [line for line in text.splitlines() if line.startswith(f"| `{name}`")]
         assert row.endswith(f"| {by_rule} | {traced} |")

@@ -15,7 +15,7 @@ import solver_mapper as sm
 from solver_mapper.study.networks import as_network
 from solver_mapper.study.sweep_plan import read_sweep
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "how-to"
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""What docs/tiling.md shows is what the commands print, and its excerpts stand in the example."""
+"""What docs/reference/tiling.md shows is what the commands print, and its excerpts stand in the
+example.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from typer.testing import CliRunner
 from solver_mapper.cli import app
 
 ROOT = Path(__file__).parents[2]
-DOCUMENT = (ROOT / "docs/tiling.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs/reference/tiling.md").read_text(encoding="utf-8")
 
 
 def blocks() -> list[str]:

@@ -12,7 +12,7 @@ def charged_operations(nest: Nest, macs: int) -> int:
     level.
 
     Equal to `macs` for perfect factors. Residual spatial factors leave some multipliers with less
-    to do, which this rule (that of Timeloop) ignores: see docs/conventions.md.
+    to do, which this rule (that of Timeloop) ignores: see docs/reference/conventions.md.
     """
     if nest.perfect:
         return macs

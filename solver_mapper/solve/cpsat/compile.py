@@ -199,7 +199,9 @@ def _capacity(variables: Variables, buffer: Buffer, used: LinearForm) -> None:
 
 
 def _bandwidth(compiled: Compiled, buffer: Buffer, reads: LinearForm, writes: LinearForm) -> None:
-    """Cycles of a level: at least its words per instance over its bandwidth (reference 3.6)."""
+    """Cycles of a level: at least its words per instance over its bandwidth
+    (docs/explanation/model.md "Networks, energy, cycles").
+    """
     both = reads + writes
     for words, bandwidth in (
         (reads, buffer.read_bandwidth),

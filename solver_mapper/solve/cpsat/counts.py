@@ -1,7 +1,7 @@
 """Words moved, as amounts: what each pair of neighbouring holders of a tensor exchanges.
 
 For a plain tensor T with perfect factors, and loops split into those that index it and those that
-do not (reference 3.2 to 3.4):
+do not (docs/explanation/model.md):
 
     words into one instance of c     = |T| * refetch(c) / relevant spatial loops outside c words
     that one instance of O sends towards c = |T| * refetch(c) / relevant spatial loops outside O
@@ -182,7 +182,7 @@ class Counts:
 
     def linked(self, child: int, on: cp_model.IntVar | None) -> LinearForm:
         """Words that instances of `child` take from each other where windows slide, below one
-        parent: Timeloop's account spreads these over the instances of all parents (reference 3.4),
+        parent: Timeloop's account spreads these over the instances of all parents (docs/explanation/model.md "Links"),
         and counts them as read there and filled.
         """
         beyond, across = self._spatial(above=child - 1), self._spatial(below=child - 1, above=child)

@@ -1,4 +1,5 @@
-"""First reads that need not happen: the distinct words of windows that are written (reference 3.4).
+"""First reads that need not happen: the distinct words of windows that are written
+(docs/explanation/model.md "Reads, fills, updates").
 
 Each word's first update needs no read of an old value. The nest model counts those words by
 dividing the whole tensor over the instances, mesh by mesh, and rounding down; here one mesh is

@@ -1,12 +1,12 @@
 """Transfers between neighbouring multipliers.
 
 Multipliers hold nothing, so each step asks for operands anew, but a neighbour that had the same
-operand a step before passes it on (reference 3.3). In steps that leave a tensor alone, the units
-that share its words through a multicast feed each other, and the level above sends nothing. `Links`
-gives each tensor a literal for that, which needs neighbours that share their words: a spatial loop
-that does not index the tensor innermost along an axis, or windows that coincide from one end of a
-loop to the next iteration of the loop outside it. Where rows are partly filled, or windows
-coincide, fewer may be served than the model assumes: a lower bound.
+operand a step before passes it on (docs/explanation/model.md "Links"). In steps that leave a tensor
+alone, the units that share its words through a multicast feed each other, and the level above sends
+nothing. `Links` gives each tensor a literal for that, which needs neighbours that share their
+words: a spatial loop that does not index the tensor innermost along an axis, or windows that
+coincide from one end of a loop to the next iteration of the loop outside it. Where rows are partly
+filled, or windows coincide, fewer may be served than the model assumes: a lower bound.
 """
 
 from __future__ import annotations

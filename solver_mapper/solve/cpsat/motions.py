@@ -5,8 +5,8 @@ With `base(d)` the move of a window by one iteration of d right outside the chil
 of f inside a loop over e of the same component, the window moves by `base(e) - (F - 1) base(f)`
 when e advances and f starts over; how the other loops over e are split does not matter. (Units
 further out are skipped by loops outside them, whose iterations then count several times.) Hence the
-cases in which words are spared (reference 3.2; nothing else that indexes the tensor may run
-inside):
+cases in which words are spared (docs/explanation/model.md "Words into a level"; nothing else that
+indexes the tensor may run inside):
 
 - *slide*: the innermost loop runs over d, and each tile overlaps the last. Where base(e) = F
   base(d), a loop over e outside goes on with the same steps.

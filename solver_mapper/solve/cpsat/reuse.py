@@ -75,7 +75,7 @@ class Reuse:
 
     def relayed(self, tensor: Tensor, child: int) -> bool:
         """Whether reuse into `child` is switched off, but neighbours there may feed each other in
-        idle steps (reference 3.3).
+        idle steps (docs/explanation/model.md "Links").
 
         How many of them do depends on the placement; sparing all that they ask for gives a lower
         bound.
