@@ -68,7 +68,8 @@ def _usages() -> list[tuple[str, str]]:
     found = []
     for page in PAGES:
         prose = re.sub(r"```console\n.*?```", "", text_of(page), flags=re.DOTALL)
-        lines = re.findall(r"^(?:.*&& )?(?:    \$? ?)?(?:\S*/)?solver-mapper (.*)$", prose, re.M)
+        shell = "\n".join((*blocks(page, "sh"), *re.findall(r"^    \$? ?(.*)$", prose, re.M)))
+        lines = re.findall(r"^(?:.*&& )?(?:\S*/)?solver-mapper (.*)$", shell, re.M)
         cells = re.findall(r"`solver-mapper (\w+ [^`]*)`", prose)
         found += [(page, line.strip()) for line in (*lines, *cells) if re.match(r"[a-z]+ \S", line)]
     return found

@@ -62,9 +62,9 @@ def tile(
 ) -> Tiling:
     """Tile an operator for a scratchpad accelerator.
 
-    Args: operator: a path, open file or mapping that describes one operator (docs/reference/tiling.md).
-        objective: "utilization", SMAUG's choice; "traffic", provably the fewest elements moved;
-        "given", the tiling in the
+    Args: operator: a path, open file or mapping that describes one operator
+        (docs/reference/tiling.md). objective: "utilization", SMAUG's choice; "traffic", provably
+        the fewest elements moved; "given", the tiling in the
             operator's file, judged; or one added with `solver_mapper.tiling.objective`. None:
             "given" if the file has a tiling, else "utilization".
         backend: a shipped backend's name, a path, a mapping, or None for what the operator's file

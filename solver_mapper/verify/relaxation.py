@@ -1,6 +1,6 @@
 """Lower bounds of energy, cycles and last-level accesses of all mappings of a box.
 
-The arithmetic is exact; docs/certificate.md derives the bounds.
+The arithmetic is exact; docs/explanation/proof.md "Proving it again" says what they are for.
 """
 
 from __future__ import annotations

@@ -179,8 +179,8 @@ def test_ffmr_forces_a_batch_only_where_the_rules_do():
 
 
 def test_elementwise_steps_of_v2_fuse_over_any_of_their_ranks(monkeypatch):
-    """docs/reference/conventions.md: 60 words for the least traffic. The published architecture file leaves
-    T2 fused loops over all of its ranks with tiles of one word alone: 80 words.
+    """docs/reference/conventions.md: 60 words for the least traffic. The published architecture
+    file leaves T2 fused loops over all of its ranks with tiles of one word alone: 80 words.
     """
     load = workload(STEP, m=8, k=4, p=8)
     assert steps(fuse(load, "v2"))[-1] == (60, 128)

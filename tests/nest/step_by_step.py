@@ -5,7 +5,8 @@ that each instance needs, takes away those that it still holds, finds out who wa
 and counts. It shares no code with the model and is meant for problems of a few thousand operations.
 
 Some rules of Timeloop's model, which ours agrees with, are conventions rather than consequences of
-moving words. Each has a name and can be switched off; docs/reference/conventions.md shows what changes then.
+moving words. Each has a name and can be switched off; docs/reference/conventions.md shows what
+changes then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Words of a batch of mappings, column by column: the formulas of docs/explanation/model.md on arrays."""
+"""Words of a batch of mappings, column by column: the formulas of docs/explanation/model.md on
+arrays.
+"""
 
 from __future__ import annotations
 

@@ -182,8 +182,8 @@ class Counts:
 
     def linked(self, child: int, on: cp_model.IntVar | None) -> LinearForm:
         """Words that instances of `child` take from each other where windows slide, below one
-        parent: Timeloop's account spreads these over the instances of all parents (docs/explanation/model.md "Links"),
-        and counts them as read there and filled.
+        parent: Timeloop's account spreads these over the instances of all parents
+        (docs/explanation/model.md "Links"), and counts them as read there and filled.
         """
         beyond, across = self._spatial(above=child - 1), self._spatial(below=child - 1, above=child)
         moving = self.reuse.refetch_axes(
@@ -236,7 +236,8 @@ class Counts:
     def again(self, level: int, on: cp_model.IntVar | None, moved: LinearForm) -> LinearForm:
         """Those of the `moved` partial sums that were written before, at least: first writes need
         no old value. The distinct words that the instances of `level` ever see, summed over
-        instances (reference 3.4), are written first, but no more than are moved.
+        instances (docs/explanation/model.md "Reads, fills, updates"), are written first, but no
+        more than are moved.
         """
         axes = self.variables.axes(
             self.variables.places(self.irrelevant, self._spatial(above=level))

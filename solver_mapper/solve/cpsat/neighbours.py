@@ -1,9 +1,10 @@
 """Who stands beside whom: literals on the order of spatial loops.
 
 The units below a level are numbered by its spatial loops, innermost first, and fill the physical
-grid row by row (docs/reference/conventions.md "Conventions about counts"). Where rows are full, or there is but one, neighbours along an axis
-differ by one iteration of the axis' innermost loop, or where that ends, by one of the next. Where
-rows are only partly filled, any two units may be neighbours.
+grid row by row (docs/reference/conventions.md "Conventions about counts"). Where rows are full, or
+there is but one, neighbours along an axis differ by one iteration of the axis' innermost loop, or
+where that ends, by one of the next. Where rows are only partly filled, any two units may be
+neighbours.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Rows that end between neighbours: what units along X cannot pass on where rows are only partly
 filled.
 
-Units are numbered by their loops, innermost along X first, and fill the grid row by row (reference
-3.3). A chain of neighbours along X therefore breaks where a row of the grid ends inside it, and the
-unit behind the end asks the parent. How often that happens depends on the chain's length and on the
-number of units alone. It is counted where each unit holds a window of its own, so that no other
-neighbour has what it needs, and where no mesh further out makes Timeloop spread the words that are
-passed on.
+Units are numbered by their loops, innermost along X first, and fill the grid row by row
+(docs/explanation/model.md "Links"). A chain of neighbours along X therefore breaks where a row of
+the grid ends inside it, and the unit behind the end asks the parent. How often that happens depends
+on the chain's length and on the number of units alone. It is counted where each unit holds a window
+of its own, so that no other neighbour has what it needs, and where no mesh further out makes
+Timeloop spread the words that are passed on.
 """
 
 from __future__ import annotations
