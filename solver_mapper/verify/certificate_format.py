@@ -1,5 +1,5 @@
-"""The certificate file: gzipped JSON lines, a header and the tree in preorder. docs/certificate.md
-describes it.
+"""The certificate file: gzipped JSON lines, a header and the tree in preorder.
+docs/explanation/certificate.md describes it.
 """
 
 from __future__ import annotations

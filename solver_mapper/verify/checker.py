@@ -1,4 +1,5 @@
-"""Checks an optimality certificate, line by line. docs/certificate.md explains it to a sceptic.
+"""Checks an optimality certificate, line by line. docs/explanation/certificate.md explains it to a
+sceptic.
 
 The checker walks down the tree: it splits boxes as the certificate says, so that no mapping is
 lost, and recomputes each leaf's reason in exact arithmetic. Of the package it uses the reading of
