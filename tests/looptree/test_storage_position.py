@@ -1,4 +1,4 @@
-"""What a storage node holds, and for how long, by where it stands (docs/conventions.md).
+"""What a storage node holds, and for how long, by where it stands (docs/reference/conventions.md).
 
 The two matrix-vector products of AccelForge's documentation, for two vectors. The recorded figures
 are AccelForge 1.0.467's own (`evaluate_mapping`, the reservation of OnChipBuffer).
