@@ -16,6 +16,7 @@ from solver_mapper.bounds.fusion.for_specification import bound_einsum, fuse_spe
 from solver_mapper.bounds.fusion.fuse import Template
 from solver_mapper.check.mapping import all_violations
 from solver_mapper.constraints import ConstraintSet
+from solver_mapper.core.arguments import refuse_given, require_at_least
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.mapspace_size import MapspaceSize
@@ -94,6 +95,8 @@ __all__ = [
 ]
 
 AnyRules = ConstraintSet | Sequence[ConstraintSet]
+
+_NOT_FOR_TREES = "is not supported for LoopTree input"
 
 
 def load(
@@ -183,7 +186,7 @@ def validate(
     Raises: InputError if a part is missing.
     """
     if isinstance(spec, TreeSpec):
-        _refuse_rules(spec, constraints)
+        refuse_given({"constraints": _any(constraints)}, _NOT_FOR_TREES, spec.place)
         return Verdict(
             looptree_validate.violations(
                 spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)
@@ -213,6 +216,7 @@ def suggest(
     """
     if isinstance(spec, TreeSpec):
         raise InputError("suggestions for LoopTree mappings are not supported", spec.place)
+    _check_search(clock, time_limit)
     spec = _under(spec, constraints)
     return suggest_for(spec, _levels(spec, mapping), hold_bypass, clock or Clock(time_limit))
 
@@ -241,6 +245,7 @@ def enumerate(
     """
     if isinstance(spec, TreeSpec):
         raise InputError("listing LoopTree mappings is not supported", spec.place)
+    _check_search(clock, time_limit)
     if limit is not None and limit < 0:
         raise InputError(f"the limit is {limit}; it must not be negative")
     session = open_session(
@@ -365,13 +370,22 @@ def solve(
     Raises: InputError if architecture or problem are missing or the objective is unknown;
     ExactnessError if the solver and the exact nest model, or two proofs, disagree, which is a bug.
     """
+    _check_search(clock, time_limit, workers, gap)
     clock = clock or Clock(time_limit)
     if isinstance(spec, TreeSpec):
-        _refuse_rules(spec, constraints, model_hook)
-        if verify:
-            raise InputError("verifying answers to LoopTree input is not supported", spec.place)
-        if certificate is not None:
-            raise InputError("answers to LoopTree input have no certificates", spec.place)
+        refuse_given(
+            {
+                "workers above 1": workers is not None and workers > 1,
+                "verify": verify,
+                "keep_mapping": keep_mapping is not None,
+                "constraints": _any(constraints),
+                "model_hook": model_hook is not None,
+                "certificate": certificate is not None,
+                "tie_break=False": not tie_break,
+            },
+            _NOT_FOR_TREES,
+            spec.place,
+        )
         return solve_tree(
             spec,
             objective,
@@ -382,14 +396,19 @@ def solve(
             on_progress=on_progress,
             clock=clock,
         )
-    if max_fused_loops is not None or relax:
-        raise InputError("'max_fused_loops' and 'relax' are for LoopTree input", spec.place)
-    if certificate is not None and model_hook is not None:
-        raise InputError("answers under a model hook have no certificates", spec.place)
-    if verify and model_hook is not None:
-        raise InputError(
-            "answers under a model hook cannot be verified by other routes", spec.place
-        )
+    refuse_given(
+        {"max_fused_loops": max_fused_loops is not None, "relax": bool(relax)},
+        "is for LoopTree input",
+        spec.place,
+    )
+    refuse_given(
+        {
+            "verify": verify and model_hook is not None,
+            "certificate": certificate is not None and model_hook is not None,
+        },
+        "is not supported with a model hook: other routes do not know what it adds",
+        spec.place,
+    )
     session = open_session(
         _under(spec, constraints),
         workers=workers,
@@ -444,6 +463,7 @@ def pareto(
     """
     if isinstance(spec, TreeSpec):
         raise InputError("fronts of LoopTree input are not supported", spec.place)
+    _check_search(clock, time_limit, workers)
     session = open_session(
         spec,
         time_limit=time_limit,
@@ -478,6 +498,7 @@ def explain(
     """
     if isinstance(spec, TreeSpec):
         raise InputError("explaining LoopTree input is not supported", spec.place)
+    _check_search(clock, time_limit)
     return explain_spec(_under(spec, constraints), clock or Clock(time_limit))
 
 
@@ -589,6 +610,7 @@ def solve_network(
     count.
     Raises: InputError for input that cannot be used, before any layer is solved.
     """
+    _check_search(clock, time_limit, workers, gap)
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
     whole = objective == NETWORK_EDP
     if whole and verify:
@@ -632,6 +654,7 @@ def sweep(
     Raises: InputError for a sweep that cannot be used; a single point that cannot be read has an
     `error` instead.
     """
+    _check_search(clock, time_limit, workers, gap)
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
     search = SearchOptions(("edp",), gap, workers or 1, seed, verify, tie_break)
     return run_sweep(
@@ -711,13 +734,22 @@ def _levels(spec: Spec, mapping: Mapping | TreeMapping | None) -> Mapping:
 
 def _under(spec: Spec, constraints: AnyRules) -> Spec:
     """`spec` with further constraints."""
-    return (
-        rules_module.add(spec, constraints)
-        if isinstance(constraints, ConstraintSet) or constraints
-        else spec
+    return rules_module.add(spec, constraints) if _any(constraints) else spec
+
+
+def _check_search(
+    clock: Clock | None, time_limit: float | None, workers: int | None = None, gap: float = 0.0
+) -> None:
+    """Raises: InputError for numbers out of range, and for a time limit beside a clock."""
+    require_at_least(0, {"time_limit": time_limit, "gap": gap})
+    require_at_least(1, {"workers": workers})
+    refuse_given(
+        {"time_limit": clock is not None and time_limit is not None},
+        "is not supported beside a clock",
+        hint="give the clock the time limit",
     )
 
 
-def _refuse_rules(spec: TreeSpec, constraints: AnyRules, hook: Hook | None = None) -> None:
-    if isinstance(constraints, ConstraintSet) or constraints or hook is not None:
-        raise InputError("rules for LoopTree input are not supported", spec.place)
+def _any(constraints: AnyRules) -> bool:
+    """Whether there are further constraints."""
+    return isinstance(constraints, ConstraintSet) or bool(constraints)

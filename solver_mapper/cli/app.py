@@ -48,6 +48,9 @@ Json = Annotated[
     ),
 ]
 
+COMMAND_LINE = SourceLocation("<command line>")
+"""Where options stand that make no sense."""
+
 _EXCERPT = 120
 """Columns of a line that are shown."""
 

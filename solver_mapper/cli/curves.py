@@ -8,13 +8,12 @@ from typing import Any
 
 from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.fusion import FusedPoint
+from solver_mapper.cli.app import COMMAND_LINE
 from solver_mapper.cli.output import write_files
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.snowcat.machine_files import AS_LEVELS, AS_TREE
-from solver_mapper.errors import InputError, SourceLocation
-
-COMMAND_LINE = SourceLocation("<command line>")
+from solver_mapper.errors import InputError
 
 
 def numbers(text: str | None, option: str) -> dict[str, int] | None:

@@ -9,8 +9,8 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.bounds.fusion import FusionOptions, TensorCore
-from solver_mapper.cli.app import YES, Files, Json, command, print_result
-from solver_mapper.cli.curves import COMMAND_LINE, names, numbers, write_curve
+from solver_mapper.cli.app import COMMAND_LINE, YES, Files, Json, command, print_result
+from solver_mapper.cli.curves import names, numbers, write_curve
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.errors import InputError
 

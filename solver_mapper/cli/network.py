@@ -14,12 +14,13 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import INTERNAL, LIMIT, NO, YES, print_result
+from solver_mapper.cli.app import COMMAND_LINE, INTERNAL, LIMIT, NO, YES, print_result
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import standard_input
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io import bundled
 from solver_mapper.io.templates import is_template
@@ -33,7 +34,6 @@ from solver_mapper.study.network_result import LayerResult, NetworkResult
 from solver_mapper.study.networks import is_network
 from solver_mapper.study.progress import StudyProgress
 
-COMMAND_LINE = SourceLocation("<command line>")
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Networks: map layers in N processes.")
 ]
@@ -73,19 +73,18 @@ class StudyWords:
     def refuse(self) -> None:
         """Raises: InputError if one was given: they are for networks and sweeps."""
         given = {
-            "--jobs": self.jobs,
-            "--job-memory": self.memory,
-            "--layer-time-limit": self.layer_time_limit,
-            "--store": self.store,
-            "--scheduler": self.scheduler,
+            "--jobs": self.jobs is not None,
+            "--job-memory": self.memory is not None,
+            "--layer-time-limit": self.layer_time_limit is not None,
+            "--store": self.store is not None,
+            "--scheduler": self.scheduler is not None,
         }
-        for option, value in given.items():
-            if value is not None:
-                raise InputError(
-                    f"{option} is for networks: FILE... has a single problem",
-                    COMMAND_LINE,
-                    "name a network, such as resnet50",
-                )
+        refuse_given(
+            given,
+            "is for networks: FILE... has a single problem",
+            COMMAND_LINE,
+            "name a network, such as resnet50",
+        )
 
 
 def network_of(files: Sequence[str]) -> str | None:
@@ -108,9 +107,7 @@ def _refuse_options() -> None:
         "--strict": options.warnings.strict,
         "-W": bool(options.warnings.off or options.warnings.errors),
     }
-    for option, value in given.items():
-        if value:
-            raise InputError(f"{option} is for a single problem, not for networks", COMMAND_LINE)
+    refuse_given(given, "is for a single problem, not for networks", COMMAND_LINE)
 
 
 def solve_network(

@@ -11,10 +11,9 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import COMMAND_LINE, LIMIT, NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.network import (
-    COMMAND_LINE,
     JobMemory,
     Jobs,
     LayerTimeLimit,
@@ -28,13 +27,13 @@ from solver_mapper.cli.network import (
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import GAP
 from solver_mapper.core.solution import Solution
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
-from solver_mapper.errors import InputError
 from solver_mapper.report.timeloop_stats import timeloop_stats
 
 
@@ -121,19 +120,16 @@ def solve(
         network_of(files),
     )
     if network is not None:
-        if certificate is not None:
-            raise InputError(
-                "--certificate is for a single problem", COMMAND_LINE, "leave it out for a network"
-            )
-        if keep_mapping is not None:
-            raise InputError(
-                "--keep-mapping is for a single problem", COMMAND_LINE, "leave it out for a network"
-            )
-        if max_fused_loops is not None or relax:
-            raise InputError(
-                "--max-fused-loops and --relax are for LoopTree input, not for a network",
-                COMMAND_LINE,
-            )
+        refuse_given(
+            {
+                "--certificate": certificate is not None,
+                "--keep-mapping": keep_mapping is not None,
+                "--max-fused-loops": max_fused_loops is not None,
+                "--relax": bool(relax),
+            },
+            "is for a single problem, not for a network",
+            COMMAND_LINE,
+        )
         return solve_network(
             files,
             network,

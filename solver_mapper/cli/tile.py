@@ -12,10 +12,20 @@ from typing import Annotated
 
 import typer
 
-from solver_mapper.cli.app import INTERRUPTED, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import (
+    COMMAND_LINE,
+    INTERRUPTED,
+    NO,
+    YES,
+    Files,
+    Json,
+    command,
+    print_result,
+)
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import standard_input
 from solver_mapper.cli.progress import ProgressLine
+from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InfeasibleError, InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.documents import Reader
@@ -88,11 +98,25 @@ def tile(
     sources = tuple(source_of(word) for word in files)
     top = Reader(sources, current().templates).all(*sources)
     if every:
-        _refuse_with_all(is_network(top), objective, timeloop)
+        refuse_given(
+            {
+                "a network": is_network(top),
+                "--objective": objective is not None,
+                "--timeloop": timeloop is not None,
+                "--time-limit": time_limit is not None,
+            },
+            "does not go with --all, which lists the tile shapes of one operator",
+            COMMAND_LINE,
+        )
         job = read_operator(top, backend)
         print_result(all_configurations(job.operator, job.backend, stale_padding), as_json)
         return YES
     if is_network(top):
+        refuse_given(
+            {"--objective": objective is not None, "--timeloop": timeloop is not None},
+            "is for a single operator; networks are tiled under both objectives",
+            COMMAND_LINE,
+        )
         network = read_network(top, backend)
         with ProgressLine() as line:
             result = tile_network(
@@ -106,20 +130,6 @@ def tile(
         return INTERRUPTED if result.interrupted else YES
     job = read_operator(top, backend)
     return _tile_one(job, objective or default_objective(job), options, timeloop, as_json)
-
-
-def _refuse_with_all(network: bool, objective: str | None, timeloop: Path | None) -> None:
-    """Raise InputError for what has no meaning next to `--all`."""
-    for name, there in (
-        ("a network", network),
-        ("--objective", objective is not None),
-        ("--timeloop", timeloop is not None),
-    ):
-        if there:
-            raise InputError(
-                f"--all lists the tile shapes of one operator; it does not go with {name}",
-                SourceLocation("--all"),
-            )
 
 
 def _tile_one(

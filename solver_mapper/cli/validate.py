@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
+from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, excerpt, print_result
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.verdict import Verdict
 from solver_mapper.explain.nearest.suggestion import Suggestion
 
@@ -30,6 +31,13 @@ def validate(
     as_json: Json = False,
 ) -> int:
     """Is the mapping in FILE... legal: hardware, problem and constraints."""
+    if not suggest:
+        refuse_given(
+            {"--hold-bypass": hold_bypass, "--time-limit": time_limit is not None},
+            "is for --suggest",
+            COMMAND_LINE,
+            "add --suggest",
+        )
     spec = read_any(files, energies=False)
     verdict = api.validate(spec)
     suggestion = (

@@ -96,9 +96,10 @@ def test_all_as_a_table_marks_the_choice() -> None:
 @pytest.mark.parametrize(
     ("words", "operator", "message"),
     [
-        (("--objective", "traffic"), LAYER, "it does not go with --objective"),
-        (("--timeloop", "x.yaml"), LAYER, "it does not go with --timeloop"),
-        ((), {"layers": [LAYER]}, "it does not go with a network"),
+        (("--objective", "traffic"), LAYER, "--objective does not go with --all"),
+        (("--timeloop", "x.yaml"), LAYER, "--timeloop does not go with --all"),
+        (("--time-limit", "1"), LAYER, "--time-limit does not go with --all"),
+        ((), {"layers": [LAYER]}, "a network does not go with --all"),
         ((), {**LAYER, "spad_bytes": 64}, "no tiling fits"),
     ],
 )

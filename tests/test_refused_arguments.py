@@ -1,0 +1,169 @@
+"""Arguments and options without a meaning for the input are refused, never dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import solver_mapper as sm
+from solver_mapper.cli.app import app
+from solver_mapper.constraints import ConstraintSet
+from solver_mapper.core.arguments import refuse_given, require_at_least
+from solver_mapper.core.clock import Clock
+
+TREE = """\
+arch:
+  nodes:
+  - !Memory
+    name: MainMemory
+    size: inf
+    leak_power: 0
+    tensors: {keep: ~Intermediates, may_keep: All}
+    actions: [{name: read, energy: 9, throughput: inf}, {name: write, energy: 9, throughput: inf}]
+  - !Compute
+    name: MAC
+    leak_power: 0
+    actions: [{name: compute, energy: 1, throughput: 1}]
+workload:
+  iteration_space_shape: {m: 0 <= m < 4, k: 0 <= k < 2}
+  bits_per_value: {All: 8}
+  einsums:
+  - name: Y
+    tensor_accesses:
+    - {name: A, projection: [m, k]}
+    - {name: Y, projection: [m], output: true}
+"""
+LEVELS = """\
+arch:
+  arithmetic: {name: MAC, instances: 1}
+  storage: [{name: DRAM, technology: DRAM, instances: 1}]
+problem: {M: 2, N: 2, K: 2}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "tree.yaml"
+    path.write_text(TREE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def levels(tmp_path: Path) -> Path:
+    path = tmp_path / "levels.yaml"
+    path.write_text(LEVELS, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("workers", 7),
+        ("verify", True),
+        ("keep_mapping", True),
+        ("keep_mapping", False),
+        ("constraints", ConstraintSet(())),
+        ("model_hook", lambda model: None),
+        ("tie_break", False),
+    ],
+)
+def test_solve_refuses_what_looptree_input_does_not_support(
+    tree: Path, name: str, value: Any
+) -> None:
+    with pytest.raises(sm.InputError, match=f"{name}.* is not supported for LoopTree input"):
+        sm.solve(sm.load(tree), "energy", **{name: value})
+
+
+def test_every_unsupported_argument_is_named(tree: Path) -> None:
+    with pytest.raises(sm.InputError) as refused:
+        sm.solve(sm.load(tree), "energy", workers=7, keep_mapping=True, gap=0.9)
+    assert [each.message.split()[0] for each in (refused.value, *refused.value.more)] == [
+        "workers",
+        "keep_mapping",
+    ]
+
+
+def test_arguments_that_looptree_input_supports_are_taken(tree: Path) -> None:
+    solution = sm.solve(sm.load(tree), "energy", workers=1, gap=0.5, tie_break=True)
+    assert solution.status == "optimal"
+
+
+@pytest.mark.parametrize(("name", "value"), [("max_fused_loops", 1), ("relax", ("min_usage",))])
+def test_solve_refuses_what_is_for_looptree_input(levels: Path, name: str, value: Any) -> None:
+    with pytest.raises(sm.InputError, match=f"{name} is for LoopTree input"):
+        sm.solve(sm.load(levels), **{name: value})
+
+
+def test_validate_refuses_further_constraints_on_looptree_input(tree: Path) -> None:
+    with pytest.raises(sm.InputError, match="constraints is not supported for LoopTree input"):
+        sm.validate(sm.load(tree), constraints=ConstraintSet(()))
+
+
+@pytest.mark.parametrize("function", [sm.solve, sm.pareto, sm.explain, sm.enumerate, sm.suggest])
+def test_a_time_limit_beside_a_clock_is_refused(levels: Path, function: Any) -> None:
+    with pytest.raises(sm.InputError, match="time_limit is not supported beside a clock"):
+        function(sm.load(levels), time_limit=1.0, clock=Clock(None))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"workers": 0}, "workers is 0; it must be at least 1"),
+        ({"gap": -0.5}, "gap is -0.5; it must be at least 0"),
+        ({"time_limit": -1.0}, "time_limit is -1.0; it must be at least 0"),
+        ({"time_limit": float("nan")}, "time_limit is nan; it must be at least 0"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(
+    levels: Path, tree: Path, given: dict[str, Any], message: str
+) -> None:
+    for path in (levels, tree):
+        with pytest.raises(sm.InputError, match=message):
+            sm.solve(sm.load(path), **given)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("solve", "tree.yaml", "--workers", "7"), "workers above 1 is not supported for LoopTree"),
+        (("solve", "tree.yaml", "--verify"), "verify is not supported for LoopTree"),
+        (("solve", "tree.yaml", "--keep-mapping"), "keep_mapping is not supported for LoopTree"),
+        (("solve", "tree.yaml", "--no-tie-break"), "tie_break=False is not supported for LoopTree"),
+        (("solve", "tree.yaml", "--store", "x"), "--store is for networks"),
+        (("solve", "levels.yaml", "--relax", "min_usage"), "relax is for LoopTree input"),
+        (("solve", "levels.yaml", "--max-fused-loops", "1"), "max_fused_loops is for LoopTree"),
+        (
+            ("solve", "levels.yaml", "alexnet", "--relax", "min_usage"),
+            "--relax is for a single problem, not for a network",
+        ),
+        (("validate", "levels.yaml", "--hold-bypass"), "--hold-bypass is for --suggest"),
+        (("validate", "levels.yaml", "--time-limit", "3"), "--time-limit is for --suggest"),
+        (("validate", "tree.yaml", "--suggest"), "mapping"),
+        (("pareto", "tree.yaml"), "LoopTree"),
+        (("space", "tree.yaml"), "LoopTree"),
+        (("explain", "tree.yaml"), "LoopTree"),
+        (("bound", "tree.yaml", "--constrained"), "LoopTree files have no constraints"),
+        (("bound", "levels.yaml", "--einsum", "Y"), "there is no workload with an Einsum 'Y'"),
+        (("tile", "resnet50", "--objective", "traffic"), "--objective is for a single operator"),
+        (("tile", "resnet50", "--timeloop", "x"), "--timeloop is for a single operator"),
+    ],
+)
+def test_commands_refuse_options_without_a_meaning(
+    tree: Path,
+    levels: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tree.parent)
+    result = CliRunner().invoke(app, list(words))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+def test_what_was_not_given_is_not_refused() -> None:
+    refuse_given({"workers": False}, "is not supported")
+    require_at_least(1, {"workers": None, "jobs": 1})
