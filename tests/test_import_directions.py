@@ -32,6 +32,7 @@ LAYERS = (
     ("core",),
     ("io.yaml", "io.templates"),
     ("errors",),
+    ("version",),
 )
 """Parts of the package, the highest first. A part imports parts below it, and itself."""
 

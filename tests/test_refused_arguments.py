@@ -40,7 +40,7 @@ LEVELS = """\
 arch:
   arithmetic: {name: MAC, instances: 1}
   storage: [{name: DRAM, technology: DRAM, instances: 1}]
-problem: {M: 2, N: 2, K: 2}
+problem: {R: 1, S: 1, P: 2, Q: 1, C: 2, K: 2, N: 1}
 """
 
 

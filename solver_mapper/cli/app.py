@@ -22,6 +22,7 @@ from solver_mapper.errors import (
     SolverMapperError,
     SourceLocation,
 )
+from solver_mapper.version import __version__
 
 app = typer.Typer(
     name="solver-mapper",
@@ -30,6 +31,7 @@ app = typer.Typer(
         " every word moved."
     ),
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -51,6 +53,10 @@ Json = Annotated[
 COMMAND_LINE = SourceLocation("<command line>")
 """Where options stand that make no sense."""
 
+Version = Annotated[
+    bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")
+]
+
 _EXCERPT = 120
 """Columns of a line that are shown."""
 
@@ -62,6 +68,14 @@ class Result(Protocol):
     """What every public function returns."""
 
     def to_dict(self) -> dict[str, Any]: ...
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Version = False) -> None:
+    """Options without a command."""
+    if version:
+        print(f"solver-mapper {__version__}")
+        raise typer.Exit(YES)
 
 
 def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
