@@ -67,8 +67,8 @@ class Flows(Reuse):
             level for level in range(outer, inner) if self.space.spatial[level] is not None
         )
         forms = (
-            self._form(cases, "sent", sent, inner, between),
-            self._form(cases, "delivered", delivered, inner, ()),
+            self._form(cases, "sent", (sent, access.words), inner, between),
+            self._form(cases, "delivered", (delivered, access.words), inner, ()),
         )
         if not access.written or not access.plain:
             return Flow(sent, 0, delivered, 0 if access.written else delivered, (0, 0), forms)
@@ -86,15 +86,20 @@ class Flows(Reuse):
         return Flow(sent, reread, delivered, refilled, (first_sent, first_delivered), forms)
 
     def _form(
-        self, cases: list[Words], side: str, value: int, inner: int, between: tuple[int, ...]
-    ) -> tuple[int, tuple[int, ...]] | None:
-        if min(getattr(each, f"near_{side}") for each in cases) == value:
+        self,
+        cases: list[Words],
+        side: str,
+        least: tuple[int, int],
+        inner: int,
+        between: tuple[int, ...],
+    ) -> Form | None:
+        """What the bound is a constant over; None where it is not of that form. `least`: the bound,
+        and the different words, a bound that depends on nothing.
+        """
+        (value, words), near = least, min(getattr(each, f"near_{side}") for each in cases)
+        if near == value:
             return inner, between
-        if (
-            len(cases) == 1
-            and cases[0].end < inner
-            and getattr(cases[0], f"near_{side}") < value != -1
-        ):
+        if len(cases) == 1 and cases[0].end < inner and 0 <= near < value and value > words:
             return cases[0].end, tuple(level for level in between if level < cases[0].end)
         return None
 

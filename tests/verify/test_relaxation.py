@@ -9,10 +9,12 @@ from random import Random
 import pytest
 
 from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import parse_objective
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.cost.timeloop.tiles import build_nest
 from solver_mapper.verify.boxes import Box, BoxSpace, Split, members
+from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.relaxation import Relaxation
 from tests.instances import Instance, instance
 
@@ -104,6 +106,16 @@ def test_no_bound_exceeds_a_mapping(seed):
     leakage.
     """
     assert not checked(seed, 150, 6)
+
+
+@pytest.mark.parametrize("seed", [8, 20, 77, 260])
+def test_no_bound_exceeds_the_best_mapping(seed):
+    """The best mapping, on many ways down: bounds come closest to it."""
+    made = instance(seed, 60, wired=False)
+    best = Exhaustive(made.mapspace).best([parse_objective("edp")])[0]
+    assert best is None or not [
+        wrong for way in range(25) for wrong in exceeded(made, best[0], Random(way))
+    ]
 
 
 @pytest.mark.campaign
