@@ -157,6 +157,7 @@ def test_another_file_is_refused(tmp_path):
             "version 99",
         ),
     ],
+    ids=["plain text", "no JSON", "another format", "another version"],
 )
 def test_files_that_are_no_certificates(content, message, tmp_path):
     path = tmp_path / "proof.gz"
