@@ -65,14 +65,18 @@ def cases(draw: st.DrawFn) -> Case:
     }
 
 
-def test_the_documented_operator_computes_the_same_in_tiles(example: ModuleType) -> None:
-    done = {"utilization": 0, "traffic": 0, "row by row": 0}
+@pytest.mark.parametrize("objective", ["utilization", "traffic", "row by row"])
+def test_the_documented_operator_computes_the_same_in_tiles(
+    example: ModuleType, objective: str
+) -> None:
+    done = 0
 
     @settings(
         max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
     )
-    @given(cases(), st.sampled_from(sorted(done)))
-    def check(case: Case, objective: str) -> None:
+    @given(cases())
+    def check(case: Case) -> None:
+        nonlocal done
         random = np.random.default_rng(7)
         kernel = case["kernel"]
         inputs = random.integers(-9, 10, size=case["input_shape"])
@@ -85,10 +89,10 @@ def test_the_documented_operator_computes_the_same_in_tiles(example: ModuleType)
         except sm.InfeasibleError:
             return
         np.testing.assert_array_equal(result, untiled(case, inputs, weights))
-        done[objective] += 1
+        done += 1
 
     check()
-    assert min(done.values()) >= 5
+    assert done >= 5
 
 
 def test_the_traffic_objective_needs_no_strategy(example: ModuleType) -> None:
