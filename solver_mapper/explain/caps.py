@@ -86,7 +86,7 @@ def some_mapping(spec: Spec, clock: Clock) -> Mapping | None:
         return mapping
     own = Clock(clock.left)
     found = _minimize(
-        spec, caps[0], own, lambda progress: own.stop_run() if progress.value is not None else None
+        spec, caps[0], own, lambda progress: own.stop() if progress.value is not None else None
     )
     return None if found is None else found.mapping
 
