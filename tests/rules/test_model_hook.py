@@ -103,7 +103,7 @@ def test_names_in_the_model_are_those_of_the_docs() -> None:
 def test_errors() -> None:
     with pytest.raises(KeyError):
         sm.solve(SPEC, "delay", model_hook=lambda model: model.bound("X", "RF"))
-    with pytest.raises(sm.InputError, match="cannot be verified"):
+    with pytest.raises(sm.InputError, match="verify is not supported with a model hook"):
         sm.solve(SPEC, "delay", model_hook=lambda model: None, verify=True)
 
 
