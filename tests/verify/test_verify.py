@@ -251,7 +251,7 @@ def test_gaps_are_rounded_up(gap, text):
 
 def test_looptree_input_is_not_verified():
     """Said, not ignored."""
-    with pytest.raises(InputError, match="verifying answers to LoopTree input"):
+    with pytest.raises(InputError, match="verify is not supported for LoopTree input"):
         sm.solve(
             sm.load(
                 io.StringIO(
