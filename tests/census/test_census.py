@@ -25,7 +25,7 @@ from solver_mapper.mapspace.space import build_space
 from solver_mapper.verify.orders import spatial_orders, temporal_orders
 from tests import golden
 from tests.census.every import every_legal, mapspace_of, small_specs
-from tests.rules.designs import DESIGN, bypass, spatial, spec_with, temporal
+from tests.rules.designs import DESIGN, PROBLEM, bypass, spatial, spec_with, temporal
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "small_glb.yaml"
 
@@ -109,6 +109,14 @@ def total(spec: Spec) -> int:
 
 def test_all_numbers_are_those_of_trying_every_mapping() -> None:
     assert compare(range(300, 315)) > 5
+
+
+def test_a_problem_of_bounds_of_one_has_the_mappings_of_its_bypasses() -> None:
+    shape = PROBLEM["problem"]["shape"]
+    spec = spec_with(problem={"shape": shape, "instance": dict.fromkeys("CKRP", 1)}, mapping=[])
+    mapspace_size = sm.space(spec)
+    assert mapspace_size.legal == counted(spec)
+    assert mapspace_size.legal.mappings > 1
 
 
 @pytest.mark.campaign

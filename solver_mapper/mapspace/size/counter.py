@@ -88,7 +88,7 @@ class MappingCounter:
         """For each level, and for the multipliers, how many ways lead on from each tile to single
         operations.
         """
-        found: list[Tiles] = [{self.start: self.lattice.at((0,) * len(self.lattice.axes))}]
+        found: list[Tiles] = [{self.start: self.lattice.at((0,) * len(self.lattice.shape))}]
         for level in reversed(self.levels):
             found.append(level.outward(found[-1]))
         return tuple(reversed(found))

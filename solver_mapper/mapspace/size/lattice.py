@@ -37,7 +37,8 @@ class Lattice:
 
     @cached_property
     def shape(self) -> Point:
-        return tuple(count + 1 for _, _, count in self.axes)
+        """Never empty: arithmetic on numpy arrays without axes gives plain numbers, not arrays."""
+        return tuple(count + 1 for _, _, count in self.axes) or (1,)
 
     @property
     def size(self) -> int:
@@ -47,7 +48,7 @@ class Lattice:
     @property
     def whole(self) -> Point:
         """The tile that is the whole problem."""
-        return tuple(count for _, _, count in self.axes)
+        return tuple(extent - 1 for extent in self.shape)
 
     @cached_property
     def _primes(self) -> Mapping[str, tuple[int, ...]]:
@@ -60,12 +61,12 @@ class Lattice:
         powers = {
             dim: exponents_of(factors.get(dim, 1), primes) for dim, primes in self._primes.items()
         }
-        return tuple(power for dim in self.bounds for power in powers[dim] or ())
+        return tuple(power for dim in self.bounds for power in powers[dim] or ()) or (0,)
 
     def factors(self, point: Point) -> dict[str, int]:
         """The dimensions' divisors at `point`."""
         found = dict.fromkeys(self.bounds, 1)
-        for (dim, prime, _), power in zip(self.axes, point, strict=True):
+        for (dim, prime, _), power in zip(self.axes, point, strict=bool(self.axes)):
             found[dim] *= prime**power
         return found
 
@@ -85,7 +86,7 @@ class Lattice:
         result = self.zeros()
         large = tuple(slice(power, None) for power in by)
         small = tuple(
-            slice(0, count + 1 - power) for power, (_, _, count) in zip(by, self.axes, strict=True)
+            slice(0, extent - power) for power, extent in zip(by, self.shape, strict=True)
         )
         if inward:
             result[small] = counts[large]
