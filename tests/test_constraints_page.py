@@ -12,7 +12,7 @@ import solver_mapper as sm
 from solver_mapper import constraints
 from solver_mapper.io.timeloop.constraint_file import _TYPES
 from solver_mapper.io.timeloop.extended_constraints import METRICS
-from tests.rules.designs import DESIGN, spec_with
+from tests.constraints.designs import DESIGN, spec_with
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "reference" / "constraints.md").read_text(
     encoding="utf-8"

@@ -6,7 +6,6 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_bound_single import conv, gemm, walked
 
 from solver_mapper.bounds import Mark, bound
 from solver_mapper.bounds.dataflow import from_constraints
@@ -22,7 +21,8 @@ from solver_mapper.core.mapping import LevelMapping, Mapping, loop
 from solver_mapper.core.primes import divisors
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.errors import InfeasibleError
-from tests.staircases import corners, steps
+from tests.bound_curves import corners, steps
+from tests.bounds.test_bound_single import conv, gemm, walked
 
 PROBLEMS = [gemm(4, 6, 4), gemm(2, 4, 3, 2), conv(P=4, R=3, C=2, K=2)]
 

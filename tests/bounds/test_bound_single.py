@@ -17,7 +17,7 @@ from solver_mapper.cost.snowcat.machine_files import BUFFER, STORE
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.errors import InputError
 from solver_mapper.report.bound_curve_svg import plot
-from tests.staircases import corners, steps
+from tests.bound_curves import corners, steps
 
 RECORDED = json.loads(
     (pathlib.Path(__file__).parents[1] / "data/orojenesis/curves.json").read_text()

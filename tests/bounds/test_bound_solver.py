@@ -7,11 +7,11 @@ Windows are counted as the nest model counts them (`regular_shifts`).
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_bound_single import conv, gemm
 
 import solver_mapper as sm
 from solver_mapper.bounds import Counting, bound
 from solver_mapper.core.problem import Problem
+from tests.bounds.test_bound_single import conv, gemm
 
 AS_SOLVE = Counting(regular_shifts=True)
 PROBLEMS = {

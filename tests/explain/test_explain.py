@@ -25,6 +25,7 @@ from solver_mapper.io.yaml.source import Source
 from solver_mapper.mapspace.requirements import DimensionBound, Fanout, Requirement, requirements_of
 from solver_mapper.solve.legality.model import legal_model
 from solver_mapper.solve.legality.queries import least
+from tests.constraints.designs import DESIGN
 from tests.explain.infeasible import (
     Case,
     cases,
@@ -35,7 +36,6 @@ from tests.explain.infeasible import (
     storage,
     temporal,
 )
-from tests.rules.designs import DESIGN
 
 CASES = list(cases())
 IDS = [f"{number:02}-{case.kind.replace(' ', '-')}" for number, case in enumerate(CASES)]

@@ -12,7 +12,7 @@ import solver_mapper as sm
 from solver_mapper.core.clock import Clock
 from solver_mapper.explain.conflict import conflict_of
 from solver_mapper.mapspace.requirements import is_changeable
-from tests.rules.designs import PROBLEM
+from tests.constraints.designs import PROBLEM
 
 ARCH = """
 architecture:

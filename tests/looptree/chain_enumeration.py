@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import prod
 from random import Random
 
-from enumeration import Dim, Enumeration, Memory, Path, Problem, Step, factorings
+from tests.looptree.enumeration import Dim, Enumeration, Memory, Path, Problem, Step, factorings
 
 TENSORS = (
     {"T0": ["m", "a"], "W0": ["a", "b"], "T1": ["m", "b"]},

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chain_enumeration import random_chain
-from enumeration import random_problem
-from random_trees import random_case
-from test_storage_position import CASES, text_of
 
 import solver_mapper as sm
+from tests.looptree.chain_enumeration import random_chain
+from tests.looptree.enumeration import random_problem
+from tests.looptree.random_trees import random_case
+from tests.looptree.test_storage_position import CASES, text_of
 
 PEER = Path(__file__).parents[2] / "benchmarks" / "accelforge_peer.py"
 PYTHON = os.environ.get("ACCELFORGE_PYTHON")

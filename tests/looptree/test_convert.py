@@ -8,12 +8,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from random_trees import random_case
 
 import solver_mapper as sm
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.io.convert import differences as rules
 from solver_mapper.io.convert.to_looptree import names_of
+from tests.looptree.random_trees import random_case
 
 DATA = Path(__file__).parents[1] / "data"
 FILES = sorted(

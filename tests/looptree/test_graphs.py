@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 
 import pytest
-from graph_enumeration import GraphEnumeration, random_graph
 
 import solver_mapper as sm
+from tests.looptree.graph_enumeration import GraphEnumeration, random_graph
 
 
 def check(seed: int) -> None:

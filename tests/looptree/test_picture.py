@@ -7,7 +7,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from random_trees import random_case
 from typer.testing import CliRunner
 
 import solver_mapper as sm
@@ -22,6 +21,7 @@ from solver_mapper.cost.looptree.mapping_tree import (
     TreeMapping,
 )
 from solver_mapper.report.looptree_svg import Box, arrange
+from tests.looptree.random_trees import random_case
 
 DATA = Path(__file__).parents[1] / "data" / "looptree"
 DRAWING = """\

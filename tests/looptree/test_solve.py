@@ -11,10 +11,10 @@ from itertools import count, islice
 from pathlib import Path
 
 import pytest
-from chain_enumeration import ChainEnumeration, random_chain
-from enumeration import Enumeration, Problem, random_problem
 
 import solver_mapper as sm
+from tests.looptree.chain_enumeration import ChainEnumeration, random_chain
+from tests.looptree.enumeration import Enumeration, Problem, random_problem
 
 SIMPLE = """
 arch:

@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from random_trees import random_case
 
 import solver_mapper as sm
+from tests.looptree.random_trees import random_case
 
 ARCH = """\
 arch:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiling_cases import KINDS, Case
 from typer.testing import CliRunner, Result
 
 import solver_mapper as sm
 from solver_mapper.cli import app
 from solver_mapper.tiling import Window, cut, load_backend, read_network, tile_network
+from tests.tiling.tiling_cases import KINDS, Case
 
 OPERATOR = """\
 operator: convolution

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tiling_cases import KINDS, Case, arrays, untiled
 
 import solver_mapper as sm
+from tests.tiling.tiling_cases import KINDS, Case, arrays, untiled
 
 OBJECTIVES = ("utilization", "traffic")
 RELAXED = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}

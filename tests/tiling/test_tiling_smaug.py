@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiling_cases import KINDS, Case
 
 import solver_mapper as sm
 from solver_mapper.tiling.read import Job, read_operator
 from solver_mapper.tiling.search.best import best_choice
 from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, enumerate_best
 from solver_mapper.tiling.search.solver import Limits
+from tests.tiling.tiling_cases import KINDS, Case
 
 RECORDED: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "data/smaug/vectors.json").read_text(encoding="utf-8")

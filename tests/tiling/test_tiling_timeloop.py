@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiling_cases import KINDS, Case
 
 import solver_mapper as sm
+from tests.tiling.tiling_cases import KINDS, Case
 
 
 def evaluated(text: str) -> tuple[Any, dict[str, Any]]:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiling_cases import KINDS, Case
 
 import solver_mapper as sm
 from solver_mapper.tiling.movement import compulsory
@@ -22,6 +21,7 @@ from solver_mapper.tiling.search.space import space_of
 from solver_mapper.tiling.search.splits import Way
 from solver_mapper.tiling.search.traffic_model import prove
 from solver_mapper.tiling.tensors import Span, TiledTensor
+from tests.tiling.tiling_cases import KINDS, Case
 
 
 def column(height: int, channels: int, kernels: int, rows: int, stride: int, padding: str) -> Case:

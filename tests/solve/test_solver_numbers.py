@@ -1,0 +1,140 @@
+"""Answers for sizes, energies and indices of any magnitude and form, with their bounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import solver_mapper as sm
+from solver_mapper.core.objective import parse_objective, rounded_down
+from solver_mapper.core.problem import Tensor, Term
+from tests.solve.test_solver_against_enumeration import disagreements
+
+
+def gemm(m: int, n: int, k: int) -> dict:
+    spaces = [
+        {"name": "A", "projection": [[["M"]], [["K"]]]},
+        {"name": "B", "projection": [[["K"]], [["N"]]]},
+        {"name": "Z", "projection": [[["M"]], [["N"]]], "read-write": True},
+    ]
+    shape = {"name": "gemm", "dimensions": ["M", "N", "K"], "data-spaces": spaces}
+    return {"problem": {"shape": shape, "instance": {"M": m, "N": n, "K": k}}}
+
+
+def machine(
+    energy: float = 2.0, entries: int = 16, mesh: tuple[int, int] = (1, 1), **attributes: object
+) -> dict:
+    x, y = mesh
+    storage = [
+        {
+            "name": "Buf",
+            "entries": entries,
+            "instances": 1,
+            "vector-access-energy": energy,
+            **attributes,
+        },
+        {"name": "DRAM", "technology": "DRAM", "instances": 1, "vector-access-energy": 50 * energy},
+    ]
+    units = {
+        "name": "MAC",
+        "vector-access-energy": energy / 2,
+        "instances": x * y,
+        "meshX": x,
+        "meshY": y,
+    }
+    return {"arch": {"arithmetic": units, "storage": storage}}
+
+
+def indexed(*rank: tuple[str, int]) -> dict:
+    """A tensor with one rank that adds up these terms, and another that is written."""
+    names = sorted({f"c{abs(c)}" + "n" * (c < 0): c for _, c in rank}.items())
+    key = {value: name for name, value in names}
+    spaces = [
+        {"name": "A", "projection": [[[dim, key[c]] for dim, c in rank]]},
+        {"name": "Z", "projection": [[["M"]], [["N"]]], "read-write": True},
+    ]
+    shape = {
+        "name": "p",
+        "dimensions": ["M", "K", "N"],
+        "data-spaces": spaces,
+        "coefficients": [{"name": name, "default": value} for name, value in names],
+    }
+    return {"problem": {"shape": shape, "instance": {"M": 4, "K": 3, "N": 2}}}
+
+
+@pytest.mark.parametrize("mesh", [(1, 1), (2, 2)])
+@pytest.mark.parametrize("rank", [
+    pytest.param([("M", 1), ("M", 1), ("K", 1)], id="M+M+K"),
+    pytest.param([("M", 3), ("M", -2), ("K", 1)], id="3M-2M+K"),
+    pytest.param([("M", 1), ("M", -1), ("K", 1)], id="M-M+K"),
+])  # fmt: skip
+def test_a_dimension_that_stands_twice_in_a_rank(rank, mesh):
+    assert not disagreements(sm.load(indexed(*rank), machine(mesh=mesh, entries=9)))
+
+
+def test_terms_of_one_dimension_are_added_up():
+    tensor = Tensor("A", ((Term("M"), Term("K"), Term("M", 2)), (Term("M", 2), Term("M", -2))))
+    assert tensor.ranks == ((Term("M", 3), Term("K")), ())
+    assert tensor.dims == {"M", "K"}
+
+
+@pytest.mark.parametrize("energy", [1e-12, 0.0, 1e12])
+def test_energies_of_any_magnitude(energy):
+    spec = sm.load(gemm(4, 6, 2), machine(energy))
+    assert not disagreements(spec, ("energy", "edp"))
+
+
+def test_energies_of_many_digits_are_proven_within_the_gap():
+    spec = sm.load(gemm(4, 6, 2), machine(0.1234567890123456))
+    assert not [wrong for wrong in disagreements(spec, ("energy", "edp")) if "value" not in wrong]
+    assert sm.solve(spec, "energy").gap <= 1e-6
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (2**31 - 1, 1, 1), (2**31 - 1, 64, 2)])
+@pytest.mark.parametrize("objective", ["energy", "edp", "delay"])
+def test_dimensions_of_any_size(sizes, objective):
+    solution = sm.solve(sm.load(gemm(*sizes), machine(entries=2**62)), objective)
+    assert solution.status == "optimal"
+    assert solution.gap <= 1e-6
+
+
+@pytest.mark.parametrize("bandwidth", [1e-9, 1e9])
+def test_bandwidths_of_any_size(bandwidth):
+    spec = sm.load(gemm(4, 6, 2), machine(read_bandwidth=bandwidth, write_bandwidth=bandwidth))
+    assert not disagreements(spec, ("delay", "edp"))
+
+
+def test_the_last_block_of_a_window_is_paid_in_full():
+    """39 words in blocks of 8 are five accesses: near ties need not be looked at one by one."""
+    spaces = [
+        {"name": "I", "projection": [[["P"], ["R"]], [["C"]]]},
+        {"name": "O", "projection": [[["P"]]], "read-write": True},
+    ]
+    shape = {"name": "c", "dimensions": ["P", "R", "C"], "data-spaces": spaces}
+    problem = {"problem": {"shape": shape, "instance": {"P": 12, "R": 2, "C": 3}}}
+    arch = machine(entries=60)
+    arch["arch"]["storage"][1] |= {"block-size": 8, "word-bits": 8}
+    solution = sm.solve(sm.load(problem, arch), "energy")
+    assert (solution.status, solution.gap) == ("optimal", 0.0)
+    assert solution.certificate.proofs[0]["excluded"] == 0
+
+
+@pytest.mark.parametrize("gap", [0.5, 0.01])
+def test_a_product_is_optimal_within_the_gap(gap):
+    spec = sm.load(gemm(64, 96, 40), machine(entries=512, mesh=(4, 2)))
+    rough, best = sm.solve(spec, "edp", gap=gap), sm.solve(spec, "edp", gap=0)
+    assert rough.status == best.status == "optimal"
+    assert rough.gap <= gap
+    assert best.gap == 0
+    assert rough.bound_rank <= best.rank <= rough.rank
+
+
+def test_bounds_are_rounded_down():
+    goal = parse_objective("energy").goals[0]
+    third = Fraction(1, 3)
+    assert Fraction(goal.shown_below(third)) <= third
+    assert rounded_down(1.2345678, 3) == 1.23
+    assert rounded_down(-1.2345678, 3) == -1.24
+    rooted = parse_objective("energy^0.5*delay^0.5").goals[0]
+    assert Fraction(rooted.shown_below(Fraction(10**20 + 1))) ** 2 <= 10**20 + 1

@@ -1,0 +1,159 @@
+"""No mapping of sliding windows moves fewer words than the compiled model claims at least, whatever
+the order and size of its loops.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import islice
+from random import Random
+
+import pytest
+
+from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
+from solver_mapper.core.constraints import Constraints
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.core.objective import figure
+from solver_mapper.core.problem import Problem
+from solver_mapper.cost.timeloop import Evaluator
+from solver_mapper.mapspace.space import build_space
+from solver_mapper.solve.cpsat.compile import compile_space
+from solver_mapper.solve.cpsat.extract import mapping_of, values_of
+from solver_mapper.solve.cpsat.variants import variants
+from tests.solve.test_compiled_model import claimed
+from tests.strategies import tensor
+
+MOST = 300
+"""Operations of a nest at most."""
+MESHES = ((2, 1), (3, 1), (2, 2), (4, 2), (3, 3), (5, 2), (4, 3))
+STEPS = ((1, 1), (1, 1), (2, 1), (1, 2), (3, 1), (2, 2), (1, 3))
+ORDERS = 2000
+"""Orders that are compared for one choice of factors at most."""
+
+
+def loops_of(
+    random: Random, dims: str, mesh: tuple[int, int], left: int
+) -> tuple[list[Loop], list[Loop], int]:
+    """A level's temporal and spatial loops, outer to inner, and the operations that are left."""
+    temporal, spatial = [], []
+    for dim in random.sample(dims, len(dims)):
+        bound = random.choice([2, 2, 3, 4])
+        if random.random() < 0.5 and bound <= left:
+            left //= bound
+            temporal.append(loop(dim, bound))
+    for axis, room in zip("YX", reversed(mesh), strict=True):
+        for dim in random.sample(dims, len(dims)):
+            bound = random.choice([2, 2, 3, 4])
+            if (
+                random.random() < 0.6
+                and bound <= min(room, left)
+                and all(each.dim != dim for each in spatial)
+            ):
+                left, room = left // bound, room // bound
+                spatial.append(loop(dim, bound, axis))
+    return temporal, spatial, left
+
+
+def disagreements(seed: int) -> list[str]:
+    """Where the model claims more than a random mapping of one random window costs, or than the
+    best order of its loops.
+    """
+    random = Random(seed)
+    (step, gap), kind = random.choice(STEPS), random.choice(["PR", "PRQS", "PRC"])
+    other = random.choice([1, 2])
+    ranks = {
+        "PR": [[("P", step), ("R", gap)]],
+        "PRQS": [[("P", step), ("R", gap)], [("Q", other), "S"]],
+        "PRC": ["C", [("P", step), ("R", gap)]],
+    }[kind]
+    outer, inner = Random(f"prices {seed}").choice([(7, 1), (1, 7)])
+    dims, left, levels, buffers, x, y = kind + "K", MOST, [], list[Buffer](), 1, 1
+    for number in range(random.choice([1, 2, 2, 3])):
+        mesh = random.choice(MESHES) if random.random() < 0.6 else (1, 1)
+        temporal, spatial, left = loops_of(random, dims, mesh, left)
+        levels.append(
+            LevelMapping(f"L{number}", tuple(temporal), tuple(spatial), keep=frozenset("IW"))
+        )
+        price = Fraction(inner if buffers else outer)
+        buffers.append(
+            Buffer(f"L{number}", None, x * y, x, y, energy=AccessEnergy(price, price, price))
+        )
+        x, y = x * mesh[0], y * mesh[1]
+    bounds = dict.fromkeys(dims, 1)
+    for each in (each for level in levels for each in (*level.temporal, *level.spatial)):
+        bounds[each.dim] *= each.bound
+    problem = Problem("window", tuple(dims), bounds, (tensor("I", *ranks), tensor("W", "K")))
+    architecture = Architecture("window", tuple(buffers), Arithmetic("MAC", x * y, x, y))
+    mapping = Mapping(tuple(levels), tuple(dims), ("I", "W"))
+    space = build_space(architecture, problem, Constraints())
+    compiled, evaluator = compile_space(space), Evaluator(architecture, problem)
+    values = values_of(compiled, mapping)
+    assert values is not None
+    known = {variable.index: value for variable, value in values}
+    seen = mapping_of(compiled, lambda variable: known.get(variable.index, 0))
+    alike = [evaluator.evaluate(each) for each in islice(variants(space, seen), ORDERS)]
+    wrong = []
+    for metric in ("energy", "last-level-accesses"):
+        claim, exact = (
+            claimed(compiled, metric, values),
+            figure(evaluator.evaluate(mapping), metric),
+        )
+        best = min(figure(each, metric) for each in alike)
+        if claim is None or claim > exact or best > exact:
+            wrong.append(
+                f"seed {seed}, {metric}: claims {claim}, best order {best}, this order {exact}:"
+                f" {mapping}"
+            )
+    return wrong
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_claims_are_lower_bounds(first):
+    assert not [wrong for seed in range(first, first + 20) for wrong in disagreements(seed)]
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(1453, id="an order that keeps less of another tensor"),
+        pytest.param(3280, id="a run begins where units of another component were"),
+        pytest.param(3370, id="steps skip units further out"),
+        pytest.param(3468, id="words from neighbours are spread over other parents' instances"),
+        pytest.param(10498, id="an idle loop right outside a run"),
+        pytest.param(20540, id="neighbours that differ in two components"),
+        pytest.param(50041, id="three loops that cancel, of which one skips units"),
+        pytest.param(
+            61012, id="a window comes back, and once more when the loop around it advances"
+        ),
+        pytest.param(51194, id="a run starts over while another component's loops cancel"),
+    ],
+)
+def test_claims_that_once_were_too_high(seed):
+    assert not disagreements(seed)
+
+
+def test_ends_of_rows_between_neighbours_are_counted():
+    """Nine units of three chains in rows of four: two chains are parted, and what they cannot pass
+    on is sent.
+    """
+    prices = [AccessEnergy(Fraction(price), Fraction(price), Fraction(price)) for price in (7, 1)]
+    architecture = Architecture(
+        "rows",
+        (Buffer("L0", None, 1, energy=prices[0]), Buffer("L1", None, 12, 4, 3, energy=prices[1])),
+        Arithmetic("MAC", 12, 4, 3),
+    )
+    tensors, keep = (tensor("I", "C", ["P", "R"]), tensor("W", "K")), frozenset("IW")
+    problem = Problem("window", ("C", "P", "R", "K"), {"C": 3, "P": 8, "R": 3, "K": 1}, tensors)
+    outer = LevelMapping("L0", (loop("P", 8),), (loop("C", 3, "Y"), loop("R", 3, "X")), keep=keep)
+    mapping = Mapping((outer, LevelMapping("L1", (), (), keep=keep)), problem.dims, ("I", "W"))
+    statistics = Evaluator(architecture, problem).evaluate(mapping)
+    assert statistics.levels["L0"].tensors["I"].reads == 3 * (3 + 7) + 2 * 7
+    compiled = compile_space(build_space(architecture, problem, Constraints()))
+    for metric in ("energy", "last-level-accesses"):
+        assert claimed(compiled, metric, values_of(compiled, mapping)) == figure(statistics, metric)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(1000, 4000, 100))
+def test_claims_are_lower_bounds_at_length(first):
+    assert not [wrong for seed in range(first, first + 100) for wrong in disagreements(seed)]
