@@ -51,6 +51,7 @@ from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
 from solver_mapper.io.yaml.warnings import WarningFilter, warning_filter
 from solver_mapper.mapspace.size.for_specification import mapspace_size_of
+from solver_mapper.solve.branch_and_bound import Engine, parse_engine
 from solver_mapper.solve.certify import with_certificate
 from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.solve.cpsat.model_hook import Hook
@@ -286,6 +287,7 @@ def solve(
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
     tie_break: bool = True,
+    engine: Engine = "cpsat",
 ) -> Solution: ...
 @overload
 def solve(
@@ -306,6 +308,7 @@ def solve(
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
     tie_break: bool = True,
+    engine: Engine = "cpsat",
 ) -> TreeSolution: ...
 @overload
 def solve(
@@ -326,6 +329,7 @@ def solve(
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
     tie_break: bool = True,
+    engine: Engine = "cpsat",
 ) -> Solution | TreeSolution: ...
 def solve(
     spec: Spec | TreeSpec,
@@ -345,6 +349,7 @@ def solve(
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
     tie_break: bool = True,
+    engine: Engine = "cpsat",
 ) -> Solution | TreeSolution:
     """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search
     begins, if it is legal; of one that was given in part, whose loops do not make up the problem,
@@ -362,7 +367,9 @@ def solve(
     `constraints`, further constraints (see `solver_mapper.constraints`); `model_hook`, called with
     a `Model` before the search, to add constraints of any kind to the CP-SAT model (then no
     conflict is named, and `verify` has nothing to say); `tie_break`, whether mappings that are
-    equal in a single figure are told apart by energy, then delay. LoopTree input takes one goal of
+    equal in a single figure are told apart by energy, then delay; `engine`, "cpsat",
+    "branch-and-bound" (the search and the proof use the prover of `verify`, not CP-SAT), or "both"
+    (a short branch and bound first, then CP-SAT from its mapping). LoopTree input takes one goal of
     energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
     `max_fused_loops`, for LoopTree input of several Einsums: how many shared loops may stand above
     an Einsum (None: no limit); `relax`, for LoopTree input: constraints to lower where they cannot
@@ -382,6 +389,7 @@ def solve(
                 "model_hook": model_hook is not None,
                 "certificate": certificate is not None,
                 "tie_break=False": not tie_break,
+                "engine": engine != "cpsat",
             },
             _NOT_FOR_TREES,
             spec.place,
@@ -409,6 +417,12 @@ def solve(
         "is not supported with a model hook: other routes do not know what it adds",
         spec.place,
     )
+    refuse_given(
+        {"model_hook": model_hook is not None and engine != "cpsat"},
+        "adds to the CP-SAT model, which branch and bound does not use",
+        spec.place,
+        "leave it out, or use the engine cpsat",
+    )
     session = open_session(
         _under(spec, constraints),
         workers=workers,
@@ -424,6 +438,7 @@ def solve(
         hook=model_hook,
         explain_conflict=conflict_entries,
         tie_break=tie_break,
+        engine=parse_engine(engine),
     )
     if verify:
         solution = verify_solution(session.spec, solution, clock, on_progress)

@@ -43,6 +43,14 @@ class Relaxation(Enum):
     MIN_USAGE = "min_usage"
 
 
+class EngineName(Enum):
+    """What searches: see `solve.branch_and_bound.Engine`."""
+
+    CPSAT = "cpsat"
+    BRANCH_AND_BOUND = "branch-and-bound"
+    BOTH = "both"
+
+
 @command("solve")
 def solve(
     files: Files,
@@ -90,6 +98,12 @@ def solve(
         typer.Option(help="LoopTree: a constraint to lower where an Einsum cannot meet it."),
     ] = None,
     no_tie_break: NoTieBreak = False,
+    engine: Annotated[
+        EngineName,
+        typer.Option(
+            help="Search by CP-SAT, by branch and bound without CP-SAT, or by both in turn."
+        ),
+    ] = EngineName.CPSAT,
     verify: Annotated[
         bool, typer.Option("--verify", help="Prove the answer again by other routes.")
     ] = False,
@@ -126,6 +140,7 @@ def solve(
                 "--keep-mapping": keep_mapping is not None,
                 "--max-fused-loops": max_fused_loops is not None,
                 "--relax": bool(relax),
+                "--engine": engine is not EngineName.CPSAT,
             },
             "is for a single problem, not for a network",
             COMMAND_LINE,
@@ -168,6 +183,7 @@ def solve(
             max_fused_loops=max_fused_loops,
             relax=[each.value for each in relax or ()],
             certificate=certificate,
+            engine=engine.value,
         )
     solution.seconds["load"] = load_seconds
     if output is not None:

@@ -16,7 +16,7 @@ from solver_mapper.core.solution import Solution
 from solver_mapper.report.loop_nest_text import loop_nest_text
 from solver_mapper.report.tables import WIDTH, number
 
-_PHASES = ("load", "start", "compile", "solve", "explain", "check", "verify")
+_PHASES = ("load", "start", "branch and bound", "compile", "solve", "explain", "check", "verify")
 _VERDICTS = {"agrees": "verified", "consistent": "consistent", "none": "not verified"}
 
 

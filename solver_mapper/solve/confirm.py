@@ -246,7 +246,7 @@ def _again(
     """
     seed, workers = (
         solution.certificate.seed + 1,
-        int(solution.certificate.parameters["num_workers"]),
+        int(solution.certificate.parameters.get("num_workers", 1)),
     )
     settings = Settings(seed=seed, workers=workers, presolve=False, others=OTHERS)
     changed = {

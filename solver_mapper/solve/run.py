@@ -1,11 +1,14 @@
 """The road of `solve`: a mapping to start from, the compiled search, checks, the answer.
 
 open_session -> begin -> Session.search -> Search.minimize -> Session.checked -> Solution
+
+With the engine "branch-and-bound" `search_boxes` is the search; with "both" it comes first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +17,7 @@ from solver_mapper.core.objective import GAP, Objective, parse_objective
 from solver_mapper.core.solution import Solution, Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
+from solver_mapper.solve.branch_and_bound import FIRST_NODES, BoxSearch, Engine, search_boxes
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.cpsat.search import Proof, Search
 from solver_mapper.solve.session import CHECKS, Session
@@ -41,12 +45,21 @@ def solve_spec(
     hook: Hook | None = None,
     explain_conflict: ExplainConflict = no_conflict,
     tie_break: bool = False,
+    engine: Engine = "cpsat",
 ) -> Solution:
     """See `api.solve`. Args: `explain_conflict`, called where no mapping is legal."""
     goals, timer = parse_objective(objective), session.timer
     goals = goals.with_tie_break() if tie_break else goals
     start = begin(session, goals.goals[0], local_search=hook is None)
     timer.lap("start")
+    least = None
+    if engine != "cpsat":
+        nodes = FIRST_NODES if engine == "both" else None
+        boxes = search_boxes(session, goals, start.mapping, gap, nodes)
+        timer.lap("branch and bound")
+        if boxes.complete or engine == "branch-and-bound":
+            return _from_boxes(session, goals, boxes, gap, start.notes, explain_conflict)
+        start, least = start._replace(mapping=boxes.mapping), boxes.bound
     if start.impossible:
         timer.lap("solve")
         proof = Proof(goals.goals[0].name, "no mapping is legal", 1, 0, 0.0)
@@ -60,8 +73,45 @@ def solve_spec(
     if proven and search.best is None:
         explain = explain_conflict if hook is None else no_conflict
         return _infeasible(session, goals, tuple(search.proofs), start.notes, explain, hook)
-    bound, notes = (search.bound, ()) if proven else _raised(session, search, goals)
+    if proven:
+        return _solution(session, search, goals, proven, search.bound, start.notes, hook)
+    bound, notes = _raised(session, search.bound, goals)
+    bound = max((each for each in (bound, least) if each is not None), default=None)
     return _solution(session, search, goals, proven, bound, (*start.notes, *notes), hook)
+
+
+def _from_boxes(
+    session: Session,
+    goals: Objective,
+    boxes: BoxSearch,
+    gap: float,
+    notes: tuple[str, ...],
+    explain_conflict: ExplainConflict,
+) -> Solution:
+    """The answer of branch and bound alone."""
+    proofs = (Proof(goals.goals[0].name, boxes.told, boxes.runs, 0, gap),)
+    if boxes.complete and boxes.mapping is None:
+        return _by_boxes(_infeasible(session, goals, proofs, notes, explain_conflict))
+    goals = goals.with_proven(len(goals.all) if boxes.complete else 0)
+    bound, raised = (boxes.bound, ()) if boxes.complete else _raised(session, boxes.bound, goals)
+    statistics, rank, checks = boxes.statistics, None, notes
+    if boxes.mapping is not None and statistics is not None:
+        statistics = session.checked(boxes.mapping, statistics, bound, goals)
+        rank, checks = goals.goals[0].rank(statistics), (*notes, *raised, *CHECKS)
+        session.timer.lap("check")
+    certificate = session.certificate(proofs, checks)
+    status: Status = "unknown" if rank is None else "optimal" if boxes.complete else "feasible"
+    seconds = session.timer.seconds
+    return _by_boxes(
+        Solution(status, goals, boxes.mapping, statistics, rank, bound, certificate, seconds)
+    )
+
+
+def _by_boxes(solution: Solution) -> Solution:
+    """The answer with the name of the engine that found it in place of CP-SAT's."""
+    seed = {"random_seed": solution.certificate.seed}
+    certificate = replace(solution.certificate, solver="branch and bound", parameters=seed)
+    return replace(solution, certificate=certificate)
 
 
 def _solution(
@@ -106,15 +156,15 @@ def _infeasible(
 
 
 def _raised(
-    session: Session, search: Search[Statistics], goals: Objective
+    session: Session, bound: Fraction | None, goals: Objective
 ) -> tuple[Fraction | None, tuple[str, ...]]:
-    """The bound of an unfinished search, or the one that needs no solver if that is higher; then
+    """The bound of an unfinished search, or the one that needs no search if that is higher; then
     with a note about it.
     """
     try:
         floor = LowerBound(session.all_mappings, QUICK_SPLITS).goal(goals.goals[0])
     except ValueError:
-        return search.bound, ()
-    if floor is None or (search.bound is not None and search.bound >= floor):
-        return search.bound, ()
+        return bound, ()
+    if floor is None or (bound is not None and bound >= floor):
+        return bound, ()
     return floor, ("the bound is that of the least words that cross into each level",)

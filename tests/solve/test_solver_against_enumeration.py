@@ -9,6 +9,7 @@ import pytest
 import solver_mapper as sm
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
+from solver_mapper.solve.branch_and_bound import Engine
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import open_session
 from solver_mapper.verify.exhaustive import Exhaustive
@@ -18,7 +19,12 @@ from tests.instances import PLAIN, SHAPES, instance
 OBJECTIVES = ("energy", "delay", "edp", "last-level-accesses")
 
 
-def disagreements(spec: Spec, objectives=OBJECTIVES, time_limit: float | None = None) -> list[str]:
+def disagreements(
+    spec: Spec,
+    objectives=OBJECTIVES,
+    time_limit: float | None = None,
+    engine: Engine = "cpsat",
+) -> list[str]:
     """What differs between solving and enumerating, in words."""
     mapspace = EnumeratedMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     goals = [parse_objective(text) for text in objectives]
@@ -26,7 +32,8 @@ def disagreements(spec: Spec, objectives=OBJECTIVES, time_limit: float | None = 
     for text, objective, best in zip(
         objectives, goals, Exhaustive(mapspace).best(goals), strict=True
     ):
-        solution = solve_spec(open_session(spec, time_limit=time_limit), text, gap=0)
+        session = open_session(spec, time_limit=time_limit)
+        solution = solve_spec(session, text, gap=0, engine=engine)
         wanted = "infeasible" if best is None else "optimal"
         if solution.status != wanted:
             wrong.append(f"{text}: {solution.status} in {solution.seconds}, should be {wanted}")
@@ -195,3 +202,19 @@ def test_random_products(seed):
 def test_random_problems(seed):
     """The same for problems of all shapes, with networks that charge."""
     assert not disagreements(instance(seed, 500, list(SHAPES)).spec, time_limit=60)
+
+
+@pytest.mark.parametrize("engine", ["branch-and-bound", "both"])
+@pytest.mark.parametrize("seed", range(2003, 2006))
+def test_branch_and_bound(seed, engine):
+    """Branch and bound as the search, alone and before CP-SAT, gives the enumerated optimum."""
+    spec = instance(seed, 40, list(SHAPES)).spec
+    assert not disagreements(spec, ("energy", "edp"), engine=engine)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("seed", range(2012, 2200))
+def test_branch_and_bound_on_random_problems(seed):
+    """The same for more problems and every objective."""
+    spec = instance(seed, 200, list(SHAPES)).spec
+    assert not disagreements(spec, time_limit=60, engine="branch-and-bound")

@@ -1,0 +1,102 @@
+"""`engine="branch-and-bound"` and `"both"`: the prover of `verify/` as a search, without the
+compiled model.
+
+The prover compares boxes of mappings with an incumbent and stops at the first better mapping. Local
+search improves that mapping, and the proof begins again with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
+from typing import Literal, get_args
+
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import Objective
+from solver_mapper.core.progress import Progress
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.errors import InputError, SourceLocation, did_you_mean
+from solver_mapper.solve.local_search import LocalSearch
+from solver_mapper.solve.session import Session
+from solver_mapper.verify.boxes import BoxSpace
+from solver_mapper.verify.leaves import Target
+from solver_mapper.verify.prover import Prover
+
+Engine = Literal["cpsat", "branch-and-bound", "both"]
+FIRST_NODES = 300
+"""Boxes that `"both"` splits before it compiles the CP-SAT model: a count, not seconds, so that
+equal input gives equal answers."""
+
+
+@dataclass(frozen=True)
+class BoxSearch:
+    """What the search ended with. `bound`: no mapping's first goal is below it (None: nothing is
+    known); `complete`: the mapping is optimal to the gap, or there is none.
+    """
+
+    mapping: Mapping | None
+    statistics: Statistics | None
+    bound: Fraction | None
+    complete: bool
+    runs: int
+    nodes: int
+    evaluated: int
+
+    @property
+    def told(self) -> str:
+        """The search in one line."""
+        end = "no box can contain a better mapping" if self.complete else "not all boxes were split"
+        return f"{self.nodes:,} boxes split, {self.evaluated:,} mappings evaluated: {end}"
+
+
+def parse_engine(name: str) -> Engine:
+    """Raises: InputError for anything but the names of `Engine`."""
+    names = get_args(Engine)
+    if name not in names:
+        hint = did_you_mean(name, names)
+        raise InputError(f"unknown engine '{name}'", SourceLocation("--engine"), hint)
+    engine: Engine = name  # type: ignore[assignment]
+    return engine
+
+
+def search_boxes(
+    session: Session,
+    goals: Objective,
+    start: Mapping | None,
+    gap: float,
+    most_nodes: int | None = None,
+) -> BoxSearch:
+    """Search the mapspace of `session` from a legal mapping `start`, if there is one.
+
+    Args: `gap`, the accepted relative optimality gap; `most_nodes`, boxes that are split at most.
+    """
+    spec, first = session.spec, goals.goals[0]
+    space = BoxSpace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    evaluate = Evaluator(space.architecture, space.problem).evaluate
+    local = LocalSearch(spec, session.all_mappings, first, session.settings.seed)
+    everything = Objective(goals.all)
+    over = _limit(session, most_nodes)
+    best = None if start is None else (start, evaluate(start))
+    runs = nodes = evaluated = 0
+    while True:
+        ranks = None if best is None else tuple(goal.rank(best[1]) for goal in everything.goals)
+        proof = Prover(space, Target(space, everything, ranks, Fraction(gap)), over).prove()
+        runs, nodes, evaluated = runs + 1, nodes + proof.nodes, evaluated + proof.evaluated
+        if proof.better is None:
+            break
+        best = local.best_from(proof.better, over=lambda: session.clock.over)
+        if session.on_progress is not None:
+            value = first.shown(first.rank(best[1]))
+            session.on_progress(Progress(value, None, session.clock.seconds, first.name))
+    mapping, statistics = best or (None, None)
+    bound = None if statistics is None else first.rank(statistics) * proof.reached
+    return BoxSearch(mapping, statistics, bound, proof.complete, runs, nodes, evaluated)
+
+
+def _limit(session: Session, most_nodes: int | None) -> Callable[[], bool]:
+    """Whether the search is over; asked once before each box is split."""
+    asked = count(1)
+    return lambda: session.clock.over or (most_nodes is not None and next(asked) > most_nodes)
