@@ -149,10 +149,10 @@ class TransposedConvolution(Operator):
         crop = fields.integer("crop") or 0
         if stride > min(kernel):
             raise InputError(
-                "a stride larger than the kernel leaves outputs empty", fields.place_of("stride")
+                "a stride larger than the kernel leaves outputs empty", fields.location_of("stride")
             )
         if crop >= min(kernel):
-            raise InputError("'crop' must be smaller than the kernel", fields.place_of("crop"))
+            raise InputError("'crop' must be smaller than the kernel", fields.location_of("crop"))
         return cls(name, shape, num, (kernel[0], kernel[1]), stride, crop)
 
     @property

@@ -135,10 +135,10 @@ def read_input(
     """
     top = reader.all(*bundled.resolve(*sources, reader=reader))
     if is_operator(top):
-        place = top.key_places.get("operator", top.place)
+        location = top.key_locations.get("operator", top.location)
         raise InputError(
             "this is an operator for tiling, not an architecture and a problem",
-            place,
+            location,
             "use 'solver-mapper tile'",
         )
     spec: Spec | TreeSpec = (
@@ -187,7 +187,7 @@ def validate(
     Raises: InputError if a part is missing.
     """
     if isinstance(spec, TreeSpec):
-        refuse_given({"constraints": _any(constraints)}, _NOT_FOR_TREES, spec.place)
+        refuse_given({"constraints": _any(constraints)}, _NOT_FOR_TREES, spec.location)
         return Verdict(
             looptree_validate.violations(
                 spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)
@@ -216,7 +216,7 @@ def suggest(
     Raises: InputError if a part is missing.
     """
     if isinstance(spec, TreeSpec):
-        raise InputError("suggestions for LoopTree mappings are not supported", spec.place)
+        raise InputError("suggestions for LoopTree mappings are not supported", spec.location)
     _check_search(clock, time_limit)
     spec = _under(spec, constraints)
     return suggest_for(spec, _levels(spec, mapping), hold_bypass, clock or Clock(time_limit))
@@ -245,7 +245,7 @@ def enumerate(
     Raises: InputError if a part is missing or `limit` is negative; LimitReached.
     """
     if isinstance(spec, TreeSpec):
-        raise InputError("listing LoopTree mappings is not supported", spec.place)
+        raise InputError("listing LoopTree mappings is not supported", spec.location)
     _check_search(clock, time_limit)
     if limit is not None and limit < 0:
         raise InputError(f"the limit is {limit}; it must not be negative")
@@ -264,7 +264,7 @@ def space(spec: Spec | TreeSpec, *, constraints: AnyRules = ()) -> MapspaceSize:
     Raises: InputError if architecture or problem are missing.
     """
     if isinstance(spec, TreeSpec):
-        raise InputError("counting LoopTree mappings is not supported", spec.place)
+        raise InputError("counting LoopTree mappings is not supported", spec.location)
     return mapspace_size_of(_under(spec, constraints))
 
 
@@ -392,7 +392,7 @@ def solve(
                 "engine": engine != "cpsat",
             },
             _NOT_FOR_TREES,
-            spec.place,
+            spec.location,
         )
         return solve_tree(
             spec,
@@ -407,7 +407,7 @@ def solve(
     refuse_given(
         {"max_fused_loops": max_fused_loops is not None, "relax": bool(relax)},
         "is for LoopTree input",
-        spec.place,
+        spec.location,
     )
     refuse_given(
         {
@@ -415,7 +415,7 @@ def solve(
             "certificate": certificate is not None and model_hook is not None,
         },
         "is not supported with a model hook: other routes do not know what it adds",
-        spec.place,
+        spec.location,
     )
     refuse_given(
         {"model_hook": model_hook is not None and engine != "cpsat"},
@@ -454,7 +454,7 @@ def check_certificate(spec: Spec | TreeSpec, path: str | Path) -> Check:
     Raises: InputError if the file is no certificate, or `spec` is LoopTree input.
     """
     if isinstance(spec, TreeSpec):
-        raise InputError("answers to LoopTree input have no certificates", spec.place)
+        raise InputError("answers to LoopTree input have no certificates", spec.location)
     return check_certificate_file(spec, Path(path))
 
 
@@ -477,7 +477,7 @@ def pareto(
     ExactnessError as `solve`.
     """
     if isinstance(spec, TreeSpec):
-        raise InputError("fronts of LoopTree input are not supported", spec.place)
+        raise InputError("fronts of LoopTree input are not supported", spec.location)
     _check_search(clock, time_limit, workers)
     session = open_session(
         spec,
@@ -512,7 +512,7 @@ def explain(
     suffice for a conflict.
     """
     if isinstance(spec, TreeSpec):
-        raise InputError("explaining LoopTree input is not supported", spec.place)
+        raise InputError("explaining LoopTree input is not supported", spec.location)
     _check_search(clock, time_limit)
     return explain_spec(_under(spec, constraints), clock or Clock(time_limit))
 
@@ -543,7 +543,7 @@ def bound(
     counting = Counting(regular_shifts, bypass)
     if isinstance(spec, TreeSpec):
         if constrained:
-            raise InputError("LoopTree files have no constraints to keep to", spec.place)
+            raise InputError("LoopTree files have no constraints to keep to", spec.location)
         return bound_einsum(
             spec,
             einsum,
@@ -556,7 +556,7 @@ def bound(
     if einsum is not None:
         raise InputError(
             f"there is no workload with an Einsum '{einsum}'",
-            spec.place,
+            spec.location,
             "a problem is one Einsum by itself",
         )
     return bound_spec(
@@ -585,7 +585,7 @@ def fuse(
     """
     if not isinstance(spec, TreeSpec):
         raise InputError(
-            "fusion needs a workload of Einsums", spec.place, "add a file with 'workload:'"
+            "fusion needs a workload of Einsums", spec.location, "add a file with 'workload:'"
         )
     return fuse_spec(spec, template, options or FusionOptions())
 
@@ -721,12 +721,12 @@ def convert(spec: Spec | TreeSpec, to: str) -> Conversion:
     """
     if to not in ("timeloop", "looptree"):
         raise InputError(
-            f"cannot convert to '{to}'", spec.place, did_you_mean(to, ("timeloop", "looptree"))
+            f"cannot convert to '{to}'", spec.location, did_you_mean(to, ("timeloop", "looptree"))
         )
     if isinstance(spec, TreeSpec) == (to == "looptree"):
         raise InputError(
             f"the input is in {'LoopTree' if to == 'looptree' else 'Timeloop'} notation already",
-            spec.place,
+            spec.location,
         )
     return to_timeloop(spec) if isinstance(spec, TreeSpec) else to_looptree(spec)
 

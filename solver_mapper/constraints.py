@@ -79,11 +79,11 @@ class _Term:
     target: Target
     dims: tuple[str, ...]
 
-    def levels(self, spec: Spec, place: SourceLocation) -> tuple[str, ...]:
+    def levels(self, spec: Spec, location: SourceLocation) -> tuple[str, ...]:
         architecture = spec.need_architecture()
         if self.target == ALL:
             return architecture.level_names
-        return target_levels(Scalar(str(self.target), place), architecture, self.kind)
+        return target_levels(Scalar(str(self.target), location), architecture, self.kind)
 
     def __str__(self) -> str:
         return (
@@ -99,7 +99,7 @@ class _Comparison:
     quantity: Quantity
     sign: Comparison
     number: Number
-    place: SourceLocation
+    location: SourceLocation
 
     def bind(self, spec: Spec, context: Context) -> list[Constraint]:
         if self.quantity.metric:
@@ -107,25 +107,27 @@ class _Comparison:
         if not isinstance(self.number, int) or self.number < 1:
             raise InputError(
                 f"loop bounds compare with whole numbers of at least 1, not {self.number}",
-                self.place,
+                self.location,
             )
         loops: set[tuple[str, Kind, str]] = set()
         for term in self.quantity.terms:
-            _check(term.dims, context.problem, self.place)
+            _check(term.dims, context.problem, self.location)
             added = {
                 (level, term.kind, dim)
-                for level in term.levels(spec, self.place)
+                for level in term.levels(spec, self.location)
                 for dim in term.dims
             }
             if added & loops:
-                raise InputError(f"a loop stands twice in '{self.quantity}'", self.place)
+                raise InputError(f"a loop stands twice in '{self.quantity}'", self.location)
             loops |= added
         sign = "=" if self.sign == "==" else self.sign
         if len(loops) == 1:
             ((level, kind, dim),) = loops
             text = f"{level} {kind}: factors {dim}{sign}{self.number}"
             return [
-                FactorConstraint(level, text, kind, dim, self.sign, self.number, place=self.place)
+                FactorConstraint(
+                    level, text, kind, dim, self.sign, self.number, location=self.location
+                )
             ]
         return [
             ProductConstraint(
@@ -134,14 +136,14 @@ class _Comparison:
                 frozenset(loops),
                 self.sign,
                 self.number,
-                place=self.place,
+                location=self.location,
             )
         ]
 
     def _cap(self) -> Constraint:
         if self.sign not in ("<=", "<"):
             raise InputError(
-                f"'{self}' is no cap", self.place, "figures can be capped only, with '<=' or '<'"
+                f"'{self}' is no cap", self.location, "figures can be capped only, with '<=' or '<'"
             )
         most = (
             self.number if isinstance(self.number, int | Fraction) else Fraction(str(self.number))
@@ -152,7 +154,7 @@ class _Comparison:
             self.quantity.metric,
             Fraction(most),
             self.sign == "<",
-            place=self.place,
+            location=self.location,
         )
 
     def __str__(self) -> str:
@@ -164,11 +166,11 @@ class _Written:
     """A constraint as it would stand in a file."""
 
     table: dict[str, Any]
-    place: SourceLocation
+    location: SourceLocation
 
     def bind(self, spec: Spec, context: Context) -> list[Constraint]:
         book = ConstraintCollector(context.problem.dims)
-        read_constraints(from_python([self.table], self.place), replace(context, book=book))
+        read_constraints(from_python([self.table], self.location), replace(context, book=book))
         return book.constraints
 
     def __str__(self) -> str:
@@ -341,10 +343,10 @@ def _loops(kind: Kind, target: Target, dims: tuple[str, ...]) -> Quantity:
     return Quantity((_Term(kind, target, dims),))
 
 
-def _check(dims: Iterable[str], problem: Problem, place: SourceLocation) -> None:
+def _check(dims: Iterable[str], problem: Problem, location: SourceLocation) -> None:
     for dim in dims:
         if dim not in problem.dims:
-            raise unknown_name("dimension", dim, problem.dims, place)
+            raise unknown_name("dimension", dim, problem.dims, location)
 
 
 def _here() -> SourceLocation:

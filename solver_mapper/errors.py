@@ -47,28 +47,28 @@ class InputError(SolverMapperError):
     def __init__(
         self,
         message: str,
-        place: SourceLocation = NOWHERE,
+        location: SourceLocation = NOWHERE,
         hint: str | None = None,
         more: tuple[InputError, ...] = (),
     ):
-        self.message, self.place, self.hint, self.more = message, place, hint, more
+        self.message, self.location, self.hint, self.more = message, location, hint, more
         super().__init__(self.describe())
 
     @property
     def file(self) -> str:
-        return self.place.file
+        return self.location.file
 
     @property
     def line(self) -> int | None:
-        return self.place.line
+        return self.location.line
 
     @property
     def column(self) -> int | None:
-        return self.place.column
+        return self.location.column
 
     def describe(self) -> str:
         """`file:line:column: message; hint`, one line per error."""
-        own = f"{self.place}: {self.message}" + (f"; {self.hint}" if self.hint else "")
+        own = f"{self.location}: {self.message}" + (f"; {self.hint}" if self.hint else "")
         return "\n".join([own, *(other.describe() for other in self.more)])
 
 
@@ -98,6 +98,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     return f"known here: {', '.join(names)}" if 0 < len(names) <= 24 else None
 
 
-def unknown_name(kind: str, word: str, known: Iterable[str], place: SourceLocation) -> InputError:
+def unknown_name(
+    kind: str, word: str, known: Iterable[str], location: SourceLocation
+) -> InputError:
     """The error for a name that nothing of that kind bears."""
-    return InputError(f"unknown {kind} '{word}'", place, did_you_mean(word, known))
+    return InputError(f"unknown {kind} '{word}'", location, did_you_mean(word, known))

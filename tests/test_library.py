@@ -39,7 +39,7 @@ def test_a_layer_is_a_timeloop_problem_that_remembers_where_its_bounds_stand() -
     problem = layer_of("resnet50/conv1")
     instance = problem.entries["instance"]
     assert isinstance(instance, Table)
-    place = instance.entries["K"].place
+    place = instance.entries["K"].location
     assert Path(place.file).name == "resnet50.yaml"
     assert place.line is not None
     assert "K: 64" in Path(place.file).read_text(encoding="utf-8").splitlines()[place.line - 1]

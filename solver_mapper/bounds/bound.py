@@ -185,14 +185,16 @@ def unit_weights(
         return dict.fromkeys(problem.tensor_names, 1), "words"
     for name, bits in word_bits.items():
         if name not in problem.tensor_names:
-            raise unknown_name("tensor", name, problem.tensor_names, problem.place)
+            raise unknown_name("tensor", name, problem.tensor_names, problem.location)
         if bits < 1:
             raise InputError(
-                f"a word of {name} must have at least one bit, not {bits}", problem.place
+                f"a word of {name} must have at least one bit, not {bits}", problem.location
             )
     missing = [name for name in problem.tensor_names if name not in word_bits]
     if missing:
-        raise InputError(f"word sizes are given, but not for {', '.join(missing)}", problem.place)
+        raise InputError(
+            f"word sizes are given, but not for {', '.join(missing)}", problem.location
+        )
     if any(bits % 8 for bits in word_bits.values()):
         return {name: word_bits[name] for name in problem.tensor_names}, "bits"
     return {name: word_bits[name] // 8 for name in problem.tensor_names}, "bytes"

@@ -34,7 +34,7 @@ def restriction(
     if stationary is not None and order is not None:
         raise InputError(
             "'stationary' and 'order' both prescribe the order of loops",
-            problem.place,
+            problem.location,
             "give one of them",
         )
     allowed: dict[str, Sequence[int]] = {}
@@ -43,14 +43,14 @@ def restriction(
         if size < 1 or problem.bounds[dim] % size:
             raise InputError(
                 f"a tile of {size} does not divide {dim}={problem.bounds[dim]}",
-                problem.place,
+                problem.location,
                 f"divisors: {', '.join(map(str, divisors(problem.bounds[dim])[:12]))}",
             )
         allowed[dim] = (size,)
     stages: tuple[tuple[str, ...], ...] = ()
     if stationary is not None:
         if stationary not in problem.tensor_names:
-            raise unknown_name("tensor", stationary, problem.tensor_names, problem.place)
+            raise unknown_name("tensor", stationary, problem.tensor_names, problem.location)
         stages = (tuple(dim for dim in problem.dims if dim not in problem.tensor(stationary).dims),)
     if order is not None:
         for dim in order:
@@ -58,7 +58,7 @@ def restriction(
         if sorted(order) != sorted(problem.dims):
             raise InputError(
                 f"the order {' '.join(order)} must name every dimension once",
-                problem.place,
+                problem.location,
                 f"the dimensions are {' '.join(problem.dims)}",
             )
         stages = tuple((dim,) for dim in reversed(order))
@@ -112,4 +112,4 @@ def from_constraints(
 
 def _known_dim(problem: Problem, dim: str) -> None:
     if dim not in problem.dims:
-        raise unknown_name("dimension", dim, problem.dims, problem.place)
+        raise unknown_name("dimension", dim, problem.dims, problem.location)

@@ -46,7 +46,9 @@ def bound_spec(
         )
     elif stationary or order or tiles:
         raise InputError(
-            "constraints and a dataflow both restrict the mappings", spec.place, "give one of them"
+            "constraints and a dataflow both restrict the mappings",
+            spec.location,
+            "give one of them",
         )
     else:
         backing = spec.need_architecture().levels[0].name

@@ -270,10 +270,10 @@ def _overlap(tensor: Tensor, tile: Mapping[str, Ints], dim: str) -> Ints:
 def _found(stairs: BoundCurve, step: int, grids: Sequence[_Grid], problem: Problem) -> Found:
     code = int(stairs.codes[step])
     grid = next(grid for grid in grids if grid.offset <= code < grid.offset + grid.size)
-    places = np.unravel_index(code - grid.offset, grid.shape)
+    indices = np.unravel_index(code - grid.offset, grid.shape)
     tile: dict[str, int] = {}
-    for axis, sizes, place in zip(grid.axes, grid.sizes, places, strict=True):
-        tile |= dict(zip(axis.dims, axis.parts[axis.sizes.index(sizes[int(place)])], strict=True))
+    for axis, sizes, index in zip(grid.axes, grid.sizes, indices, strict=True):
+        tile |= dict(zip(axis.dims, axis.parts[axis.sizes.index(sizes[int(index)])], strict=True))
     by_name = {axis.name: axis.dims for axis in grid.axes}
     inner_first = [dim for name in grid.kind.order for dim in by_name[name]]
     order = tuple(dim for dim in reversed(inner_first) if tile[dim] < problem.bounds[dim])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from math import prod
 
-from solver_mapper.check.loops import bound_of, cited, place_in
+from solver_mapper.check.loops import bound_of, cited, location_in
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.constraints import (
     HOLDS,
@@ -54,7 +54,9 @@ def factor(constraint: FactorConstraint, level: LevelMapping) -> Iterator[Violat
         dimension=constraint.dim,
         found=bound if bound == last else found,
         limit=constraint.value if constraint.last is None else wanted,
-        place=place_in(level, constraint, f"{constraint.kind} {constraint.dim}", constraint.kind),
+        location=location_in(
+            level, constraint, f"{constraint.kind} {constraint.dim}", constraint.kind
+        ),
         asked=constraint,
     )
 
@@ -74,9 +76,13 @@ def utilization(
     needed = constraint.least * units
     least = -(-needed.numerator // needed.denominator)
     share = Fraction(used, units)
-    place = next(
-        (level.place("spatial") for level in levels if level.place("spatial").line is not None),
-        constraint.place,
+    location = next(
+        (
+            level.location("spatial")
+            for level in levels
+            if level.location("spatial").line is not None
+        ),
+        constraint.location,
     )
     yield Violation(
         "utilization",
@@ -85,7 +91,7 @@ def utilization(
         level=constraint.level,
         found=used,
         limit=least,
-        place=place,
+        location=location,
         asked=constraint,
     )
 
@@ -109,10 +115,10 @@ def product(
         or "no loops"
     )
     named = [(levels[name], kind, dim) for name, kind, dim, bound in bounds if bound > 1]
-    place = (
-        place_in(named[0][0], constraint, f"{named[0][1]} {named[0][2]}", named[0][1])
+    location = (
+        location_in(named[0][0], constraint, f"{named[0][1]} {named[0][2]}", named[0][1])
         if named
-        else constraint.place
+        else constraint.location
     )
     yield Violation(
         "product",
@@ -120,7 +126,7 @@ def product(
         f"{WORDS[constraint.comparison]}{constraint.value}",
         found=found,
         limit=constraint.value,
-        place=place,
+        location=location,
         asked=constraint,
     )
 
@@ -154,6 +160,6 @@ def metric(constraint: MetricConstraint, statistics: Statistics) -> Iterator[Vio
         f"{WORDS['<' if constraint.strict else '<=']}{most}",
         found=int(value) if value.denominator == 1 else float(value),
         limit=int(constraint.most) if constraint.most.denominator == 1 else float(constraint.most),
-        place=constraint.place,
+        location=constraint.location,
         asked=constraint,
     )

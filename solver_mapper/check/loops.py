@@ -22,15 +22,15 @@ def bound_of(level: LevelMapping, kind: Kind, dim: str) -> tuple[int, int]:
     return bound, covered + 1
 
 
-def place_in(level: LevelMapping, constraint: Constraint, *keys: str) -> SourceLocation:
-    """Where the mapping says what offends, or the constraint's place if that was not written
+def location_in(level: LevelMapping, constraint: Constraint, *keys: str) -> SourceLocation:
+    """Where the mapping says what offends, or the constraint's location if that was not written
     anywhere.
     """
-    found = level.place(*keys)
-    return constraint.place if found.line is None else found
+    found = level.location(*keys)
+    return constraint.location if found.line is None else found
 
 
 def cited(constraint: Constraint) -> str:
-    """The constraint as messages quote it, with its place."""
-    where = "" if constraint.place.line is None else f" ({constraint.place})"
+    """The constraint as messages quote it, with its location."""
+    where = "" if constraint.location.line is None else f" ({constraint.location})"
     return f"'{constraint.text}'{where}"

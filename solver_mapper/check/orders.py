@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from solver_mapper.check.loops import cited, loops_of, place_in
+from solver_mapper.check.loops import cited, location_in, loops_of
 from solver_mapper.core.constraints import NestingConstraint, PermutationConstraint, SplitConstraint
 from solver_mapper.core.loop_orders import Pair, inside, order_of, outside
 from solver_mapper.core.mapping import LevelMapping
@@ -41,7 +41,7 @@ def order(
             dimension=pair[1],
             found=listed,
             limit=constraint.text.rpartition(" ")[2],
-            place=place_in(level, constraint, f"{kind} permutation", kind),
+            location=location_in(level, constraint, f"{kind} permutation", kind),
             asked=constraint,
         )
 
@@ -83,6 +83,6 @@ def split(
             dimension=dim,
             found=len(first),
             limit=constraint.split,
-            place=place_in(level, constraint, "spatial split", "spatial"),
+            location=location_in(level, constraint, "spatial split", "spatial"),
             asked=constraint,
         )

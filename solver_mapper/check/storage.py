@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from solver_mapper.check.loops import cited, place_in
+from solver_mapper.check.loops import cited, location_in
 from solver_mapper.core.constraints import KeepConstraint, ReuseConstraint
 from solver_mapper.core.mapping import LevelMapping
 from solver_mapper.core.verdict import Violation
@@ -21,7 +21,7 @@ def keep(constraint: KeepConstraint, level: LevelMapping) -> Iterator[Violation]
             tensor=constraint.tensor,
             found="keep" if kept else "bypass",
             limit="keep" if constraint.keep else "bypass",
-            place=place_in(level, constraint, f"bypass {constraint.tensor}", "bypass"),
+            location=location_in(level, constraint, f"bypass {constraint.tensor}", "bypass"),
             asked=constraint,
         )
 
@@ -41,6 +41,6 @@ def flag(constraint: ReuseConstraint, level: LevelMapping) -> Iterator[Violation
             f"{cited(constraint)} does",
             level=level.level,
             tensor=tensor,
-            place=place_in(level, constraint, kind),
+            location=location_in(level, constraint, kind),
             asked=constraint,
         )

@@ -134,35 +134,35 @@ def report(error: InputError) -> None:
     """Print every error of one pass with the offending line below it."""
     for each in (error, *error.more):
         print(
-            f"{each.place}: {each.message}" + (f"; {each.hint}" if each.hint else ""),
+            f"{each.location}: {each.message}" + (f"; {each.hint}" if each.hint else ""),
             file=sys.stderr,
         )
-        for line in excerpt(each.place):
+        for line in excerpt(each.location):
             print(line, file=sys.stderr)
 
 
-def excerpt(place: SourceLocation) -> list[str]:
-    """The line at `place` with a caret below its column, or nothing if it cannot be read again.
+def excerpt(location: SourceLocation) -> list[str]:
+    """The line at `location` with a caret below its column, or nothing if it cannot be read again.
 
     Of a long line the part around the column is shown. What does not print is shown as a blank.
     """
-    if place.line is None:
+    if location.line is None:
         return []
     try:
-        lines = Path(place.file).read_text(encoding="utf-8-sig").split("\n")
+        lines = Path(location.file).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, ValueError):
         return []
-    if not 0 < place.line <= len(lines):
+    if not 0 < location.line <= len(lines):
         return []
-    column = place.column or 1
+    column = location.column or 1
     start = max(0, column - _EXCERPT * 3 // 4)
     shown = "".join(
         letter if letter.isprintable() else " "
-        for letter in lines[place.line - 1][start : start + _EXCERPT]
+        for letter in lines[location.line - 1][start : start + _EXCERPT]
     )
-    number = f"{place.line:>6} | "
+    number = f"{location.line:>6} | "
     marked = [(number + shown).rstrip()]
-    if place.column is not None:
+    if location.column is not None:
         marked.append(" " * (len(number) + column - 1 - start) + "^")
     return marked
 

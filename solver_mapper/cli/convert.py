@@ -51,7 +51,7 @@ def _operator(files: list[str]) -> Table | None:
 def _convert_operator(top: Table, to: str, as_json: bool) -> int:
     if to != "timeloop":
         raise InputError(
-            f"a tiled operator cannot be written as '{to}'", top.place, "use '--to timeloop'"
+            f"a tiled operator cannot be written as '{to}'", top.location, "use '--to timeloop'"
         )
     text = tile_job(read_operator(top, None), "utilization", Options()).to_timeloop()
     if as_json:

@@ -41,5 +41,5 @@ def _print(reason: Reason) -> None:
     for number, line in enumerate(rest):
         console.print(line, markup=False)
         if number < len(reason.conflict):
-            for shown in excerpt(reason.conflict[number].place):
+            for shown in excerpt(reason.conflict[number].location):
                 console.print(shown, markup=False)

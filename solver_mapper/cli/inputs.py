@@ -27,7 +27,7 @@ def read(files: list[str], energies: bool = True) -> Spec:
     if isinstance(spec, TreeSpec):
         raise InputError(
             "this command does not take LoopTree files",
-            spec.place,
+            spec.location,
             "give 'architecture:' and 'problem:'",
         )
     return spec

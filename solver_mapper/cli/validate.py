@@ -72,7 +72,7 @@ def _print(verdict: Verdict) -> None:
     print(first)
     for line, violation in zip(rest, verdict.violations, strict=True):
         print(line)
-        asked = () if violation.asked is None else (violation.asked.place,)
-        for place in dict.fromkeys((violation.place, *asked)):
-            for shown in excerpt(place):
+        asked = () if violation.asked is None else (violation.asked.location,)
+        for location in dict.fromkeys((violation.location, *asked)):
+            for shown in excerpt(location):
                 print(shown)

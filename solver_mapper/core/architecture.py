@@ -54,7 +54,7 @@ class Network:
     """Cycles added to the total once, for filling and for draining."""
     declared: bool = False
     """Whether the architecture names this network; several levels may then share it."""
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class Buffer:
     network: Network | None = None
     update_network: Network | None = None
     """The wires on which updates and drains come back; None: `network` carries both directions."""
-    place: SourceLocation = field(default=NOWHERE, compare=False)
-    entries_place: SourceLocation = field(default=NOWHERE, compare=False)
-    bandwidth_places: Mapping[str, SourceLocation] = field(default_factory=dict, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
+    entries_location: SourceLocation = field(default=NOWHERE, compare=False)
+    bandwidth_locations: Mapping[str, SourceLocation] = field(default_factory=dict, compare=False)
     """Where the "read", "write" and "shared" bandwidth is given."""
 
     @cached_property
@@ -116,7 +116,7 @@ class Arithmetic:
     energy_origin: str = "none"
     leak: Fraction = Fraction(0)
     area: Fraction = Fraction(0)
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Architecture:
     name: str
     levels: tuple[Buffer, ...]
     arithmetic: Arithmetic
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     """Names that stand for several levels (subtrees, containers), with those levels outer to inner.
     """

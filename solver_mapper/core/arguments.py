@@ -10,21 +10,21 @@ from solver_mapper.errors import NOWHERE, InputError, SourceLocation
 def refuse_given(
     given: Mapping[str, bool],
     reason: str,
-    place: SourceLocation = NOWHERE,
+    location: SourceLocation = NOWHERE,
     hint: str | None = None,
 ) -> None:
     """Refuse arguments that were given although they have no meaning here.
 
     Args: `given`, whether each argument was given, by the name that the user knows it by; `reason`,
-    the end of the sentence "NAME ...", such as "is not supported for LoopTree input"; `place`, what
-    the error names; `hint`, what to do instead (None: leave the arguments out).
+    the end of the sentence "NAME ...", such as "is not supported for LoopTree input"; `location`,
+    what the error names; `hint`, what to do instead (None: leave the arguments out).
     Raises: InputError for the first that was given, whose `more` has the others.
     """
     found = [(f"{name} {reason}", hint or "leave it out") for name, there in given.items() if there]
     if found:
         (message, advice), *others = found
         raise InputError(
-            message, place, advice, tuple(InputError(what, place, do) for what, do in others)
+            message, location, advice, tuple(InputError(what, location, do) for what, do in others)
         )
 
 

@@ -41,7 +41,7 @@ class Constraint:
 
     level: str
     text: str = field(compare=False)
-    place: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
+    location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
     origin: str = field(default="architecture_constraints", compare=False, kw_only=True)
     """The top-level key under which it stands, "python", `MAPPING`, or `HARDWARE`."""
 

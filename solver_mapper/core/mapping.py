@@ -57,14 +57,14 @@ class LevelMapping:
     no_temporal_reuse: frozenset[str] = frozenset()
     no_multicast: frozenset[str] = frozenset()
     no_link_transfer: frozenset[str] = frozenset()
-    places: dict[str, SourceLocation] = field(default_factory=dict, compare=False, hash=False)
+    locations: dict[str, SourceLocation] = field(default_factory=dict, compare=False, hash=False)
     """Where things were written: directives ("temporal", "spatial", "bypass"), their parts
     ("temporal permutation", "spatial split"), single factors ("temporal P") and tensors ("bypass
     W")."""
 
-    def place(self, *keys: str) -> SourceLocation:
+    def location(self, *keys: str) -> SourceLocation:
         """Where the first of `keys` that was written stands."""
-        return next((self.places[key] for key in keys if key in self.places), NOWHERE)
+        return next((self.locations[key] for key in keys if key in self.locations), NOWHERE)
 
 
 @dataclass(frozen=True)

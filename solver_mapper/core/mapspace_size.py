@@ -86,7 +86,7 @@ class Cut:
     legal: int
     is_rule: bool = True
     spare: bool = False
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     @property
     def redundant(self) -> bool:
@@ -101,8 +101,8 @@ class Cut:
     def to_dict(self) -> dict[str, Any]:
         return {
             "text": self.text,
-            "file": self.place.file,
-            "line": self.place.line,
+            "file": self.location.file,
+            "line": self.location.line,
             "mappings_without": self.without,
             "times": None if self.times is None else float(self.times),
             "redundant": self.redundant,

@@ -31,7 +31,7 @@ class Tensor:
     name: str
     ranks: tuple[tuple[Term, ...], ...]
     read_write: bool = False
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ranks", tuple(_merged(rank) for rank in self.ranks))
@@ -70,8 +70,8 @@ class Problem:
     dims: tuple[str, ...]
     bounds: Mapping[str, int]
     tensors: tuple[Tensor, ...]
-    place: SourceLocation = field(default=NOWHERE, compare=False)
-    bound_places: Mapping[str, SourceLocation] = field(default_factory=dict, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
+    bound_locations: Mapping[str, SourceLocation] = field(default_factory=dict, compare=False)
 
     @cached_property
     def macs(self) -> int:

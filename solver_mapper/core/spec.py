@@ -25,7 +25,7 @@ class Spec:
     problem: Problem | None = None
     mapping: Mapping | None = None
     constraints: Constraints = field(default_factory=Constraints)
-    place: SourceLocation = NOWHERE
+    location: SourceLocation = NOWHERE
     warnings: tuple[InputWarning, ...] = ()
     """What was accepted although it may not mean what its writer thinks, one `file:line:column:
     text` each.
@@ -54,21 +54,21 @@ class Spec:
         if self.architecture is None:
             raise InputError(
                 "no architecture was given",
-                self.place,
+                self.location,
                 "add a file with 'architecture:' or 'arch:'",
             )
         return self.architecture
 
     def need_problem(self) -> Problem:
         if self.problem is None:
-            raise InputError("no problem was given", self.place, "add a file with 'problem:'")
+            raise InputError("no problem was given", self.location, "add a file with 'problem:'")
         return self.problem
 
     def need_mapping(self) -> Mapping:
         if self.mapping is None:
             raise InputError(
                 "no mapping was given",
-                self.place,
+                self.location,
                 "add a file with 'mapping:', or let 'solve' find one",
             )
         return self.mapping

@@ -13,8 +13,9 @@ from solver_mapper.errors import NOWHERE, SourceLocation
 class Violation:
     """One constraint broken: what was `found` against the `limit`, where, and why in words.
 
-    `place` is that of the offending line of the mapping, or of the constraint where the mapping has
-    no line to show. `asked` is the constraint that is broken, if it is one from a constraint file.
+    `location` is that of the offending line of the mapping, or of the constraint where the mapping
+    has no line to show. `asked` is the constraint that is broken, if it is one from a constraint
+    file.
     """
 
     rule: str
@@ -24,7 +25,7 @@ class Violation:
     dimension: str | None = None
     found: int | float | str | None = None
     limit: int | float | str | None = None
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
     asked: Constraint | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -36,13 +37,13 @@ class Violation:
             "dimension": self.dimension,
             "found": self.found,
             "limit": self.limit,
-            "file": self.place.file,
-            "line": self.place.line,
+            "file": self.location.file,
+            "line": self.location.line,
             "message": self.message,
             "constraint": (
                 None
                 if asked is None
-                else {"text": asked.text, "file": asked.place.file, "line": asked.place.line}
+                else {"text": asked.text, "file": asked.location.file, "line": asked.location.line}
             ),
         }
 
@@ -70,6 +71,6 @@ class Verdict:
             f"illegal: {len(self.violations)} violation{'s' if len(self.violations) > 1 else ''}"
         ]
         for each in self.violations:
-            where = f"{each.place}: " if each.place.line is not None else ""
+            where = f"{each.location}: " if each.location.line is not None else ""
             lines.append(f"  {where}[{each.rule}] {each.message}")
         return "\n".join(lines)

@@ -21,7 +21,13 @@ from solver_mapper.explain.change import Change, changed
 from solver_mapper.explain.conflict import conflict_of
 from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.explain.repairs import repair, smallest_lifts
-from solver_mapper.explain.wording import advice, excluded_by_mapspace, place_of, text_of, what_of
+from solver_mapper.explain.wording import (
+    advice,
+    excluded_by_mapspace,
+    location_of,
+    text_of,
+    what_of,
+)
 from solver_mapper.mapspace.requirements import Requirement
 from solver_mapper.solve.partial_mapping import with_directives
 
@@ -84,7 +90,7 @@ def entry_of(ask: Requirement, spec: Spec) -> Entry:
     return Entry(
         what_of(ask),
         text_of(ask, architecture, problem),
-        place_of(ask, architecture, problem),
+        location_of(ask, architecture, problem),
         excluded_by_mapspace(ask),
     )
 

@@ -47,7 +47,7 @@ def number_for(
         return _split(spec, ask, others, clock)
     legal = _without(spec, [ask, *others])
     if isinstance(ask, DimensionBound):
-        table = legal.loops.value(legal.loops.places([ask.dim], legal.loops.slots))
+        table = legal.loops.value(legal.loops.loop_slots([ask.dim], legal.loops.slots))
         return _change(ask, _nearest(table, spec.need_problem().bounds[ask.dim], legal, clock))
     if isinstance(ask, Capacity):
         words = least(legal, legal.storage.used(ask.level), clock)

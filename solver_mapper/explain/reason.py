@@ -18,7 +18,7 @@ class Entry:
 
     what: What
     text: str
-    place: SourceLocation = NOWHERE
+    location: SourceLocation = NOWHERE
     note: str = ""
     """Why the mapspace, and not only the other entries, excludes it."""
 
@@ -26,16 +26,16 @@ class Entry:
         plain = {
             "what": self.what,
             "text": self.text,
-            "file": self.place.file,
-            "line": self.place.line,
+            "file": self.location.file,
+            "line": self.location.line,
         }
         return plain | {"note": self.note} if self.note else plain
 
 
 @dataclass(frozen=True)
 class Repair:
-    """Changes that together make some mapping legal, none of which can be spared. `place` is that
-    of the first.
+    """Changes that together make some mapping legal, none of which can be spared. `location` is
+    that of the first.
     """
 
     text: str
@@ -43,8 +43,8 @@ class Repair:
     entries: tuple[Entry, ...]
 
     @property
-    def place(self) -> SourceLocation:
-        return self.entries[0].place
+    def location(self) -> SourceLocation:
+        return self.entries[0].location
 
     def apply(self, spec: Spec) -> Spec:
         """`spec` with the changes made."""
@@ -59,8 +59,8 @@ class Repair:
         ]
         return {
             "text": self.text,
-            "file": self.place.file,
-            "line": self.place.line,
+            "file": self.location.file,
+            "line": self.location.line,
             "changes": changes,
         }
 
@@ -102,14 +102,14 @@ class Reason:
             " obeyed):"
         ]
         lines += [
-            f"  {_where(entry.place)}{entry.text}{f' ({entry.note})' if entry.note else ''}"
+            f"  {_where(entry.location)}{entry.text}{f' ({entry.note})' if entry.note else ''}"
             for entry in self.conflict
         ]
         if self.repairs:
             lines += ["any one of these would do:" if len(self.repairs) > 1 else "this would do:"]
-            lines += [f"  {_where(repair.place)}{repair.text}" for repair in self.repairs]
+            lines += [f"  {_where(repair.location)}{repair.text}" for repair in self.repairs]
         return "\n".join(lines)
 
 
-def _where(place: SourceLocation) -> str:
-    return "" if place.line is None else f"{place}: "
+def _where(location: SourceLocation) -> str:
+    return "" if location.line is None else f"{location}: "

@@ -63,12 +63,12 @@ def text_of(ask: Requirement, architecture: Architecture, problem: Problem) -> s
     )
 
 
-def place_of(ask: Requirement, architecture: Architecture, problem: Problem) -> SourceLocation:
+def location_of(ask: Requirement, architecture: Architecture, problem: Problem) -> SourceLocation:
     """Where the user wrote what the ask comes from."""
     if isinstance(ask, Constraint):
-        return ask.place
+        return ask.location
     if isinstance(ask, DimensionBound):
-        return problem.bound_places.get(ask.dim, problem.place)
+        return problem.bound_locations.get(ask.dim, problem.location)
     buffer = architecture.levels[ask.level]
     if isinstance(ask, Fanout):
         inner = (
@@ -76,8 +76,8 @@ def place_of(ask: Requirement, architecture: Architecture, problem: Problem) -> 
             if ask.level + 1 < len(architecture.levels)
             else architecture.arithmetic
         )
-        return inner.place
-    return buffer.entries_place if buffer.entries_place.line is not None else buffer.place
+        return inner.location
+    return buffer.entries_location if buffer.entries_location.line is not None else buffer.location
 
 
 def excluded_by_mapspace(ask: Requirement) -> str:

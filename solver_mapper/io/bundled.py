@@ -244,7 +244,7 @@ def _fitting(known: Accelerator, problem: Problem) -> str | None:
     tensors = ", ".join(
         f"{tensor.name}[{' '.join(sorted(tensor.dims))}]" for tensor in problem.tensors
     )
-    raise InputError(f"{known.name} has no dataflow rules for {tensors}", problem.place, hint)
+    raise InputError(f"{known.name} has no dataflow rules for {tensors}", problem.location, hint)
 
 
 def _relevance(problem: Problem) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
@@ -256,9 +256,11 @@ def _unit_problem(name: str) -> Problem:
     """The problem of that shape whose bounds are all 1."""
     node = table_of(shape(name), f"shape '{name}'")
     dims = sequence_of(node.entries["dimensions"], "'dimensions'").items
-    instance = from_python({text_of(dim, "a dimension"): 1 for dim in dims}, node.place)
-    places = dict.fromkeys(("shape", "instance"), node.place)
-    return read_problem(Table({"shape": node, "instance": instance}, places, node.place), Notes())
+    instance = from_python({text_of(dim, "a dimension"): 1 for dim in dims}, node.location)
+    locations = dict.fromkeys(("shape", "instance"), node.location)
+    return read_problem(
+        Table({"shape": node, "instance": instance}, locations, node.location), Notes()
+    )
 
 
 def _find(source: Source) -> _Found:
@@ -301,16 +303,18 @@ def _layer(net: Network, name: str) -> Layer:
         raise InputError(
             f"{net.name} is a network of {len(known)} layers", SourceLocation(net.name), hint
         )
-    place = SourceLocation(f"{net.name}/{name}")
+    location = SourceLocation(f"{net.name}/{name}")
     if short:
         raise InputError(
-            f"{len(short)} layers of {net.name} begin so", place, f"which of {', '.join(known)}?"
+            f"{len(short)} layers of {net.name} begin so", location, f"which of {', '.join(known)}?"
         )
-    raise unknown_name(f"layer of {net.name}", name, known, place)
+    raise unknown_name(f"layer of {net.name}", name, known, location)
 
 
 def _as_source(layer: Layer) -> Source:
-    return Table({"problem": layer.problem}, {"problem": layer.problem.place}, layer.problem.place)
+    return Table(
+        {"problem": layer.problem}, {"problem": layer.problem.location}, layer.problem.location
+    )
 
 
 def is_file(text: str) -> bool:
@@ -342,7 +346,7 @@ def read_network(source: Table, name: str) -> Network:
     items = sequence_of(top.require("layers"), "'layers'").items
     top.close()
     if not items:
-        raise InputError(f"network '{name}' has no layers", top.place_of("layers"))
+        raise InputError(f"network '{name}' has no layers", top.location_of("layers"))
     return Network(
         name, title, aliases, tuple(_read_layer(name, table_of(item, "a layer")) for item in items)
     )
@@ -374,10 +378,10 @@ def _read_layer(network_name: str, table: Table) -> Layer:
 def _problem_of_shape(fields: Fields, table: Table) -> tuple[str, Table]:
     """A problem given by the name of a shape, or a shape, and an instance of it."""
     node, instance = fields.require("shape"), table_of(fields.require("instance"), "'instance'")
-    places = {key: table.key_places[key] for key in ("shape", "instance")}
+    locations = {key: table.key_locations[key] for key in ("shape", "instance")}
     if isinstance(node, Table):
-        return "problem", Table({"shape": node, "instance": instance}, places, table.place)
+        return "problem", Table({"shape": node, "instance": instance}, locations, table.location)
     name = text_of(node, "'shape'")
     if name not in names("shapes"):
-        raise unknown_name("problem shape", name, names("shapes"), node.place)
-    return name, Table({"shape": shape(name), "instance": instance}, places, table.place)
+        raise unknown_name("problem shape", name, names("shapes"), node.location)
+    return name, Table({"shape": shape(name), "instance": instance}, locations, table.location)

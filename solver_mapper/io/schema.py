@@ -63,10 +63,10 @@ class _Heard:
 
     def __call__(self, question: Question) -> None:
         table = question.fields.table
-        self.fields[table.place].append(question.fields)
+        self.fields[table.location].append(question.fields)
         for name in question.names:
-            known = self.kinds[table.place].get(name, "any")
-            self.kinds[table.place][name] = question.kind if known == "any" else known
+            known = self.kinds[table.location].get(name, "any")
+            self.kinds[table.location][name] = question.kind if known == "any" else known
 
     def schema(self, node: Node) -> dict[str, Any]:
         if isinstance(node, Sequence):
@@ -76,10 +76,10 @@ class _Heard:
             return {"type": "array", "items": items} if items else {}
         if not isinstance(node, Table):
             return {}
-        readers = self.fields[node.place]
+        readers = self.fields[node.location]
         properties = {
             spelling: dict(_TYPES[kind])
-            for name, kind in self.kinds[node.place].items()
+            for name, kind in self.kinds[node.location].items()
             for spelling in _spellings(name)
         }
         for key, value in node.entries.items():

@@ -29,7 +29,7 @@ from solver_mapper.mapspace.order_patterns import Pattern, patterns
 
 @dataclass(frozen=True, order=True)
 class Slot:
-    """A place for loop bounds: the temporal loops of a level (`axis` ""), or its spatial loops
+    """Where loop bounds stand: the temporal loops of a level (`axis` ""), or its spatial loops
     along "X" or "Y".
     """
 
@@ -93,7 +93,7 @@ class Space:
         """Bounds that constraints leave to the loops of `kind` over `dim` at `level`."""
         return self.factors.get((level, kind, dim), frozenset(divisors(self.problem.bounds[dim])))
 
-    def places_of(self, constraint: ProductConstraint) -> frozenset[tuple[str, Slot]]:
+    def loop_slots_of(self, constraint: ProductConstraint) -> frozenset[tuple[str, Slot]]:
         """The loops that a product is about, as far as there can be any."""
         index = self.architecture.index
         loops = [

@@ -334,16 +334,16 @@ def _served(
     ):
         return len(held), 0
     waiting, passed = set(), 0
-    for place in _places(run.units):
+    for unit in _units(run.units):
         if any(
             _plus(other, shift, -1) == (0,) * len(shift)
             for chain in beside
-            for other in _neighbours(run, chain, place)
+            for other in _neighbours(run, chain, unit)
         ):
             passed += 1
         else:
             waiting.add(
-                run.component.offset({dim: run.tile[dim] * index for dim, index in place.items()})
+                run.component.offset({dim: run.tile[dim] * index for dim, index in unit.items()})
             )
     return (len(waiting), passed) if len(waiting) < len(held) else (len(held), 0)
 
@@ -356,22 +356,22 @@ def _differences(run: Run, chain: tuple[str, ...]) -> Iterator[Offset]:
         moved[dim] = -run.tile[dim] * (run.units[dim] - 1)
 
 
-def _places(units: Mapping[str, int]) -> Iterator[dict[str, int]]:
+def _units(units: Mapping[str, int]) -> Iterator[dict[str, int]]:
     for index in product(*(range(count) for count in units.values())):
         yield dict(zip(units, index, strict=True))
 
 
-def _neighbours(run: Run, chain: tuple[str, ...], place: Mapping[str, int]) -> Iterator[Offset]:
-    """How far the windows of the units before and after a place along a chain lie from its own."""
+def _neighbours(run: Run, chain: tuple[str, ...], unit: Mapping[str, int]) -> Iterator[Offset]:
+    """How far the windows of the units before and after one along a chain lie from its own."""
     position, size = 0, 1
     for dim in chain:
-        position += place[dim] * size
+        position += unit[dim] * size
         size *= run.units[dim]
     for other in (position - 1, position + 1):
         if 0 <= other < size:
             moved = {}
             for dim in chain:
-                moved[dim] = run.tile[dim] * (other % run.units[dim] - place[dim])
+                moved[dim] = run.tile[dim] * (other % run.units[dim] - unit[dim])
                 other //= run.units[dim]
             yield run.component.offset(moved)
 

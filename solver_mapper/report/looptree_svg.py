@@ -32,7 +32,7 @@ _COLOURS = {
 
 @dataclass(frozen=True)
 class Box:
-    """One node at its place. `x` and `y` are its left upper corner."""
+    """One node at its position. `x` and `y` are its left upper corner."""
 
     x: float
     y: float

@@ -96,7 +96,7 @@ def _dimensions(mapspace_size: MapspaceSize) -> str:
 def _cuts(mapspace_size: MapspaceSize) -> Table:
     made = table("rule or capacity", ">mappings without it", ">times")
     for cut in mapspace_size.cuts:
-        where = "" if cut.place.line is None else f"{cut.place}: "
+        where = "" if cut.location.line is None else f"{cut.location}: "
         made.add_row(f"{where}{cut.text}", number(cut.without), _times(cut))
     return made
 

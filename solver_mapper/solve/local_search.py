@@ -2,10 +2,10 @@
 by the exact model.
 
 Any incumbent is sound, since nothing is claimed of it but its figures. A step moves a prime factor
-of a dimension to another slot, trades two such factors between slots, changes one loop's place in
-the order, or what a level holds. Steps are drawn at random from a seed; a slightly worse mapping is
-accepted with a tolerance that falls to nothing (threshold accepting: Dueck and Scheuer, Journal of
-Computational Physics 90, 1990). The number of steps is fixed, not the time, so that equal input
+of a dimension to another slot, trades two such factors between slots, changes one loop's position
+in the order, or what a level holds. Steps are drawn at random from a seed; a slightly worse mapping
+is accepted with a tolerance that falls to nothing (threshold accepting: Dueck and Scheuer, Journal
+of Computational Physics 90, 1990). The number of steps is fixed, not the time, so that equal input
 gives equal answers.
 """
 
@@ -141,13 +141,13 @@ class LocalSearch:
         levels = list(mapping.levels)
         levels[origin[0]] = _scaled(levels[origin[0]], origin[1], dim, bound // prime, 0)
         present = next((each.bound for each in _loops(levels[to[0]], to[1]) if each.dim == dim), 1)
-        place = self._random.randint(0, len(_loops(levels[to[0]], to[1])))
-        levels[to[0]] = _scaled(levels[to[0]], to[1], dim, present * prime, place)
+        position = self._random.randint(0, len(_loops(levels[to[0]], to[1])))
+        levels[to[0]] = _scaled(levels[to[0]], to[1], dim, present * prime, position)
         axes = {each.axis for each in levels[to[0]].spatial if each.dim == dim}
         return None if len(axes) > 1 else replace(mapping, levels=tuple(levels))
 
     def _reorder(self, mapping: Mapping) -> Mapping | None:
-        """One loop at another place of its level's order."""
+        """One loop at another position of its level's order."""
         number = self._random.randrange(len(mapping.levels))
         loops = list(mapping.levels[number].temporal)
         if len(loops) < 2:
@@ -170,8 +170,8 @@ def _loops(level: LevelMapping, axis: str) -> tuple[Loop, ...]:
     )
 
 
-def _scaled(level: LevelMapping, axis: str, dim: str, bound: int, place: int) -> LevelMapping:
-    """The level with this bound for `dim`: where its loop is, or else at `place`. Loops along Y
+def _scaled(level: LevelMapping, axis: str, dim: str, bound: int, position: int) -> LevelMapping:
+    """The level with this bound for `dim`: where its loop is, or else at `location`. Loops along Y
     stay outside those along X.
     """
     loops = [each for each in _loops(level, axis) if each.bound > 1]
@@ -179,7 +179,7 @@ def _scaled(level: LevelMapping, axis: str, dim: str, bound: int, place: int) ->
     if at is not None:
         loops[at : at + 1] = [loop(dim, bound, axis)] if bound > 1 else []
     elif bound > 1:
-        loops.insert(place, loop(dim, bound, axis))
+        loops.insert(position, loop(dim, bound, axis))
     if not axis:
         return replace(level, temporal=tuple(loops))
     others = [each for each in level.spatial if each.axis != axis]

@@ -35,7 +35,7 @@ def with_directives(spec: Spec, keep: bool | None = None) -> Spec:
         return replace(spec, mapping=None, directives=()) if partial else spec
     if not spec.directives:
         raise InputError(
-            "there are no directives to keep", spec.place, "give a mapping in a file, or rules"
+            "there are no directives to keep", spec.location, "give a mapping in a file, or rules"
         )
     constraints = Constraints((*spec.constraints, *spec.directives))
     return replace(

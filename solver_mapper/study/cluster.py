@@ -38,26 +38,26 @@ class Cluster:
         """Connect. Raises: InputError if there is no such scheduler, it has no workers, or they
         have another version.
         """
-        place, dask = SourceLocation(address), _dask()
+        location, dask = SourceLocation(address), _dask()
         try:
             self._client = dask.Client(address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
                 f"no Dask scheduler answers here ({type(error).__name__})",
-                place,
+                location,
                 "for example tcp://10.0.0.1:8786",
             ) from None
         self.slots = sum(self._client.nthreads().values())
         if not self.slots:
             self._client.close()
-            raise InputError("the scheduler has no workers", place)
+            raise InputError("the scheduler has no workers", location)
         versions = set(self._client.run(package_version).values())
         if versions != {package_version()}:
             self._client.close()
             raise InputError(
                 f"the workers have solver-mapper {', '.join(sorted(versions))}, not"
                 f" {package_version()}",
-                place,
+                location,
             )
 
     def run(

@@ -72,19 +72,21 @@ class Design:
         Raises: InputError as `load`, and for LoopTree files.
         """
         problem = Table(
-            {"problem": layer.problem}, {"problem": layer.problem.place}, layer.problem.place
+            {"problem": layer.problem}, {"problem": layer.problem.location}, layer.problem.location
         )
         found = bundled.resolve(*self._sources, problem, reader=self._reader)
         top = self._reader.all(*(self._table(each) for each in found))
         if is_tree_input(top):
             raise InputError(
                 "networks are mapped onto architectures in level-by-level notation only",
-                top.place,
+                top.location,
                 "give 'architecture:'",
             )
         for each in files:
             other = self._reader.one(self._table(each))
-            top = Table(top.entries | other.entries, top.key_places | other.key_places, top.place)
+            top = Table(
+                top.entries | other.entries, top.key_locations | other.key_locations, top.location
+            )
         notes = Notes(self._reading.ignore_sparse)
         spec = read_spec(with_attributes(top, attributes or {}), notes)
         warnings = tuple(dict.fromkeys((*self._reader.notes.lines, *spec.warnings)))

@@ -71,7 +71,7 @@ def energy_path(path: str) -> str:
 
 def _energy(path: str, formula: Scalar, architecture: Architecture) -> str:
     component = path.partition(".")[0].strip()
-    place = formula.place if formula.place.line is not None else SourceLocation(path)
+    location = formula.location if formula.location.line is not None else SourceLocation(path)
     if component == architecture.arithmetic.name:
         unit = architecture.arithmetic
         names = {
@@ -94,13 +94,13 @@ def _energy(path: str, formula: Scalar, architecture: Architecture) -> str:
     else:
         raise InputError(
             f"there is no level '{component}'",
-            place,
+            location,
             did_you_mean(component, architecture.level_names),
         )
-    evaluator = _Formula(names, place, f"the energy of '{path}'")
+    evaluator = _Formula(names, location, f"the energy of '{path}'")
     value = evaluator.number(evaluator.run(formula.text))
     if value < 0:
         raise InputError(
-            f"the energy of '{path}' is {float(value):g} pJ; it must not be negative", place
+            f"the energy of '{path}' is {float(value):g} pJ; it must not be negative", location
         )
     return f"{value.numerator}/{value.denominator}"

@@ -45,7 +45,7 @@ class Job:
     digest: str
     """The key of the answer in a store."""
     time_limit: float | None = None
-    place: object = None
+    tag: object = None
     """Where the answer counts, for whoever asks."""
 
     @classmethod

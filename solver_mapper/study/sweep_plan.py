@@ -97,11 +97,11 @@ class _Reader:
             self._workloads(),
         )
         objective = self._objective(
-            self.fields.node("objective") or Scalar("edp", self.fields.place)
+            self.fields.node("objective") or Scalar("edp", self.fields.location)
         )
         grid, cases = self.fields.table_at("parameters"), self.fields.sequence_at("cases")
         if (grid is None) == (cases is None):
-            raise InputError("a sweep has either 'parameters' or 'cases'", self.fields.place)
+            raise InputError("a sweep has either 'parameters' or 'cases'", self.fields.location)
         listed = (
             _grid(grid)
             if grid is not None
@@ -113,7 +113,7 @@ class _Reader:
         formulas, front = self._formulas(), self._front()
         self.fields.close()
         if not points:
-            raise InputError("the sweep has no points", self.fields.place)
+            raise InputError("the sweep has no points", self.fields.location)
         return SweepPlan(points, workloads, formulas, hook, front)
 
     def _sources(self, node: Node) -> tuple[Source, ...]:
@@ -138,28 +138,28 @@ class _Reader:
                 net = as_network(source if isinstance(source, str) else to_python(node))
             except InputError as error:
                 raise (
-                    InputError(error.message, node.place, error.hint)
+                    InputError(error.message, node.location, error.hint)
                     if error.line is None
                     else error
                 ) from None
             name = net.name if net.name not in found else f"{net.name}-{len(found) + 1}"
             found[name] = net
         if not found:
-            raise InputError("the sweep has no workloads", self.fields.place_of("workloads"))
+            raise InputError("the sweep has no workloads", self.fields.location_of("workloads"))
         return found
 
     def _objective(self, node: Node) -> tuple[str, ...]:
         try:
             return parse_objective([text_of(each, "an objective") for each in _listed(node)]).names
         except InputError as error:
-            raise InputError(error.message, node.place, error.hint) from None
+            raise InputError(error.message, node.location, error.hint) from None
 
     def _formulas(self) -> dict[str, Scalar]:
         table = self.fields.table_at("energies")
         found = {}
         for path, node in {} if table is None else table.entries.items():
             if not isinstance(node, Scalar):
-                raise InputError(f"the energy of '{path}' must be a formula", node.place)
+                raise InputError(f"the energy of '{path}' must be a formula", node.location)
             found[path] = node
         return found
 
@@ -172,7 +172,7 @@ class _Reader:
             if word not in AXES:
                 raise InputError(
                     f"a front cannot be drawn against '{word}'",
-                    node.place,
+                    node.location,
                     did_you_mean(word, AXES),
                 )
         return words
@@ -203,7 +203,7 @@ def _grid(table: Table) -> list[dict[str, tuple[Node, dict[str, Node]]]]:
     if prod(map(len, choices)) > MOST_POINTS:
         raise InputError(
             f"the grid has {prod(map(len, choices)):,} points; at most {MOST_POINTS:,} are swept",
-            table.place,
+            table.location,
         )
     return [
         dict(zip(table.entries, combination, strict=True))
@@ -224,7 +224,7 @@ def _parameter(label: str, node: Node) -> list[tuple[Node, dict[str, Node]]]:
         paths = tuple(word.strip() for word in label.split(","))
         values = sequence_of(node, f"the values of '{label}'")
     if not values.items:
-        raise InputError(f"parameter '{label}' has no values", values.place)
+        raise InputError(f"parameter '{label}' has no values", values.location)
     return [(value, dict.fromkeys(paths, value)) for value in values.items]
 
 

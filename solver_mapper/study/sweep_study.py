@@ -122,12 +122,12 @@ class _Sweep:
                 if not jobs:
                     values |= self._energies(design, point, values)
                 spec = design.spec(layer, values, point.files)
-                place = Counted(number, name, layer.count, layer.macs)
+                tag = Counted(number, name, layer.count, layer.macs)
                 label = ", ".join(f"{key}={value}" for key, value in point.parameters.items())
                 job = Job.of(
                     f"{layer.name} ({label})", spec, search, self._options.layer_time_limit
                 )
-                jobs.append(replace(job, place=place))
+                jobs.append(replace(job, tag=tag))
         architecture = jobs[0].spec.need_architecture()
         self._watch.see(architecture)
         self._sizes[number] = sizes_of(architecture)
@@ -156,13 +156,13 @@ class _Sweep:
         return self._designs[key]
 
     def _take(self, outcome: Outcome) -> None:
-        place = outcome.job.place
-        assert isinstance(place, Counted)
-        self._sums[place.point][place.workload].add(
-            outcome.job.digest, outcome.record, place.count, place.macs
+        tag = outcome.job.tag
+        assert isinstance(tag, Counted)
+        self._sums[tag.point][tag.workload].add(
+            outcome.job.digest, outcome.record, tag.count, tag.macs
         )
         if outcome.record.error is not None:
-            self._errors.setdefault(place.point, f"{outcome.job.name}: {outcome.record.error}")
+            self._errors.setdefault(tag.point, f"{outcome.job.name}: {outcome.record.error}")
 
     def _points(self) -> tuple[tuple[SweepPoint, ...], tuple[str, ...]]:
         found = [

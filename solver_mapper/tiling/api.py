@@ -71,8 +71,8 @@ def tile(
         says (by default "smv"). stale_padding: as SMAUG, keep the padding of the whole tensor in
         tile shapes copied from it; utilization only. time_limit: seconds of solving.
 
-    Raises: InputError with place; InfeasibleError, naming tensor, least tile and scratchpad, if
-    nothing fits; LimitReached.
+    Raises: InputError with its location; InfeasibleError, naming tensor, least tile and scratchpad,
+    if nothing fits; LimitReached.
     """
     options = Options(stale_padding, Limits(time_limit, seed))
     job = read_operator(operator, backend)

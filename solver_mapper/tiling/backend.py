@@ -32,7 +32,7 @@ class Scratchpad:
     name: str
     bytes: int
     holds: tuple[str, ...]
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class TileRule:
 
     least: tuple[Scalar, ...]
     step: tuple[Scalar, ...]
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def numbers(
         self, words: tuple[Scalar, ...], sizes: tuple[int, ...], known: Mapping[str, int]
@@ -52,7 +52,7 @@ class TileRule:
         """
         if len(words) != len(sizes):
             raise InputError(
-                f"{len(words)} ranks are listed, the tensor has {len(sizes)}", self.place
+                f"{len(words)} ranks are listed, the tensor has {len(sizes)}", self.location
             )
         return tuple(
             self._number(word, size, known) for word, size in zip(words, sizes, strict=True)
@@ -65,7 +65,7 @@ class TileRule:
             return known[word.text]
         if word.text.isdecimal() and int(word.text) > 0:
             return int(word.text)
-        raise unknown_name("size", word.text, (_WHOLE_RANK, *known), word.place)
+        raise unknown_name("size", word.text, (_WHOLE_RANK, *known), word.location)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Backend:
     units: Mapping[str, int]
     preference: tuple[str, ...]
     tiles: Mapping[str, Mapping[str, TileRule]]
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def scratchpad(self, tensor: str) -> Scratchpad:
         """The scratchpad that holds `tensor`.
@@ -97,7 +97,7 @@ class Backend:
         known = sorted({name for each in self.scratchpads for name in each.holds})
         raise InputError(
             f"no scratchpad of backend '{self.name}' holds '{tensor}'",
-            self.place,
+            self.location,
             did_you_mean(tensor, known),
         )
 
@@ -143,7 +143,7 @@ def load_backend(source: Source | Backend | None = None) -> Backend:
     """A backend from a shipped name ("smv"), a path, a file, or a mapping with `backend:`; None is
     the default.
 
-    Raises: InputError with the place of what is wrong.
+    Raises: InputError with the location of what is wrong.
     """
     if isinstance(source, Backend):
         return source
@@ -162,7 +162,7 @@ def backend_of(node: Node) -> Backend:
     return (
         read_backend(node)
         if isinstance(node, Table)
-        else shipped(text_of(node, "'backend'"), node.place)
+        else shipped(text_of(node, "'backend'"), node.location)
     )
 
 
@@ -171,10 +171,10 @@ def _read_shipped(name: str) -> Backend:
     return load_backend(bundled.path("backends", f"{name}.yaml"))
 
 
-def shipped(name: str, place: SourceLocation = NOWHERE) -> Backend:
+def shipped(name: str, location: SourceLocation = NOWHERE) -> Backend:
     """A backend that comes with the package."""
     if name not in bundled.names("backends"):
-        raise unknown_name("backend", name, bundled.names("backends"), place)
+        raise unknown_name("backend", name, bundled.names("backends"), location)
     return _read_shipped(name)
 
 
@@ -194,7 +194,7 @@ def read_backend(table: Table) -> Backend:
     )
     tiles = fields.table_at("tiles")
     fields.close()
-    _check_scratchpads(pads, fields.place)
+    _check_scratchpads(pads, fields.location)
     return Backend(
         name,
         element_bytes,
@@ -211,7 +211,7 @@ def read_backend(table: Table) -> Backend:
             if tiles is None
             else {kind: _read_rules(kind, node) for kind, node in tiles.entries.items()}
         ),
-        table.place,
+        table.location,
     )
 
 
@@ -222,20 +222,20 @@ def _read_scratchpad(node: Node) -> Scratchpad:
     holds = sequence_of(fields.require("holds"), "'holds'")
     fields.close()
     return Scratchpad(
-        name, size, tuple(text_of(item, "a tensor") for item in holds.items), node.place
+        name, size, tuple(text_of(item, "a tensor") for item in holds.items), node.location
     )
 
 
-def _check_scratchpads(pads: tuple[Scratchpad, ...], place: SourceLocation) -> None:
+def _check_scratchpads(pads: tuple[Scratchpad, ...], location: SourceLocation) -> None:
     if not pads:
-        raise InputError("the backend has no scratchpad", place)
+        raise InputError("the backend has no scratchpad", location)
     seen: dict[str, str] = {}
     for pad in pads:
         for tensor in pad.holds:
             if tensor in seen:
                 raise InputError(
                     f"'{tensor}' is held by '{seen[tensor]}' and by '{pad.name}'",
-                    pad.place,
+                    pad.location,
                     "keep one of them",
                 )
             seen[tensor] = pad.name
@@ -246,7 +246,7 @@ def _read_dims(node: Node) -> str:
     if word != UNTILED and (not _DIMS.fullmatch(word) or len(set(word[3:])) != len(word[3:])):
         raise InputError(
             f"'{word}' is not a choice of tiling dims",
-            node.place,
+            node.location,
             "write None, or DimN and letters of C, H and W",
         )
     return word
@@ -267,6 +267,6 @@ def _read_rule(what: str, node: Node) -> TileRule:
     fields.close()
     for item in (*lists[0], *lists[1]):
         if not isinstance(item, Scalar):
-            raise InputError(f"sizes of {what} are words and numbers", item.place)
+            raise InputError(f"sizes of {what} are words and numbers", item.location)
     least, step = (tuple(item for item in each if isinstance(item, Scalar)) for each in lists)
-    return TileRule(least, step, node.place)
+    return TileRule(least, step, node.location)

@@ -69,14 +69,14 @@ def run(nest: Nest, arrays: Mapping[str, Array]) -> Array:
         index = step.tiles[output]
         if index not in results:
             results[index] = np.zeros(nest.tiled[output].sizes(index), dtype=contribution.dtype)
-        place = tuple(
+        position = tuple(
             slice(start, start + size)
             for start, size in zip(step.offsets[output], contribution.shape, strict=True)
         )
         if step.accumulate:
-            results[index][place] += contribution
+            results[index][position] += contribution
         else:
-            results[index][place] = contribution
+            results[index][position] = contribution
     return assemble_array(nest.tiled[output], results)
 
 
@@ -86,11 +86,11 @@ def block_of(nest: Nest, step: Invocation, cut: Mapping[str, Tiles]) -> Block:
     for tensor in nest.operator.operands:
         spans = [rank.span(step.iterations.get(rank.loop or "")) for rank in tensor.ranks]
         tile = cut[tensor.name][step.tiles[tensor.name]]
-        place = tuple(
+        position = tuple(
             slice(start, start + span.size)
             for start, span in zip(step.offsets[tensor.name], spans, strict=True)
         )
-        operands[tensor.name] = tile[place]
+        operands[tensor.name] = tile[position]
     return Block(step.iterations, operands)
 
 

@@ -32,13 +32,13 @@ OBJECTIVE = "given"
 class GivenTiling:
     """`tiles[tensor]` is the size of its tiles, `dims[tensor]` the ranks that they are cut along,
     for the tensors where they were given; `order` the loops, outer to inner, or None for the
-    strategy's. `places[tensor]` says where its tile was written.
+    strategy's. `locations[tensor]` says where its tile was written.
     """
 
     tiles: Mapping[str, tuple[int, ...]]
     dims: Mapping[str, str]
     order: tuple[str, ...] | None
-    places: Mapping[str, SourceLocation]
+    locations: Mapping[str, SourceLocation]
 
 
 def read_given(table: Table, operator: Operator) -> GivenTiling:
@@ -49,7 +49,7 @@ def read_given(table: Table, operator: Operator) -> GivenTiling:
     """
     fields = Fields(table, "the tiling")
     tile = Fields(table_of(fields.require("tile"), "'tile'"), "'tile'", exact=True)
-    tiles, places = {}, {}
+    tiles, locations = {}, {}
     for tensor in operator.tensors:
         node = tile.require(tensor.name)
         sizes = tuple(
@@ -59,14 +59,14 @@ def read_given(table: Table, operator: Operator) -> GivenTiling:
         if len(sizes) != len(tensor.shape):
             raise InputError(
                 f"the tile of {tensor.name} must list {len(tensor.shape)} sizes, not {len(sizes)}",
-                node.place,
+                node.location,
             )
-        tiles[tensor.name], places[tensor.name] = sizes, node.place
+        tiles[tensor.name], locations[tensor.name] = sizes, node.location
     tile.close()
     dims = _dims(fields, operator)
     order = _order(fields, operator)
     fields.close()
-    return GivenTiling(tiles, dims, order, places)
+    return GivenTiling(tiles, dims, order, locations)
 
 
 def _dims(fields: Fields, operator: Operator) -> dict[str, str]:
@@ -75,7 +75,7 @@ def _dims(fields: Fields, operator: Operator) -> dict[str, str]:
     for name, node in {} if table is None else table.entries.items():
         known = {tensor.name: tensor for tensor in operator.tensors}
         if name not in known:
-            raise unknown_name("tensor", name, known, node.place)
+            raise unknown_name("tensor", name, known, node.location)
         word = text_of(node, f"the dims of {name}")
         letters = POSITIONS.get(len(known[name].shape), {})
         if word != UNTILED and not (
@@ -83,7 +83,7 @@ def _dims(fields: Fields, operator: Operator) -> dict[str, str]:
         ):
             raise InputError(
                 f"'{word}' are no tiling dims of {name}",
-                node.place,
+                node.location,
                 f"write None, or Dim and letters of {''.join(letters)}, as in"
                 f" DimN{list(letters)[-1]}",
             )
@@ -98,9 +98,11 @@ def _order(fields: Fields, operator: Operator) -> tuple[str, ...] | None:
     words = tuple(text_of(item, "a loop in 'order'") for item in sequence_of(node, "'order'").items)
     for word in words:
         if word not in operator.loops:
-            raise unknown_name("loop", word, operator.loops, node.place)
+            raise unknown_name("loop", word, operator.loops, node.location)
     if sorted(words) != sorted(operator.loops):
-        raise InputError(f"'order' must list each of {', '.join(operator.loops)} once", node.place)
+        raise InputError(
+            f"'order' must list each of {', '.join(operator.loops)} once", node.location
+        )
     return words
 
 
@@ -177,7 +179,7 @@ def _shapes(
     what the others produce.
     """
     for tensor in operator.tensors:
-        place, dims = given.places[tensor.name], given.dims.get(tensor.name)
+        location, dims = given.locations[tensor.name], given.dims.get(tensor.name)
         letters = {
             position: letter for letter, position in POSITIONS.get(len(tensor.shape), {}).items()
         }
@@ -187,7 +189,12 @@ def _shapes(
             where = f"the tile of {tensor.name} has {extent} along {rank.name}"
             if extent > rank.size:
                 yield _violation(
-                    "tile", f"{where}; the tensor has {rank.size}", tensor, extent, rank.size, place
+                    "tile",
+                    f"{where}; the tensor has {rank.size}",
+                    tensor,
+                    extent,
+                    rank.size,
+                    location,
                 )
             elif (
                 extent < rank.size
@@ -200,7 +207,7 @@ def _shapes(
                     tensor,
                     extent,
                     rank.size,
-                    place,
+                    location,
                 )
             largest = max((span.size for span in tiled[tensor.name].axes[position]), default=0)
             if largest > min(extent, rank.size):
@@ -210,7 +217,7 @@ def _shapes(
                     tensor,
                     extent,
                     largest,
-                    place,
+                    location,
                 )
 
 
@@ -231,7 +238,7 @@ def _fit(
                 level=pad.name,
                 found=needed,
                 limit=room,
-                place=given.places[held[0]],
+                location=given.locations[held[0]],
             )
 
 
@@ -243,9 +250,9 @@ def _schedule(nest: Nest) -> Iterator[Violation]:
 
 
 def _violation(
-    rule: str, message: str, tensor: Tensor, found: int, limit: int, place: SourceLocation
+    rule: str, message: str, tensor: Tensor, found: int, limit: int, location: SourceLocation
 ) -> Violation:
-    return Violation(rule, message, tensor=tensor.name, found=found, limit=limit, place=place)
+    return Violation(rule, message, tensor=tensor.name, found=found, limit=limit, location=location)
 
 
 def _standing(

@@ -171,22 +171,22 @@ class Nest:
         """Iterations of each loop; one trip if there is no loop."""
         return tuple(loop.trips for loop in self.loops) or (1,)
 
-    def tile_at(self, tensor: str, places: tuple[int, ...]) -> tuple[int, ...]:
-        """Grid index of the tile that is in place when the loops are at `places`."""
+    def tile_at(self, tensor: str, indices: tuple[int, ...]) -> tuple[int, ...]:
+        """Grid index of the tile that is in place when the loops are at `indices`."""
         index = [0] * len(self.tiled[tensor].grid)
         for rank, depth in self.drivers[tensor]:
-            index[rank] = places[depth]
+            index[rank] = indices[depth]
         return tuple(index)
 
 
 class _Steps:
-    """A run of invocations as arrays: the place of every loop, and which tiles are in place."""
+    """A run of invocations as arrays: the index of every loop, and which tiles are in place."""
 
     def __init__(self, nest: Nest, first: int, count: int):
         self.nest = nest
         self.first = first
         numbers = np.arange(first, min(first + count + 1, nest.invocations))
-        self.places = np.unravel_index(numbers, nest.trips)
+        self.indices = np.unravel_index(numbers, nest.trips)
         self.count = count
         self._tiles: dict[str, NDArray[np.int64]] = {}
 
@@ -197,9 +197,9 @@ class _Steps:
     def _all_tiles(self, tensor: str) -> NDArray[np.int64]:
         if tensor not in self._tiles:
             grid = self.nest.tiled[tensor].grid
-            number = np.zeros(len(self.places[0]), dtype=np.int64)
+            number = np.zeros(len(self.indices[0]), dtype=np.int64)
             for rank, depth in self.nest.drivers[tensor]:
-                number += self.places[depth].astype(np.int64) * math.prod(grid[rank + 1 :])
+                number += self.indices[depth].astype(np.int64) * math.prod(grid[rank + 1 :])
             self._tiles[tensor] = number
         return self._tiles[tensor]
 
@@ -210,7 +210,7 @@ class _Steps:
         total = np.ones(self.count, dtype=np.int64)
         for rank, lengths in enumerate(tiled.lengths):
             total *= (
-                np.array(lengths)[self.places[driven[rank]][: self.count]]
+                np.array(lengths)[self.indices[driven[rank]][: self.count]]
                 if rank in driven
                 else lengths[0]
             )
@@ -229,7 +229,7 @@ class _Steps:
             depth = next(
                 (depth for depth, loop in enumerate(self.nest.loops) if loop.name == habit), None
             )
-            result |= True if depth is None else self.places[depth][: self.count] == 0
+            result |= True if depth is None else self.indices[depth][: self.count] == 0
         return result
 
     def stores(self) -> NDArray[np.bool_]:
@@ -242,9 +242,9 @@ class _Steps:
         if self.nest.stores_first:
             selecting = {depth for _, depth in self.nest.drivers[output]}
             begins = np.ones(self.count, dtype=bool)
-            for depth, places in enumerate(self.places):
+            for depth, indices in enumerate(self.indices):
                 if depth not in selecting:
-                    begins &= places[: self.count] == 0
+                    begins &= indices[: self.count] == 0
             result |= begins
         return result
 

@@ -129,7 +129,7 @@ def read_network(source: Source, backend: Source | Backend | None = None) -> Net
     """The operators under `layers:`. `backend`, `spad_bytes`, `elem_bytes` and `alignment` beside
     it hold for all of them.
 
-    Raises: InputError with place.
+    Raises: InputError with its location.
     """
     fields = Fields(read_documents(source), "the network")
     items = sequence_of(fields.require("layers"), "'layers'").items
@@ -145,12 +145,12 @@ def read_network(source: Source, backend: Source | Backend | None = None) -> Net
     name = fields.text("network") or "network"
     fields.close()
     if not items:
-        raise InputError("the network has no layers", fields.place_of("layers"))
+        raise InputError("the network has no layers", fields.location_of("layers"))
     jobs = tuple(job_of(table_of(item, "a layer"), common) for item in items)
     if any(job.given is not None for job in jobs):
         raise InputError(
             "layers of a network cannot give tilings",
-            fields.place_of("layers"),
+            fields.location_of("layers"),
             "judge each operator by itself",
         )
     return Network(name, jobs)

@@ -168,7 +168,7 @@ class Operator(ABC):
         if rule is None:
             raise InputError(
                 f"backend '{backend.name}' has no tile rule for '{tensor}' of {self.rules}",
-                backend.place,
+                backend.location,
                 f"add tiles: {self.rules}: {tensor}: ..., or use the traffic objective",
             )
         words = rule.least if which == "least" else rule.step
@@ -191,11 +191,11 @@ def operator(*names: str) -> Callable[[Kind], Kind]:
     return register
 
 
-def operator_type(name: str, place: SourceLocation) -> type[Operator]:
+def operator_type(name: str, location: SourceLocation) -> type[Operator]:
     """The operator class known under `name`.
 
     Raises: InputError with what was probably meant.
     """
     if name not in _REGISTRY:
-        raise unknown_name("operator", name, _REGISTRY, place)
+        raise unknown_name("operator", name, _REGISTRY, location)
     return _REGISTRY[name]

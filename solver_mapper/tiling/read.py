@@ -34,7 +34,7 @@ def read_operator(source: Source, backend: Source | Backend | None = None) -> Jo
 
     Args: `backend` overrides the file's; sizes that the file gives (`spad_bytes`, ..) override the
     backend's.
-    Raises: InputError with place.
+    Raises: InputError with its location.
     """
     return job_of(read_documents(source), load_backend(backend) if backend is not None else None)
 
@@ -45,11 +45,11 @@ def job_of(table: Table, backend: Backend | None) -> Job:
     if not fields.has("operator") and fields.has("layers"):
         raise InputError(
             "this is a network, not one operator",
-            fields.place_of("layers"),
+            fields.location_of("layers"),
             "the command 'tile' and solver_mapper.tiling.tile_network take networks",
         )
     word = fields.require("operator")
-    cls = operator_type(text_of(word, "'operator'"), word.place)
+    cls = operator_type(text_of(word, "'operator'"), word.location)
     named = fields.node("backend")
     chosen = backend or (backend_of(named) if named is not None else load_backend())
     target = sized(fields, chosen)
@@ -81,7 +81,7 @@ def sized(fields: Fields, backend: Backend) -> Backend:
         found = ", ".join(f"{pad.name} {result.elements(pad)}" for pad in result.scratchpads)
         raise InputError(
             f"'max_tile_elems' is {most}, but the scratchpads hold {found} elements",
-            fields.place_of("max_tile_elems"),
+            fields.location_of("max_tile_elems"),
             "leave it out",
         )
     return result

@@ -32,17 +32,17 @@ class Invocation:
 
 def invocations(nest: Nest) -> Iterator[Invocation]:
     """All invocations in order, made as they are asked for."""
-    places = itertools.product(*(range(trips) for trips in nest.trips))
+    every = itertools.product(*(range(trips) for trips in nest.trips))
     output = nest.operator.output.name
     last: dict[str, tuple[int, ...]] = {}
     ahead = itertools.chain(
         itertools.islice(itertools.product(*(range(trips) for trips in nest.trips)), 1, None),
         [None],
     )
-    for number, (place, following) in enumerate(zip(places, ahead, strict=True)):
-        at = {loop.name: index for loop, index in zip(nest.loops, place, strict=False)}
+    for number, (indices, following) in enumerate(zip(every, ahead, strict=True)):
+        at = {loop.name: index for loop, index in zip(nest.loops, indices, strict=False)}
         iterations = {loop.name: loop.pieces[at[loop.name]] for loop in nest.loops}
-        tiles = {name: nest.tile_at(name, place) for name in nest.tiled}
+        tiles = {name: nest.tile_at(name, indices) for name in nest.tiled}
         loads = tuple(
             each.name
             for each in nest.operator.operands
@@ -55,7 +55,7 @@ def invocations(nest: Nest) -> Iterator[Invocation]:
             tiles,
             {name: _offset(nest, name, tiles[name], iterations) for name in nest.tiled},
             loads,
-            (output,) if left or (nest.stores_first and _begins(nest, place)) else (),
+            (output,) if left or (nest.stores_first and _begins(nest, indices)) else (),
             any(at[name] for name in at if name in nest.operator.reductions),
         )
         last = tiles
@@ -66,9 +66,9 @@ def _reloads(nest: Nest, tensor: str, at: Mapping[str, int]) -> bool:
     return habit is not None and (habit == EVERY_TIME or at.get(habit, 0) == 0)
 
 
-def _begins(nest: Nest, place: tuple[int, ...]) -> bool:
+def _begins(nest: Nest, indices: tuple[int, ...]) -> bool:
     selecting = {depth for _, depth in nest.drivers[nest.operator.output.name]}
-    return all(index == 0 for depth, index in enumerate(place) if depth not in selecting)
+    return all(index == 0 for depth, index in enumerate(indices) if depth not in selecting)
 
 
 def _offset(

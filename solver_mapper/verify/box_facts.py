@@ -12,7 +12,7 @@ from solver_mapper.verify.loop_tables import Mask, members
 class BoxFacts:
     """Extents and bounds of one box.
 
-    `low` and `high` are indexed by dimension and place, `bounds` by dimension and slot.
+    `low` and `high` are indexed by dimension and position, `bounds` by dimension and slot.
     """
 
     def __init__(self, space: BoxSpace, box: Box):
@@ -38,12 +38,12 @@ class BoxFacts:
         present = any(self.bounds[dim][slot][0] > 1 for dim in range(self.space.dims))
         return mask & ~never & ~(present << self.space.dims)
 
-    def words(self, tensor: int, place: int) -> int:
+    def words(self, tensor: int, position: int) -> int:
         """Words of the smallest tile of a tensor."""
         return prod(
             1
             + sum(
-                span * (self.low[dim][place] - 1)
+                span * (self.low[dim][position] - 1)
                 for dim, span in zip(rank.dims, rank.spans, strict=True)
             )
             for rank in self.space.tensors[tensor].ranks
@@ -69,30 +69,31 @@ class BoxFacts:
         rank."""
         if (dims, level) in self._products:
             return self._products[dims, level]
-        place = self.space.tile[level]
-        best = prod(self.high[dim][place] for dim in dims)
+        position = self.space.tile[level]
+        best = prod(self.high[dim][position] for dim in dims)
         room = self.space.architecture.levels[level].capacity if level < self.space.levels else None
         if room is not None:
-            tiles = {tensor: self.words(tensor, place) for tensor in self.stored[level]}
+            tiles = {tensor: self.words(tensor, position) for tensor in self.stored[level]}
             for tensor, words in tiles.items():
                 left, counted = room - sum(tiles.values()) + words, set[int]()
                 for rank in self.space.tensors[tensor].ranks:
                     fitting = [dim for dim in rank.dims if dim in dims and dim not in counted]
                     if fitting:
-                        counted.add(max(fitting, key=lambda dim: self.high[dim][place]))
+                        counted.add(max(fitting, key=lambda dim: self.high[dim][position]))
                     else:
                         left //= 1 + sum(
-                            span * (self.low[dim][place] - 1)
+                            span * (self.low[dim][position] - 1)
                             for dim, span in zip(rank.dims, rank.spans, strict=True)
                         )
                 best = min(
-                    best, left * prod(self.high[dim][place] for dim in dims if dim not in counted)
+                    best,
+                    left * prod(self.high[dim][position] for dim in dims if dim not in counted),
                 )
         self._products[dims, level] = best
         return best
 
     def unfit(self) -> str | None:
-        """Why the box has no mapping that fits: the place of what is too large, or None."""
+        """Why the box has no mapping that fits: the position of what is too large, or None."""
         space, levels = self.space, self.space.architecture.levels
         for number, level in enumerate(levels):
             if not self.innermost[number]:

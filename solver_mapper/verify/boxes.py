@@ -1,9 +1,9 @@
 """Boxes of mappings, and how decisions split them: what a proof by branch and bound is about.
 
-A *box* is a set of mappings: for each dimension and each place between two loop slots the extents
-that the loops inside of it may cover together, for each tensor the choices of levels that store it,
-and for each level the dimensions that its innermost temporal loop may be over. Nothing here is
-shared with the CP-SAT engine.
+A *box* is a set of mappings: for each dimension and each position between two loop slots the
+extents that the loops inside of it may cover together, for each tensor the choices of levels that
+store it, and for each level the dimensions that its innermost temporal loop may be over. Nothing
+here is shared with the CP-SAT engine.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from solver_mapper.verify.loop_tables import LoopTables, Mask, members
 Split = tuple[str, int, int, int]
 """One of
 
-- ("extent", dimension, place, value): at most the value,
+- ("extent", dimension, position, value): at most the value,
 - ("store", tensor, level, 0),
 - ("innermost", level, dimensions, 0).
 """
 
 
 class Box(NamedTuple):
-    """`extents[d][p]`: numbers of the divisors of dimension d that the loops inside of place p may
-    cover; `stores[t]`: numbers of tensor t's storage choices; `innermost[l]`: dimensions of the
-    innermost temporal loop of level l, or the number of dimensions where there is none."""
+    """`extents[d][p]`: numbers of the divisors of dimension d that the loops inside of position p
+    may cover; `stores[t]`: numbers of tensor t's storage choices; `innermost[l]`: dimensions of the
+    innermost temporal loop of level l, or the number of dimensions where there is none.
+    """
 
     extents: tuple[tuple[Mask, ...], ...]
     stores: tuple[Mask, ...]
@@ -91,8 +92,8 @@ class BoxSpace(LoopTables):
             box, one, box.innermost[one] & ~two
         )
 
-    def _with_extents(self, box: Box, dim: int, place: int, mask: Mask) -> Box | None:
-        found = self.consistent(dim, _put(box.extents[dim], place, mask)) if mask else None
+    def _with_extents(self, box: Box, dim: int, position: int, mask: Mask) -> Box | None:
+        found = self.consistent(dim, _put(box.extents[dim], position, mask)) if mask else None
         return None if found is None else box._replace(extents=_put(box.extents, dim, found))
 
     def _with_innermost(self, box: Box, level: int, mask: Mask) -> Box | None:
@@ -136,5 +137,5 @@ class BoxSpace(LoopTables):
         )
 
 
-def _put(row: tuple[Any, ...], place: int, value: object) -> tuple[Any, ...]:
-    return (*row[:place], value, *row[place + 1 :])
+def _put(row: tuple[Any, ...], position: int, value: object) -> tuple[Any, ...]:
+    return (*row[:position], value, *row[position + 1 :])

@@ -134,5 +134,5 @@ def read_lines(path: Path) -> Iterator[Any]:
     except FileNotFoundError:
         raise InputError("no such file", SourceLocation(str(path))) from None
     except (OSError, EOFError, ValueError, zlib.error, RecursionError) as error:
-        place = SourceLocation(str(path), number or None)
-        raise InputError(f"this is no certificate: {error}", place) from None
+        location = SourceLocation(str(path), number or None)
+        raise InputError(f"this is no certificate: {error}", location) from None

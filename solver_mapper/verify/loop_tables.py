@@ -167,10 +167,14 @@ class LoopTables:
         )
 
     def _different(self, rank: Rank) -> int:
-        places = {0}
+        positions = {0}
         for dim, shift in zip(rank.dims, rank.shifts, strict=True):
-            places = {place + shift * index for place in places for index in range(self.sizes[dim])}
-        return len(places)
+            positions = {
+                position + shift * index
+                for position in positions
+                for index in range(self.sizes[dim])
+            }
+        return len(positions)
 
     def _storage_choices(self, tensor: str) -> list[tuple[bool, ...]]:
         """All choices of the levels that store a tensor. Without a constraint the outermost level
@@ -231,8 +235,8 @@ class LoopTables:
         self.leak, self.operations = int(leak * self.unit), int(operations * self.unit)
 
     def _consistent(self, dim: int, extents: tuple[Mask, ...]) -> tuple[Mask, ...] | None:
-        """The extents that are part of some chain from the outermost place to the innermost; None
-        if there is no chain.
+        """The extents that are part of some chain from the outermost position to the innermost;
+        None if there is no chain.
         """
         masks = list(extents)
         for slot, steps in enumerate(self.steps[dim]):
@@ -249,7 +253,7 @@ class LoopTables:
     def _facts(
         self, dim: int, extents: tuple[Mask, ...]
     ) -> tuple[list[int], list[int], list[tuple[int, ...]]]:
-        """Least and largest extent at each place, and the possible loop bounds at each slot,
+        """Least and largest extent at each position, and the possible loop bounds at each slot,
         ascending.
         """
         values = [[self.divisors[dim][number] for number in members(mask)] for mask in extents]
@@ -282,9 +286,13 @@ class LoopTables:
             for (x, y), total in best.items():
                 for bound in bounds if dim in counted else bounds[:1]:
                     value = total * bound if dim in counted else total
-                    for place in {(x * bound, y), (x, y * bound)}:
-                        if place[0] <= width and place[1] <= height and found.get(place, 0) < value:
-                            found[place] = value
+                    for position in {(x * bound, y), (x, y * bound)}:
+                        if (
+                            position[0] <= width
+                            and position[1] <= height
+                            and found.get(position, 0) < value
+                        ):
+                            found[position] = value
             best = found
         return max(best.values(), default=0)
 
@@ -298,16 +306,16 @@ class LoopTables:
         width, height = self.architecture.fanout(level)
         found: set[tuple[int, ...]] = set()
         for order in permutations(loops):
-            places = [(0,) * len(loops[0][1])]
+            positions = [(0,) * len(loops[0][1])]
             for bound, move in order:
-                places = [
-                    tuple(at + index * step for at, step in zip(place, move, strict=True))
-                    for place in places
+                positions = [
+                    tuple(at + index * step for at, step in zip(position, move, strict=True))
+                    for position in positions
                     for index in range(bound)
                 ]
             for apart in (1, width) if height > 1 else (1,):
                 found |= {
                     tuple(to - at for to, at in zip(two, one, strict=True))
-                    for one, two in zip(places, places[apart:], strict=False)
+                    for one, two in zip(positions, positions[apart:], strict=False)
                 }
         return frozenset(found)

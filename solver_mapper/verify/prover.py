@@ -162,11 +162,11 @@ class Prover:
             for number in members(mask)
         ]
         for dim, masks in enumerate(box.extents):
-            for place, mask in enumerate(masks):
+            for position, mask in enumerate(masks):
                 values = [space.divisors[dim][number] for number in members(mask)]
                 splits += (
                     [
-                        ("extent", dim, place, value)
+                        ("extent", dim, position, value)
                         for value in {values[(len(values) - 1) // 2], values[0], values[-2]}
                     ]
                     if len(values) > 1

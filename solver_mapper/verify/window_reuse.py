@@ -95,9 +95,9 @@ class Reuse(BoxFacts):
     def _corner(
         self, rank: Rank, inner: int, extents: dict[int, int], slide: Slide | None
     ) -> tuple[int, int]:
-        place = self.space.tile[inner]
+        position = self.space.tile[inner]
         words = 1 + sum(
-            span * (extents.get(dim, self.low[dim][place]) - 1)
+            span * (extents.get(dim, self.low[dim][position]) - 1)
             for dim, span in zip(rank.dims, rank.spans, strict=True)
         )
         points = prod(extents.values())
@@ -137,13 +137,13 @@ class Reuse(BoxFacts):
 
     def _may_return(self, rank: Rank, inner: int) -> bool:
         """The same where bounds are open: by sizes alone."""
-        place, sizes = self.space.tile[inner], self.space.sizes
+        position, sizes = self.space.tile[inner], self.space.sizes
         if min(rank.shifts) < 0 < max(rank.shifts):
             return True
         move = {dim: abs(shift) for dim, shift in zip(rank.dims, rank.shifts, strict=True)}
         return any(
-            move[one] * self.low[one][place] <= move[two] * sizes[two]
-            and move[two] * self.low[two][place] <= move[one] * (sizes[one] // 2)
+            move[one] * self.low[one][position] <= move[two] * sizes[two]
+            and move[two] * self.low[two][position] <= move[one] * (sizes[one] // 2)
             for one in self._moving(rank, inner)
             for two in self._moving(rank, inner)
             if one != two
@@ -206,7 +206,7 @@ class Reuse(BoxFacts):
 
     def _rank_linked(self, access: Access, number: int, inner: int, slide: Slide | None) -> bool:
         rank = access.ranks[number]
-        slot, place = self.space.spatial[inner - 1], self.space.tile[inner]
+        slot, position = self.space.spatial[inner - 1], self.space.tile[inner]
         assert slot is not None
         if all(self.bounds[dim][slot][-1] == 1 for dim in rank.dims):
             return False
@@ -214,7 +214,7 @@ class Reuse(BoxFacts):
             return True
         shift = abs(rank.shifts[rank.dims.index(slide.dim)])
         words = 1 + sum(
-            span * (self.low[dim][place] - 1)
+            span * (self.low[dim][position] - 1)
             for dim, span in zip(rank.dims, rank.spans, strict=True)
         )
         overlap = shift * self.high[slide.dim][self.space.union[slide.level]] < words
@@ -235,25 +235,26 @@ class Reuse(BoxFacts):
         # Slides alone can be passed on where tiles overlap: other dimensions must reach as far as
         # the window moves.
         return not overlap or any(
-            abs(other) * (self.high[dim][self.space.union[inner - 1]] - self.low[dim][place])
-            >= shift * self.low[slide.dim][place]
+            abs(other) * (self.high[dim][self.space.union[inner - 1]] - self.low[dim][position])
+            >= shift * self.low[slide.dim][position]
             for dim, other in zip(rank.dims, rank.shifts, strict=True)
             if dim != slide.dim
         )
 
     def _apart(self, access: Access, inner: int, slot: int) -> frozenset[tuple[int, ...]] | None:
         """How far tiles of neighbours can differ along each rank; None while bounds are open."""
-        place, loops = self.space.tile[inner], []
+        position, loops = self.space.tile[inner], []
         for dim in range(self.space.dims):
             if len(self.bounds[dim][slot]) > 1 or (
-                self.bounds[dim][slot] != (1,) and self.low[dim][place] != self.high[dim][place]
+                self.bounds[dim][slot] != (1,)
+                and self.low[dim][position] != self.high[dim][position]
             ):
                 return None
             moves = tuple(
                 sum(
                     shift for each, shift in zip(rank.dims, rank.shifts, strict=True) if each == dim
                 )
-                * self.low[dim][place]
+                * self.low[dim][position]
                 for rank in access.ranks
             )
             loops.append((self.bounds[dim][slot][0], moves))
@@ -266,7 +267,7 @@ class Reuse(BoxFacts):
         tiles, where windows of several spatial loops meet."""
         many = few = 1
         for level in range(outer, inner):
-            slot, place = self.space.spatial[level], self.space.tile[level + 1]
+            slot, position = self.space.spatial[level], self.space.tile[level + 1]
             if slot is None or self.space.off("no_multicast", level, access.name):
                 continue
             for rank in access.ranks:
@@ -278,13 +279,13 @@ class Reuse(BoxFacts):
                     tiles = 1 + sum(bounds) - len(bounds)  # |A + B| >= |A| + |B| - 1
                     if all(
                         len(self.bounds[dim][slot]) == 1
-                        and self.low[dim][place] == self.high[dim][place]
+                        and self.low[dim][position] == self.high[dim][position]
                         for dim in rank.dims
                     ):
                         sums = {0}
                         for dim, shift, bound in zip(rank.dims, rank.shifts, bounds, strict=True):
                             sums = {
-                                each + shift * self.low[dim][place] * index
+                                each + shift * self.low[dim][position] * index
                                 for each in sums
                                 for index in range(bound)
                             }

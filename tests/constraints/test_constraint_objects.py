@@ -115,11 +115,11 @@ def test_messages_show_the_line_that_made_the_rule() -> None:
         if each.asked is not None
     ]
     assert violation.asked is not None
-    place = violation.asked.place
-    assert place.file == __file__
+    location = violation.asked.location
+    assert location.file == __file__
     assert (
         "wanted = constraints.temporal"
-        in Path(__file__).read_text().splitlines()[(place.line or 0) - 1]
+        in Path(__file__).read_text().splitlines()[(location.line or 0) - 1]
     )
 
 

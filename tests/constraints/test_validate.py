@@ -242,12 +242,14 @@ def test_violations_name_the_line_of_the_mapping_and_the_rule(tmp_path: Path) ->
     )
     factor, permutation, unwritten, keep = sm.validate(sm.load(*files)).violations
     lines = (tmp_path / "map.yaml").read_text().splitlines()
-    assert factor.place.file == permutation.place.file == keep.place.file == str(files[1])
-    assert "P=2" in lines[factor.place.line - 1][factor.place.column - 1 :]
-    assert "RCPK" in lines[permutation.place.line - 1]
-    assert lines[keep.place.line - 1].strip() == "- W"
-    assert "type: temporal" in "".join(lines[unwritten.place.line - 1 : unwritten.place.line + 3])
-    assert [each.asked.place.line for each in (factor, permutation, unwritten, keep)] == [
+    assert factor.location.file == permutation.location.file == keep.location.file == str(files[1])
+    assert "P=2" in lines[factor.location.line - 1][factor.location.column - 1 :]
+    assert "RCPK" in lines[permutation.location.line - 1]
+    assert lines[keep.location.line - 1].strip() == "- W"
+    assert "type: temporal" in "".join(
+        lines[unwritten.location.line - 1 : unwritten.location.line + 3]
+    )
+    assert [each.asked.location.line for each in (factor, permutation, unwritten, keep)] == [
         2,
         3,
         4,
@@ -264,12 +266,12 @@ def test_a_mapping_without_lines_shows_the_line_of_the_rule(tmp_path: Path) -> N
     spec = spec_with()
     bare = replace(
         spec.need_mapping(),
-        levels=tuple(replace(each, places={}) for each in spec.need_mapping().levels),
+        levels=tuple(replace(each, locations={}) for each in spec.need_mapping().levels),
     )
     file = tmp_path / "rules.yaml"
     file.write_text("architecture_constraints:\n- {target: GLB, type: temporal, factors: C=4}\n")
     (violation,) = sm.validate(sm.load(DESIGN, file), bare).violations
-    assert (violation.place.file, violation.place.line) == (str(file), 2)
+    assert (violation.location.file, violation.location.line) == (str(file), 2)
 
 
 def test_the_terminal_shows_the_offending_lines(tmp_path: Path) -> None:

@@ -108,9 +108,13 @@ def test_places_are_those_of_the_loops_and_of_the_rule(tmp_path: Path) -> None:
     files[1].write_text(yaml.safe_dump({"mapping": MAPPING}, default_flow_style=None, width=200))
     files[2].write_text("mapspace:\n- spatial: {product: K*P <= 8}\n- metrics: {cycles: <= 10}\n")
     product, metric = sm.validate(sm.load(*files)).violations
-    assert "K=4 P=4" in files[1].read_text().splitlines()[(product.place.line or 0) - 1]
+    assert "K=4 P=4" in files[1].read_text().splitlines()[(product.location.line or 0) - 1]
     assert product.asked is not None and metric.asked is not None
-    assert (product.asked.place.line, metric.place.line, metric.asked.place.line) == (2, 3, 3)
+    assert (product.asked.location.line, metric.location.line, metric.asked.location.line) == (
+        2,
+        3,
+        3,
+    )
 
 
 def test_figures_are_judged_of_mappings_that_have_any() -> None:

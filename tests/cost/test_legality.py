@@ -38,10 +38,10 @@ LEGAL = Mapping(
             (loop("N", 3),),
             (loop("N", 2, "Y"), loop("M", 2, "X")),
             KEEP,
-            places={"spatial": SourceLocation("m.yaml", 7, 3)},
+            locations={"spatial": SourceLocation("m.yaml", 7, 3)},
         ),
         LevelMapping(
-            "RF", (loop("M", 2),), keep=KEEP, places={"temporal": SourceLocation("m.yaml", 9, 3)}
+            "RF", (loop("M", 2),), keep=KEEP, locations={"temporal": SourceLocation("m.yaml", 9, 3)}
         ),
     )
 )
@@ -84,7 +84,7 @@ def test_bypassed_tensors_take_no_room() -> None:
 
 def test_several_buffers_share_the_entries() -> None:
     found = only(LEGAL, machine_with("RF", entries=9, multiple_buffering=Fraction(2)))
-    assert (found.found, found.limit, found.place.line) == (5, 4, 9)
+    assert (found.found, found.limit, found.location.line) == (5, 4, 9)
     assert found.message.endswith("need 5 words; 4 fit (9 entries shared by 2 buffers)")
 
 
@@ -101,7 +101,7 @@ def test_spatial_loops_must_fit_below_each_instance() -> None:
         == "GLB: its spatial loops along X (N=6 x M=2) need 12 instances of RF; 4 lie below"
         " each GLB"
     )
-    assert (below.rule, below.level, below.found, below.limit, below.place.line) == (
+    assert (below.rule, below.level, below.found, below.limit, below.location.line) == (
         "fanout",
         "GLB",
         12,

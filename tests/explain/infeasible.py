@@ -267,9 +267,9 @@ def edited(text: str, repair: Repair, spec: Spec) -> dict[str, str]:
     """`text` by file name with `repair` made in it; `spec` is what the files say before."""
     files = dict(spec_files(text))
     for change, entry in zip(repair.changes, repair.entries, strict=True):
-        name = Path(entry.place.file).name
+        name = Path(entry.location.file).name
         lines = files[name].split("\n")
-        row, column = entry.place.line, entry.place.column
+        row, column = entry.location.line, entry.location.column
         assert row is not None and column is not None
         lines[row - 1] = _edit(lines[row - 1], column - 1, change)
         files[name] = "\n".join(lines)

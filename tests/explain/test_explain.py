@@ -113,7 +113,7 @@ def test_a_dimension_that_may_loop_nowhere_is_explained_by_name(tmp_path: Path) 
     reason = explained(Case("missing dimension", everywhere("R", "=1")), tmp_path)
     assert [entry.what for entry in reason.conflict] == ["constraint"] * 4 + ["dimension"]
     assert "allow R=3 instead of R=1 at RF temporal" in [repair.text for repair in reason.repairs]
-    assert reason.repairs[0].place.line == 2
+    assert reason.repairs[0].location.line == 2
 
 
 def test_several_conflicts_need_several_changes(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_split_counts_the_dimensions_of_factor_1_that_the_front_end_adds(tmp_p
     assert order.inner == ("N", "K", "M")
     assert order.text == "inter_PE_spatial spatial: permutation KM (behind N, of factor 1)"
     (warning,) = [each for each in spec.warnings if each.code == "split-position"]
-    assert warning.place.line == 9
+    assert warning.location.line == 9
     assert "K can lie along Y only; write 'split: 2' to count the listed ones" in warning
 
 

@@ -175,7 +175,7 @@ def read(folder: Path, text: str) -> list[tuple[int | None, str]]:
     file = folder / "design.yaml"
     file.write_text(text)
     try:
-        return [(warning.place.line, str(warning)) for warning in sm.load(file).warnings]
+        return [(warning.location.line, str(warning)) for warning in sm.load(file).warnings]
     except sm.InputError as error:
         return [(each.line, str(each)) for each in (error, *error.more)]
 

@@ -436,7 +436,7 @@ def test_rules_say_what_they_are_and_where(tmp_path: Path) -> None:
     ]
     lines = file.read_text().splitlines()
     columns = [lines[-1].index(text) + 1 for text in ("R=1", "P<=4", "R_K")]
-    assert [(constraint.place.line, constraint.place.column) for constraint in found] == [
+    assert [(constraint.location.line, constraint.location.column) for constraint in found] == [
         (len(lines), column) for column in columns
     ]
 

@@ -117,8 +117,8 @@ def test_directives_remember_where_they_were_written(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump({**DESIGN, "mapping": [spatial(), temporal()]}, sort_keys=False))
     level = load(file).need_mapping().levels[1]
     lines = file.read_text().splitlines()
-    assert lines[level.place("temporal").line - 1].strip().startswith("- target")  # type: ignore[operator]
-    assert level.place("spatial").line < level.place("temporal").line  # type: ignore[operator]
+    assert lines[level.location("temporal").line - 1].strip().startswith("- target")  # type: ignore[operator]
+    assert level.location("spatial").line < level.location("temporal").line  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(

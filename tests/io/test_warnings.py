@@ -259,7 +259,7 @@ def test_the_same_in_python() -> None:
 def test_warnings_are_text_with_a_code_and_survive_pickling() -> None:
     warning = InputWarning("ruby", SourceLocation("a.yaml", 3, 4), "what: it is")
     copy = pickle.loads(pickle.dumps(warning))
-    assert (copy, copy.code, copy.place) == (
+    assert (copy, copy.code, copy.location) == (
         "a.yaml:3:4: what: it is",
         "ruby",
         SourceLocation("a.yaml", 3, 4),

@@ -58,7 +58,7 @@ def test_wrong_mappings_are_refused_with_rule_and_line(name: str):
     (violation,) = sm.validate(sm.load(DATA / name / "case.yaml")).violations
     rule, level = BAD[name]
     assert (violation.rule, violation.level) == (rule, level)
-    assert violation.place.line is not None
+    assert violation.location.line is not None
 
 
 def test_all_recorded_cases_are_tested():

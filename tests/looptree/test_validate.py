@@ -57,7 +57,8 @@ def violations(*changes: tuple[str, str]) -> list[tuple[str, int | None]]:
         assert old in text
         text = text.replace(old, new)
     return [
-        (each.rule, each.place.line) for each in sm.validate(sm.load(io.StringIO(text))).violations
+        (each.rule, each.location.line)
+        for each in sm.validate(sm.load(io.StringIO(text))).violations
     ]
 
 
@@ -168,7 +169,8 @@ def test_mistakes_of_different_kinds_are_listed_at_once():
         assert old in text
         text = text.replace(old, new)
     found = [
-        (each.rule, each.place.line) for each in sm.validate(sm.load(io.StringIO(text))).violations
+        (each.rule, each.location.line)
+        for each in sm.validate(sm.load(io.StringIO(text))).violations
     ]
     assert sorted(found) == sorted(
         [

@@ -131,14 +131,14 @@ def net_of(workload: Workload, core: TensorCore | None = None) -> DataflowGraph:
     """
     for name in workload.tensors:
         writers, readers = workload.producers(name), workload.consumers(name)
-        place = workload.access(name).place
+        location = workload.access(name).location
         if len(writers) > 1:
-            raise InputError(f"'{name}' is written by more than one Einsum", place)
+            raise InputError(f"'{name}' is written by more than one Einsum", location)
         if writers and readers and min(readers) <= writers[0]:
             raise InputError(
                 f"'{name}' is read by Einsum '{workload.einsums[min(readers)].name}' before it is"
                 " written",
-                place,
+                location,
             )
     weights, units = _weights(workload)
     problems = tuple(einsum.problem for einsum in workload.einsums)
@@ -155,7 +155,7 @@ def _weights(workload: Workload) -> tuple[dict[str, int], str]:
         if each.denominator != 1 or each < 1:
             raise InputError(
                 f"words of '{name}' have {each} bits; a bound needs whole bits",
-                workload.access(name).place,
+                workload.access(name).location,
             )
     if all(each % 8 == 0 for each in bits.values()):
         return {name: int(each) // 8 for name, each in bits.items()}, "bytes"

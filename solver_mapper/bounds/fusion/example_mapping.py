@@ -117,7 +117,7 @@ def _trunk_loop(net: DataflowGraph, above: Trunk, loop: TrunkLoop) -> Iterator[T
                         f"this mapping has no LoopTree: its shared loops cut '{mine}' of"
                         f" {net.problems[one].name} into tiles of another size than '{yours}' of"
                         f" {net.problems[other].name}",
-                        net.workload.place,
+                        net.workload.location,
                     )
             yield Temporal("|".join(names), size)
 

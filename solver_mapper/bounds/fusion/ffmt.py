@@ -96,7 +96,7 @@ def _rows(net: DataflowGraph, activations: tuple[str, ...]) -> list[Rank]:
 def _unfit(net: DataflowGraph, why: str) -> InputError:
     return InputError(
         f"the template FFMT is for chains of matrix products: {why}",
-        net.workload.place,
+        net.workload.location,
         "use template 'ffmr'",
     )
 

@@ -47,7 +47,7 @@ def bound_einsum(
         odd = next((name for name, each in bits.items() if each.denominator != 1), None)
         if odd is not None:
             raise InputError(
-                f"words of '{odd}' have {bits[odd]} bits; a bound needs whole bits", chosen.place
+                f"words of '{odd}' have {bits[odd]} bits; a bound needs whole bits", chosen.location
             )
         word_bits = {name: int(each) for name, each in bits.items()}
     curve = bound(
@@ -68,7 +68,7 @@ def _chosen(workload: Workload, einsum: str | None) -> Einsum:
         names = ", ".join(each.name for each in workload.einsums)
         raise InputError(
             f"the workload has {len(workload.einsums)} Einsums",
-            workload.place,
+            workload.location,
             f"name one of {names}; 'fuse' takes them all together",
         )
     return workload.einsums[0]

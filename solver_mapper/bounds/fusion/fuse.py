@@ -74,7 +74,7 @@ def fuse(
     if template not in get_args(Template):
         raise InputError(
             f"unknown template '{template}'",
-            workload.place,
+            workload.location,
             f"known here: {', '.join(get_args(Template))}",
         )
     net = net_of(workload, options.tensor_core)
@@ -243,20 +243,20 @@ def _compulsory(net: DataflowGraph) -> int:
 
 
 def _check(net: DataflowGraph, template: str, options: FusionOptions) -> None:
-    place = net.workload.place
+    location = net.workload.location
     for name in (*options.must_fuse, *options.never_fuse):
         if name not in net.intermediates:
-            raise unknown_name("intermediate tensor", name, net.intermediates, place)
+            raise unknown_name("intermediate tensor", name, net.intermediates, location)
     both = sorted(set(options.must_fuse) & set(options.never_fuse))
     if both:
         raise InputError(
-            f"'{both[0]}' is both among the tensors to fuse and among those never to", place
+            f"'{both[0]}' is both among the tensors to fuse and among those never to", location
         )
     for name in (*options.head, *options.batch):
         if name not in net.workload.variables:
-            raise unknown_name("rank variable", name, net.workload.variables, place)
+            raise unknown_name("rank variable", name, net.workload.variables, location)
     if options.most < 1:
-        raise InputError(f"groups have at least 1 Einsum, not {options.most}", place)
+        raise InputError(f"groups have at least 1 Einsum, not {options.most}", location)
     for flag, templates in (
         ("uneven", ("ffmr", "v2")),
         ("uneven_tensors", ("ffmr", "v2")),
@@ -274,7 +274,7 @@ def _check(net: DataflowGraph, template: str, options: FusionOptions) -> None:
         if getattr(options, flag) and template not in templates:
             raise InputError(
                 f"'{flag}' has no meaning for the template '{template}'",
-                place,
+                location,
                 f"it has one for {', '.join(templates)}",
             )
     if (
@@ -283,5 +283,5 @@ def _check(net: DataflowGraph, template: str, options: FusionOptions) -> None:
         and (options.head or options.batch or options.special or options.recompute)
     ):
         raise InputError(
-            "'uneven' cannot be combined with 'head', 'batch', 'special' or 'recompute'", place
+            "'uneven' cannot be combined with 'head', 'batch', 'special' or 'recompute'", location
         )

@@ -5,7 +5,7 @@ search turns the loops around: it walks over which tensors are resident above wh
 and evaluates all trips of all ranks (and all tiles of the streamed tensors) as one grid. It finds
 the staircase that `Fuser.group` finds trunk by trunk.
 
-Two reductions are lossless. Only the sets of loops between two storage places matter, not the order
+Two reductions are lossless. Only the sets of loops between two storage nodes matter, not the order
 in a set, so trunks are ordered partitions of the ranks. And a rank below which no tensor is stored
 that it does not index is cut completely: more trips shrink every tile below and repeat nothing.
 """
@@ -104,8 +104,8 @@ class GroupGrid:
     def improve(self, known: Plans) -> Plans:
         """`known` with every mapping of the space entered.
 
-        A place between two segments at which nothing is stored makes no difference, except the one
-        below a rank that stands above.
+        A position between two segments at which nothing is stored makes no difference, except the
+        one below a rank that stands above.
         """
         stairs, plans = known.stairs, list(known.plans)
         first = 1 if self.space.above is None else 2
@@ -133,13 +133,13 @@ class GroupGrid:
         merged = stairs.merged(buffers[fresh], moved[fresh], -1 - fresh)
         codes = merged.codes.copy()
         for step in np.flatnonzero(codes < 0):
-            place = np.unravel_index(int(cells[-1 - codes[step]]), shape)
+            position = np.unravel_index(int(cells[-1 - codes[step]]), shape)
             codes[step] = len(plans)
             plans.append(
                 self._plan(
                     skeleton,
                     chosen,
-                    [int(at) + first for at, first in zip(place, corner, strict=True)],
+                    [int(at) + first for at, first in zip(position, corner, strict=True)],
                 )
             )
         return BoundCurve(merged.buffers, merged.accesses, codes)
@@ -147,7 +147,7 @@ class GroupGrid:
     def _evaluate(
         self, skeleton: Skeleton, chosen: Sequence[Option]
     ) -> tuple[Ints, Ints, Ints, list[int]]:
-        """Capacity, accesses and legality over the grid; first place stored along each axis."""
+        """Capacity, accesses and legality over the grid; first position stored along each axis."""
         count = len(self.space.cuts)
         extra = sum(len(option.tiles) for option in chosen)
         free = self._free(skeleton, chosen)
@@ -176,7 +176,7 @@ class GroupGrid:
         return additive + peak, accesses, legal, corner
 
     def _spread(self, values: Ints, free: frozenset[int], before: int, after: int) -> Ints:
-        """`values` with free axes at their last place and axes for the tiles of other members."""
+        """`values` with free axes at their last position and axes for tiles of other members."""
         count = len(self.space.cuts)
         values = values[
             tuple(slice(-1, None) if axis in free else slice(None) for axis in range(count))
@@ -236,13 +236,13 @@ class GroupGrid:
         return total
 
     def _plan(
-        self, skeleton: Skeleton, chosen: Sequence[Option], place: Sequence[int]
+        self, skeleton: Skeleton, chosen: Sequence[Option], position: Sequence[int]
     ) -> GroupPlan:
-        trunk, begins = self.space.loops(skeleton, place)
+        trunk, begins = self.space.loops(skeleton, position)
         used, choices = len(self.space.cuts), []
         for leaf, option in zip(self.leaves, chosen, strict=True):
             sizes = {
-                dim: option.tiles[dim][place[used + number]]
+                dim: option.tiles[dim][position[used + number]]
                 for number, dim in enumerate(option.tiles)
             }
             used += len(option.tiles)

@@ -74,7 +74,9 @@ class Leaves:
         tensors = [
             tensor for tensor in self.net.problems[einsum].tensors if tensor.name not in held
         ]
-        for chosen in product(*(self._places(tensor, trunk, einsum, common) for tensor in tensors)):
+        for chosen in product(
+            *(self._positions(tensor, trunk, einsum, common) for tensor in tensors)
+        ):
             kept = {
                 tensor.name: at
                 for tensor, at in zip(tensors, chosen, strict=True)
@@ -84,7 +86,7 @@ class Leaves:
             for found in self._streams(einsum, trunk, flowing):
                 yield choice_of(self.net, einsum, trunk, kept, flowing, found)
 
-    def _places(
+    def _positions(
         self, tensor: Tensor, trunk: Trunk, einsum: int, common: frozenset[str]
     ) -> tuple[int | None, ...]:
         """Where a tensor may be kept; None to stream."""

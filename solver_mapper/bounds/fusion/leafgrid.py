@@ -73,8 +73,8 @@ class Space:
         """Per axis and rank of its bundle: the parts it is cut into."""
         return tuple(
             {
-                place: self.vector([parts[place] for parts in each.parts], number)
-                for place in range(len(each.ranks))
+                position: self.vector([parts[position] for parts in each.parts], number)
+                for position in range(len(each.ranks))
             }
             for number, each in enumerate(self.cuts)
         )
@@ -92,19 +92,19 @@ class Space:
             for dim, bound in self.bounds[einsum].items()
         }
         for axis in axes:
-            for place, rank in enumerate(self.cuts[axis].ranks):
+            for position, rank in enumerate(self.cuts[axis].ranks):
                 if einsum in rank.variables:
                     variable = rank.variables[einsum]
-                    bounds[variable] = bounds[variable] // self._parts[axis][place]
+                    bounds[variable] = bounds[variable] // self._parts[axis][position]
         return bounds
 
     def distinct(self, einsum: int, tensor: Tensor, axes: Sequence[int]) -> Ints:
         """Different tiles of `tensor` that the loops of `axes` pass through."""
         return product_of(
             [
-                self._parts[axis][place]
+                self._parts[axis][position]
                 for axis in axes
-                for place, rank in enumerate(self.cuts[axis].ranks)
+                for position, rank in enumerate(self.cuts[axis].ranks)
                 if rank.variables.get(einsum) in tensor.dims
             ]
         )
@@ -116,13 +116,13 @@ class Space:
             total *= loop.trips
         return total
 
-    def loops(self, skeleton: Skeleton, place: Sequence[int]) -> tuple[Trunk, list[int]]:
-        """The trunk at one place of the grid, and at which of its loops each segment begins."""
+    def loops(self, skeleton: Skeleton, position: Sequence[int]) -> tuple[Trunk, list[int]]:
+        """The trunk at one position of the grid, and at which of its loops each segment begins."""
         trunk, begins = list(self.head), []
         for segment in skeleton:
             begins.append(len(trunk))
             for axis in segment:
-                parts = self.cuts[axis].parts[place[axis]]
+                parts = self.cuts[axis].parts[position[axis]]
                 if max(parts) > 1:
                     trunk.append(TrunkLoop(self.cuts[axis].ranks, parts))
         return tuple(trunk), begins
@@ -157,7 +157,7 @@ class LeafGrid:
         )
 
     def options(self, skeleton: Skeleton) -> Iterator[Option]:
-        choices = [(None, *self._places(tensor, skeleton)) for tensor in self.tensors]
+        choices = [(None, *self._positions(tensor, skeleton)) for tensor in self.tensors]
         for chosen in product(*choices):
             kept = {
                 tensor.name: at
@@ -172,12 +172,14 @@ class LeafGrid:
         """How many options there are, about: residences times the loop orders of the nest in which
         everything streams.
         """
-        ways = math.prod(1 + len(list(self._places(tensor, skeleton))) for tensor in self.tensors)
+        ways = math.prod(
+            1 + len(list(self._positions(tensor, skeleton))) for tensor in self.tensors
+        )
         return ways * len(self._kinds(self.tensors))
 
     @cached_property
     def largest(self) -> int:
-        """The most tiles that one option has for each place of the trunk's grid."""
+        """The most tiles that one option has for each position of the trunk's grid."""
         return max(
             math.prod(
                 len(sizes) for sizes in (self._tiles(self.tensors, kind) if kind else {}).values()
@@ -185,7 +187,7 @@ class LeafGrid:
             for kind in self._kinds(self.tensors)
         )
 
-    def _places(self, tensor: Tensor, skeleton: Skeleton) -> Iterator[int]:
+    def _positions(self, tensor: Tensor, skeleton: Skeleton) -> Iterator[int]:
         """Segments that iterate over something the tensor does not have, right below something that
         it has (or outermost).
         """

@@ -222,7 +222,7 @@ def alone(rank: tuple[Term, ...]) -> bool:
 
 def _partitions(net: DataflowGraph, tensor: str, parts: frozenset[Part]) -> bool:
     """Do these parts split `tensor` at one and the same place, in all of its users in the group?"""
-    places = set()
+    indices = set()
     for part in parts:
         if part.einsum in net.users[tensor]:
             ranks = net.use(part.einsum, tensor).ranks
@@ -238,5 +238,5 @@ def _partitions(net: DataflowGraph, tensor: str, parts: frozenset[Part]) -> bool
             )
             if digit is None:
                 return False
-            places.add((own[0], digit.stride * part.stride, digit.stride * part.top))
-    return len(places) == 1
+            indices.add((own[0], digit.stride * part.stride, digit.stride * part.top))
+    return len(indices) == 1

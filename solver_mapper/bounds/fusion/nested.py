@@ -166,11 +166,11 @@ class Nester:
             for tensor in net.problems[i].tensors
             if tensor.name not in held and tensor.name not in part.tiled
         ]
-        places = [
+        positions = [
             (None, *(() if name in common else resident_positions(self.net.use(i, name), trunk, i)))
             for i, name in outside
         ]
-        for chosen in product(*places):
+        for chosen in product(*positions):
             kept = {
                 name: at for (_, name), at in zip(outside, chosen, strict=True) if at is not None
             }

@@ -26,7 +26,7 @@ class Text:
     """Something to evaluate later, and where it stands."""
 
     text: str
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 Texts = Mapping[str, Text]
@@ -48,7 +48,7 @@ class FanoutText:
     name: str
     values: Texts
     loop_bounds: tuple[ComparisonText, ...] = ()
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ActionText:
     name: str
     values: Texts = field(default_factory=dict)
     values_per_action: Table | None = None
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class HoldingText:
     tile_shape: tuple[ComparisonText, ...] = ()
     order_options: tuple[tuple[Text, ...], ...] = ()
     force_order: bool = True
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Component:
     direction: Text | Table | None = None
     holding: HoldingText = HoldingText()
     component_class: str | None = None
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     @property
     def dummy(self) -> bool:
@@ -105,7 +105,7 @@ class Branch:
 
     nodes: tuple[Component | Branch, ...]
     fork: bool = False
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def components(self) -> Iterator[Component]:
         for node in self.nodes:
@@ -122,7 +122,7 @@ class Architecture:
 
     root: Branch
     variables: Texts = field(default_factory=dict)
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
     soft_usage: bool = False
 
     @cached_property
@@ -142,7 +142,7 @@ class Architecture:
         found = _path(self.root, compute)
         if found is None:
             raise unknown_name(
-                "compute", compute, [component.name for component in self.computes], self.place
+                "compute", compute, [component.name for component in self.computes], self.location
             )
         return found
 
@@ -150,9 +150,9 @@ class Architecture:
         """What expressions of the architecture may mention for one Einsum."""
         scope = einsum.scope
         for name, text in self.variables.items():
-            value = scope.evaluate(text.text, text.place, f"variable '{name}'")
+            value = scope.evaluate(text.text, text.location, f"variable '{name}'")
             if not isinstance(value, (NameSet, Fraction)):
-                raise InputError(f"variable '{name}' must be a number or a set", text.place)
+                raise InputError(f"variable '{name}' must be a number or a set", text.location)
             scope = scope.with_names({name: value})
         return scope
 
@@ -246,7 +246,7 @@ def _enabled(component: Component, scope: Scope) -> bool:
         return True
     if text.text.lower() in ("false", "no"):
         return False
-    return bool(scope.evaluate(text.text, text.place, f"'enabled' of '{component.name}'"))
+    return bool(scope.evaluate(text.text, text.location, f"'enabled' of '{component.name}'"))
 
 
 def unit_of(component: Component, scope: Scope, einsum: Einsum, instances: int) -> Unit:
@@ -254,7 +254,11 @@ def unit_of(component: Component, scope: Scope, einsum: Einsum, instances: int) 
     fanouts = tuple(_fanout(fanout, scope, component.name) for fanout in component.fanouts)
     if component.kind is Kind.CONTAINER:
         return Unit(
-            component.name, component.kind, fanouts, instances=instances, place=component.place
+            component.name,
+            component.kind,
+            fanouts,
+            instances=instances,
+            location=component.location,
         )
     what = f"of '{component.name}'"
 
@@ -269,8 +273,8 @@ def unit_of(component: Component, scope: Scope, einsum: Einsum, instances: int) 
     if component.bits_per_value is not None:
         bits |= by_set(component.bits_per_value, scope, f"bits_per_value {what}")
     rates = [_rate(component, action, local) for action in component.actions]
-    total = component.values.get("total_latency", Text(DEFAULT, component.place))
-    latency = latency_of(total.text, rates, local.names, total.place, f"total_latency {what}")
+    total = component.values.get("total_latency", Text(DEFAULT, component.location))
+    latency = latency_of(total.text, rates, local.names, total.location, f"total_latency {what}")
     size = component.values.get("size")
     return Unit(
         component.name,
@@ -289,8 +293,8 @@ def unit_of(component: Component, scope: Scope, einsum: Einsum, instances: int) 
         skip_first=component.values.get("skip_initial_output_write", Text("true")).text.lower()
         in ("true", "1"),
         count_scale=value("actions_scale", 1),
-        place=component.place,
-        size_place=size.place if size is not None else component.place,
+        location=component.location,
+        size_location=size.location if size is not None else component.location,
     )
 
 
@@ -301,7 +305,7 @@ def _need_numbers(components: Iterable[Component]) -> None:
     """Raise InputError naming every number that component models would have to supply."""
     errors = [error for component in components for error in _lacking(component)]
     if errors:
-        raise InputError(errors[0].message, errors[0].place, errors[0].hint, tuple(errors[1:]))
+        raise InputError(errors[0].message, errors[0].location, errors[0].hint, tuple(errors[1:]))
 
 
 def _lacking(component: Component) -> Iterator[InputError]:
@@ -324,7 +328,7 @@ def _lacking(component: Component) -> Iterator[InputError]:
         )
         yield InputError(
             f"'{component.name}' lacks {'; '.join(missing)}",
-            component.place,
+            component.location,
             f"{model}: write the numbers, or 'component_class: Dummy' for none",
         )
 
@@ -351,7 +355,7 @@ def _rate(component: Component, action: ActionText, scope: Scope) -> Rate:
     if rate == 0:
         raise InputError(
             f"'throughput' {what} must be more than 0",
-            throughput.place if throughput else component.place,
+            throughput.location if throughput else component.location,
             "write 'inf' for no limit",
         )
     return Rate(action.name, rate)
@@ -379,13 +383,13 @@ def _action(
         1,
     )
     if per_action == 0:
-        raise InputError(f"'bits_per_action' {what} must be more than 0", action.place)
+        raise InputError(f"'bits_per_action' {what} must be more than 0", action.location)
     counts = {access.name: bits[access.name] / per_action for access in einsum.accesses}
     for table in (component.values_per_action, action.values_per_action):
         if table is not None:
             given = by_set(table, scope, f"values_per_action {what}")
             if any(number <= 0 for number in given.values()):
-                raise InputError(f"values_per_action {what} must be more than 0", table.place)
+                raise InputError(f"values_per_action {what} must be more than 0", table.location)
             counts |= {tensor: 1 / number for tensor, number in given.items()}
     return Action(energy, counts)
 
@@ -394,8 +398,8 @@ def _fanout(fanout: FanoutText, scope: Scope, owner: str) -> Fanout:
     what = f"spatial '{fanout.name}' of '{owner}'"
 
     def tensors(name: str, default: str) -> frozenset[str]:
-        text = fanout.values.get(name, Text(default, fanout.place))
-        return scope.tensors(text.text, text.place, f"'{name}' of {what}")
+        text = fanout.values.get(name, Text(default, fanout.location))
+        return scope.tensors(text.text, text.location, f"'{name}' of {what}")
 
     reuse = fanout.values.get("reuse")
     gate = fanout.values.get("power_gateable")
@@ -403,7 +407,7 @@ def _fanout(fanout: FanoutText, scope: Scope, owner: str) -> Fanout:
     if usage > 1:
         raise InputError(
             f"'min_usage' of {what} must lie between 0 and 1, not {usage}",
-            fanout.values["min_usage"].place,
+            fanout.values["min_usage"].location,
         )
     return Fanout(
         fanout.name,
@@ -418,7 +422,7 @@ def _fanout(fanout: FanoutText, scope: Scope, owner: str) -> Fanout:
             fanout.values.get("usage_scale"), scope, f"'usage_scale' of {what}", 1
         ),
         power_gateable=gate is not None and gate.text.lower() in ("true", "yes", "1"),
-        place=fanout.place,
+        location=fanout.location,
     )
 
 
@@ -431,19 +435,19 @@ def comparison_of(text: ComparisonText, scope: Scope, what: str) -> Comparison:
     if operator not in ("==", "<=", ">=", "<", ">"):
         raise InputError(
             f"{what}: unknown operator '{text.operator}'",
-            text.expression.place,
+            text.expression.location,
             "known: == <= >= < >, each also with 'product' in front",
         )
-    named = scope.names_in(text.expression.text, text.expression.place, what)
+    named = scope.names_in(text.expression.text, text.expression.location, what)
     if named.kind == "tensor":
         named = scope.names_in(
-            f"({text.expression.text}).rank_variables", text.expression.place, what
+            f"({text.expression.text}).rank_variables", text.expression.location, what
         )
-    value = scope.number(text.value.text, text.value.place, what)
+    value = scope.number(text.value.text, text.value.location, what)
     if value.denominator != 1:
-        raise InputError(f"{what}: {value} is not a whole number", text.value.place)
+        raise InputError(f"{what}: {value} is not a whole number", text.value.location)
     shown = f"{text.expression.text} {text.operator} {value}"
-    return Comparison(named.members, operator, int(value), product, shown, text.expression.place)
+    return Comparison(named.members, operator, int(value), product, shown, text.expression.location)
 
 
 def _directions(component: Component, scope: Scope, einsum: Einsum) -> dict[str, str]:
@@ -452,13 +456,15 @@ def _directions(component: Component, scope: Scope, einsum: Einsum) -> dict[str,
         return {}
     if given is None:
         raise InputError(
-            f"toll '{component.name}' lacks 'direction'", component.place, "up, down or up_and_down"
+            f"toll '{component.name}' lacks 'direction'",
+            component.location,
+            "up, down or up_and_down",
         )
     pairs = (
         [("All", given)]
         if isinstance(given, Text)
         else [
-            (key, Text(getattr(node, "text", ""), node.place))
+            (key, Text(getattr(node, "text", ""), node.location))
             for key, node in given.entries.items()
         ]
     )
@@ -468,35 +474,35 @@ def _directions(component: Component, scope: Scope, einsum: Einsum) -> dict[str,
             raise InputError(
                 f"direction of '{component.name}' must be up, down or up_and_down, not"
                 f" '{text.text}'",
-                text.place,
+                text.location,
             )
         result |= dict.fromkeys(
-            scope.tensors(key, text.place, f"direction of '{component.name}'"), text.text
+            scope.tensors(key, text.location, f"direction of '{component.name}'"), text.text
         )
     missing = [access.name for access in einsum.accesses if access.name not in result]
     if missing:
         raise InputError(
             f"direction of '{component.name}' says nothing about {', '.join(missing)}",
-            component.place,
+            component.location,
         )
     return result
 
 
 def _signed(text: Text | None, scope: Scope, what: str) -> Fraction:
-    return Fraction(0) if text is None else scope.number(text.text, text.place, what)
+    return Fraction(0) if text is None else scope.number(text.text, text.location, what)
 
 
 def _positive(text: Text | None, scope: Scope, what: str, default: int) -> Fraction:
     if text is None:
         return Fraction(default)
-    value = scope.number(text.text, text.place, what)
+    value = scope.number(text.text, text.location, what)
     if value < 0:
-        raise InputError(f"{what} must not be negative, but is {value}", text.place)
+        raise InputError(f"{what} must not be negative, but is {value}", text.location)
     return value
 
 
 def _whole(text: Text, scope: Scope, what: str) -> int:
-    value = scope.number(text.text, text.place, what)
+    value = scope.number(text.text, text.location, what)
     if value.denominator != 1 or value < 1:
-        raise InputError(f"{what} must be a whole number of at least 1, not {value}", text.place)
+        raise InputError(f"{what} must be a whole number of at least 1, not {value}", text.location)
     return int(value)

@@ -66,7 +66,7 @@ def _kept(
             f"'{unit.name}' must keep '{tensor}' of Einsum '{name}'",
             level=unit.name,
             tensor=tensor,
-            place=branch.nodes[-1].place,
+            location=branch.nodes[-1].location,
         )
     for tensor in sorted(kept - must - rules.may_keep):
         node = next(
@@ -77,7 +77,7 @@ def _kept(
             f"'{unit.name}' must not keep '{tensor}' of Einsum '{name}'",
             level=unit.name,
             tensor=tensor,
-            place=node.place,
+            location=node.location,
         )
     for tensor in sorted(rules.back & kept & seen):
         yield Violation(
@@ -85,7 +85,7 @@ def _kept(
             f"'{unit.name}' must be the outermost to keep '{tensor}' of Einsum '{name}'",
             level=unit.name,
             tensor=tensor,
-            place=branch.nodes[-1].place,
+            location=branch.nodes[-1].location,
         )
 
 
@@ -103,7 +103,7 @@ def _tile(branch: EinsumPath, hold: StorageStep, rules: Holding) -> Iterator[Vio
                 f"'{hold.node}': tile_shape {rule.text} is not kept ({shown})",
                 level=hold.unit.name,
                 tensor=hold.access.name,
-                place=hold.node.place,
+                location=hold.node.location,
             )
 
 
@@ -129,7 +129,7 @@ def _once(
                 f" '{again[0].node}'",
                 level=hold.unit.name,
                 tensor=hold.access.name,
-                place=hold.node.place,
+                location=hold.node.location,
             )
 
 
@@ -148,7 +148,7 @@ def _once_to_compute(branch: EinsumPath, hold: StorageStep, rules: Holding) -> I
                 f" '{again[0].node}'",
                 level=hold.unit.name,
                 tensor=hold.access.name,
-                place=hold.node.place,
+                location=hold.node.location,
             )
 
 
@@ -159,7 +159,7 @@ def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violatio
         if isinstance(loop.node, Spatial)
         and (loop.node.component, loop.node.name) == (unit.name, fanout.name)
     ]
-    place = loops[0].node.place if loops else branch.nodes[-1].place
+    location = loops[0].node.location if loops else branch.nodes[-1].location
     trips = dict.fromkeys(branch.einsum.bounds, 1)
     for loop in loops:
         trips[loop.variable] *= _trips(branch, loop)
@@ -172,7 +172,7 @@ def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violatio
                     level=unit.name,
                     tensor=tensor,
                     dimension=loop.variable,
-                    place=loop.node.place,
+                    location=loop.node.location,
                 )
     for rule in fanout.loop_bounds:
         yield from _bound(branch, unit, fanout, rule, trips)
@@ -187,7 +187,7 @@ def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violatio
             level=unit.name,
             found=used,
             limit=_shown(least),
-            place=place,
+            location=location,
         )
 
 
@@ -202,7 +202,7 @@ def _bound(
             "loop-bounds",
             f"'{fanout.name}' of '{unit.name}': {rule.text} is not kept ({shown})",
             level=unit.name,
-            place=branch.nodes[-1].place,
+            location=branch.nodes[-1].location,
         )
 
 

@@ -129,11 +129,11 @@ class EinsumPath:
     def reservation_index(self, hold: StorageStep) -> int:
         """The position on the branch where memory is set aside for a hold.
 
-        A backing holder reserves at its place. Any other is lowered through the temporal loops that
-        directly follow it as long as they are relevant to its tensor, since only the part in use is
-        kept; a partly relevant loop is passed and ends that. So does a loop that would leave the
-        tile in pieces, because copies further in have divided the same variable above it. Nothing
-        is lowered where the Einsum only copies.
+        A backing holder reserves at its position. Any other is lowered through the temporal loops
+        that directly follow it as long as they are relevant to its tensor, since only the part in
+        use is kept; a partly relevant loop is passed and ends that. So does a loop that would leave
+        the tile in pieces, because copies further in have divided the same variable above it.
+        Nothing is lowered where the Einsum only copies.
         """
         if hold.backing or self.einsum.copy:
             return hold.index

@@ -42,8 +42,8 @@ class Prepared:
     def need_sound(self) -> tuple[EinsumPath, ...]:
         """The branches. Raises: InputError with all problems if there are any."""
         if self.problems:
-            errors = [InputError(problem.message, problem.place) for problem in self.problems]
-            raise InputError(errors[0].message, errors[0].place, None, tuple(errors[1:]))
+            errors = [InputError(problem.message, problem.location) for problem in self.problems]
+            raise InputError(errors[0].message, errors[0].location, None, tuple(errors[1:]))
         return tuple(self.branches)
 
 
@@ -66,7 +66,7 @@ def prepare(architecture: Architecture, workload: Workload, mapping: TreeMapping
         if leaf.component not in architecture.enabled_computes(einsum):
             text = f"compute '{leaf.component}' is not enabled for Einsum '{einsum.name}'"
             result.problems.append(
-                Violation("unknown-name", text, level=leaf.component, place=leaf.place)
+                Violation("unknown-name", text, level=leaf.component, location=leaf.location)
             )
             unknown.add(id(leaf))
             continue
@@ -122,7 +122,7 @@ def branch_of(einsum: Einsum, chain: Chain, path: tuple[Leaf, ...]) -> EinsumPat
                     )
                     seen.add(tensor)
     if einsum.copy:
-        last = max((place for place, hold in enumerate(holds) if hold.backing), default=-1)
+        last = max((location for location, hold in enumerate(holds) if hold.backing), default=-1)
         holds = holds[: last + 1]
     return EinsumPath(einsum, chain, path, tuple(loops), tuple(holds))
 
@@ -170,7 +170,7 @@ def _component(
         text = (
             f"'{node.component}' is a {component.kind.value.lower()}, not a {wanted.value.lower()}"
         )
-        yield Violation("unknown-name", text, level=node.component, place=node.place)
+        yield Violation("unknown-name", text, level=node.component, location=node.location)
 
 
 def _dimension(architecture: Architecture, node: Spatial) -> Iterator[Violation]:
@@ -201,5 +201,5 @@ def _unknown(
         level=level,
         tensor=tensor,
         dimension=dimension,
-        place=node.place,
+        location=node.location,
     )

@@ -34,7 +34,7 @@ class Comparison:
     value: int
     product: bool = False
     text: str = ""
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def holds(self, numbers: Mapping[str, int]) -> bool:
         """Whether the comparison holds for these numbers of the variables that it names."""
@@ -73,7 +73,7 @@ class Fanout:
     min_usage: Fraction = Fraction(0)
     usage_scale: Fraction = Fraction(1)
     power_gateable: bool = False
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ class Unit:
     direction: Mapping[str, str] = field(default_factory=dict)
     skip_first: bool = True
     count_scale: Fraction = Fraction(1)
-    place: SourceLocation = field(default=NOWHERE, compare=False)
-    size_place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
+    size_location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def fanout(self, name: str) -> Fanout | None:
         return next((fanout for fanout in self.fanouts if fanout.name == name), None)

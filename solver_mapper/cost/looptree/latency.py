@@ -68,7 +68,7 @@ class Rate:
 
 
 def latency_of(
-    text: str, rates: Iterable[Rate], names: Mapping[str, Any], place: SourceLocation, what: str
+    text: str, rates: Iterable[Rate], names: Mapping[str, Any], location: SourceLocation, what: str
 ) -> Latency:
     """The latency that `text` describes for a component with these actions.
 
@@ -76,15 +76,15 @@ def latency_of(
     action counts, and for throughputs that are needed but not given.
     """
     rated = tuple(rates)
-    value = _LatencyEvaluator({**names, "actions": rated}, place, what).run(text)
+    value = _LatencyEvaluator({**names, "actions": rated}, location, what).run(text)
     lines = _lines(value)
     if lines is None:
-        raise InputError(f"{what}: '{text}' is not a time", place)
+        raise InputError(f"{what}: '{text}' is not a time", location)
     for line in lines:
         if line.constant < 0 or any(weight < 0 for weight in line.weights.values()):
             raise InputError(
                 f"{what}: '{text}' falls where an action count grows",
-                place,
+                location,
                 "latencies may only grow",
             )
     return Latency(lines)

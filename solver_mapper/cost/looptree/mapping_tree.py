@@ -36,7 +36,7 @@ class Storage:
     tensors: tuple[str, ...]
     component: str
     persistent: bool = False
-    place: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
+    location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
     def __str__(self) -> str:
         return f"{self.component} keeps {', '.join(self.tensors)}" + (
@@ -50,7 +50,7 @@ class Toll:
 
     tensors: tuple[str, ...]
     component: str
-    place: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
+    location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
     def __str__(self) -> str:
         return f"{self.component} passes {', '.join(self.tensors)}"
@@ -69,7 +69,7 @@ class Temporal:
     variable: str
     tile_shape: int
     initial_tile_shape: int | None = None
-    place: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
+    location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class Spatial:
     component: str
     name: str
     initial_tile_shape: int | None = None
-    place: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
+    location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class Compute:
 
     einsum: str
     component: str
-    place: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
+    location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
     def __str__(self) -> str:
         return f"{self.component} computes {self.einsum}"
@@ -120,7 +120,7 @@ class Nested:
     """A run of nodes inside a branch."""
 
     nodes: tuple[Node, ...]
-    place: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
+    location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Sequential:
     """A fork: the branches run one after another, once per iteration of the loops above."""
 
     nodes: tuple[Node, ...]
-    place: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
+    location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Pipeline:
     """
 
     nodes: tuple[Node, ...]
-    place: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
+    location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
 
 Loop = Temporal | Spatial
@@ -155,7 +155,7 @@ class TreeMapping:
     """
 
     nodes: tuple[Node, ...]
-    place: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
+    location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
     def branches(self) -> tuple[tuple[Leaf, ...], ...]:
         """One list of nodes from the root to each leaf, forks and runs left out.
@@ -164,7 +164,7 @@ class TreeMapping:
         Raises: InputError for a node that forks anywhere but at the end of its list, and for a list
         without an end.
         """
-        return tuple(_branches(self.nodes, (), self.place))
+        return tuple(_branches(self.nodes, (), self.location))
 
     def walk(self) -> Iterator[Node]:
         """All nodes, each before those below it."""
@@ -210,7 +210,7 @@ def _walk(node: Node) -> Iterator[Node]:
 
 
 def _branches(
-    nodes: tuple[Node, ...], above: tuple[Leaf, ...], place: SourceLocation
+    nodes: tuple[Node, ...], above: tuple[Leaf, ...], location: SourceLocation
 ) -> Iterator[tuple[Leaf, ...]]:
     run = above
     for index, node in enumerate(nodes):
@@ -218,7 +218,7 @@ def _branches(
         if isinstance(node, (Nested, Sequential, Pipeline, Compute)) and not last:
             raise InputError(
                 f"nothing can stand below {_name(node)} in its list",
-                nodes[index + 1].place,
+                nodes[index + 1].location,
                 "only the last node of a list may fork or compute",
             )
         if isinstance(node, (Storage, Toll, Temporal, Spatial)):
@@ -226,18 +226,18 @@ def _branches(
         elif isinstance(node, Compute):
             yield (*run, node)
         elif isinstance(node, Nested):
-            yield from _branches(node.nodes, run, node.place)
+            yield from _branches(node.nodes, run, node.location)
         else:
             if not node.nodes:
-                raise InputError(f"{_name(node)} has no branches", node.place)
+                raise InputError(f"{_name(node)} has no branches", node.location)
             for child in node.nodes:
                 yield from _branches(
-                    child.nodes if isinstance(child, Nested) else (child,), run, child.place
+                    child.nodes if isinstance(child, Nested) else (child,), run, child.location
                 )
         if last and isinstance(node, (Storage, Toll, Temporal, Spatial)):
-            raise InputError(f"the branch ends at '{node}' without a !Compute", node.place)
+            raise InputError(f"the branch ends at '{node}' without a !Compute", node.location)
     if not nodes:
-        raise InputError("an empty list of nodes", place, "a branch ends in !Compute")
+        raise InputError("an empty list of nodes", location, "a branch ends in !Compute")
 
 
 def _replaced(

@@ -25,7 +25,7 @@ class Rename:
     name: str
     source: str
     expected_count: str | None = None
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 def renames_of(
@@ -76,13 +76,13 @@ def scope_of(
     scope = Scope(names, relevant, {access.name: access.bits for access in einsum.accesses})
     for rename in renames:
         what = f"rename '{rename.name}' of Einsum '{einsum.name}'"
-        value = scope.names_in(rename.source, rename.place, what)
+        value = scope.names_in(rename.source, rename.location, what)
         if rename.expected_count is not None:
-            count = scope.number(rename.expected_count, rename.place, what)
+            count = scope.number(rename.expected_count, rename.location, what)
             if count != len(value):
                 raise InputError(
                     f"{what}: '{rename.source}' is {value}, but {count} members are expected",
-                    rename.place,
+                    rename.location,
                 )
         scope = scope.with_names({rename.name: value})
     return scope
@@ -104,13 +104,14 @@ def bits_of(
         if bits is None:
             raise InputError(
                 f"tensor '{access.name}' of Einsum '{einsum.name}' has no bits_per_value",
-                access.place,
+                access.location,
                 "write 'bits_per_value: {All: 8}' under 'workload', or bits_per_value on the"
                 " access",
             )
         if bits <= 0:
             raise InputError(
-                f"bits_per_value of '{access.name}' must be more than 0, not {bits}", access.place
+                f"bits_per_value of '{access.name}' must be more than 0, not {bits}",
+                access.location,
             )
         result[access.name] = bits
     return result
@@ -131,12 +132,12 @@ def by_set(table: Table, scope: Scope, what: str) -> dict[str, Fraction]:
             scope = scope.with_names(
                 {"Other": replace(everything, members=everything.members - set(found))}
             )
-        value = scope.number(text_of(node, f"{what}: '{key}'"), node.place, what)
-        for tensor in sorted(scope.tensors(key, table.key_places[key], what)):
+        value = scope.number(text_of(node, f"{what}: '{key}'"), node.location, what)
+        for tensor in sorted(scope.tensors(key, table.key_locations[key], what)):
             if tensor in found:
                 raise InputError(
                     f"{what}: both '{found[tensor][0]}' and '{key}' name '{tensor}'",
-                    table.key_places[key],
+                    table.key_locations[key],
                     "keys must not overlap; 'Other' names the rest",
                 )
             found[tensor] = key, value

@@ -57,36 +57,36 @@ class Scope:
     def with_names(self, more: Mapping[str, NameSet | Fraction]) -> Scope:
         return replace(self, names={**self.names, **more})
 
-    def evaluate(self, text: str, place: SourceLocation, what: str) -> Any:
+    def evaluate(self, text: str, location: SourceLocation, what: str) -> Any:
         """The value of `text`: a `NameSet`, a Fraction or a bool. Raises: InputError (see
         `Evaluator.run`).
         """
-        return _SetEvaluator(self, place, what).run(text)
+        return _SetEvaluator(self, location, what).run(text)
 
-    def number(self, text: str, place: SourceLocation, what: str) -> Fraction:
-        evaluator = _SetEvaluator(self, place, what)
+    def number(self, text: str, location: SourceLocation, what: str) -> Fraction:
+        evaluator = _SetEvaluator(self, location, what)
         return evaluator.number(evaluator.run(text))
 
-    def tensors(self, text: str, place: SourceLocation, what: str) -> frozenset[str]:
+    def tensors(self, text: str, location: SourceLocation, what: str) -> frozenset[str]:
         """The tensors that `text` names. Raises: InputError where its value is not a set of
         tensors.
         """
-        value = self.evaluate(text, place, what)
+        value = self.evaluate(text, location, what)
         if not isinstance(value, NameSet) or value.kind != "tensor":
-            raise InputError(f"{what}: '{text}' is {value}, not a set of tensors", place)
+            raise InputError(f"{what}: '{text}' is {value}, not a set of tensors", location)
         return value.members
 
-    def names_in(self, text: str, place: SourceLocation, what: str) -> NameSet:
+    def names_in(self, text: str, location: SourceLocation, what: str) -> NameSet:
         """The set that `text` names, of tensors or of rank variables."""
-        value = self.evaluate(text, place, what)
+        value = self.evaluate(text, location, what)
         if not isinstance(value, NameSet):
-            raise InputError(f"{what}: '{text}' is {value}, not a set", place)
+            raise InputError(f"{what}: '{text}' is {value}, not a set", location)
         return value
 
 
 class _SetEvaluator(Evaluator):
-    def __init__(self, scope: Scope, place: SourceLocation, what: str):
-        super().__init__(scope.names, place, what)
+    def __init__(self, scope: Scope, location: SourceLocation, what: str):
+        super().__init__(scope.names, location, what)
         self.scope = scope
 
     def unary(self, operator: ast.unaryop, value: Any) -> Any:

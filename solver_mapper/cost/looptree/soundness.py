@@ -58,14 +58,14 @@ def common_problems(
         name = branch.einsum.name
         if name in seen:
             yield Violation(
-                "einsum", f"Einsum '{name}' is computed twice", place=branch.nodes[-1].place
+                "einsum", f"Einsum '{name}' is computed twice", location=branch.nodes[-1].location
             )
         seen.add(name)
     if not any(isinstance(node, Compute) and id(node) in unknown for node in mapping.walk()):
         for name in workload.by_name:
             if name not in seen:
                 yield Violation(
-                    "einsum", f"Einsum '{name}' is computed nowhere", place=mapping.place
+                    "einsum", f"Einsum '{name}' is computed nowhere", location=mapping.location
                 )
     if len(seen) == len(branches) == len(workload.einsums):
         yield from _trips(branches)
@@ -98,7 +98,7 @@ def _nesting(branch: EinsumPath, judge_ends: bool) -> Iterator[Violation]:
                 dimension=loop.variable,
                 found=biggest,
                 limit=enclosing,
-                place=loop.node.place,
+                location=loop.node.location,
             )
         else:
             extents[loop.variable] = loop.tiles(enclosing)[0][0]
@@ -110,7 +110,7 @@ def _nesting(branch: EinsumPath, judge_ends: bool) -> Iterator[Violation]:
                 dimension=variable,
                 found=extent,
                 limit=1,
-                place=branch.nodes[-1].place,
+                location=branch.nodes[-1].location,
             )
 
 
@@ -140,7 +140,7 @@ def _foreign(branch: EinsumPath, unknown: Set[int]) -> Iterator[Violation]:
                     "foreign-loop",
                     f"'{node}' stands above Einsum '{branch.einsum.name}', {what}",
                     dimension=node.variable,
-                    place=node.place,
+                    location=node.location,
                 )
         name = getattr(node, "component", None)
         if name is not None and name not in branch.chain.by_name:
@@ -152,7 +152,7 @@ def _foreign(branch: EinsumPath, unknown: Set[int]) -> Iterator[Violation]:
                     "unknown-name",
                     f"'{name}' is not on the way to '{branch.chain.compute.name}'",
                     level=name,
-                    place=node.place,
+                    location=node.location,
                 )
 
 
@@ -163,7 +163,7 @@ def _held(branch: EinsumPath, tensor: str) -> Iterator[Violation]:
             "not-stored",
             f"tensor '{tensor}' of Einsum '{branch.einsum.name}' is stored nowhere above it",
             tensor=tensor,
-            place=branch.nodes[-1].place,
+            location=branch.nodes[-1].location,
         )
         return
     if holders[0].toll:
@@ -172,7 +172,7 @@ def _held(branch: EinsumPath, tensor: str) -> Iterator[Violation]:
             f"tensor '{tensor}' must be stored above the toll '{holders[0].unit.name}'",
             tensor=tensor,
             level=holders[0].unit.name,
-            place=holders[0].node.place,
+            location=holders[0].node.location,
         )
     for outer, inner in itertools.pairwise(holders):
         if inner.level <= outer.level:
@@ -186,7 +186,11 @@ def _held(branch: EinsumPath, tensor: str) -> Iterator[Violation]:
                 f" {what}"
             )
             yield Violation(
-                "hierarchy", text, level=inner.unit.name, tensor=tensor, place=inner.node.place
+                "hierarchy",
+                text,
+                level=inner.unit.name,
+                tensor=tensor,
+                location=inner.node.location,
             )
 
 
@@ -210,7 +214,7 @@ def _in_pieces(branch: EinsumPath, hold: StorageStep) -> Iterator[Violation]:
                     level=hold.unit.name,
                     tensor=hold.access.name,
                     dimension=variable,
-                    place=inner.node.place,
+                    location=inner.node.location,
                 )
 
 
@@ -227,7 +231,9 @@ def _handed_over(workload: Workload, branches: Sequence[EinsumPath]) -> Iterator
                 text = (
                     f"Einsum '{name}' reads '{tensor}' before '{first.einsum.name}' has written it"
                 )
-                yield Violation("order", text, tensor=tensor, place=by_name[name].nodes[-1].place)
+                yield Violation(
+                    "order", text, tensor=tensor, location=by_name[name].nodes[-1].location
+                )
             if first.holders(tensor) and by_name[name].holders(tensor):
                 yield from _same_home(tensor, first, by_name[name])
                 yield from _same_part(tensor, first, by_name[name])
@@ -241,7 +247,7 @@ def _same_home(tensor: str, writer: EinsumPath, reader: EinsumPath) -> Iterator[
             f"'{tensor}' is left by '{writer.einsum.name}' in '{mine.unit.name}' but taken by "
             f"'{reader.einsum.name}' from '{theirs.unit.name}'",
             tensor=tensor,
-            place=theirs.node.place,
+            location=theirs.node.location,
         )
         return
     for loop in writer.loops_above(mine.index, mine.level):
@@ -252,7 +258,7 @@ def _same_home(tensor: str, writer: EinsumPath, reader: EinsumPath) -> Iterator[
                 f"'{tensor}' before all of '{loop.variable}' is summed up",
                 tensor=tensor,
                 dimension=loop.variable,
-                place=loop.node.place,
+                location=loop.node.location,
             )
 
 
@@ -275,7 +281,11 @@ def _same_part(tensor: str, writer: EinsumPath, reader: EinsumPath) -> Iterator[
                 " other, which would read what is not yet written"
             )
             yield Violation(
-                "shared-loop", text, tensor=tensor, dimension=theirs.variable, place=mine.node.place
+                "shared-loop",
+                text,
+                tensor=tensor,
+                dimension=theirs.variable,
+                location=mine.node.location,
             )
         elif written is None and not mine.index < min(
             (hold.index for hold in writer.holders(tensor)), default=0
@@ -290,7 +300,7 @@ def _same_part(tensor: str, writer: EinsumPath, reader: EinsumPath) -> Iterator[
                 text,
                 tensor=tensor,
                 dimension=mine.variable,
-                place=mine.node.place,
+                location=mine.node.location,
             )
 
 
@@ -326,5 +336,5 @@ def _trips(branches: Sequence[EinsumPath]) -> Iterator[Violation]:
                     dimension=loop.variable,
                     found=trips,
                     limit=before,
-                    place=loop.node.place,
+                    location=loop.node.location,
                 )

@@ -25,24 +25,24 @@ class TreeSpec:
     architecture: Architecture | None = None
     workload: Workload | None = None
     mapping: TreeMapping | None = None
-    place: SourceLocation = NOWHERE
+    location: SourceLocation = NOWHERE
     warnings: tuple[InputWarning, ...] = field(default=(), compare=False)
 
     def need_architecture(self) -> Architecture:
         if self.architecture is None:
-            raise InputError("no architecture was given", self.place, "add a file with 'arch:'")
+            raise InputError("no architecture was given", self.location, "add a file with 'arch:'")
         return self.architecture
 
     def need_workload(self) -> Workload:
         if self.workload is None:
-            raise InputError("no workload was given", self.place, "add a file with 'workload:'")
+            raise InputError("no workload was given", self.location, "add a file with 'workload:'")
         return self.workload
 
     def need_mapping(self) -> TreeMapping:
         if self.mapping is None:
             raise InputError(
                 "no mapping was given",
-                self.place,
+                self.location,
                 "add a file with 'mapping:', or let 'solve' find one",
             )
         return self.mapping

@@ -131,20 +131,21 @@ def holding(text: HoldingText, scope: Scope, what: str) -> Holding:
         given = text.values.get(name)
         return scope.tensors(
             given.text if given else default,
-            given.place if given else text.place,
+            given.location if given else text.location,
             f"'{name}' of {what}",
         )
 
     orders = tuple(
         tuple(
-            scope.tensors(item.text, item.place, f"tensor_order_options of {what}")
+            scope.tensors(item.text, item.location, f"tensor_order_options of {what}")
             for item in option
         )
         for option in text.order_options
     )
     if not text.force_order:
         raise InputError(
-            f"'force_memory_hierarchy_order: false' of {what} is not supported by solve", text.place
+            f"'force_memory_hierarchy_order: false' of {what} is not supported by solve",
+            text.location,
         )
     return Holding(
         tensors("keep", "Nothing"),

@@ -67,7 +67,7 @@ def _fanouts(branches: Sequence[EinsumPath]) -> Iterator[Violation]:
                     dimension=node.name,
                     found=used,
                     limit=size,
-                    place=node.place,
+                    location=node.location,
                 )
 
 
@@ -86,7 +86,7 @@ def _persistent(branches: Sequence[EinsumPath]) -> Iterator[Violation]:
                     f"'{hold.node}' stands below a loop: a persistent tile cannot change",
                     level=hold.unit.name,
                     tensor=hold.access.name,
-                    place=hold.node.place,
+                    location=hold.node.location,
                 )
 
 
@@ -105,7 +105,7 @@ def _capacities(branches: Sequence[EinsumPath], instances: int) -> Iterator[Viol
                 level=name,
                 found=_plain(float(peak.bits)),
                 limit=_plain(float(peak.size)),
-                place=largest.node.place,
+                location=largest.node.location,
             )
 
 

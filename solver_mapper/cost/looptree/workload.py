@@ -39,7 +39,7 @@ class Access:
     rank_names: tuple[str, ...]
     bits: Fraction = Fraction(1)
     persistent: bool = False
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     @property
     def name(self) -> str:
@@ -93,7 +93,7 @@ class Einsum:
     instances: int = 1
     copy: bool = False
     scope: Scope = field(default=EMPTY_SCOPE, compare=False, repr=False)
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ class Einsum:
             self.variables,
             self.bounds,
             tuple(access.tensor for access in self.accesses),
-            self.place,
+            self.location,
         )
 
     def __str__(self) -> str:
@@ -147,7 +147,7 @@ class Workload:
 
     einsums: tuple[Einsum, ...]
     instances: int = 1
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     @cached_property
     def by_name(self) -> Mapping[str, Einsum]:
@@ -166,7 +166,7 @@ class Workload:
     def einsum(self, name: str) -> Einsum:
         """The Einsum called `name`. Raises: InputError if there is none."""
         if name not in self.by_name:
-            raise unknown_name("Einsum", name, self.by_name, self.place)
+            raise unknown_name("Einsum", name, self.by_name, self.location)
         return self.by_name[name]
 
     def users(self, tensor: str) -> tuple[int, ...]:

@@ -85,7 +85,7 @@ class BatchEvaluator:
         if any(not wires.free for networks in all_wires(self.architecture) for wires in networks):
             raise InputError(
                 "networks that charge for words or hops cannot be evaluated in batches",
-                self.architecture.place,
+                self.architecture.location,
             )
         for level in self.template.levels:
             spread = {self.problem.dims.index(loop.dim) for loop in level.spatial}
@@ -102,7 +102,7 @@ class BatchEvaluator:
         price = max(max(p.read, p.fill, p.update, p.address, 1) * p.unit for p in self._prices)
         if words * price + self._fixed + self._leaks * words >= 2**62:
             raise InputError(
-                "the energies of this problem exceed 64 bits in exact units", self.problem.place
+                "the energies of this problem exceed 64 bits in exact units", self.problem.location
             )
 
     def evaluate(self, factors: npt.ArrayLike) -> BatchStatistics:

@@ -74,7 +74,7 @@ def _names(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
                         f"{level.level} {kind}: the problem has no dimension '{loop.dim}'",
                         level=level.level,
                         dimension=loop.dim,
-                        place=level.place(f"{kind} {loop.dim}", kind),
+                        location=level.location(f"{kind} {loop.dim}", kind),
                     )
         for tensor in sorted(level.keep - set(problem.tensor_names)):
             yield Violation(
@@ -82,7 +82,7 @@ def _names(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
                 f"{level.level}: the problem has no tensor '{tensor}'",
                 level=level.level,
                 tensor=tensor,
-                place=level.place(f"bypass {tensor}", "bypass"),
+                location=level.location(f"bypass {tensor}", "bypass"),
             )
 
 
@@ -99,7 +99,7 @@ def _residues(mapping: Mapping) -> Iterator[Violation]:
                     dimension=loop.dim,
                     found=loop.last,
                     limit=loop.bound,
-                    place=level.place(kind),
+                    location=level.location(kind),
                 )
 
 
@@ -124,8 +124,8 @@ def _factor_products(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
             )
             or "1"
         )
-        places = [
-            level.place(f"{kind} {dim}", kind)
+        locations = [
+            level.location(f"{kind} {dim}", kind)
             for level, loop in loops
             for kind in ("spatial" if loop.axis else "temporal",)
         ]
@@ -136,7 +136,7 @@ def _factor_products(problem: Problem, mapping: Mapping) -> Iterator[Violation]:
             dimension=dim,
             found=covered,
             limit=problem.bounds[dim],
-            place=places[0] if places else NOWHERE,
+            location=locations[0] if locations else NOWHERE,
         )
 
 
@@ -146,12 +146,12 @@ def _kept_somewhere(
     names = ", ".join(architecture.level_names)
     for tensor in problem.tensor_names:
         if not any(tensor in level.keep for level in mapping.levels):
-            place = mapping.levels[0].place("bypass") if mapping.levels else NOWHERE
+            location = mapping.levels[0].location("bypass") if mapping.levels else NOWHERE
             message = (
                 f"{tensor} is bypassed at every level ({names}): nothing holds it for"
                 f" {architecture.arithmetic.name}"
             )
-            yield Violation("bypass", message, tensor=tensor, place=place)
+            yield Violation("bypass", message, tensor=tensor, location=location)
 
 
 def _fanouts(architecture: Architecture, mapping: Mapping) -> Iterator[Violation]:
@@ -172,7 +172,7 @@ def _fanouts(architecture: Architecture, mapping: Mapping) -> Iterator[Violation
                     level=level.level,
                     found=used,
                     limit=limit,
-                    place=level.place("spatial"),
+                    location=level.location("spatial"),
                 )
 
 
@@ -191,7 +191,7 @@ def _meshes(architecture: Architecture, mapping: Mapping) -> Iterator[Violation]
                     level=below.name,
                     found=used[axis],
                     limit=limit,
-                    place=level.place("spatial"),
+                    location=level.location("spatial"),
                 )
 
 
@@ -223,7 +223,7 @@ def _capacity(
             level=buffer.name,
             found=needed,
             limit=capacity,
-            place=level.place("temporal"),
+            location=level.location("temporal"),
         )
     elif needed < capacity * buffer.min_utilization:
         least = -(
@@ -237,7 +237,7 @@ def _capacity(
             level=buffer.name,
             found=needed,
             limit=least,
-            place=level.place("temporal"),
+            location=level.location("temporal"),
         )
 
 

@@ -48,10 +48,10 @@ def evaluate(architecture: Architecture, problem: Problem, mapping: Mapping) -> 
     """
     wrong = structural_violations(architecture, problem, mapping)
     if wrong:
-        errors = [InputError(each.message, each.place) for each in wrong]
+        errors = [InputError(each.message, each.location) for each in wrong]
         raise InputError(
             errors[0].message,
-            errors[0].place,
+            errors[0].location,
             "only a whole mapping has figures",
             tuple(errors[1:]),
         )

@@ -173,11 +173,11 @@ def all_wires(architecture: Architecture) -> list[list[NetworkLinks]]:
                     NetworkLinks(network, per_hop, ways, level.reduction_supported, free),
                 )
             else:
-                place, wires = found[name]
+                position, wires = found[name]
                 reduces = level.reduction_supported if UP in ways else wires.reduces
-                found[name] = place, wires._replace(ways=wires.ways | ways, reduces=reduces)
+                found[name] = position, wires._replace(ways=wires.ways | ways, reduces=reduces)
     return [
-        [wires for place, wires in found.values() if place == index]
+        [wires for position, wires in found.values() if position == index]
         for index in range(len(architecture.levels))
     ]
 

@@ -23,10 +23,10 @@ def charged_operations(nest: Nest, macs: int) -> int:
     )
     uneven = frozenset(loop.dim for loop in inner if loop.bound != loop.last)
     steps = Stream(loops, lambda flags: ((), ()), uneven, reuse=False, follow_links=False).count()
-    places: set[int] = set()
+    positions: set[int] = set()
     operations = 0
     for event, number in steps.items():
         elements = lay_out(inner, (0,) * len(nest.tiles[0]), event.flags)
-        places.update(elements.positions)
+        positions.update(elements.positions)
         operations += number * len(elements.positions)
-    return operations * nest.instances[-1] // len(places)
+    return operations * nest.instances[-1] // len(positions)

@@ -1,4 +1,4 @@
-"""The spatial elements below one instance of a level: their places on the grid, and who shares a
+"""The spatial elements below one instance of a level: their positions on the grid, and who shares a
 word with whom.
 """
 
@@ -132,26 +132,26 @@ def linked_elements(now: Elements, before: Elements, step: int, grid: Grid) -> l
     """Indices of the elements of `now` whose words a neighbour received one step earlier.
 
     `step` is the code of the shift of element 0's words from then to now. Neighbours are the four
-    adjacent places of the grid.
+    adjacent positions of the grid.
     """
     earlier = dict(zip(before.positions, before.offsets, strict=True))
     linked = []
     for index, (position, offset) in enumerate(zip(now.positions, now.offsets, strict=True)):
         wanted = offset + step
-        if any(earlier.get(place) == wanted for place in neighbours(position, grid)):
+        if any(earlier.get(near) == wanted for near in neighbours(position, grid)):
             linked.append(index)
     return linked
 
 
 def neighbours(position: int, grid: Grid) -> list[int]:
     row, column = divmod(position, grid.width)
-    places = []
+    positions = []
     if row > 0:
-        places.append(position - grid.width)
+        positions.append(position - grid.width)
     if row + 1 < grid.height:
-        places.append(position + grid.width)
+        positions.append(position + grid.width)
     if column > 0:
-        places.append(position - 1)
+        positions.append(position - 1)
     if column + 1 < grid.width:
-        places.append(position + 1)
-    return places
+        positions.append(position + 1)
+    return positions

@@ -117,7 +117,7 @@ def build_nest(problem: Problem, mapping: Mapping) -> Nest:
     final = [1] * len(index)
     perfect = True
 
-    def place(loops: tuple[Loop, ...]) -> tuple[PlacedLoop, ...]:
+    def position(loops: tuple[Loop, ...]) -> tuple[PlacedLoop, ...]:
         nonlocal perfect
         placed = []
         for loop in reversed(loops):
@@ -138,10 +138,10 @@ def build_nest(problem: Problem, mapping: Mapping) -> Nest:
     unions: list[Extents] = []
     last_unions: list[Extents] = []
     for level in reversed(mapping.levels):
-        spatial.append(place(level.spatial))
+        spatial.append(position(level.spatial))
         unions.append(tuple(scale))
         last_unions.append(tuple(final))
-        temporal.append(place(level.temporal))
+        temporal.append(position(level.temporal))
         tiles.append(tuple(scale))
         last_tiles.append(tuple(final))
     for part in (temporal, spatial, tiles, unions, last_tiles, last_unions):

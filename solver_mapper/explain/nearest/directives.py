@@ -53,7 +53,7 @@ def given_as(mapping: Mapping, architecture: Architecture, problem: Problem) -> 
 
 
 def _nest(level: LevelMapping, kind: Kind, problem: Problem) -> Nest:
-    """Several loops over one dimension count as one, at the place of the innermost."""
+    """Several loops over one dimension count as one, at the position of the innermost."""
     nest: dict[str, Loop] = {}
     for each in reversed(level.temporal if kind == "temporal" else level.spatial):
         inner = nest.get(each.dim)

@@ -69,7 +69,7 @@ def _fewer_steps(legal: Legal, caps: Sequence[MetricConstraint]) -> None:
     )
     if most is not None and legal.loops.dims:
         temporal = [slot for slot in legal.loops.slots if not slot.axis]
-        steps = legal.loops.value(legal.loops.places(legal.loops.dims, temporal))
+        steps = legal.loops.value(legal.loops.loop_slots(legal.loops.dims, temporal))
         legal.model.add_bool_or(steps.where(lambda value: value <= most))
 
 

@@ -19,7 +19,8 @@ Part = Literal["factor", "axis", "order", "storage", "reuse"]
 @dataclass(frozen=True)
 class Difference:
     """One thing that is not as it was given: a loop's factor or axis, the order of a nest, a tensor
-    kept or bypassed, or a kind of reuse switched off, with the `place` where the mapping says it.
+    kept or bypassed, or a kind of reuse switched off, with the `location` where the mapping says
+    it.
     """
 
     part: Part
@@ -27,7 +28,7 @@ class Difference:
     what: str
     before: str
     after: str
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -36,12 +37,12 @@ class Difference:
             "what": self.what,
             "before": self.before,
             "after": self.after,
-            "file": self.place.file,
-            "line": self.place.line,
+            "file": self.location.file,
+            "line": self.location.line,
         }
 
     def __str__(self) -> str:
-        where = "" if self.place.line is None else f"{self.place}: "
+        where = "" if self.location.line is None else f"{self.location}: "
         return f"{where}{self.level} {self.what}: {self.before} -> {self.after}"
 
 
@@ -121,7 +122,7 @@ def _differences(given: Given, index: int, found: LevelMapping) -> Iterator[Diff
     for tensor in sorted(before.keep ^ found.keep):
         words = ("keep", "bypass") if tensor in before.keep else ("bypass", "keep")
         yield Difference(
-            "storage", name, tensor, *words, place=before.place(f"bypass {tensor}", "bypass")
+            "storage", name, tensor, *words, location=before.location(f"bypass {tensor}", "bypass")
         )
     for flag, kind in (
         ("no_temporal_reuse", "temporal"),
@@ -135,7 +136,7 @@ def _differences(given: Given, index: int, found: LevelMapping) -> Iterator[Diff
                 f"{kind} {flag} of {tensor}",
                 "not listed",
                 "listed",
-                before.place(kind),
+                before.location(kind),
             )
 
 
@@ -147,20 +148,20 @@ def _loops(given: Given, index: int, kind: Kind, found: LevelMapping) -> Iterato
     }
     for dim in dict.fromkeys((*nest, *after)):
         old, new = given.loop(index, kind, dim), after.get(dim, Loop(dim, 1, 1))
-        place = before.place(f"{kind} {dim}", kind)
+        location = before.location(f"{kind} {dim}", kind)
         if (old.bound, old.last) != (new.bound, new.last):
-            yield Difference("factor", name, kind, _factor(old), _factor(new), place)
+            yield Difference("factor", name, kind, _factor(old), _factor(new), location)
         if old.bound > 1 < new.bound and old.axis != new.axis:
             axes = (f"along {old.axis}", f"along {new.axis}")
             yield Difference(
-                "axis", name, f"{kind} {dim}", *axes, before.place("spatial split", kind)
+                "axis", name, f"{kind} {dim}", *axes, before.location("spatial split", kind)
             )
     was = [dim for dim, each in nest.items() if each.bound > 1 and dim in after]
     now = [dim for dim in after if dim in was]
     if was != now and all(nest[dim].axis == after[dim].axis for dim in was):
-        place = before.place(f"{kind} permutation", kind)
+        location = before.location(f"{kind} permutation", kind)
         yield Difference(
-            "order", name, f"{kind} innermost first", " ".join(was), " ".join(now), place
+            "order", name, f"{kind} innermost first", " ".join(was), " ".join(now), location
         )
 
 

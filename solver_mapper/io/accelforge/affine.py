@@ -44,27 +44,27 @@ class Bound:
     expression: Affine
     low: int | None
     high: int | None
-    place: SourceLocation
+    location: SourceLocation
 
 
 Ranges = Mapping[str, tuple[int, int]]
 
 
-def parse_affine(text: str, place: SourceLocation) -> Affine:
+def parse_affine(text: str, location: SourceLocation) -> Affine:
     """The sum that `text` writes (`p + r`, `2*p + r - 1`, `2p`).
 
     Raises: InputError for anything that is not a sum of whole multiples of rank variables.
     """
-    return _AffineReader(text, place).read()
+    return _AffineReader(text, location).read()
 
 
-def parse_bounds(text: str, place: SourceLocation) -> tuple[Bound, ...]:
+def parse_bounds(text: str, location: SourceLocation) -> tuple[Bound, ...]:
     """The bounds that an ISL-like text writes: chained comparisons joined by `and`.
 
     Raises: InputError for other operators and for bounds that are not sums of whole multiples of
     rank variables.
     """
-    reader = _AffineReader(_AND.sub(" and ", text), place)
+    reader = _AffineReader(_AND.sub(" and ", text), location)
     body = reader.parse()
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
     bounds: list[Bound] = []
@@ -142,11 +142,11 @@ def _extreme(
 
 
 class _AffineReader:
-    def __init__(self, text: str, place: SourceLocation):
-        self.text, self.place = text, place
+    def __init__(self, text: str, location: SourceLocation):
+        self.text, self.location = text, location
 
     def error(self, reason: str) -> InputError:
-        return InputError(f"cannot read '{self.text.strip()[:80]}': {reason}", self.place)
+        return InputError(f"cannot read '{self.text.strip()[:80]}': {reason}", self.location)
 
     def parse(self) -> ast.expr:
         try:
@@ -209,13 +209,13 @@ class _AffineReader:
             tuple(Term(name, value) for name, value in coefficients.items() if value), offset
         )
         if isinstance(operator, ast.LtE):
-            return Bound(difference, 0, None, self.place)
+            return Bound(difference, 0, None, self.location)
         if isinstance(operator, ast.Lt):
-            return Bound(difference, 1, None, self.place)
+            return Bound(difference, 1, None, self.location)
         if isinstance(operator, ast.GtE):
-            return Bound(difference, None, 0, self.place)
+            return Bound(difference, None, 0, self.location)
         if isinstance(operator, ast.Gt):
-            return Bound(difference, None, -1, self.place)
+            return Bound(difference, None, -1, self.location)
         if isinstance(operator, ast.Eq):
-            return Bound(difference, 0, 0, self.place)
+            return Bound(difference, 0, 0, self.location)
         raise self.error("compare with <, <=, >, >= or ==")

@@ -50,7 +50,7 @@ def read_architecture(node: Node, variables: Node | None = None) -> Architecture
     """The record of an `arch:` section.
 
     Args: `variables`, the top-level section of that name.
-    Raises: InputError with the place of a node that is malformed, of an unknown kind or a second
+    Raises: InputError with the location of a node that is malformed, of an unknown kind or a second
     one of its name.
     """
     fields = Fields(table_of(node, "'arch'"), "the architecture")
@@ -58,7 +58,9 @@ def read_architecture(node: Node, variables: Node | None = None) -> Architecture
     own = {**_variables(variables), **_variables(fields.node("variables"))}
     fields.ignore("extra_attributes_for_all_component_models", "version")
     fields.close()
-    architecture = Architecture(Branch(tuple(_nodes(nodes)), place=nodes.place), own, node.place)
+    architecture = Architecture(
+        Branch(tuple(_nodes(nodes)), location=nodes.location), own, node.location
+    )
     _check(architecture)
     return architecture
 
@@ -68,7 +70,7 @@ def _variables(node: Node | None) -> Texts:
         return {}
     table = table_of(node, "'variables'")
     return {
-        name: Text(text_of(item, f"variable '{name}'"), item.place)
+        name: Text(text_of(item, f"variable '{name}'"), item.location)
         for name, item in table.entries.items()
     }
 
@@ -78,14 +80,15 @@ def _check(architecture: Architecture) -> None:
     for component in architecture.root.components():
         if component.name in seen:
             raise InputError(
-                f"two nodes are called '{component.name}', first at {seen[component.name].place}",
-                component.place,
+                f"two nodes are called '{component.name}', first at"
+                f" {seen[component.name].location}",
+                component.location,
             )
         seen[component.name] = component
     if not architecture.computes:
-        raise InputError("the architecture has no !Compute", architecture.place)
+        raise InputError("the architecture has no !Compute", architecture.location)
     if not any(component.kind is Kind.MEMORY for component in seen.values()):
-        raise InputError("the architecture has no !Memory", architecture.place)
+        raise InputError("the architecture has no !Memory", architecture.location)
 
 
 def _nodes(listed: Sequence) -> Iterator[Component | Branch]:
@@ -96,7 +99,7 @@ def _nodes(listed: Sequence) -> Iterator[Component | Branch]:
         if tag in _UNSUPPORTED:
             raise InputError(
                 f"!{tag} is not supported: {_UNSUPPORTED[tag]}",
-                table.place,
+                table.location,
                 f"known: {', '.join(known)}",
             )
         if tag in ("Hierarchical", "Fork"):
@@ -111,7 +114,7 @@ def _nodes(listed: Sequence) -> Iterator[Component | Branch]:
             )
             raise InputError(
                 what,
-                table.place,
+                table.location,
                 did_you_mean(f"!{tag}", known) if tag else f"known: {', '.join(known)}",
             )
 
@@ -120,10 +123,10 @@ def _branch(table: Table, fork: bool) -> Branch:
     fields = Fields(table, "!Fork" if fork else "!Hierarchical")
     for name in ("forked_power_gateable", "non_forked_power_gateable"):
         if fields.flag(name):
-            raise InputError(f"'{name}' is not supported", fields.place_of(name))
+            raise InputError(f"'{name}' is not supported", fields.location_of(name))
     fields.ignore("name")
     inner = Branch(
-        tuple(_nodes(sequence_of(fields.require("nodes"), "'nodes'"))), fork, table.place
+        tuple(_nodes(sequence_of(fields.require("nodes"), "'nodes'"))), fork, table.location
     )
     fields.close()
     return inner
@@ -135,11 +138,11 @@ def _component(table: Table, kind: Kind) -> Component:
     fields.what = f"{kind.value.lower()} '{name}'"
     fanouts = tuple(
         _fanout(item, name)
-        for item in (fields.sequence_at("spatial") or Sequence((), table.place)).items
+        for item in (fields.sequence_at("spatial") or Sequence((), table.location)).items
     )
     if kind is Kind.CONTAINER:
         fields.close()
-        return Component(name, kind, fanouts=fanouts, place=table.place)
+        return Component(name, kind, fanouts=fanouts, location=table.location)
     holder = kind is not Kind.COMPUTE
     values = _texts(fields, (*_SCALARS, *(_OF_HOLDERS if holder else ())))
     if kind is not Kind.TOLL:
@@ -154,13 +157,13 @@ def _component(table: Table, kind: Kind) -> Component:
         bits_per_value=fields.table_at("bits_per_value") if holder else None,
         values_per_action=fields.table_at("values_per_action") if holder else None,
         direction=(
-            Text(direction.text, direction.place)
+            Text(direction.text, direction.location)
             if isinstance(direction, Scalar)
             else (table_of(direction, "'direction'") if direction is not None else None)
         ),
         holding=_holding(fields.node("tensors"), name) if holder else HoldingText(),
         component_class=fields.text("component_class"),
-        place=table.place,
+        location=table.location,
     )
     fields.ignore(*_IGNORED)
     fields.close()
@@ -172,7 +175,7 @@ def _component(table: Table, kind: Kind) -> Component:
 def _texts(fields: Fields, names: tuple[str, ...]) -> dict[str, Text]:
     found = ((name, fields.node(name)) for name in names)
     return {
-        name: Text(text_of(node, f"'{name}' of {fields.what}"), node.place)
+        name: Text(text_of(node, f"'{name}' of {fields.what}"), node.location)
         for name, node in found
         if node is not None
     }
@@ -180,18 +183,18 @@ def _texts(fields: Fields, names: tuple[str, ...]) -> dict[str, Text]:
 
 def _actions(fields: Fields, kind: Kind) -> Iterator[ActionText]:
     given: dict[str, ActionText] = {}
-    for item in (fields.sequence_at("actions") or Sequence((), fields.place)).items:
+    for item in (fields.sequence_at("actions") or Sequence((), fields.location)).items:
         own = Fields(table_of(item, f"an action of {fields.what}"), f"an action of {fields.what}")
         name = text_of(own.require("name"), "'name' of an action")
         own.what = f"action '{name}' of {fields.what}"
         if name not in _ACTIONS[kind]:
             raise InputError(
                 f"{fields.what} has no action '{name}'",
-                own.place,
+                own.location,
                 f"known: {', '.join(_ACTIONS[kind])}",
             )
         if name in given:
-            raise InputError(f"{fields.what} has two actions '{name}'", own.place)
+            raise InputError(f"{fields.what} has two actions '{name}'", own.location)
         values = _texts(
             own,
             (
@@ -203,11 +206,11 @@ def _actions(fields: Fields, kind: Kind) -> Iterator[ActionText]:
                 "bits_per_action",
             ),
         )
-        given[name] = ActionText(name, values, own.table_at("values_per_action"), own.place)
+        given[name] = ActionText(name, values, own.table_at("values_per_action"), own.location)
         own.ignore("extra_attributes_for_component_model", "latency_scale")
         own.close()
     for name in _ACTIONS[kind]:
-        yield given.get(name, ActionText(name, place=fields.place))
+        yield given.get(name, ActionText(name, location=fields.location))
 
 
 def _fanout(node: Node, owner: str) -> FanoutText:
@@ -222,10 +225,10 @@ def _fanout(node: Node, owner: str) -> FanoutText:
     )
     bounds = tuple(
         _comparison(item)
-        for item in (fields.sequence_at("loop_bounds") or Sequence((), node.place)).items
+        for item in (fields.sequence_at("loop_bounds") or Sequence((), node.location)).items
     )
     fields.close()
-    return FanoutText(name, values, bounds, node.place)
+    return FanoutText(name, values, bounds, node.location)
 
 
 def _comparison(node: Node) -> ComparisonText:
@@ -234,9 +237,9 @@ def _comparison(node: Node) -> ComparisonText:
     operator = text_of(fields.require("operator"), "'operator'")
     fields.close()
     return ComparisonText(
-        Text(text_of(expression, "'expression'"), expression.place),
+        Text(text_of(expression, "'expression'"), expression.location),
         operator,
-        Text(text_of(value, "'value'"), value.place),
+        Text(text_of(value, "'value'"), value.location),
     )
 
 
@@ -249,15 +252,17 @@ def _holding(node: Node | None, owner: str) -> HoldingText:
     )
     shapes = tuple(
         _comparison(item)
-        for item in (fields.sequence_at("tile_shape") or Sequence((), node.place)).items
+        for item in (fields.sequence_at("tile_shape") or Sequence((), node.location)).items
     )
     orders = tuple(
         tuple(
-            Text(text_of(item, "a set of tensors"), item.place)
+            Text(text_of(item, "a set of tensors"), item.location)
             for item in sequence_of(option, "an order").items
         )
-        for option in (fields.sequence_at("tensor_order_options") or Sequence((), node.place)).items
+        for option in (
+            fields.sequence_at("tensor_order_options") or Sequence((), node.location)
+        ).items
     )
     force = fields.flag("force_memory_hierarchy_order")
     fields.close()
-    return HoldingText(values, shapes, orders, True if force is None else force, node.place)
+    return HoldingText(values, shapes, orders, True if force is None else force, node.location)

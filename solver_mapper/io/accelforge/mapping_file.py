@@ -31,13 +31,13 @@ def read_tree(node: YamlNode, variables: Variables | None = None) -> TreeMapping
     """The record of a `mapping:` section.
 
     Args: `variables`, values of words in arithmetic.
-    Raises: InputError with the place of a node that is malformed or of an unknown kind.
+    Raises: InputError with the location of a node that is malformed or of an unknown kind.
     """
     fields = Fields(table_of(node, "'mapping'"), "the mapping")
     nodes = sequence_of(fields.require("nodes"), "'nodes' of the mapping")
     fields.ignore("version")
     fields.close()
-    return TreeMapping(_nodes(nodes, variables or {}), place=node.place)
+    return TreeMapping(_nodes(nodes, variables or {}), location=node.location)
 
 
 def _nodes(listed: Sequence, variables: Variables) -> tuple[Node, ...]:
@@ -59,7 +59,7 @@ def _read(item: YamlNode, variables: Variables) -> tuple[Node, ...]:
         )
         raise InputError(
             what,
-            table.place,
+            table.location,
             did_you_mean(f"!{kind}", known) if kind else f"known: {', '.join(known)}",
         )
     fields = Fields(table, f"!{kind}")
@@ -72,12 +72,12 @@ def _read(item: YamlNode, variables: Variables) -> tuple[Node, ...]:
 def _tensors(fields: Fields) -> tuple[str, ...]:
     node = fields.node("tensors", "tensor")
     if node is None:
-        raise InputError(f"{fields.what} lacks 'tensors'", fields.place)
+        raise InputError(f"{fields.what} lacks 'tensors'", fields.location)
     if not isinstance(node, Sequence):
         return (text_of(node, "a tensor"),)
     names = tuple(text_of(item, "a tensor") for item in node.items)
     if not names:
-        raise InputError(f"{fields.what} names no tensor", node.place)
+        raise InputError(f"{fields.what} names no tensor", node.location)
     return names
 
 
@@ -88,14 +88,17 @@ def _component(fields: Fields) -> str:
 def _storage(fields: Fields, variables: Variables) -> Node:
     binding = fields.sequence_at("binding")
     if binding is not None and binding.items:
-        raise InputError("'binding' of distributed memories is not supported", binding.place)
+        raise InputError("'binding' of distributed memories is not supported", binding.location)
     return Storage(
-        _tensors(fields), _component(fields), fields.flag("persistent") or False, place=fields.place
+        _tensors(fields),
+        _component(fields),
+        fields.flag("persistent") or False,
+        location=fields.location,
     )
 
 
 def _toll(fields: Fields, variables: Variables) -> Node:
-    return Toll(_tensors(fields), _component(fields), place=fields.place)
+    return Toll(_tensors(fields), _component(fields), location=fields.location)
 
 
 def _variable(fields: Fields) -> str:
@@ -108,7 +111,7 @@ def _variable(fields: Fields) -> str:
         else [text_of(node, "a rank variable")]
     )
     if not names:
-        raise InputError(f"{fields.what} names no rank variable", node.place)
+        raise InputError(f"{fields.what} names no rank variable", node.location)
     return "|".join(names)
 
 
@@ -117,10 +120,12 @@ def _extent(fields: Fields, name: str, variables: Variables) -> int | None:
     if node is None:
         return None
     value = evaluate(
-        text_of(node, f"'{name}'"), variables, node.place, f"'{name}' of {fields.what}"
+        text_of(node, f"'{name}'"), variables, node.location, f"'{name}' of {fields.what}"
     )
     if value.denominator != 1 or value < 1:
-        raise InputError(f"'{name}' must be a whole number of at least 1, not {value}", node.place)
+        raise InputError(
+            f"'{name}' must be a whole number of at least 1, not {value}", node.location
+        )
     return int(value)
 
 
@@ -135,7 +140,7 @@ def _tiles(fields: Fields, variables: Variables) -> tuple[int, int | None]:
     if both is not None:
         raise InputError(
             f"{fields.what} has both 'tile_pattern' and a tile shape",
-            both.place,
+            both.location,
             "keep one of them",
         )
     own = fields if pattern is None else Fields(pattern, f"'tile_pattern' of {fields.what}")
@@ -144,7 +149,7 @@ def _tiles(fields: Fields, variables: Variables) -> tuple[int, int | None]:
         if node is not None:
             raise InputError(
                 f"{own.what} has '{name}', but a loop is given by the tile below it",
-                node.place,
+                node.location,
                 "write 'tile_shape': the tile around the loop, divided by the iterations",
             )
     shape, first = (
@@ -153,7 +158,7 @@ def _tiles(fields: Fields, variables: Variables) -> tuple[int, int | None]:
     )
     if shape is None:
         raise InputError(
-            f"{own.what} lacks 'tile_shape'", own.place, "the extent of the tile below the loop"
+            f"{own.what} lacks 'tile_shape'", own.location, "the extent of the tile below the loop"
         )
     if own is not fields:
         own.close()
@@ -161,7 +166,7 @@ def _tiles(fields: Fields, variables: Variables) -> tuple[int, int | None]:
 
 
 def _temporal(fields: Fields, variables: Variables) -> Node:
-    return Temporal(_variable(fields), *_tiles(fields, variables), place=fields.place)
+    return Temporal(_variable(fields), *_tiles(fields, variables), location=fields.location)
 
 
 def _spatial(fields: Fields, variables: Variables) -> Node:
@@ -172,7 +177,7 @@ def _spatial(fields: Fields, variables: Variables) -> Node:
         _component(fields),
         text_of(fields.require("name"), "'name' of !Spatial"),
         first,
-        place=fields.place,
+        location=fields.location,
     )
 
 
@@ -180,7 +185,7 @@ def _compute(fields: Fields, variables: Variables) -> Node:
     return Compute(
         text_of(fields.require("einsum"), "'einsum' of !Compute"),
         _component(fields),
-        place=fields.place,
+        location=fields.location,
     )
 
 
@@ -197,11 +202,15 @@ _READERS: dict[str, Callable[[Fields, Variables], Node]] = {
     "Temporal": _temporal,
     "Spatial": _spatial,
     "Compute": _compute,
-    "Nested": lambda fields, variables: Nested(_list_of(fields, variables), place=fields.place),
-    "Sequential": lambda fields, variables: Sequential(
-        _list_of(fields, variables), place=fields.place
+    "Nested": lambda fields, variables: Nested(
+        _list_of(fields, variables), location=fields.location
     ),
-    "Pipeline": lambda fields, variables: Pipeline(_list_of(fields, variables), place=fields.place),
+    "Sequential": lambda fields, variables: Sequential(
+        _list_of(fields, variables), location=fields.location
+    ),
+    "Pipeline": lambda fields, variables: Pipeline(
+        _list_of(fields, variables), location=fields.location
+    ),
 }
 _SILENT = ("Reservation", "TextBox")
 """Kinds that say nothing a mapping needs: reservations are derived, boxes are for pictures."""

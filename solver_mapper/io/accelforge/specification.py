@@ -54,7 +54,7 @@ def read_tree_spec(top: Table) -> TreeSpec:
             else None
         ),
         read_tree(mapping, numbers) if mapping is not None else None,
-        fields.place,
+        fields.location,
     )
     fields.ignore(*_WITHOUT_BEARING)
     fields.close()
@@ -71,7 +71,7 @@ def _check_numbers(architecture: Architecture, workload: Workload) -> None:
         enabled = architecture.enabled_computes(einsum)
         if not enabled:
             raise InputError(
-                f"no compute is enabled for Einsum '{einsum.name}'", architecture.place
+                f"no compute is enabled for Einsum '{einsum.name}'", architecture.location
             )
         for compute in enabled:
             architecture.chain(einsum, compute)
@@ -84,6 +84,6 @@ def _numbers(node: Node | None) -> dict[str, Fraction]:
     for name, item in table_of(node, "'variables'").entries.items():
         if isinstance(item, Scalar) and not item.is_null:
             values[name] = evaluate(
-                text_of(item, f"variable '{name}'"), values, item.place, f"variable '{name}'"
+                text_of(item, f"variable '{name}'"), values, item.location, f"variable '{name}'"
             )
     return values

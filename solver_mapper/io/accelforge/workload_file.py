@@ -30,7 +30,7 @@ class _Draft:
     name: str
     projection: list[tuple[str, Affine]] | None
     output: bool | None
-    place: SourceLocation
+    location: SourceLocation
     bits: Node | None = None
     persistent: bool | None = None
 
@@ -54,8 +54,8 @@ def read_workload(
     Args: `renames`, the top-level section of that name; `variables`, values of words in arithmetic.
     Unless `bits_needed`, a workload may leave out `bits_per_value` altogether: all values then have
     one and the same size.
-    Raises: InputError with the place of what is malformed, unbounded, empty or inconsistent between
-    Einsums.
+    Raises: InputError with the location of what is malformed, unbounded, empty or inconsistent
+    between Einsums.
     """
     return _WorkloadReader(variables or {}, renames, bits_needed).read(node)
 
@@ -77,8 +77,8 @@ class _WorkloadReader:
         fields.close()
         drafts = [self.einsum(entry, limits) for entry in _flat(entries)]
         if not drafts:
-            raise InputError("the workload has no Einsums", fields.place)
-        bare = Workload(tuple(einsum for einsum, _, _ in drafts), instances, fields.place)
+            raise InputError("the workload has no Einsums", fields.location)
+        bare = Workload(tuple(einsum for einsum, _, _ in drafts), instances, fields.location)
         _check_names(bare)
         _check_ranks(bare)
         done = [
@@ -104,7 +104,9 @@ class _WorkloadReader:
         )
         given = {
             draft.name: scope.number(
-                text_of(draft.bits, "'bits_per_value'"), draft.bits.place, f"bits of '{draft.name}'"
+                text_of(draft.bits, "'bits_per_value'"),
+                draft.bits.location,
+                f"bits of '{draft.name}'",
             )
             for draft in drafts
             if draft.bits is not None
@@ -117,7 +119,9 @@ class _WorkloadReader:
         everywhere: frozenset[str] = frozenset()
         if persistent is not None:
             everywhere = scope.tensors(
-                text_of(persistent, "'persistent_tensors'"), persistent.place, "persistent_tensors"
+                text_of(persistent, "'persistent_tensors'"),
+                persistent.location,
+                "persistent_tensors",
             )
         accesses = tuple(
             replace(
@@ -136,21 +140,24 @@ class _WorkloadReader:
             if not rank[:1].isupper():
                 raise InputError(
                     f"'{rank}' is spelt like a rank variable; ranks start with a capital letter",
-                    node.place,
+                    node.location,
                 )
             known = {
                 **self.variables,
                 **{name: Fraction(size) for name, (size, _) in sizes.items()},
             }
             value = evaluate(
-                text_of(node, f"size of rank '{rank}'"), known, node.place, f"size of rank '{rank}'"
+                text_of(node, f"size of rank '{rank}'"),
+                known,
+                node.location,
+                f"size of rank '{rank}'",
             )
             if value.denominator != 1 or value < 1:
                 raise InputError(
                     f"the size of rank '{rank}' must be a whole number of at least 1, not {value}",
-                    node.place,
+                    node.location,
                 )
-            sizes[rank] = int(value), node.place
+            sizes[rank] = int(value), node.location
         return sizes
 
     def workload_bounds(self, fields: Fields) -> Iterator[tuple[str, Bound]]:
@@ -159,10 +166,10 @@ class _WorkloadReader:
             if variable[:1].isupper():
                 raise InputError(
                     f"'{variable}' is spelt like a rank; rank variables start with a small letter",
-                    node.place,
+                    node.location,
                     "give sizes of ranks under 'rank_sizes'",
                 )
-            for bound in parse_bounds(text_of(node, f"bounds of '{variable}'"), node.place):
+            for bound in parse_bounds(text_of(node, f"bounds of '{variable}'"), node.location):
                 yield variable, bound
 
     def whole(self, fields: Fields, name: str, default: int) -> int:
@@ -170,12 +177,12 @@ class _WorkloadReader:
         if node is None:
             return default
         value = evaluate(
-            text_of(node, f"'{name}'"), self.variables, node.place, f"'{name}' of {fields.what}"
+            text_of(node, f"'{name}'"), self.variables, node.location, f"'{name}' of {fields.what}"
         )
         if value.denominator != 1 or value < 1:
             raise InputError(
                 f"'{name}' of {fields.what} must be a whole number of at least 1, not {value}",
-                node.place,
+                node.location,
             )
         return int(value)
 
@@ -183,30 +190,30 @@ class _WorkloadReader:
         self, node: Node, shared: _Limits
     ) -> tuple[Einsum, list[_Draft], tuple[Rename, ...]]:
         if isinstance(node, Scalar):
-            name, drafts = _concise(text_of(node, "an Einsum"), node.place)
-            return self.build(name, drafts, shared, shared, node.place), drafts, ()
+            name, drafts = _concise(text_of(node, "an Einsum"), node.location)
+            return self.build(name, drafts, shared, shared, node.location), drafts, ()
         fields = Fields(table_of(node, "an Einsum"), "an Einsum")
         formula = fields.node("einsum")
         name, drafts = (
-            _concise(text_of(formula, "'einsum'"), formula.place)
+            _concise(text_of(formula, "'einsum'"), formula.location)
             if formula is not None
             else ("", [])
         )
         name = fields.text("name") or name
         if not name:
-            raise InputError("an Einsum lacks 'name'", fields.place)
+            raise InputError("an Einsum lacks 'name'", fields.location)
         fields.what = f"Einsum '{name}'"
         for entry in (
             sequence_of(
-                fields.node("tensor_accesses") or Sequence((), node.place), "'tensor_accesses'"
+                fields.node("tensor_accesses") or Sequence((), node.location), "'tensor_accesses'"
             )
         ).items:
             _merge(drafts, _explicit(entry), formula is not None)
-        texts = fields.sequence_at("iteration_space_shape") or Sequence((), node.place)
+        texts = fields.sequence_at("iteration_space_shape") or Sequence((), node.location)
         bounds = tuple(
             (None, bound)
             for item in texts.items
-            for bound in parse_bounds(text_of(item, "a bound"), item.place)
+            for bound in parse_bounds(text_of(item, "a bound"), item.location)
         )
         own = _Limits(self.rank_sizes(fields), bounds)
         instances, copy = (
@@ -215,16 +222,21 @@ class _WorkloadReader:
         )
         renames = read_rename_list(fields.node("renames"), f"'renames' of Einsum '{name}'")
         fields.close()
-        built = self.build(name, drafts, shared, own, node.place)
+        built = self.build(name, drafts, shared, own, node.location)
         return replace(built, instances=instances, copy=copy), drafts, renames
 
     def build(
-        self, name: str, drafts: list[_Draft], shared: _Limits, own: _Limits, place: SourceLocation
+        self,
+        name: str,
+        drafts: list[_Draft],
+        shared: _Limits,
+        own: _Limits,
+        location: SourceLocation,
     ) -> Einsum:
         if name == "Total":
-            raise InputError("'Total' is reserved and cannot name an Einsum", place)
+            raise InputError("'Total' is reserved and cannot name an Einsum", location)
         if not drafts:
-            raise InputError(f"Einsum '{name}' has no tensors", place)
+            raise InputError(f"Einsum '{name}' has no tensors", location)
         accesses, limits = [], [bound for _, bound in own.bounds] if own is not shared else []
         variables = tuple(
             dict.fromkeys(
@@ -238,7 +250,7 @@ class _WorkloadReader:
         for draft in drafts:
             if draft.projection is None:
                 raise InputError(
-                    f"tensor '{draft.name}' of Einsum '{name}' lacks 'projection'", draft.place
+                    f"tensor '{draft.name}' of Einsum '{name}' lacks 'projection'", draft.location
                 )
             accesses.append(
                 Access(
@@ -246,11 +258,11 @@ class _WorkloadReader:
                         draft.name,
                         tuple(index.terms for _, index in draft.projection),
                         bool(draft.output),
-                        draft.place,
+                        draft.location,
                     ),
                     tuple(rank for rank, _ in draft.projection),
                     persistent=bool(draft.persistent),
-                    place=draft.place,
+                    location=draft.location,
                 )
             )
             for rank, index in draft.projection:
@@ -259,9 +271,11 @@ class _WorkloadReader:
                     limits.append(Bound(index, 0, size[0] - 1, size[1]))
         if not any(access.output for access in accesses):
             raise InputError(
-                f"Einsum '{name}' writes no tensor", place, "mark one access with 'output: true'"
+                f"Einsum '{name}' writes no tensor", location, "mark one access with 'output: true'"
             )
-        return Einsum(name, tuple(accesses), _bounds(name, variables, limits, drafts), place=place)
+        return Einsum(
+            name, tuple(accesses), _bounds(name, variables, limits, drafts), location=location
+        )
 
 
 def _bounds(
@@ -279,7 +293,7 @@ def _bounds(
         ]
         raise InputError(
             f"rank variable '{unbounded[0]}' of Einsum '{name}' has no bounds",
-            users[0].place,
+            users[0].location,
             f"give the size of rank '{ranks[0]}' under 'rank_sizes', or bounds under"
             " 'iteration_space_shape'",
         )
@@ -289,7 +303,7 @@ def _bounds(
             raise InputError(
                 f"rank variable '{variable}' of Einsum '{name}' has no values: its bounds exclude"
                 " each other",
-                culprit.place,
+                culprit.location,
             )
     return {variable: ranges[variable][1] - ranges[variable][0] + 1 for variable in variables}
 
@@ -302,13 +316,13 @@ def _flat(node: Sequence) -> Iterator[Node]:
             yield item
 
 
-def _concise(text: str, place: SourceLocation) -> tuple[str, list[_Draft]]:
+def _concise(text: str, location: SourceLocation) -> tuple[str, list[_Draft]]:
     """`Z[m, n] = A[m, k] * B[k, n]`: the output names the Einsum."""
     sides = re.split(r"\+?=", text)
     if len(sides) != 2:
         raise InputError(
             f"'{text}' must have exactly one '='",
-            place,
+            location,
             "write an Einsum as 'Z[m, n] = A[m, k] * B[k, n]'",
         )
     found = [list(_TENSOR.finditer(side)) for side in sides]
@@ -316,44 +330,44 @@ def _concise(text: str, place: SourceLocation) -> tuple[str, list[_Draft]]:
     rest = _WORD.sub(" ", rests[1]) if found[1] else rests[1]
     if len(found[0]) != 1 or rests[0].strip() or not found[1] or not _GLUE.fullmatch(rest):
         raise InputError(
-            f"cannot read '{text}'", place, "write an Einsum as 'Z[m, n] = A[m, k] * B[k, n]'"
+            f"cannot read '{text}'", location, "write an Einsum as 'Z[m, n] = A[m, k] * B[k, n]'"
         )
     drafts: list[_Draft] = []
     for match, output in [*((match, False) for match in found[1]), (found[0][0], True)]:
         indices = [part.strip() for part in match[2].split(",")]
-        projection = [_index(part, place) for part in indices] if match[2].strip() else []
-        _check_projection(match[1], projection, place)
+        projection = [_index(part, location) for part in indices] if match[2].strip() else []
+        _check_projection(match[1], projection, location)
         same = next((draft for draft in drafts if draft.name == match[1]), None)
         if same is None:
-            drafts.append(_Draft(match[1], projection, output, place))
+            drafts.append(_Draft(match[1], projection, output, location))
         elif same.output or output or same.projection != projection:
             raise InputError(
                 f"'{match[1]}' stands more than once in '{text}', with different indices or on both"
                 " sides",
-                place,
+                location,
                 "give each use of a tensor a name of its own",
             )
     return found[0][0][1], drafts
 
 
-def _index(text: str, place: SourceLocation) -> tuple[str, Affine]:
+def _index(text: str, location: SourceLocation) -> tuple[str, Affine]:
     """`k` (rank K) or `K: k + 1`."""
     rank, colon, expression = text.partition(":")
     if colon:
-        return rank.strip(), parse_affine(expression, place)
-    return text.upper(), _variable(text, place)
+        return rank.strip(), parse_affine(expression, location)
+    return text.upper(), _variable(text, location)
 
 
-def _variable(text: str, place: SourceLocation) -> Affine:
+def _variable(text: str, location: SourceLocation) -> Affine:
     if not _WORD.fullmatch(text):
         raise InputError(
-            f"'{text}' needs the name of its rank", place, f"write for example 'H: {text}'"
+            f"'{text}' needs the name of its rank", location, f"write for example 'H: {text}'"
         )
     if text[0].isupper():
         raise InputError(
-            f"'{text}' is spelt like a rank; rank variables start with a small letter", place
+            f"'{text}' is spelt like a rank; rank variables start with a small letter", location
         )
-    return parse_affine(text, place)
+    return parse_affine(text, location)
 
 
 def _explicit(node: Node) -> _Draft:
@@ -364,23 +378,23 @@ def _explicit(node: Node) -> _Draft:
     projection: list[tuple[str, Affine]] | None = None
     if isinstance(given, Table):
         projection = [
-            (rank, parse_affine(text_of(item, f"index of rank '{rank}'"), item.place))
+            (rank, parse_affine(text_of(item, f"index of rank '{rank}'"), item.location))
             for rank, item in given.entries.items()
         ]
     elif given is not None:
         words = [
-            (text_of(item, "a rank variable"), item.place)
+            (text_of(item, "a rank variable"), item.location)
             for item in sequence_of(given, "'projection'").items
         ]
-        projection = [(word.upper(), _variable(word, place)) for word, place in words]
+        projection = [(word.upper(), _variable(word, location)) for word, location in words]
     if projection is not None:
-        _check_projection(name, projection, given.place if given else fields.place)
+        _check_projection(name, projection, given.location if given else fields.location)
     output, persistent = fields.node("output"), fields.node("persistent")
     draft = _Draft(
         name,
         projection,
         None if output is None else flag_of(output, "'output'"),
-        fields.place,
+        fields.location,
         fields.node("bits_per_value"),
         None if persistent is None else flag_of(persistent, "'persistent'"),
     )
@@ -389,23 +403,23 @@ def _explicit(node: Node) -> _Draft:
 
 
 def _check_projection(
-    tensor: str, projection: list[tuple[str, Affine]], place: SourceLocation
+    tensor: str, projection: list[tuple[str, Affine]], location: SourceLocation
 ) -> None:
     seen: set[str] = set()
     for rank, index in projection:
         if not _WORD.fullmatch(rank) or not rank[0].isupper():
             raise InputError(
                 f"'{rank}' cannot name a rank of '{tensor}': ranks start with a capital letter",
-                place,
+                location,
             )
         if rank in seen:
-            raise InputError(f"rank '{rank}' of '{tensor}' is indexed twice", place)
+            raise InputError(f"rank '{rank}' of '{tensor}' is indexed twice", location)
         wrong = [variable for variable in index.variables if variable[0].isupper()]
         if wrong:
             raise InputError(
                 f"'{wrong[0]}' in the index of '{tensor}' is spelt like a rank; rank variables"
                 " start with a small letter",
-                place,
+                location,
             )
         seen.add(rank)
 
@@ -419,16 +433,16 @@ def _merge(drafts: list[_Draft], entry: _Draft, concise: bool) -> None:
     if same is None:
         raise InputError(
             f"tensor '{entry.name}' is not in the Einsum's formula",
-            entry.place,
+            entry.location,
             did_you_mean(entry.name, [draft.name for draft in drafts]),
         )
     if not concise or entry.projection is not None or entry.output is not None:
         raise InputError(
             f"tensor '{entry.name}' is given twice",
-            entry.place,
+            entry.location,
             "the Einsum's formula already says how it is used" if concise else None,
         )
-    same.bits, same.persistent, same.place = entry.bits, entry.persistent, entry.place
+    same.bits, same.persistent, same.location = entry.bits, entry.persistent, entry.location
 
 
 def read_renames(node: Node | None) -> dict[str, tuple[Rename, ...]]:
@@ -437,7 +451,7 @@ def read_renames(node: Node | None) -> dict[str, tuple[Rename, ...]]:
         return {}
     fields = Fields(table_of(node, "'renames'"), "'renames'")
     result: dict[str, tuple[Rename, ...]] = {}
-    for entry in (fields.sequence_at("einsums") or Sequence((), fields.place)).items:
+    for entry in (fields.sequence_at("einsums") or Sequence((), fields.location)).items:
         own = Fields(table_of(entry, "an entry of 'renames'"), "an entry of 'renames'")
         name = text_of(own.require("name"), "'name' of renames")
         lists = [
@@ -456,7 +470,7 @@ def read_rename_list(node: Node | None, what: str) -> tuple[Rename, ...]:
         return ()
     if isinstance(node, Table):
         return tuple(
-            Rename(name, text_of(item, f"{what}: '{name}'"), None, item.place)
+            Rename(name, text_of(item, f"{what}: '{name}'"), None, item.location)
             for name, item in node.entries.items()
         )
     result = []
@@ -468,7 +482,7 @@ def read_rename_list(node: Node | None, what: str) -> tuple[Rename, ...]:
                 text_of(fields.require("name"), "'name'"),
                 text_of(fields.require("source"), "'source'"),
                 count,
-                fields.place_of("source"),
+                fields.location_of("source"),
             )
         )
         fields.close()
@@ -479,7 +493,7 @@ def _check_names(workload: Workload) -> None:
     seen: set[str] = set()
     for einsum in workload.einsums:
         if einsum.name in seen:
-            raise InputError(f"two Einsums are called '{einsum.name}'", einsum.place)
+            raise InputError(f"two Einsums are called '{einsum.name}'", einsum.location)
         seen.add(einsum.name)
 
 
@@ -491,8 +505,8 @@ def _check_ranks(workload: Workload) -> None:
             if sorted(known.rank_names) != sorted(access.rank_names):
                 raise InputError(
                     f"tensor '{access.name}' has the ranks {', '.join(access.rank_names)} here but "
-                    f"{', '.join(known.rank_names)} at {known.place}",
-                    access.place,
+                    f"{', '.join(known.rank_names)} at {known.location}",
+                    access.location,
                     "a list projection names ranks after its variables; write {RANK: variable}",
                 )
 
@@ -504,6 +518,7 @@ def _check_values(workload: Workload) -> None:
             known = first.setdefault(access.name, access)
             if known.persistent != access.persistent:
                 raise InputError(
-                    f"tensor '{access.name}' is persistent in one Einsum only (see {known.place})",
-                    access.place,
+                    f"tensor '{access.name}' is persistent in one Einsum only (see"
+                    f" {known.location})",
+                    access.location,
                 )

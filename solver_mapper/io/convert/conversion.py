@@ -38,14 +38,16 @@ def number(value: Fraction | int) -> str:
         rest, fives = rest // 5, fives + 1
     if rest > 1:
         return f"{value.numerator} / {value.denominator}"
-    places = max(twos, fives)
-    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    locations = max(twos, fives)
+    digits = str(abs(value.numerator) * 10**locations // value.denominator).rjust(
+        locations + 1, "0"
+    )
     sign = "-" if value < 0 else ""
     zeros = len(digits) - len(digits.lstrip("0"))
-    if places > 9 and zeros > 3:
+    if locations > 9 and zeros > 3:
         mantissa = digits.strip("0")
-        return f"{sign}{mantissa}e-{places - (len(digits) - len(digits.rstrip('0')))}"
-    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+        return f"{sign}{mantissa}e-{locations - (len(digits) - len(digits.rstrip('0')))}"
+    return f"{sign}{digits[:-locations]}.{digits[-locations:]}"
 
 
 def names_for(words: Iterable[str], lower: bool) -> dict[str, str]:

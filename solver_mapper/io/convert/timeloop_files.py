@@ -31,7 +31,7 @@ def letters_for(einsum: Einsum) -> dict[str, str]:
         if not free:
             raise InputError(
                 f"Einsum '{einsum.name}' has more rank variables than Timeloop has letters",
-                einsum.place,
+                einsum.location,
             )
         found[variable] = free[0]
     return found
@@ -48,7 +48,7 @@ def write_architecture(chain: Chain, einsum: Einsum) -> tuple[list[str], list[st
     tables: list[str] = []
     for unit in chain.units:
         if unit.kind is Kind.TOLL:
-            raise InputError(f"'{unit.name}': Timeloop's notation has no tolls", unit.place)
+            raise InputError(f"'{unit.name}': Timeloop's notation has no tolls", unit.location)
     for level in memories:
         unit = chain.units[level]
         bits = _word_bits(unit, einsum)
@@ -85,7 +85,7 @@ def _word_bits(unit: Unit, einsum: Einsum) -> int:
         raise InputError(
             f"'{unit.name}' holds values of different sizes ({shown} bits): a level of Timeloop has"
             " one word size",
-            unit.place,
+            unit.location,
         )
     return int(next(iter(sizes)))
 
@@ -135,7 +135,7 @@ def _per_word(unit: Unit, action: str, einsum: Einsum) -> Fraction:
         raise InputError(
             f"a {action} of '{unit.name}' costs more for some tensors: a level of Timeloop has one"
             " price",
-            unit.place,
+            unit.location,
         )
     return next(iter(energies))
 

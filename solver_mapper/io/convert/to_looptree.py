@@ -222,19 +222,19 @@ def tree_of(
         outer = 0
         for level, each in enumerate(mapping.levels):
             if tensor.name in each.keep:
-                place = starts[level]
+                position = starts[level]
                 if tensor.name not in each.no_temporal_reuse and any(
                     node[2] == tensor.name for node in nodes
                 ):
-                    place = _raised(steps, tensor, place, outer)
-                moved = moved or place != starts[level]
-                nodes.append((place, level, tensor.name))
-                outer = place
+                    position = _raised(steps, tensor, position, outer)
+                moved = moved or position != starts[level]
+                nodes.append((position, level, tensor.name))
+                outer = position
     order = sorted(nodes, key=lambda node: (node[0], node[1], problem.tensor_names.index(node[2])))
     leaves: list[Leaf] = []
     for index in range(len(steps) + 1):
-        for place, level, name in order:
-            if place == index:
+        for position, level, name in order:
+            if position == index:
                 leaves.append(
                     Storage((names.tensors[name],), names.levels[architecture.levels[level].name])
                 )
@@ -265,15 +265,15 @@ def _steps(architecture: Architecture, mapping: LevelMappings) -> Iterator[_Step
     yield from reversed(backwards)
 
 
-def _raised(steps: list[_Step], tensor: Tensor, place: int, outer: int) -> int:
-    """The highest place to which a node can move without its tile changing: above loops that do not
-    index the tensor.
+def _raised(steps: list[_Step], tensor: Tensor, position: int, outer: int) -> int:
+    """The highest position to which a node can move without its tile changing: above loops that do
+    not index the tensor.
 
     Where a spatial loop is written does not matter to a node, so these are passed as well, if that
     leads anywhere.
     """
-    best = place
-    for index in range(place - 1, outer - 1, -1):
+    best = position
+    for index in range(position - 1, outer - 1, -1):
         loop = steps[index].loop
         if loop.axis:
             continue

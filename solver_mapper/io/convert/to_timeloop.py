@@ -50,7 +50,7 @@ def _single(workload: Workload) -> Einsum:
     if len(workload.einsums) > 1:
         raise InputError(
             "Timeloop's notation knows one Einsum at a time",
-            workload.einsums[1].place,
+            workload.einsums[1].location,
             "convert each by itself",
         )
     return workload.einsums[0]
@@ -61,11 +61,11 @@ def _one_branch(mapping: TreeMapping) -> None:
         if isinstance(node, (Sequential, Pipeline)) and len(node.nodes) > 1:
             raise InputError(
                 f"!{type(node).__name__}: Timeloop's notation has no forks",
-                node.place,
+                node.location,
                 "convert each Einsum by itself",
             )
         if isinstance(node, Toll):
-            raise InputError(f"'{node}': Timeloop's notation has no tolls", node.place)
+            raise InputError(f"'{node}': Timeloop's notation has no tolls", node.location)
 
 
 def levels_of(branch: EinsumPath, letters: Letters) -> LevelMappings:
@@ -135,7 +135,7 @@ def _cuts(branch: EinsumPath, memories: Sequence[int]) -> dict[int, int]:
         )
         raise InputError(
             f"'{node}' stands above a node of a memory further out: that is not level by level",
-            node.place,
+            node.location,
         )
     return dict(zip(memories, found, strict=True))
 
@@ -186,7 +186,7 @@ def _problem(branch: EinsumPath, hold: StorageStep, cut: int) -> InputError | No
             InputError(
                 f"'{hold.node}' stands above '{between[0].node}' but others of its level below:"
                 " that is not level by level",
-                hold.node.place,
+                hold.node.location,
             )
             if between
             else None
@@ -207,14 +207,14 @@ def _problem(branch: EinsumPath, hold: StorageStep, cut: int) -> InputError | No
             return InputError(
                 f"'{hold.node}' fetches '{hold.access.name}' again for each iteration of"
                 f" '{loop.node}': Timeloop implies reuse there",
-                hold.node.place,
+                hold.node.location,
                 f"move it above '{loop.node}'",
             )
         if not indexes_alone(hold.access, loop.variable):
             return InputError(
                 f"'{hold.node}' stands above '{loop.node}' and others of its level below: that is"
                 " not level by level",
-                hold.node.place,
+                hold.node.location,
             )
     return None
 
@@ -231,7 +231,7 @@ def _merged(loops: Sequence[LoopStep], branch: EinsumPath, letters: Letters) -> 
             raise InputError(
                 f"'{loop.node}': a level of Timeloop has one loop over '{loop.variable}', here are"
                 " two with others between",
-                loop.node.place,
+                loop.node.location,
             )
         elif trips > 1:
             runs.append((loop.variable, trips))
@@ -251,7 +251,7 @@ def _across(loops: Sequence[LoopStep], branch: EinsumPath, letters: Letters) -> 
         if (("Y" if axis == "X" else "X"), loop.variable) in found:
             raise InputError(
                 f"'{loop.node}': Timeloop spreads '{loop.variable}' along one axis only",
-                loop.node.place,
+                loop.node.location,
             )
         found[key] = found.get(key, 1) * _trips(loop, branch)
     for axis in ("Y", "X"):
@@ -268,7 +268,7 @@ def _trips(loop: LoopStep, branch: EinsumPath) -> int:
             if len(tiles) > 1 or loop.first is not None:
                 raise InputError(
                     f"'{loop.node}' has tiles of different sizes",
-                    loop.node.place,
+                    loop.node.location,
                     "only tile shapes that divide can be converted",
                 )
             return tiles[0][1]

@@ -51,10 +51,11 @@ class Graph:
 
         Raises: InputError, naming what to give, where they are not known.
         """
-        sizes, place = self.shapes.get(tensor), SourceLocation(self.file)
+        sizes, location = self.shapes.get(tensor), SourceLocation(self.file)
         if sizes is None:
             raise InputError(
-                f"the shape of '{tensor}', which '{reader.name}' needs, cannot be inferred", place
+                f"the shape of '{tensor}', which '{reader.name}' needs, cannot be inferred",
+                location,
             )
         open_ = [size for size in sizes if not isinstance(size, int)]
         if open_:
@@ -65,7 +66,9 @@ class Graph:
                 else "export the model with fixed sizes"
             )
             raise InputError(
-                f"the shape of '{tensor}' is {_text(sizes)}: not all sizes are known", place, hint
+                f"the shape of '{tensor}' is {_text(sizes)}: not all sizes are known",
+                location,
+                hint,
             )
         return tuple(size for size in sizes if isinstance(size, int))
 

@@ -19,13 +19,13 @@ class AllowedFolders:
 
     folders: tuple[Path, ...]
 
-    def check(self, file: Path, place: SourceLocation) -> None:
-        """Raises: InputError at `place` for a file that lies elsewhere."""
+    def check(self, file: Path, location: SourceLocation) -> None:
+        """Raises: InputError at `location` for a file that lies elsewhere."""
         if not any(file.is_relative_to(folder) for folder in self.folders):
             where = ", ".join(f"'{shown(folder)}'" for folder in self.folders)
             raise InputError(
                 f"'{shown(file)}' must not be included: it lies outside {where}",
-                place,
+                location,
                 "allow its folder with --include-dir DIR (Python: include_dirs=[DIR])",
             )
 

@@ -56,10 +56,12 @@ def mark_template(tree: nodes.Template, file: str, positions: Positions, origins
                 if plain:
                     node.data = _marked(node.data, file, line, column, origins)
             else:
-                place = SourceLocation(file, *positions.expression(node.lineno))
+                location = SourceLocation(file, *positions.expression(node.lineno))
                 if plain:
                     marked.append(
-                        nodes.TemplateData(origins.mark(place, literal=False), lineno=node.lineno)
+                        nodes.TemplateData(
+                            origins.mark(location, literal=False), lineno=node.lineno
+                        )
                     )
             marked.append(node)
         output.nodes = marked
@@ -85,7 +87,7 @@ def _marked(text: str, file: str, line: int, column: int | None, origins: Origin
         indent = len(part) - len(part.lstrip())
         if indent < len(part):
             first = column if index == 0 else 1
-            place = SourceLocation(file, line + index, None if first is None else first + indent)
-            part = part[:indent] + origins.mark(place, literal=True) + part[indent:]
+            location = SourceLocation(file, line + index, None if first is None else first + indent)
+            part = part[:indent] + origins.mark(location, literal=True) + part[indent:]
         lines.append(part)
     return "\n".join(lines)

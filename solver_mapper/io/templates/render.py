@@ -120,23 +120,25 @@ class Rendering:
         parent: File,
         variables: Mapping[str, Any],
         search: SearchPath,
-        place: SourceLocation,
+        location: SourceLocation,
     ) -> File:
         """The file `path` that `parent` includes. Raises: InputError if it must not or cannot be
         read.
         """
-        self.allowed.check(path, place)
+        self.allowed.check(path, location)
         self.files += 1
         if path in parent.chain:
-            raise InputError(f"'{shown(path)}' includes itself", place)
+            raise InputError(f"'{shown(path)}' includes itself", location)
         if self.files > _MOST_FILES or len(parent.chain) > _DEEPEST:
-            raise InputError("too many files are included", place, "does a file include itself?")
+            raise InputError("too many files are included", location, "does a file include itself?")
         try:
             text = path.read_text(encoding="utf-8-sig")
         except OSError as error:
-            raise InputError(f"'{shown(path)}' cannot be read ({error.strerror})", place) from None
+            raise InputError(
+                f"'{shown(path)}' cannot be read ({error.strerror})", location
+            ) from None
         except UnicodeDecodeError:
-            raise InputError(f"'{shown(path)}' is not a text file in UTF-8", place) from None
+            raise InputError(f"'{shown(path)}' is not a text file in UTF-8", location) from None
         own = SearchPath(path.parent, tuple(dict.fromkeys((*search.added, search.own))))
         return File(shown(path), text, own, variables, (*parent.chain, path))
 
@@ -146,7 +148,7 @@ class _Functions:
 
     def __init__(self, rendering: Rendering, file: File):
         self.rendering, self.file, self.search = rendering, file, file.search
-        self.place = SourceLocation(file.name, 1, 1)
+        self.location = SourceLocation(file.name, 1, 1)
 
     def table(self) -> dict[str, Any]:
         named = (

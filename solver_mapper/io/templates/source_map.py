@@ -22,7 +22,7 @@ class Origin:
     the value of an expression.
     """
 
-    place: SourceLocation
+    location: SourceLocation
     literal: bool
 
 
@@ -32,9 +32,9 @@ class Origins:
 
     listed: list[Origin] = field(default_factory=list)
 
-    def mark(self, place: SourceLocation, literal: bool) -> str:
-        """The mark that says: the text after it comes from `place`."""
-        self.listed.append(Origin(place, literal))
+    def mark(self, location: SourceLocation, literal: bool) -> str:
+        """The mark that says: the text after it comes from `location`."""
+        self.listed.append(Origin(location, literal))
         return f"\x02{len(self.listed) - 1}\x03"
 
 
@@ -62,7 +62,7 @@ class SourceMap:
         for number in range(min(line, len(self.lines)), 0, -1):
             segments = self.lines[number - 1]
             if number < line and segments:
-                return segments[-1].origin.place
+                return segments[-1].origin.location
             index = bisect_right(segments, column, key=lambda segment: segment.column) - 1
             if index >= 0:
                 return _within(segments[index], column)
@@ -70,10 +70,10 @@ class SourceMap:
 
 
 def _within(segment: _Segment, column: int) -> SourceLocation:
-    place = segment.origin.place
-    if not segment.origin.literal or place.column is None:
-        return place
-    return SourceLocation(place.file, place.line, place.column + column - segment.column)
+    location = segment.origin.location
+    if not segment.origin.literal or location.column is None:
+        return location
+    return SourceLocation(location.file, location.line, location.column + column - segment.column)
 
 
 def split_marks(text: str, origins: Origins, fallback: SourceLocation) -> tuple[str, SourceMap]:

@@ -23,7 +23,7 @@ from solver_mapper.io.yaml.warnings import Notes
 _RANGED = re.compile(r"([^\[\]]*)\[\s*(\d{1,18})\s*\.\.\s*(\d{1,18})\s*\]")
 
 
-def count_of(name: str, place: SourceLocation) -> tuple[str, int]:
+def count_of(name: str, location: SourceLocation) -> tuple[str, int]:
     """`PE[0..15]` -> ("PE", 16); a name without a range counts once.
 
     Raises: InputError for brackets that hold no range, and for a range that ends before it begins.
@@ -33,11 +33,11 @@ def count_of(name: str, place: SourceLocation) -> tuple[str, int]:
     match = _RANGED.fullmatch(name.strip())
     if not match:
         raise InputError(
-            f"'{name}' is not a name with a range", place, "ranges are written 'PE[0..15]'"
+            f"'{name}' is not a name with a range", location, "ranges are written 'PE[0..15]'"
         )
     first, last = int(match[2]), int(match[3])
     if last < first:
-        raise InputError(f"the range of '{name}' ends before it begins", place)
+        raise InputError(f"the range of '{name}' ends before it begins", location)
     return match[1].strip(), last - first + 1
 
 
@@ -69,7 +69,7 @@ class Parts:
 def build(
     name: str,
     parts: Parts,
-    place: SourceLocation,
+    location: SourceLocation,
     groups: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Architecture:
     """Check the chain of levels above exactly one array of multipliers, and lay the wires between
@@ -82,32 +82,32 @@ def build(
     if not compute:
         raise InputError(
             "no compute level: the architecture has no multiply-accumulate units",
-            place,
+            location,
             "add 'arithmetic', or a component of class 'mac', 'intmac', 'fpmac' or 'compute'",
         )
     if len(compute) > 1:
         raise InputError(
-            f"two compute levels, '{compute[0].name}' and '{compute[1].name}'", compute[1].place
+            f"two compute levels, '{compute[0].name}' and '{compute[1].name}'", compute[1].location
         )
     if not levels:
-        raise InputError("the architecture has no storage level", place)
+        raise InputError("the architecture has no storage level", location)
     seen: dict[str, SourceLocation] = {}
     chain: list[Buffer | Arithmetic] = [*levels, *compute]
     for level in chain:
         if level.name in seen:
             raise InputError(
                 f"two levels are called '{level.name}', the other one at {seen[level.name]}",
-                level.place,
+                level.location,
             )
-        seen[level.name] = level.place
+        seen[level.name] = level.location
     wired = []
     for outer, inner in zip(levels, chain[1:], strict=True):
         _check_meshes(outer, inner)
         above, below = (
-            parts.ports.get(each.name, Ports(place=each.place)) for each in (outer, inner)
+            parts.ports.get(each.name, Ports(location=each.location)) for each in (outer, inner)
         )
         wired.append(plug(outer, above, below, inner.name, parts.networks))
-    return Architecture(name, tuple(wired), compute[0], place, groups or {})
+    return Architecture(name, tuple(wired), compute[0], location, groups or {})
 
 
 def _check_meshes(outer: Buffer, inner: Buffer | Arithmetic) -> None:
@@ -123,6 +123,6 @@ def _check_meshes(outer: Buffer, inner: Buffer | Arithmetic) -> None:
             raise InputError(
                 f"the meshes of {meshes} do not divide: {below} is not a multiple of {above} along"
                 f" {axis}",
-                inner.place,
+                inner.location,
                 f"give 'mesh{axis}' of '{inner.name}' as a multiple of {above}",
             )

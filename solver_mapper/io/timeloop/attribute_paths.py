@@ -42,17 +42,19 @@ def with_attributes(top: Table, values: Mapping[str, object]) -> Table:
     Raises: InputError for a path that leads nowhere.
     """
     for path, value in values.items():
-        place = SourceLocation(path)
-        node = value if isinstance(value, (Scalar, Sequence, Table)) else from_python(value, place)
-        top = _set(top, path, _located(node, place))
+        location = SourceLocation(path)
+        node = (
+            value if isinstance(value, (Scalar, Sequence, Table)) else from_python(value, location)
+        )
+        top = _set(top, path, _located(node, location))
     return top
 
 
-def _located(node: Node, place: SourceLocation) -> Node:
+def _located(node: Node, location: SourceLocation) -> Node:
     """A number or word that is known by the path it was given for; text from Python counts as if it
     stood in a file.
     """
-    return replace(node, place=place, quoted=False) if isinstance(node, Scalar) else node
+    return replace(node, location=location, quoted=False) if isinstance(node, Scalar) else node
 
 
 def _set(top: Table, path: str, value: Node) -> Table:
@@ -93,29 +95,33 @@ def _entry(top: Table, key: str, change: Callable[[Table], Table], path: str) ->
     return replace(top, entries=top.entries | {key: change(found)})
 
 
-def _with(table: Table, key: str, value: Node, place: SourceLocation) -> Table:
+def _with(table: Table, key: str, value: Node, location: SourceLocation) -> Table:
     """`table` with `key`, in whatever spelling it stands there, set to `value`."""
     spelled = next((known for known in table.entries if normal(known) == normal(key)), key)
-    places = (
-        table.key_places if spelled in table.key_places else table.key_places | {spelled: place}
+    locations = (
+        table.key_locations
+        if spelled in table.key_locations
+        else table.key_locations | {spelled: location}
     )
-    return replace(table, entries=table.entries | {spelled: value}, key_places=places)
+    return replace(table, entries=table.entries | {spelled: value}, key_locations=locations)
 
 
 def _architecture(
-    table: Table, component: str, attribute: str, value: Node, place: SourceLocation
+    table: Table, component: str, attribute: str, value: Node, location: SourceLocation
 ) -> Table:
     if attribute == "count":
-        return _Walk(component, lambda found: _counted(found, value), place).run(
+        return _Walk(component, lambda found: _counted(found, value), location).run(
             table, "has a range of names"
         )
     if normal(attribute) not in {normal(known) for known in _KNOWN}:
         raise InputError(
-            f"no component has an attribute '{attribute}'", place, did_you_mean(attribute, _KNOWN)
+            f"no component has an attribute '{attribute}'",
+            location,
+            did_you_mean(attribute, _KNOWN),
         )
     wild = any(letter in component for letter in "*?[")
     return _Walk(
-        component, lambda found: _attribute(found, attribute, value, place, wild), place
+        component, lambda found: _attribute(found, attribute, value, location, wild), location
     ).run(table, f"has an attribute '{attribute}'")
 
 
@@ -125,7 +131,7 @@ class _Walk:
 
     component: str
     edit: Edit
-    place: SourceLocation
+    location: SourceLocation
     names: list[str] = field(default_factory=list)
     matched: bool = False
     changed: bool = False
@@ -137,11 +143,11 @@ class _Walk:
         if not self.matched:
             raise InputError(
                 f"there is no component '{self.component}'",
-                self.place,
+                self.location,
                 did_you_mean(self.component, self.names),
             )
         if not self.changed:
-            raise InputError(f"no component '{self.component}' {what}", self.place)
+            raise InputError(f"no component '{self.component}' {what}", self.location)
         return done
 
     def _node(self, node: Node) -> Node:
@@ -168,17 +174,17 @@ def _counted(found: Table, value: Node) -> Table | None:
     """The range of the name of a component or subtree, counted from 0."""
     name = found.entries["name"]
     assert isinstance(name, Scalar)
-    word, count = count_of(name.text, name.place)
+    word, count = count_of(name.text, name.location)
     if count == 1 and "[" not in name.text:
         return None
     if not isinstance(value, Scalar) or not value.text.isdigit() or int(value.text) < 1:
-        raise InputError("a count must be a whole number of at least 1", value.place)
+        raise InputError("a count must be a whole number of at least 1", value.location)
     renamed = replace(name, text=f"{word}[0..{int(value.text) - 1}]")
     return replace(found, entries=found.entries | {"name": renamed})
 
 
 def _attribute(
-    found: Table, attribute: str, value: Node, place: SourceLocation, existing: bool
+    found: Table, attribute: str, value: Node, location: SourceLocation, existing: bool
 ) -> Table | None:
     """A component with the attribute set; with `existing`, only where it, or another name of it, is
     set already.
@@ -186,30 +192,30 @@ def _attribute(
     if "local" in found.entries or "subtree" in found.entries:
         return None
     if found.tag is not None and normal(attribute) in _SPATIAL:
-        return _part(found, "spatial", attribute, value, place, existing)
+        return _part(found, "spatial", attribute, value, location, existing)
     flat = "attributes" not in found.entries and "class" not in found.entries
     return (
-        _assigned(found, attribute, value, place, existing)
+        _assigned(found, attribute, value, location, existing)
         if flat
-        else _part(found, "attributes", attribute, value, place, existing)
+        else _part(found, "attributes", attribute, value, location, existing)
     )
 
 
 def _part(
-    found: Table, part: str, attribute: str, value: Node, place: SourceLocation, existing: bool
+    found: Table, part: str, attribute: str, value: Node, location: SourceLocation, existing: bool
 ) -> Table | None:
-    inner = found.entries.get(part, Table({}, {}, found.place))
+    inner = found.entries.get(part, Table({}, {}, found.location))
     if not isinstance(inner, Table):
         return None
-    done = _assigned(inner, attribute, value, place, existing)
+    done = _assigned(inner, attribute, value, location, existing)
     if done is None:
         return None
-    places = found.key_places | ({} if part in found.key_places else {part: place})
-    return replace(found, entries=found.entries | {part: done}, key_places=places)
+    locations = found.key_locations | ({} if part in found.key_locations else {part: location})
+    return replace(found, entries=found.entries | {part: done}, key_locations=locations)
 
 
 def _assigned(
-    table: Table, attribute: str, value: Node, place: SourceLocation, existing: bool
+    table: Table, attribute: str, value: Node, location: SourceLocation, existing: bool
 ) -> Table | None:
     same = next((group for group in _SAME if normal(attribute) in map(normal, group)), (attribute,))
     spellings = {normal(each) for each in same}
@@ -217,13 +223,15 @@ def _assigned(
     if existing and not others:
         return None
     entries = {key: each for key, each in table.entries.items() if key not in others}
-    places = {key: each for key, each in table.key_places.items() if key not in others}
+    locations = {key: each for key, each in table.key_locations.items() if key not in others}
     return replace(
-        table, entries=entries | {attribute: value}, key_places=places | {attribute: place}
+        table, entries=entries | {attribute: value}, key_locations=locations | {attribute: location}
     )
 
 
-def _energy(ert: Table, component: str, action: str, value: Node, place: SourceLocation) -> Table:
+def _energy(
+    ert: Table, component: str, action: str, value: Node, location: SourceLocation
+) -> Table:
     """The reference table with the energy of an action replaced. Raises: InputError if there is no
     such action.
     """
@@ -233,7 +241,9 @@ def _energy(ert: Table, component: str, action: str, value: Node, place: SourceL
         nonlocal changed
         if not fnmatchcase(base_name(name), component):
             return listed
-        done = Sequence(tuple(_row(each, action, value) for each in _items(listed)), listed.place)
+        done = Sequence(
+            tuple(_row(each, action, value) for each in _items(listed)), listed.location
+        )
         changed |= done != listed
         return done
 
@@ -254,9 +264,9 @@ def _energy(ert: Table, component: str, action: str, value: Node, place: SourceL
             ),
         )
     else:
-        raise InputError("energies can be changed in a table of version 0.3 or 0.4 only", place)
+        raise InputError("energies can be changed in a table of version 0.3 or 0.4 only", location)
     if not changed:
-        raise InputError(f"the energy table has no action '{action}' of '{component}'", place)
+        raise InputError(f"the energy table has no action '{action}' of '{component}'", location)
     return replace(ert, entries=ert.entries | {"tables": done})
 
 

@@ -38,16 +38,17 @@ def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buf
     block, cluster = _block_and_cluster(fields, word_bits)
     if technology == "DRAM" and cluster != 1:
         raise InputError(
-            f"{fields.what} is a DRAM and cannot be clustered", fields.place_of("cluster-size")
+            f"{fields.what} is a DRAM and cannot be clustered", fields.location_of("cluster-size")
         )
-    entries, entries_place = _entries(fields, word_bits, block)
+    entries, entries_location = _entries(fields, word_bits, block)
     least = fields.number("min-utilization") or Fraction(0)
     if least and entries is None:
         raise InputError(
-            f"{fields.what} has a 'min-utilization' but no size", fields.place_of("min-utilization")
+            f"{fields.what} has a 'min-utilization' but no size",
+            fields.location_of("min-utilization"),
         )
     if fields.flag("allow_overbooking"):
-        raise InputError("overbooking is not modelled", fields.place_of("allow_overbooking"))
+        raise InputError("overbooking is not modelled", fields.location_of("allow_overbooking"))
     read, write, shared = _bandwidths(fields)
     instances, mesh_x, mesh_y = _mesh(component)
     supported = fields.flag("reduction_supported")
@@ -72,13 +73,13 @@ def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buf
         energy=_access_energy(component, tables, technology, entries, word_bits, block, cluster),
         area=tables.area(component.name) or (Fraction(0) if area is None else area / cluster),
         network=replace(
-            read_legacy_network(fields, "", component.place, tables.wire_energy()),
+            read_legacy_network(fields, "", component.location, tables.wire_energy()),
             fill_latency=fields.integer("network_fill_latency") or 0,
             drain_latency=fields.integer("network_drain_latency") or 0,
         ),
-        place=component.place,
-        entries_place=entries_place,
-        bandwidth_places=_bandwidth_places(fields),
+        location=component.location,
+        entries_location=entries_location,
+        bandwidth_locations=_bandwidth_locations(fields),
     )
     finish(component, notes)
     return buffer
@@ -112,12 +113,12 @@ def read_arithmetic(component: Component, tables: EnergyTables, notes: Notes) ->
         energy_origin=origin,
         leak=Fraction(0) if table is None else table.leak,
         area=tables.area(component.name) or area or Fraction(0),
-        place=component.place,
+        location=component.location,
     )
 
 
 def read_legacy_network(
-    fields: Fields, name: str, place: SourceLocation, wire_energy: Fraction | None
+    fields: Fields, name: str, location: SourceLocation, wire_energy: Fraction | None
 ) -> Network:
     """The wires below a level, which Timeloop infers from the attributes of that level (or of a
     declared `XY_NoC`).
@@ -131,7 +132,7 @@ def read_legacy_network(
         energy_per_hop=fields.number("energy-per-hop"),
         ingress_energy=fields.number("energy-per-ingress") or Fraction(0),
         tile_width=fields.number("tile-width"),
-        place=place,
+        location=location,
     )
 
 
@@ -139,7 +140,7 @@ def _positive(fields: Fields, *names: str) -> Fraction | None:
     value = fields.number(*names)
     if value is not None and value <= 0:
         raise InputError(
-            f"'{names[0]}' of {fields.what} must be greater than 0", fields.place_of(*names)
+            f"'{names[0]}' of {fields.what} must be greater than 0", fields.location_of(*names)
         )
     return value
 
@@ -151,7 +152,7 @@ def _block_and_cluster(fields: Fields, word_bits: int) -> tuple[int, int]:
     width = fields.integer("width", "memory_width", "data_storage_width", least=1)
     if width is None:
         return block or 1, cluster or 1
-    place = fields.place_of("width", "memory_width", "data_storage_width")
+    location = fields.location_of("width", "memory_width", "data_storage_width")
     rest = width % (word_bits * (block or 1) * (cluster or 1))
     words = width // (word_bits * (block or 1) * (cluster or 1))
     if rest or (block and cluster and words != 1):
@@ -165,7 +166,9 @@ def _block_and_cluster(fields: Fields, word_bits: int) -> tuple[int, int]:
             if given
         )
         wanted = "equal" if block and cluster else "be a multiple of"
-        raise InputError(f"the width of {fields.what}, {width} bits, must {wanted} {parts}", place)
+        raise InputError(
+            f"the width of {fields.what}, {width} bits, must {wanted} {parts}", location
+        )
     return (block, cluster or words) if block else (words, cluster or 1)
 
 
@@ -174,18 +177,18 @@ def _entries(fields: Fields, word_bits: int, block: int) -> tuple[int | None, So
     depth_names = ("depth", "memory_depth", "data_storage_depth")
     given = [names for names in (("entries",), depth_names, ("sizeKB",)) if fields.has(*names)]
     if not given:
-        return None, fields.place
+        return None, fields.location
     if len(given) > 1:
         raise InputError(
             f"the size of {fields.what} is given twice, as '{given[0][0]}' and as '{given[1][0]}'",
-            fields.place_of(*given[1]),
+            fields.location_of(*given[1]),
             "keep one of them",
         )
-    place = fields.place_of(*given[0])
+    location = fields.location_of(*given[0])
     if given[0] == ("sizeKB",):
-        return int((fields.number("sizeKB") or 0) * 8192 / word_bits), place
+        return int((fields.number("sizeKB") or 0) * 8192 / word_bits), location
     words = fields.integer(*given[0])
-    return (words or 0) * (block if given[0] == depth_names else 1), place
+    return (words or 0) * (block if given[0] == depth_names else 1), location
 
 
 def _bandwidths(fields: Fields) -> tuple[Fraction | None, Fraction | None, Fraction | None]:
@@ -202,9 +205,10 @@ def _bandwidths(fields: Fields) -> tuple[Fraction | None, Fraction | None, Fract
     )
 
 
-def _bandwidth_places(fields: Fields) -> dict[str, SourceLocation]:
+def _bandwidth_locations(fields: Fields) -> dict[str, SourceLocation]:
     return {
-        way: fields.place_of(f"{way}_bandwidth", "bandwidth") for way in ("read", "write", "shared")
+        way: fields.location_of(f"{way}_bandwidth", "bandwidth")
+        for way in ("read", "write", "shared")
     }
 
 
@@ -218,7 +222,7 @@ def _mesh(component: Component) -> tuple[int, int, int]:
     if instances is None:
         if x is None or y is None:
             raise InputError(
-                f"{fields.what} needs 'instances', or both 'meshX' and 'meshY'", fields.place
+                f"{fields.what} needs 'instances', or both 'meshX' and 'meshY'", fields.location
             )
         return x * y, x, y
     if x is None:
@@ -229,7 +233,7 @@ def _mesh(component: Component) -> tuple[int, int, int]:
         raise InputError(
             f"{fields.what} has {instances} instances, which do not fill a mesh of {x} x"
             f" {max(y, 1)}",
-            fields.place_of(name),
+            fields.location_of(name),
         )
     return instances, x, y
 
@@ -259,7 +263,7 @@ def _access_energy(
     elif entries is None:
         raise InputError(
             f"the energy of {fields.what} is not known: no size, 'vector-access-energy' or ERT",
-            fields.place,
+            fields.location,
             "give 'entries', or 'class: DRAM' if this is the backing store",
         )
     else:

@@ -125,7 +125,7 @@ class Component:
 
     name: str
     fields: Fields
-    place: SourceLocation
+    location: SourceLocation
     technology: str = "SRAM"
     instances: int | None = None
     mesh: tuple[int, int] | None = None
@@ -135,11 +135,11 @@ class Component:
 def refuse_misspelt(fields: Fields, known: tuple[str, ...]) -> None:
     """Raise InputError for an attribute that is none of `known` but looks like one of them."""
     names, others = {normal(name) for name in known}, {normal(name) for name in _WITHOUT_BEARING}
-    for key, place in fields.leftovers():
+    for key, location in fields.leftovers():
         close = difflib.get_close_matches(normal(key), sorted(names), n=1, cutoff=_TYPO)
         if close and normal(key) not in names | others:
             raise InputError(
-                f"{fields.what} has no attribute '{key}'", place, f"did you mean '{close[0]}'?"
+                f"{fields.what} has no attribute '{key}'", location, f"did you mean '{close[0]}'?"
             )
 
 
@@ -148,16 +148,16 @@ def finish(component: Component, notes: Notes) -> None:
     fields = component.fields
     scale = fields.node("per_dataspace_bandwidth_consumption_scale")
     if scale is not None and not (isinstance(scale, Table) and not scale.entries):
-        raise InputError("bandwidths that differ between tensors are not modelled", scale.place)
+        raise InputError("bandwidths that differ between tensors are not modelled", scale.location)
     if fields.flag("has_power_gating"):
         what = f"power gating of {fields.what} is not modelled: all instances leak"
-        notes.add("power-gating", fields.place_of("has_power_gating"), what)
+        notes.add("power-gating", fields.location_of("has_power_gating"), what)
     fields.ignore(*_WITHOUT_BEARING)
-    for key, place in fields.leftovers():
+    for key, location in fields.leftovers():
         if normal(key) not in component.inherited:
             value = kind_of(fields.table.entries[key])
             notes.add(
                 "accelergy-attribute",
-                place,
+                location,
                 f"attribute '{key}' of {fields.what} ({value}) has no bearing on any figure",
             )

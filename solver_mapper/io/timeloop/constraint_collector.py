@@ -36,7 +36,7 @@ class ConstraintCollector:
         and `P<=2`) are not, they have no mapping.
 
         Where the hardware asks the same, it is the hardware's constraint.
-        Raises: InputError that shows both places.
+        Raises: InputError that shows both locations.
         """
         for number, other in enumerate(self.constraints):
             if constraint == other:
@@ -44,8 +44,8 @@ class ConstraintCollector:
                 return
             if constraint.level == other.level and self._contradicts(constraint, other):
                 raise InputError(
-                    f"'{constraint.text}' contradicts '{other.text}' at {other.place}",
-                    constraint.place,
+                    f"'{constraint.text}' contradicts '{other.text}' at {other.location}",
+                    constraint.location,
                     "keep one of them",
                 )
         self.constraints.append(constraint)

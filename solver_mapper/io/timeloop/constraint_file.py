@@ -105,7 +105,7 @@ def _listed(node: Node, context: Context) -> tuple[Node, ...]:
     if all(found):
         raise InputError(
             f"'{origin}' has both 'constraints' and 'targets'",
-            fields.place_of("targets"),
+            fields.location_of("targets"),
             "keep one of them",
         )
     listed = found[0] or found[1]
@@ -132,11 +132,11 @@ def _read_one(fields: Fields, target: Node, context: Context) -> None:
     if word == "max_overbooked_proportion":
         raise InputError(
             "overbooked buffers are not modelled: a tile fits always or never",
-            node.place,
+            node.location,
             "remove this constraint",
         )
     if word not in _TYPES:
-        raise unknown_name("type of constraint", word, _TYPES, node.place)
+        raise unknown_name("type of constraint", word, _TYPES, node.location)
     levels = read_targets(target, context.architecture, word)
     if word in _KINDS:
         _add(
@@ -156,10 +156,15 @@ def read_rules(word: str, fields: Fields, level: str, context: Context) -> list[
     if word in _UTILIZATION:
         least = fields.number("min")
         if least is None or least > 1:
-            raise InputError(f"{fields.what} needs a 'min' between 0 and 1", fields.place_of("min"))
+            raise InputError(
+                f"{fields.what} needs a 'min' between 0 and 1", fields.location_of("min")
+            )
         constraints = [
             UtilizationConstraint(
-                level, f"{level} {word}: min {float(least):g}", least, place=fields.place_of("min")
+                level,
+                f"{level} {word}: min {float(least):g}",
+                least,
+                location=fields.location_of("min"),
             )
         ]
     elif word in KEEP_TYPES:
@@ -175,8 +180,8 @@ def _keep_rules(fields: Fields, level: str, problem: Problem) -> list[Constraint
         node = fields.node(key)
         named = () if node is None else read_tensors(node, problem, f"'{key}' of {fields.what}")
         constraints += [
-            KeepConstraint(level, f"{level}: {key} {tensor}", tensor, keep, place=place)
-            for tensor, place in named
+            KeepConstraint(level, f"{level}: {key} {tensor}", tensor, keep, location=location)
+            for tensor, location in named
         ]
     return constraints + shorthands.keep_rules(fields, level, problem)
 
@@ -198,7 +203,10 @@ def _loop_rules(kind: Kind, fields: Fields, level: str, context: Context) -> lis
     if split is not None:
         constraints.append(
             SplitConstraint(
-                level, f"{level} spatial: split {split}", split, place=fields.place_of("split")
+                level,
+                f"{level} spatial: split {split}",
+                split,
+                location=fields.location_of("split"),
             )
         )
     for flag, names in FLAGS[kind]:
@@ -217,7 +225,7 @@ def _factor_rule(kind: Kind, factor: Factor, level: str) -> FactorConstraint:
         factor.comparison,
         factor.value,
         factor.last,
-        place=factor.place,
+        location=factor.location,
     )
 
 
@@ -232,11 +240,11 @@ def _default_limits(
         value = fields.integer(key, least=1)
         if value is not None:
             limited = {factor.dim for factor in factors if factor.comparison == comparison}
-            place = fields.place_of(key)
+            location = fields.location_of(key)
             constraints += [
                 _factor_rule(
                     kind,
-                    Factor(dim, "<=" if comparison == "<=" else ">=", value, None, place),
+                    Factor(dim, "<=" if comparison == "<=" else ">=", value, None, location),
                     level,
                 )
                 for dim in problem.dims
@@ -256,13 +264,13 @@ def _permutation_rules(
     marks = [index for index, word in enumerate(words) if word.text == "_"]
     if len(marks) > 1:
         raise InputError(
-            "a permutation has one '_' at most, before what is outermost", words[marks[1]].place
+            "a permutation has one '_' at most, before what is outermost", words[marks[1]].location
         )
     cut = marks[0] if marks else len(words)
     inner, outer = words[:cut], words[cut + 1 :]
     starred = next((word for word in outer if word.text == ALL), None)
     if starred:
-        raise InputError("'*' has no meaning after '_'", starred.place)
+        raise InputError("'*' has no meaning after '_'", starred.location)
     gaps = any(word.text == ALL for word in inner)
     listed = tuple(word.text for word in inner if word.text != ALL)
     if node is None or not (listed or outer):
@@ -270,7 +278,13 @@ def _permutation_rules(
     text = f"{level} {kind}: permutation {_spelled(words, problem)}"
     return [
         PermutationConstraint(
-            level, text, kind, listed, tuple(word.text for word in outer), gaps, place=node.place
+            level,
+            text,
+            kind,
+            listed,
+            tuple(word.text for word in outer),
+            gaps,
+            location=node.location,
         )
     ]
 
@@ -297,6 +311,6 @@ def _flag_rules(
             f"{level}: {name} {', '.join(tensors)}",
             flag,
             frozenset(tensors),
-            place=node.place,
+            location=node.location,
         )
     ]

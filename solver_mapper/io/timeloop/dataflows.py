@@ -31,18 +31,18 @@ def read_dataflow(node: Node, level: str, problem: Problem) -> list[Constraint]:
     flow = text.strip().replace("_", "-").replace(" ", "-")
     if not flow.lower().endswith(f"-{_SUFFIX}"):
         raise InputError(
-            f"unknown dataflow '{text}'", node.place, f"dataflows are {_known(problem)}"
+            f"unknown dataflow '{text}'", node.location, f"dataflows are {_known(problem)}"
         )
-    return dataflow_rules(flow[: -len(_SUFFIX) - 1], level, problem, node.place)
+    return dataflow_rules(flow[: -len(_SUFFIX) - 1], level, problem, node.location)
 
 
 def dataflow_rules(
-    subject: str, level: str, problem: Problem, place: SourceLocation
+    subject: str, level: str, problem: Problem, location: SourceLocation
 ) -> list[Constraint]:
     """The constraints that `subject`-stationary means at `level`."""
     text = f"{level}: dataflow {subject}-{_SUFFIX}"
     if subject.lower() == "row":
-        row = _row(problem, place)
+        row = _row(problem, location)
         others = frozenset(problem.dims) - {row}
         loops: frozenset[tuple[str, Kind, str]] = frozenset({(level, "temporal", row)})
         whole = ProductConstraint(
@@ -51,19 +51,27 @@ def dataflow_rules(
             loops,
             "==",
             problem.bounds[row],
-            place=place,
+            location=location,
         )
-        return [whole, NestingConstraint(level, text, "row", frozenset({row}), others, place=place)]
-    tensor = _tensor(subject, problem, place)
+        return [
+            whole,
+            NestingConstraint(level, text, "row", frozenset({row}), others, location=location),
+        ]
+    tensor = _tensor(subject, problem, location)
     inside = frozenset(problem.dims) - tensor.dims
     return [
         NestingConstraint(
-            level, text, subject.lower(), inside, frozenset(problem.dims) & tensor.dims, place=place
+            level,
+            text,
+            subject.lower(),
+            inside,
+            frozenset(problem.dims) & tensor.dims,
+            location=location,
         )
     ]
 
 
-def _row(problem: Problem, place: SourceLocation) -> str:
+def _row(problem: Problem, location: SourceLocation) -> str:
     written = frozenset[str]().union(
         *(tensor.dims for tensor in problem.tensors if tensor.read_write)
     )
@@ -73,11 +81,12 @@ def _row(problem: Problem, place: SourceLocation) -> str:
             if not tensor.read_write and len(rank) > 1 and rows:
                 return rows[0]
     raise InputError(
-        "row-stationary needs a tensor that a window slides over, and this problem has none", place
+        "row-stationary needs a tensor that a window slides over, and this problem has none",
+        location,
     )
 
 
-def _tensor(subject: str, problem: Problem, place: SourceLocation) -> Tensor:
+def _tensor(subject: str, problem: Problem, location: SourceLocation) -> Tensor:
     """The tensor of that name, or the one that plays that part."""
     if subject in problem.tensor_names:
         return problem.tensor(subject)
@@ -101,7 +110,7 @@ def _tensor(subject: str, problem: Problem, place: SourceLocation) -> Tensor:
                 return found[0]
     raise InputError(
         f"this problem has no tensor that plays the part of the {word}",
-        place,
+        location,
         f"dataflows are {_known(problem)}",
     )
 

@@ -28,7 +28,7 @@ class Ports:
     up: str | None = None
     above_down: str | None = None
     above_up: str | None = None
-    place: SourceLocation = NOWHERE
+    location: SourceLocation = NOWHERE
 
 
 def buffer_ports(fields: Fields) -> Ports:
@@ -36,12 +36,12 @@ def buffer_ports(fields: Fields) -> Ports:
     down, up, above_down, above_up = (
         _name(fields, way) for way in ("read", "update", "fill", "drain")
     )
-    return Ports(down, up, above_down, above_up, fields.place)
+    return Ports(down, up, above_down, above_up, fields.location)
 
 
 def compute_ports(fields: Fields) -> Ports:
     """Operands arrive and results leave above the multipliers."""
-    return Ports(None, None, _name(fields, "operand"), _name(fields, "result"), fields.place)
+    return Ports(None, None, _name(fields, "operand"), _name(fields, "result"), fields.location)
 
 
 def _name(fields: Fields, way: str) -> str | None:
@@ -60,7 +60,7 @@ def read_network(
     refuse_misspelt(component.fields, NETWORK)
     fields, kind = component.fields, next(word for word in CLASSES if word in class_name)
     network = replace(
-        read_legacy_network(fields, component.name, component.place, None),
+        read_legacy_network(fields, component.name, component.location, None),
         kind="Legacy" if kind == "XY_NoC" else kind,
         declared=True,
         adder_energy=fields.number("adder-energy") or Fraction(0),
@@ -87,18 +87,18 @@ def _multicast_energies(
     if fields.flag("per_datatype_ERT"):
         raise InputError(
             "multicast prices that differ between tensors are not modelled",
-            fields.place_of("per_datatype_ERT"),
+            fields.location_of("per_datatype_ERT"),
         )
     if action is None:
         raise InputError(
-            f"{fields.what} lacks 'action_name', the action that prices a transfer", fields.place
+            f"{fields.what} lacks 'action_name', the action that prices a transfer", fields.location
         )
     table = tables.table(name)
     rows = [] if table is None else [row for row in table.rows if row.action == action]
     if not rows:
         raise InputError(
             f"there is no energy table of '{name}' with an action '{action}'",
-            fields.place_of("action_name"),
+            fields.location_of("action_name"),
         )
     if len(rows) == 1:
         return ((1, rows[0].energy),)
@@ -109,7 +109,7 @@ def _multicast_energies(
             raise InputError(
                 f"action '{action}' of '{name}' has several prices, but no number of receivers for"
                 " each",
-                fields.place_of("multicast_factor_argument"),
+                fields.location_of("multicast_factor_argument"),
                 "name it by 'multicast_factor_argument'",
             )
         prices.append((int(factor), row.energy))
@@ -148,10 +148,10 @@ def _declared(
             f" '{other or 'none'}'"
         )
         raise InputError(
-            message, above.place if name else below.place, "name the same network at both"
+            message, above.location if name else below.location, "name the same network at both"
         )
     if name is None:
         return None
     if name not in networks:
-        raise unknown_name("network", name, networks, above.place)
+        raise unknown_name("network", name, networks, above.location)
     return networks[name]

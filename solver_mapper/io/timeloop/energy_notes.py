@@ -34,18 +34,18 @@ def note_energies(spec: Spec, node: Node, tables: EnergyTables, notes: Notes) ->
                 f"every access of '{level.name}' costs 0 pJ ({energy.origin}), so no mapping is"
                 " charged for its words"
             )
-            notes.add("zero-energy", level.place, what)
+            notes.add("zero-energy", level.location, what)
     _note_unused(architecture, frozenset(_names(node)), tables, notes)
 
 
 def _note_formulas(architecture: Architecture, tables: EnergyTables, notes: Notes) -> None:
     parts: list[tuple[str, str, SourceLocation, str]] = [
-        (level.name, level.energy.origin, level.place, "vector-access-energy")
+        (level.name, level.energy.origin, level.location, "vector-access-energy")
         for level in architecture.levels
         if level.entries != 0
     ]
     unit = architecture.arithmetic
-    parts.append((unit.name, unit.energy_origin, unit.place, "energy"))
+    parts.append((unit.name, unit.energy_origin, unit.location, "energy"))
     found = [part for part in parts if part[1].startswith(FORMULA)]
     if not tables.energies and found:
         names = _listed([f"'{part[0]}'" for part in found])
@@ -56,12 +56,12 @@ def _note_formulas(architecture: Architecture, tables: EnergyTables, notes: Note
         )
         notes.add("no-energy-table", found[0][2], what)
         return
-    for name, origin, place, attribute in found:
+    for name, origin, location, attribute in found:
         what = (
             f"no energy table is about '{name}': its energy is a {origin}; give a table in the ERT"
             f" or its attribute '{attribute}'"
         )
-        notes.add("no-energy-table", place, what)
+        notes.add("no-energy-table", location, what)
 
 
 def _note_unused(
@@ -86,7 +86,7 @@ def _note_unused(
             f"the architecture has no '{name}': the energy table of '{table.name}' is not"
             f" used{meant}"
         )
-        notes.add("unused-energy", table.place, what)
+        notes.add("unused-energy", table.location, what)
 
 
 def _names(node: Node) -> Iterator[str]:

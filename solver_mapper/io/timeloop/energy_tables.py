@@ -37,7 +37,7 @@ class ActionTable:
 
     name: str
     rows: tuple[ActionRow, ...]
-    place: SourceLocation = field(default=NOWHERE, compare=False)
+    location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def energy(self, *actions: str) -> Fraction | None:
         """Energy of the first of `actions` that has rows: its dearest row, as Timeloop has it."""
@@ -52,7 +52,7 @@ class ActionTable:
         if energy is None:
             raise InputError(
                 f"the energy table of '{self.name}' has no action '{actions[-1]}' for a {what}",
-                self.place,
+                self.location,
             )
         return energy
 
@@ -76,8 +76,9 @@ class EnergyTables:
         for other in found[1:]:
             if other.rows != found[0].rows:
                 raise InputError(
-                    f"two energy tables are about '{component}', the other one at {found[0].place}",
-                    other.place,
+                    f"two energy tables are about '{component}', the other one at"
+                    f" {found[0].location}",
+                    other.location,
                 )
         return found[0] if found else None
 
@@ -131,7 +132,7 @@ def _tables(node: Node, what: str, versions: tuple[str, ...]) -> Node:
     if text_of(version, f"the version of {what}") not in versions:
         raise InputError(
             f"{what} must have version {' or '.join(versions)}, not {text_of(version, 'it')}",
-            version.place,
+            version.location,
         )
     tables = fields.require("tables")
     fields.close()
@@ -142,7 +143,7 @@ def _read_ert(node: Node) -> tuple[ActionTable, ...]:
     tables = _tables(node, "the ERT", ("0.2", "0.3", "0.4"))
     if isinstance(tables, Table):
         return tuple(
-            _read_keyed(name, each, tables.key_places[name])
+            _read_keyed(name, each, tables.key_locations[name])
             for name, each in tables.entries.items()
         )
     return tuple(_read_listed(each) for each in sequence_of(tables, "'tables' of the ERT").items)
@@ -161,10 +162,10 @@ def _read_listed(node: Node) -> ActionTable:
         rows.append(
             _read_row(text_of(each.require("name"), f"the name of an action of '{name}'"), each)
         )
-    return ActionTable(name, tuple(rows), node.place)
+    return ActionTable(name, tuple(rows), node.location)
 
 
-def _read_keyed(name: str, node: Node, place: SourceLocation) -> ActionTable:
+def _read_keyed(name: str, node: Node, location: SourceLocation) -> ActionTable:
     """Version 0.2: `name: {action: energies}`, where energies are one `{energy}` or a list of
     `{arguments, energy}`.
     """
@@ -173,7 +174,7 @@ def _read_keyed(name: str, node: Node, place: SourceLocation) -> ActionTable:
         for row in value.items if isinstance(value, Sequence) else (value,):
             what = f"action '{action}' of '{name}'"
             rows.append(_read_row(action, Fields(table_of(row, what), what)))
-    return ActionTable(name, tuple(rows), place)
+    return ActionTable(name, tuple(rows), location)
 
 
 def _read_row(action: str, fields: Fields) -> ActionRow:
@@ -181,7 +182,7 @@ def _read_row(action: str, fields: Fields) -> ActionRow:
     energy = number_of(node, f"the energy of {fields.what}")
     if energy < 0:
         raise InputError(
-            f"the energy of {fields.what} must be at least 0, not {kind_of(node)}", node.place
+            f"the energy of {fields.what} must be at least 0, not {kind_of(node)}", node.location
         )
     arguments = fields.table_at("arguments")
     fields.close()
@@ -200,7 +201,9 @@ def _read_art(node: Node) -> tuple[tuple[str, Fraction, SourceLocation], ...]:
     ).items:
         fields = Fields(table_of(each, "a table of the ART"), "a table of the ART")
         name = text_of(fields.require("name"), "the name of an area table")
-        rows.append((name, number_of(fields.require("area"), f"the area of '{name}'"), each.place))
+        rows.append(
+            (name, number_of(fields.require("area"), f"the area of '{name}'"), each.location)
+        )
         fields.ignore("primitive_estimations", "primitive_estimation", "estimator")
         fields.close()
     return tuple(rows)

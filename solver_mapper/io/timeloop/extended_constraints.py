@@ -64,7 +64,7 @@ def read_additions(
     node = fields.node("dataflow")
     if node is not None:
         if target is None:
-            raise InputError("a dataflow is that of a level", node.place, "add 'target: LEVEL'")
+            raise InputError("a dataflow is that of a level", node.location, "add 'target: LEVEL'")
         constraints += [
             constraint for level in levels for constraint in read_dataflow(node, level, problem)
         ]
@@ -95,7 +95,9 @@ def product_rules(
             f"{where} {kind}: product {'*'.join(dims)} {'=' if comparison == '==' else comparison}"
             f" {value}"
         )
-        constraints.append(ProductConstraint("", text, loops, comparison, value, place=each.place))
+        constraints.append(
+            ProductConstraint("", text, loops, comparison, value, location=each.location)
+        )
     return constraints
 
 
@@ -104,14 +106,16 @@ def _read_product(node: Node, problem: Problem) -> tuple[tuple[str, ...], Compar
     match = _PRODUCT.fullmatch(text.split("#", 1)[0])
     if match is None or not match[1]:
         raise InputError(
-            f"'{text}' is not a limit on a product", node.place, "products are written 'C*K <= 128'"
+            f"'{text}' is not a limit on a product",
+            node.location,
+            "products are written 'C*K <= 128'",
         )
     dims = tuple(re.split(r"\s*\*\s*|\s+", match[1]))
     for dim in dims:
         if dim not in problem.dims:
-            raise unknown_name("dimension", dim, problem.dims, node.place)
+            raise unknown_name("dimension", dim, problem.dims, node.location)
     if len(set(dims)) < len(dims):
-        raise InputError(f"a dimension stands twice in '{text}'", node.place)
+        raise InputError(f"a dimension stands twice in '{text}'", node.location)
     signs: dict[str, Comparison] = {
         "<=": "<=",
         "<": "<",
@@ -130,26 +134,26 @@ def _metric_rules(fields: Fields, target: Node | None) -> Iterator[Constraint]:
         return
     if target is not None:
         raise InputError(
-            "metrics are figures of the whole mapping", target.place, "leave out the target"
+            "metrics are figures of the whole mapping", target.location, "leave out the target"
         )
     for key, node in table.entries.items():
         name = METRICS.get(key.lower().replace("-", "_"))
         if name is None:
-            raise unknown_name("metric", key, METRICS, table.key_places[key])
+            raise unknown_name("metric", key, METRICS, table.key_locations[key])
         text = text_of(node, f"the cap on '{key}'")
         sign, number = _CAP.fullmatch(text).groups()  # type: ignore[union-attr]  # matches any text
         if number[:1] in ("=", ">", "!", "<"):
             raise InputError(
                 f"'{text}' is no cap on '{key}'",
-                node.place,
+                node.location,
                 "figures can be capped only, with '<=' or '<'",
             )
-        most = number_of(Scalar(number, node.place), f"the cap on '{key}'")
+        most = number_of(Scalar(number, node.location), f"the cap on '{key}'")
         yield MetricConstraint(
             "",
             f"metrics: {name} {sign or '<='} {number}",
             name,
             most,
             sign == "<",
-            place=node.place,
+            location=node.location,
         )

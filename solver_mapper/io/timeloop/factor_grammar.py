@@ -46,7 +46,7 @@ class Factor:
     comparison: Comparison
     value: int
     last: int | None
-    place: SourceLocation
+    location: SourceLocation
 
     def __str__(self) -> str:
         sign = "=" if self.comparison == "==" else self.comparison
@@ -54,11 +54,11 @@ class Factor:
 
 
 def within(scalar: Scalar, offset: int) -> SourceLocation:
-    """The place of a character of a scalar (of the scalar itself if it spans several lines)."""
-    place = scalar.place
-    if place.column is None or "\n" in scalar.text:
-        return place
-    return replace(place, column=place.column + offset + scalar.quoted)
+    """The location of a character of a scalar (of the scalar itself if it spans several lines)."""
+    location = scalar.location
+    if location.column is None or "\n" in scalar.text:
+        return location
+    return replace(location, column=location.column + offset + scalar.quoted)
 
 
 def read_factors(node: Node, bounds: Mapping[str, int]) -> tuple[Factor, ...]:
@@ -71,7 +71,7 @@ def read_factors(node: Node, bounds: Mapping[str, int]) -> tuple[Factor, ...]:
         return tuple(
             factor
             for dim, value in node.entries.items()
-            for factor in _keyed(dim, value, node.key_places[dim], bounds)
+            for factor in _keyed(dim, value, node.key_locations[dim], bounds)
         )
     if isinstance(node, Sequence):
         return tuple(factor for item in node.items for factor in read_factors(item, bounds))
@@ -79,32 +79,32 @@ def read_factors(node: Node, bounds: Mapping[str, int]) -> tuple[Factor, ...]:
 
 
 def _keyed(
-    dim: str, node: Node, place: SourceLocation, bounds: Mapping[str, int]
+    dim: str, node: Node, location: SourceLocation, bounds: Mapping[str, int]
 ) -> Iterator[Factor]:
     if dim not in bounds:
-        raise unknown_name("dimension", dim, bounds, place)
-    yield _factor(dim, "", str(integer_of(node, f"the factor of '{dim}'")), None, place, bounds)
+        raise unknown_name("dimension", dim, bounds, location)
+    yield _factor(dim, "", str(integer_of(node, f"the factor of '{dim}'")), None, location, bounds)
 
 
 def _scan(scalar: Scalar, bounds: Mapping[str, int]) -> Iterator[Factor]:
     text = scalar.text.split("#", 1)[0]
     position = _BETWEEN.match(text).end()  # type: ignore[union-attr]  # matches the empty string
     while position < len(text):
-        place = within(scalar, position)
+        location = within(scalar, position)
         word = _WORD.match(text, position)
         if word is None:
             raise InputError(
                 f"'{text[position:].strip()}' is not a factor",
-                place,
+                location,
                 "factors are written 'P=16' or 'P=16,5'",
             )
-        sign, name, value, last, position = _one(text, word, bounds, place)
-        yield _factor(name, sign, value, last, place, bounds)
+        sign, name, value, last, position = _one(text, word, bounds, location)
+        yield _factor(name, sign, value, last, location, bounds)
         position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
 
 
 def _one(
-    text: str, word: re.Match[str], bounds: Mapping[str, int], place: SourceLocation
+    text: str, word: re.Match[str], bounds: Mapping[str, int], location: SourceLocation
 ) -> tuple[str, str, str, str | None, int]:
     """(sign, dimension, value, residual, end) of the factor that begins with `word`."""
     name = word[0]
@@ -119,9 +119,9 @@ def _one(
         return "", glued[1], glued[2], last and last[1], last.end() if last else word.end()
     if name in bounds:
         raise InputError(
-            f"dimension '{name}' has no factor", place, f"write '{name}=1', or leave it out"
+            f"dimension '{name}' has no factor", location, f"write '{name}=1', or leave it out"
         )
-    raise unknown_name("dimension", name, bounds, place)
+    raise unknown_name("dimension", name, bounds, location)
 
 
 def _factor(
@@ -129,26 +129,27 @@ def _factor(
     sign: str,
     value: str,
     last: str | None,
-    place: SourceLocation,
+    location: SourceLocation,
     bounds: Mapping[str, int],
 ) -> Factor:
     if name not in bounds:
-        raise unknown_name("dimension", name, bounds, place)
+        raise unknown_name("dimension", name, bounds, location)
     if max(len(value), len(last or "")) > _DIGITS:
-        raise InputError(f"the factor of '{name}' is too large", place)
+        raise InputError(f"the factor of '{name}' is too large", location)
     comparison, number = _COMPARISONS[sign], int(value)
     if number == 0:
         if comparison != "==":
             raise InputError(
-                f"'{name}{comparison}0' does not limit a factor, which is at least 1", place
+                f"'{name}{comparison}0' does not limit a factor, which is at least 1", location
             )
         number = bounds[name]
     residual = None if last is None else int(last)
     if residual is not None and (comparison != "==" or not 1 <= residual <= number):
         raise InputError(
-            f"the residual of '{name}={number},{residual}' must lie between 1 and {number}", place
+            f"the residual of '{name}={number},{residual}' must lie between 1 and {number}",
+            location,
         )
-    return Factor(name, comparison, number, residual, place)
+    return Factor(name, comparison, number, residual, location)
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class OrderWord:
     """One word of a permutation: a dimension, or one of `MARKS`."""
 
     text: str
-    place: SourceLocation
+    location: SourceLocation
 
 
 def read_order(node: Node, dims: Collection[str]) -> tuple[OrderWord, ...]:
@@ -166,20 +167,23 @@ def read_order(node: Node, dims: Collection[str]) -> tuple[OrderWord, ...]:
     """
     if isinstance(node, Table) or (isinstance(node, Scalar) and node.is_null):
         raise InputError(
-            f"a permutation must be a word or a list of dimensions, not {kind_of(node)}", node.place
+            f"a permutation must be a word or a list of dimensions, not {kind_of(node)}",
+            node.location,
         )
     parts = node.items if isinstance(node, Sequence) else (node,)
     words: list[OrderWord] = []
     for part in parts:
         if not isinstance(part, Scalar):
             raise InputError(
-                f"a dimension in a permutation must be a word, not {kind_of(part)}", part.place
+                f"a dimension in a permutation must be a word, not {kind_of(part)}", part.location
             )
         words += _order_words(part, dims)
     seen: set[str] = set()
     for word in words:
         if word.text in seen and word.text not in MARKS:
-            raise InputError(f"dimension '{word.text}' stands twice in the permutation", word.place)
+            raise InputError(
+                f"dimension '{word.text}' stands twice in the permutation", word.location
+            )
         seen.add(word.text)
     return tuple(words)
 
@@ -191,8 +195,8 @@ def _order_words(scalar: Scalar, dims: Collection[str]) -> Iterator[OrderWord]:
             yield OrderWord(match[0], within(scalar, match.start()))
             continue
         for offset, letter in enumerate(match[0]):
-            place = within(scalar, match.start() + offset)
+            location = within(scalar, match.start() + offset)
             if letter not in dims and letter not in MARKS:
                 whole = "," in text or max(map(len, dims)) > 1
-                raise unknown_name("dimension", match[0] if whole else letter, dims, place)
-            yield OrderWord(letter, place)
+                raise unknown_name("dimension", match[0] if whole else letter, dims, location)
+            yield OrderWord(letter, location)

@@ -25,7 +25,7 @@ def read_flat(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) ->
         parts.take(_component(node, "storage level", scope), "storage", "", tables, notes)
     if arithmetic:
         parts.take(_component(arithmetic, "arithmetic", scope), "compute", "", tables, notes)
-    return build(name, parts, table.place)
+    return build(name, parts, table.location)
 
 
 def _component(node: Node, kind: str, scope: Scope) -> Component:
@@ -36,7 +36,7 @@ def _component(node: Node, kind: str, scope: Scope) -> Component:
         if fields.has("name") or kind != "arithmetic"
         else "MACs"
     )
-    name, count = count_of(written, fields.place_of("name"))
+    name, count = count_of(written, fields.location_of("name"))
     inner = fields.table_at("attributes")
     attributes = table if inner is None else inner
     own = Fields(attributes, f"{kind} '{name}'", scope=scope.within(attributes))
@@ -45,4 +45,4 @@ def _component(node: Node, kind: str, scope: Scope) -> Component:
         fields.ignore("class")
         fields.close()
     technology = "DRAM" if "DRAM" in (fields.text("class") or "") else "SRAM"
-    return Component(name, own, table.place, technology, None if count == 1 else count)
+    return Component(name, own, table.location, technology, None if count == 1 else count)

@@ -57,7 +57,7 @@ class _Level:
     )
     keep: dict[str, tuple[bool, SourceLocation]] = field(default_factory=dict)
     flags: dict[str, frozenset[str]] = field(default_factory=dict)
-    places: dict[str, SourceLocation] = field(default_factory=dict)
+    locations: dict[str, SourceLocation] = field(default_factory=dict)
 
 
 def read_mapping(
@@ -84,7 +84,7 @@ def read_mapping(
         kind_node = fields.require("type")
         word = text_of(kind_node, "the type of a mapping directive")
         if word not in _KINDS:
-            raise unknown_name("type of mapping directive", word, _KINDS, kind_node.place)
+            raise unknown_name("type of mapping directive", word, _KINDS, kind_node.location)
         name = target_level(fields.require("target", "name"), architecture, word)
         fields.what = f"the {word} directive of '{name}'"
         _read_directive(_KINDS[word], fields, levels[name], problem, notes)
@@ -103,7 +103,7 @@ def _rules(name: str, level: _Level) -> Iterator[Constraint]:
     about = f"mapping, {name}"
     kinds: tuple[Kind, ...] = ("temporal", "spatial")
     for kind in kinds:
-        nest, place = level.nests[kind], level.places.get(f"{kind} permutation", NOWHERE)
+        nest, location = level.nests[kind], level.locations.get(f"{kind} permutation", NOWHERE)
         for each in nest.factors.values():
             yield FactorConstraint(
                 name,
@@ -113,34 +113,36 @@ def _rules(name: str, level: _Level) -> Iterator[Constraint]:
                 "==",
                 each.value,
                 each.last,
-                place=each.place,
+                location=each.location,
                 origin=MAPPING,
             )
         if nest.listed:
             separator = "," if any(len(dim) > 1 for dim in nest.listed) else ""
             text = f"{about} {kind}: permutation {separator.join(nest.listed)}"
-            yield PermutationConstraint(name, text, kind, nest.listed, place=place, origin=MAPPING)
+            yield PermutationConstraint(
+                name, text, kind, nest.listed, location=location, origin=MAPPING
+            )
         if nest.split is not None:
-            place = level.places["spatial split"]
+            location = level.locations["spatial split"]
             yield SplitConstraint(
                 name,
                 f"{about} spatial: split {nest.split}",
                 nest.split,
-                place=place,
+                location=location,
                 origin=MAPPING,
             )
-    for tensor, (keep, place) in level.keep.items():
+    for tensor, (keep, location) in level.keep.items():
         yield KeepConstraint(
             name,
             f"{about}: {'keep' if keep else 'bypass'} {tensor}",
             tensor,
             keep,
-            place=place,
+            location=location,
             origin=MAPPING,
         )
     for flag, tensors in level.flags.items():
         if tensors:
-            place = level.places.get(
+            location = level.locations.get(
                 "temporal" if flag == "no_temporal_reuse" else "spatial", NOWHERE
             )
             yield ReuseConstraint(
@@ -148,7 +150,7 @@ def _rules(name: str, level: _Level) -> Iterator[Constraint]:
                 f"{about}: {flag} {', '.join(sorted(tensors))}",
                 flag,
                 tensors,
-                place=place,
+                location=location,
                 origin=MAPPING,
             )
 
@@ -159,29 +161,31 @@ def _read_directive(
     refuse_unmodelled(fields)
     if kind == "bypass":
         _read_keep(fields, level, problem)
-        level.places.setdefault(kind, fields.place)
+        level.locations.setdefault(kind, fields.location)
         fields.close()
         return
-    if kind in level.places:
+    if kind in level.locations:
         raise InputError(
-            f"{fields.what} is given twice, first at {level.places[kind]}",
-            fields.place,
+            f"{fields.what} is given twice, first at {level.locations[kind]}",
+            fields.location,
             "keep one of them",
         )
-    level.places[kind] = fields.place
+    level.locations[kind] = fields.location
     split = read_split(kind, fields, problem, notes)
     listed = _order(fields, problem)
     level.nests[kind] = nest = _Nest(
         _factors(fields, problem), listed and _full(listed, problem), split, listed or ()
     )
-    level.places.update(
+    level.locations.update(
         {
-            f"{kind} {part}": fields.place_of(part)
+            f"{kind} {part}": fields.location_of(part)
             for part in ("permutation", "split")
             if fields.has(part)
         }
     )
-    level.places.update({f"{kind} {dim}": factor.place for dim, factor in nest.factors.items()})
+    level.locations.update(
+        {f"{kind} {dim}": factor.location for dim, factor in nest.factors.items()}
+    )
     for flag, names in FLAGS[kind]:
         for name in names:
             node = fields.node(name)
@@ -196,16 +200,16 @@ def _read_directive(
 def _read_keep(fields: Fields, level: _Level, problem: Problem) -> None:
     for key, keep in (("keep", True), ("bypass", False)):
         node = fields.node(key)
-        for tensor, place in (
+        for tensor, location in (
             () if node is None else read_tensors(node, problem, f"'{key}' of {fields.what}")
         ):
-            before, first = level.keep.get(tensor, (keep, place))
+            before, first = level.keep.get(tensor, (keep, location))
             if before != keep:
                 raise InputError(
-                    f"'{tensor}' is both kept and bypassed, the other one at {first}", place
+                    f"'{tensor}' is both kept and bypassed, the other one at {first}", location
                 )
-            level.keep[tensor] = keep, place
-            level.places.setdefault(f"bypass {tensor}", place)
+            level.keep[tensor] = keep, location
+            level.locations.setdefault(f"bypass {tensor}", location)
 
 
 def _order(fields: Fields, problem: Problem) -> tuple[str, ...] | None:
@@ -218,7 +222,7 @@ def _order(fields: Fields, problem: Problem) -> tuple[str, ...] | None:
         if word.text in MARKS:
             raise InputError(
                 f"'{word.text}' has no meaning in the permutation of a mapping",
-                word.place,
+                word.location,
                 "list the dimensions",
             )
     return tuple(word.text for word in words)
@@ -237,12 +241,14 @@ def _factors(fields: Fields, problem: Problem) -> dict[str, Factor]:
         if factor.comparison != "==":
             raise InputError(
                 f"'{factor}' is no factor: a mapping needs a number",
-                factor.place,
+                factor.location,
                 f"write '{factor.dim}=...'",
             )
         other = found.get(factor.dim, factor)
         if (other.value, other.last) != (factor.value, factor.last):
-            raise InputError(f"'{factor.dim}' has two factors, {other} and {factor}", factor.place)
+            raise InputError(
+                f"'{factor.dim}' has two factors, {other} and {factor}", factor.location
+            )
         found[factor.dim] = factor
     return found
 
@@ -250,13 +256,15 @@ def _factors(fields: Fields, problem: Problem) -> dict[str, Factor]:
 def _complete(level: _Level, constraint: Constraint, problem: Problem) -> None:
     """Let `constraint` decide what the directives of its level have left open."""
     if isinstance(constraint, KeepConstraint):
-        level.keep.setdefault(constraint.tensor, (constraint.keep, constraint.place))
+        level.keep.setdefault(constraint.tensor, (constraint.keep, constraint.location))
     elif (
         isinstance(constraint, FactorConstraint)
         and constraint.comparison == "=="
         and (constraint.value, constraint.last or 1) != (1, 1)
     ):
-        factor = Factor(constraint.dim, "==", constraint.value, constraint.last, constraint.place)
+        factor = Factor(
+            constraint.dim, "==", constraint.value, constraint.last, constraint.location
+        )
         level.nests[constraint.kind].factors.setdefault(constraint.dim, factor)
     elif (
         isinstance(constraint, PermutationConstraint) and level.nests[constraint.kind].order is None
@@ -294,5 +302,5 @@ def _level_mapping(name: str, level: _Level, problem: Problem) -> LevelMapping:
         no_temporal_reuse=level.flags.get("no_temporal_reuse", none),
         no_multicast=level.flags.get("no_multicast", none),
         no_link_transfer=level.flags.get("no_link_transfer", none),
-        places=level.places,
+        locations=level.locations,
     )

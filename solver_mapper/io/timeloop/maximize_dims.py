@@ -44,7 +44,7 @@ def read_request(
     groups = tuple(tuple(word.text for word in read_order(each, problem.dims)) for each in lists)
     if capacity is None and kind == "temporal":
         raise InputError(
-            f"{fields.what} has 'maximize_dims' but no 'maximize_dims_capacity'", node.place
+            f"{fields.what} has 'maximize_dims' but no 'maximize_dims_capacity'", node.location
         )
     return Request(
         level,
@@ -86,8 +86,8 @@ def _resolve_group(
         if constraint.dim in group:
             raise InputError(
                 f"'{constraint.dim}' cannot be maximized: it has a factor already, at"
-                f" {constraint.place}",
-                request.fields.place_of("maximize_dims"),
+                f" {constraint.location}",
+                request.fields.location_of("maximize_dims"),
             )
     room = request.capacity
     for constraint in here:
@@ -113,7 +113,7 @@ def _resolve_group(
                 dim,
                 "==",
                 factor,
-                place=request.fields.place_of("maximize_dims"),
+                location=request.fields.location_of("maximize_dims"),
             )
         )
 

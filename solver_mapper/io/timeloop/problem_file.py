@@ -47,7 +47,7 @@ def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Proble
     if isinstance(node, Sequence):
         raise InputError(
             "the problem must be a mapping, not a list",
-            node.place,
+            node.location,
             "several Einsums are given as 'workload: {einsums: [...]}'; pytimeloop's list of"
             " problems is not read",
         )
@@ -60,7 +60,7 @@ def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Proble
         if inner is None
         else Fields(inner, "the instance of the problem", exact=True, scope=scope)
     )
-    bounds, places = _read_bounds(instance, shape)
+    bounds, locations = _read_bounds(instance, shape)
     coefficients = {
         name: _coefficient(instance, name, default) for name, default in shape.defaults.items()
     }
@@ -71,8 +71,8 @@ def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Proble
         _finish_instance(instance, coefficients, notes)
     fields.close()
     tensors = tuple(_read_tensor(each, shape.dims, coefficients) for each in shape.tensors)
-    _check_tensors(tensors, table.place)
-    return Problem(shape.name, shape.dims, bounds, tensors, table.place, places)
+    _check_tensors(tensors, table.location)
+    return Problem(shape.name, shape.dims, bounds, tensors, table.location, locations)
 
 
 def _read_shape(fields: Fields, notes: Notes) -> _Shape:
@@ -80,16 +80,16 @@ def _read_shape(fields: Fields, notes: Notes) -> _Shape:
     if node is None:
         notes.add(
             "assumed-shape",
-            fields.place,
+            fields.location,
             f"the problem has no 'shape'; '{_DEFAULT_SHAPE}' is assumed, as Timeloop does",
         )
-        node = Scalar(_DEFAULT_SHAPE, fields.place)
+        node = Scalar(_DEFAULT_SHAPE, fields.location)
     if isinstance(node, Scalar):
         known = {normal(name): shape for name, shape in SHAPES.items()}
         word = normal(node.text.removesuffix(".yaml"))
         if word not in known:
-            raise unknown_name("problem shape", node.text, SHAPES, node.place)
-        node = from_python(known[word], node.place)
+            raise unknown_name("problem shape", node.text, SHAPES, node.location)
+        node = from_python(known[word], node.location)
     shape = Fields(table_of(node, "the problem's shape"), "the problem's shape")
     name = shape.text("name") or "problem"
     dims = _read_dims(shape.require("dimensions"))
@@ -104,7 +104,7 @@ def _read_shape(fields: Fields, notes: Notes) -> _Shape:
         )
         coefficient.close()
     if shape.has("flatten"):
-        raise InputError("flattened dimensions are not modelled", shape.place_of("flatten"))
+        raise InputError("flattened dimensions are not modelled", shape.location_of("flatten"))
     tensors = sequence_of(
         shape.require("data-spaces", "data_spaces", "dataspaces"),
         "'data-spaces' of the problem's shape",
@@ -121,13 +121,15 @@ def _read_dims(node: Node) -> tuple[str, ...]:
         word = text_of(item, "a dimension")
         if not word.isidentifier():
             raise InputError(
-                f"'{word}' is not a name for a dimension", item.place, "use letters, digits and '_'"
+                f"'{word}' is not a name for a dimension",
+                item.location,
+                "use letters, digits and '_'",
             )
         if word in dims:
-            raise InputError(f"dimension '{word}' is listed twice", item.place)
+            raise InputError(f"dimension '{word}' is listed twice", item.location)
         dims.append(word)
     if not dims:
-        raise InputError("the problem's shape has no dimensions", node.place)
+        raise InputError("the problem's shape has no dimensions", node.location)
     return tuple(dims)
 
 
@@ -135,30 +137,30 @@ def _read_bounds(
     instance: Fields, shape: _Shape
 ) -> tuple[dict[str, int], dict[str, SourceLocation]]:
     bounds: dict[str, int] = {}
-    places: dict[str, SourceLocation] = {}
+    locations: dict[str, SourceLocation] = {}
     for dim in shape.dims:
         node = instance.node(dim)
         if node is None:
             raise InputError(
                 f"{instance.what} lacks a bound for dimension '{dim}'",
-                instance.place,
+                instance.location,
                 f"add '{dim}: 1' or larger",
             )
-        bounds[dim], places[dim] = (
+        bounds[dim], locations[dim] = (
             integer_of(node, f"the bound of dimension '{dim}'", 1, instance.scope),
-            node.place,
+            node.location,
         )
         if bounds[dim] > _LARGEST_BOUND:
             raise InputError(
-                f"the bound of dimension '{dim}' is larger than {_LARGEST_BOUND}", node.place
+                f"the bound of dimension '{dim}' is larger than {_LARGEST_BOUND}", node.location
             )
-    return bounds, places
+    return bounds, locations
 
 
 def _whole(node: Node, what: str) -> int:
     value = number_of(node, what)
     if value.denominator != 1 or value == 0:
-        raise InputError(f"{what} must be a whole number other than 0", node.place)
+        raise InputError(f"{what} must be a whole number other than 0", node.location)
     return int(value)
 
 
@@ -169,7 +171,7 @@ def _coefficient(instance: Fields, name: str, default: int | None) -> int:
     if default is None:
         raise InputError(
             f"{instance.what} lacks a value for coefficient '{name}', which has no default",
-            instance.place,
+            instance.location,
         )
     return default
 
@@ -180,7 +182,7 @@ def _finish_instance(instance: Fields, coefficients: dict[str, int], notes: Note
     figures in which it is not read.
     """
     folded = {name.lower(): name for name in instance.known}
-    for key, place in instance.leftovers():
+    for key, location in instance.leftovers():
         close = difflib.get_close_matches(
             key.lower(), [name for name in folded if len(name) > 1], n=1, cutoff=_TYPO
         )
@@ -190,17 +192,17 @@ def _finish_instance(instance: Fields, coefficients: dict[str, int], notes: Note
                 f"'{key}' is not read, as in Timeloop: '{meant}' stays {coefficients[meant]}; did"
                 f" you mean '{meant}'?"
             )
-            notes.add("misspelt-coefficient", place, what)
+            notes.add("misspelt-coefficient", location, what)
         elif close or meant is not None:
             raise InputError(
                 f"'{key}' is neither a dimension nor a coefficient of the problem",
-                place,
+                location,
                 f"did you mean '{meant or folded[close[0]]}'?",
             )
         elif normal(key) not in _FACTS:
             notes.add(
                 "unused-fact",
-                place,
+                location,
                 f"'{key}' is neither a dimension nor a coefficient of the problem",
             )
 
@@ -212,7 +214,7 @@ def _refuse_sparsity(fields: Fields, notes: Notes) -> None:
         parts = node.entries.values() if isinstance(node, Table) else [] if node is None else [node]
         for part in parts:
             if not isinstance(part, Scalar) or number_of(part, f"a density in '{name}'") != 1:
-                notes.sparse(part.place, f"densities other than 1 in '{name}'")
+                notes.sparse(part.location, f"densities other than 1 in '{name}'")
 
 
 def _read_tensor(node: Node, dims: tuple[str, ...], coefficients: dict[str, int]) -> Tensor:
@@ -223,7 +225,7 @@ def _read_tensor(node: Node, dims: tuple[str, ...], coefficients: dict[str, int]
     projection = sequence_of(fields.require("projection"), f"the projection of '{name}'")
     fields.close()
     ranks = tuple(_read_rank(rank, name, dims, coefficients) for rank in projection.items)
-    return Tensor(name, ranks, read_write, node.place)
+    return Tensor(name, ranks, read_write, node.location)
 
 
 def _read_rank(
@@ -238,19 +240,19 @@ def _read_rank(
         parts = item.items if isinstance(item, Sequence) else (item,)
         if not 1 <= len(parts) <= 2:
             raise InputError(
-                f"a term in {what} must be [dimension] or [dimension, coefficient]", item.place
+                f"a term in {what} must be [dimension] or [dimension, coefficient]", item.location
             )
         coefficient = _coefficient_of(parts[1], what, coefficients) if len(parts) == 2 else 1
         terms.append(Term(_dim(parts[0], what, dims), coefficient))
     if not terms:
-        raise InputError(f"{what} has an empty rank", node.place)
+        raise InputError(f"{what} has an empty rank", node.location)
     return tuple(terms)
 
 
 def _dim(node: Node, what: str, dims: tuple[str, ...]) -> str:
     word = text_of(node, f"a dimension in {what}")
     if word not in dims:
-        raise unknown_name("dimension", word, dims, node.place)
+        raise unknown_name("dimension", word, dims, node.location)
     return word
 
 
@@ -260,17 +262,19 @@ def _coefficient_of(node: Node, what: str, coefficients: dict[str, int]) -> int:
         return coefficients[word]
     if word.lstrip("+-").isdigit():
         return _whole(node, f"a coefficient in {what}")
-    raise InputError(f"unknown coefficient '{word}'", node.place, did_you_mean(word, coefficients))
+    raise InputError(
+        f"unknown coefficient '{word}'", node.location, did_you_mean(word, coefficients)
+    )
 
 
-def _check_tensors(tensors: tuple[Tensor, ...], place: SourceLocation) -> None:
+def _check_tensors(tensors: tuple[Tensor, ...], location: SourceLocation) -> None:
     if not tensors:
-        raise InputError("the problem's shape has no data-spaces", place)
+        raise InputError("the problem's shape has no data-spaces", location)
     seen: dict[str, Tensor] = {}
     for tensor in tensors:
         if tensor.name in seen:
             raise InputError(
-                f"two data-spaces are called '{tensor.name}', one at {seen[tensor.name].place}",
-                tensor.place,
+                f"two data-spaces are called '{tensor.name}', one at {seen[tensor.name].location}",
+                tensor.location,
             )
         seen[tensor.name] = tensor

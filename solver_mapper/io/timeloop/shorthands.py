@@ -28,7 +28,7 @@ def keep_rules(fields: Fields, level: str, problem: Problem) -> list[Constraint]
                 f"{level}: {key} {', '.join(sorted(named)) or '[]'} ({'keep' if kept else 'bypass'}"
                 f" {tensor})"
             )
-            constraints.append(KeepConstraint(level, text, tensor, kept, place=node.place))
+            constraints.append(KeepConstraint(level, text, tensor, kept, location=node.location))
     return constraints
 
 
@@ -52,7 +52,7 @@ def factor_rules(
                 factor.comparison,
                 factor.value,
                 factor.last,
-                place=factor.place,
+                location=factor.location,
             )
             for factor in only
         ]
@@ -62,7 +62,7 @@ def factor_rules(
             [dim for dim in problem.dims if dim not in given],
             kind,
             level,
-            node.place,
+            node.location,
         )
     for key, inside in (
         ("no_iteration_over_dataspaces", True),
@@ -79,15 +79,17 @@ def factor_rules(
                 [dim for dim in problem.dims if (dim in dims) == inside],
                 kind,
                 level,
-                node.place,
+                node.location,
             )
     return constraints
 
 
 def _ones(
-    key: str, dims: Iterable[str], kind: Kind, level: str, place: SourceLocation
+    key: str, dims: Iterable[str], kind: Kind, level: str, location: SourceLocation
 ) -> list[Constraint]:
     return [
-        FactorConstraint(level, f"{level} {kind}: {key} ({dim}=1)", kind, dim, "==", 1, place=place)
+        FactorConstraint(
+            level, f"{level} {kind}: {key} ({dim}=1)", kind, dim, "==", 1, location=location
+        )
         for dim in dims
     ]

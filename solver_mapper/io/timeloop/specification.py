@@ -108,14 +108,14 @@ def read_spec(table: Table, notes: Notes | None = None) -> Spec:
         *(key for word in ("components", "globals") for key, _ in _parts(top, word)),
     )
     if top.has("sparse_optimizations"):
-        notes.sparse(top.place_of("sparse_optimizations"), "sparse optimizations")
+        notes.sparse(top.location_of("sparse_optimizations"), "sparse optimizations")
     top.close()
     spec = Spec(
         architecture,
         problem,
         mapping,
         constraints,
-        top.place,
+        top.location,
         directives=directives,
         source=table,
     )
@@ -131,7 +131,7 @@ def _read_architecture(
     if top.has("arch") and top.has("architecture"):
         raise InputError(
             "both 'arch' and 'architecture' are given",
-            top.place_of("architecture"),
+            top.location_of("architecture"),
             "keep one of them",
         )
     node = top.node("arch", "architecture")
@@ -142,7 +142,7 @@ def _read_architecture(
     if form.has("local"):
         raise InputError(
             "this architecture was flattened by Accelergy, which is a result and no input",
-            form.place_of("local"),
+            form.location_of("local"),
             "give the architecture from which it was made",
         )
     design = read_v04(table, tables, notes, scope) if form.has("nodes") else None
@@ -161,14 +161,14 @@ def _read_constraints(given: _Input) -> tuple[tuple[Constraint, ...], Constraint
     if given.architecture is None:
         raise InputError(
             "constraints cannot be read without the architecture whose levels they name",
-            found[0][1].place,
+            found[0][1].location,
         )
     if given.problem is None:
         if not found:
             return (), Constraints()
         raise InputError(
             "constraints cannot be read without the problem whose dimensions they name",
-            found[0][1].place,
+            found[0][1].location,
         )
     book, requests = ConstraintCollector(given.problem.dims), list[Request]()
     context = Context(
@@ -216,7 +216,7 @@ def _note_template(given: _Input) -> None:
     if isinstance(template, Scalar) and template.text == "ruby":
         given.notes.add(
             "ruby",
-            template.place,
+            template.location,
             "template 'ruby' is about how Timeloop searches; it has no bearing here",
         )
 
@@ -263,13 +263,13 @@ def _read_mapping(
     if given.architecture is None:
         raise InputError(
             "a mapping cannot be read without the architecture whose levels it names",
-            node.place,
+            node.location,
             "add a file with 'architecture:' or 'arch:'",
         )
     if given.problem is None:
         raise InputError(
             "a mapping cannot be read without the problem whose dimensions it names",
-            node.place,
+            node.location,
             "add a file with 'problem:'",
         )
     mapping, directives = read_mapping(
@@ -283,7 +283,7 @@ def _edited(spec: Spec, values: abc.Mapping[str, object]) -> Spec:
     if spec.source is None:
         raise InputError(
             "this specification was not read from files, so its attributes cannot be changed",
-            spec.place,
+            spec.location,
         )
     dense = any(warning.code == "sparse-ignored" for warning in spec.warnings)
     return read_spec(with_attributes(spec.source, values), Notes(ignore_sparse=dense))

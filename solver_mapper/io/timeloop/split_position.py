@@ -48,7 +48,7 @@ def count_unit_dims(
                 constraint.text,
                 "spatial",
                 (),
-                place=constraint.place,
+                location=constraint.location,
                 origin=HARDWARE,
             )
         )
@@ -113,4 +113,4 @@ def _note(
         f" front end puts in front of the permutation: {moved} can lie along Y only; write"
         f" 'split: {constraint.split + len(front)}' to count the listed ones"
     )
-    notes.add("split-position", constraint.place, what)
+    notes.add("split-position", constraint.location, what)

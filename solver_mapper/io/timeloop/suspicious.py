@@ -77,7 +77,7 @@ def _note_architecture(architecture: Architecture, notes: Notes) -> None:
                 f"'{level.name}' stores {words:,} words of {level.word_bits} bits on chip; is its"
                 " capacity in bytes or bits?"
             )
-            notes.add("capacity-unit", level.entries_place, what)
+            notes.add("capacity-unit", level.entries_location, what)
 
 
 def _note_bandwidth(
@@ -86,14 +86,14 @@ def _note_bandwidth(
     shown = (
         f"the {way} bandwidth of '{level.name}', {float(bandwidth):g} words per cycle and instance,"
     )
-    place = level.bandwidth_places.get(way, level.place)
+    location = level.bandwidth_locations.get(way, level.location)
     if bandwidth < 1:
-        notes.add("bandwidth", place, f"{shown} is below one word; is it in other units?")
+        notes.add("bandwidth", location, f"{shown} is below one word; is it in other units?")
     elif bandwidth > _FAR * _TENSORS * max(units, Fraction(1)):
         below = f"{float(units):g} compute units" if units > 1 else "the compute unit"
         notes.add(
             "bandwidth",
-            place,
+            location,
             f"{shown} is far above what {below} below can use; is it in bits or bytes?",
         )
 
@@ -104,7 +104,7 @@ def _note_problem(problem: Problem, notes: Notes) -> None:
             "no tensor of the problem is written, so no results are counted; mark the output with"
             " 'read-write: true'"
         )
-        notes.add("no-output", problem.tensors[0].place, what)
+        notes.add("no-output", problem.tensors[0].location, what)
 
 
 def _note_capacities(
@@ -118,7 +118,7 @@ def _note_capacities(
                 f"'{level.name}' has room for {level.capacity} word{'s' * (level.capacity > 1)},"
                 f" but may store {', '.join(tensors)}, which need at least one each"
             )
-            notes.add("small-level", level.entries_place, what)
+            notes.add("small-level", level.entries_location, what)
         _note_larger_inner(level, architecture.levels[index + 1 :], stored, notes)
 
 
@@ -132,7 +132,7 @@ def _note_larger_inner(
                 f"one '{level.name}' has {level.entries:,} words, fewer than the {other.entries:,}"
                 f" of one '{other.name}' below it; is its capacity in kilobytes?"
             )
-            notes.add("capacity-unit", level.entries_place, what)
+            notes.add("capacity-unit", level.entries_location, what)
             return
 
 
@@ -152,12 +152,12 @@ def _note_unit_dimensions(
             )
             for dim in dims:
                 named[constraint.level, constraint.kind, constraint.origin].setdefault(
-                    dim, constraint.place
+                    dim, constraint.location
                 )
-    for (level, kind, _), places in named.items():
-        if all(problem.bounds[dim] == 1 for dim in places):
+    for (level, kind, _), locations in named.items():
+        if all(problem.bounds[dim] == 1 for dim in locations):
             what = (
-                f"the {kind} constraint of '{level}' names {', '.join(places)} only, of bound 1: it"
-                " constrains nothing"
+                f"the {kind} constraint of '{level}' names {', '.join(locations)} only, of bound"
+                " 1: it constrains nothing"
             )
-            notes.add("unit-dimensions", next(iter(places.values())), what)
+            notes.add("unit-dimensions", next(iter(locations.values())), what)

@@ -37,12 +37,12 @@ def target_level(node: Node, architecture: Architecture, kind: str) -> str:
         if int(word) >= len(names):
             raise InputError(
                 f"there is no level {word}",
-                node.place,
+                node.location,
                 f"levels run from 0 ('{names[-1]}') to {len(names) - 1}",
             )
         return names[-1 - int(word)]
     raise unknown_name(
-        "level", word, [*names, *architecture.groups, *architecture.fanouts], node.place
+        "level", word, [*names, *architecture.groups, *architecture.fanouts], node.location
     )
 
 
@@ -60,13 +60,13 @@ def _without_range(node: Node, architecture: Architecture) -> str:
 
     Raises: InputError for a range that is none, or that does not divide the instances of the level.
     """
-    name, count = count_of(text_of(node, "a target"), node.place)
+    name, count = count_of(text_of(node, "a target"), node.location)
     level = next((each for each in architecture.levels if each.name == name), None)
     if level is not None and level.instances % count:
         raise InputError(
             f"'{text_of(node, 'a target')}' has {count} instances; the architecture has"
             f" {level.instances} of '{name}'",
-            node.place,
+            node.location,
             f"write '{name}'",
         )
     return name
@@ -81,14 +81,14 @@ def read_split(kind: str, fields: Fields, problem: Problem, notes: Notes) -> int
     if kind == "temporal" and fields.has("split"):
         raise InputError(
             f"{fields.what} has a 'split', but temporal loops lie along no axis of a mesh",
-            fields.place_of("split"),
+            fields.location_of("split"),
             "move it to the spatial directive, or remove it",
         )
     split = fields.integer("split")
     if split is not None and split > len(problem.dims):
         notes.add(
             "split-above-loops",
-            fields.place_of("split"),
+            fields.location_of("split"),
             f"split {split} of {fields.what} is above the {len(problem.dims)} loops that there are:"
             " all of them lie along X",
         )
@@ -96,8 +96,8 @@ def read_split(kind: str, fields: Fields, problem: Problem, notes: Notes) -> int
 
 
 def read_tensors(node: Node, problem: Problem, what: str) -> tuple[tuple[str, SourceLocation], ...]:
-    """A list of tensor names with their places; a single name counts as a list, and `*` means all
-    tensors.
+    """A list of tensor names with their locations; a single name counts as a list, and `*` means
+    all tensors.
     """
     items = (
         (node,) if isinstance(node, Scalar) and not node.is_null else sequence_of(node, what).items
@@ -106,9 +106,9 @@ def read_tensors(node: Node, problem: Problem, what: str) -> tuple[tuple[str, So
     for item in items:
         word = text_of(item, f"a tensor in {what}")
         if word != ALL and word not in problem.tensor_names:
-            raise unknown_name("tensor", word, problem.tensor_names, item.place)
+            raise unknown_name("tensor", word, problem.tensor_names, item.location)
         for name in problem.tensor_names if word == ALL else (word,):
-            found.setdefault(name, item.place)
+            found.setdefault(name, item.location)
     return tuple(found.items())
 
 
@@ -119,4 +119,4 @@ def refuse_unmodelled(fields: Fields) -> None:
     for name in _NOT_MODELLED:
         node = fields.node(name)
         if node is not None and not (isinstance(node, Sequence) and not node.items):
-            raise InputError(f"'{name}' is not modelled", node.place)
+            raise InputError(f"'{name}' is not modelled", node.location)

@@ -25,7 +25,7 @@ STORAGE = ("DRAM", "SRAM", "regfile", "smartbuffer", "storage")
 COMPUTE = ("mac", "intmac", "fpmac", "compute")
 
 
-def role_of(class_name: str, place: SourceLocation) -> str:
+def role_of(class_name: str, location: SourceLocation) -> str:
     """ "storage", "compute", "network" or "": what a class of component is to a mapping. Timeloop
     looks for words in its name.
 
@@ -43,7 +43,7 @@ def role_of(class_name: str, place: SourceLocation) -> str:
     close = inside or difflib.get_close_matches(class_name.lower(), list(folded), n=1, cutoff=0.75)
     if close:
         raise InputError(
-            f"unknown class '{class_name}'", place, f"did you mean '{folded[close[0]]}'?"
+            f"unknown class '{class_name}'", location, f"did you mean '{folded[close[0]]}'?"
         )
     return ""
 
@@ -65,7 +65,7 @@ class _Walk:
         """Read one subtree with all below it; `instances` copies of it exist."""
         fields = Fields(table_of(node, "a subtree"), "a subtree")
         name, count = count_of(
-            text_of(fields.require("name"), "the name of a subtree"), fields.place_of("name")
+            text_of(fields.require("name"), "the name of a subtree"), fields.location_of("name")
         )
         self.starts.append((name, len(self.parts.levels)))
         local, below = fields.sequence_at("local"), fields.sequence_at("subtree")
@@ -79,7 +79,7 @@ class _Walk:
         if len(below.items) > 1:
             raise InputError(
                 f"subtree '{name}' has {len(below.items)} subtrees, not one chain of levels",
-                below.items[1].place,
+                below.items[1].location,
             )
         for each in below.items:
             self.subtree(each, instances * count)
@@ -88,25 +88,25 @@ class _Walk:
         """Before v0.4 the attributes of a subtree do not reach the components in it."""
         attributes = fields.table_at("attributes")
         known = {normal(name) for name in BUFFER}
-        for key, place in () if attributes is None else attributes.key_places.items():
+        for key, location in () if attributes is None else attributes.key_locations.items():
             if normal(key) in known and not self.flattened:
                 self.notes.add(
                     "subtree-attribute",
-                    place,
+                    location,
                     f"attribute '{key}' of a subtree does not reach its components before v0.4",
                 )
 
     def component(self, node: Node, instances: int) -> None:
         fields = Fields(table_of(node, "a component"), "a component")
         name, count = count_of(
-            text_of(fields.require("name"), "the name of a component"), fields.place_of("name")
+            text_of(fields.require("name"), "the name of a component"), fields.location_of("name")
         )
         fields.what = f"component '{name}'"
         class_name = text_of(fields.require("class"), f"the class of '{name}'")
-        role = role_of(class_name, fields.place_of("class"))
-        attributes = fields.table_at("attributes") or Table({}, {}, node.place)
+        role = role_of(class_name, fields.location_of("class"))
+        attributes = fields.table_at("attributes") or Table({}, {}, node.location)
         if fields.has("sparse_optimizations"):
-            self.notes.sparse(fields.place_of("sparse_optimizations"), "sparse optimizations")
+            self.notes.sparse(fields.location_of("sparse_optimizations"), "sparse optimizations")
         if fields.flag("enabled") is False:
             return
         fields.ignore("subclass", "required_actions", "area_scale", "energy_scale")
@@ -115,7 +115,7 @@ class _Walk:
         what = f"{'storage level' if role == 'storage' else 'component'} '{name}'"
         own = Fields(attributes, what, scope=self.scope.within(attributes))
         if role:
-            component = Component(name, own, node.place, technology, instances * count)
+            component = Component(name, own, node.location, technology, instances * count)
             self.parts.take(component, role, class_name, self.tables, self.notes)
 
 
@@ -129,10 +129,10 @@ def read_tree(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) ->
     if root is None or len(root.items) != 1:
         raise InputError(
             "the architecture needs exactly one subtree at its root",
-            table.place if root is None else root.place,
+            table.location if root is None else root.location,
         )
     walk = _Walk(tables, notes, scope, flattened)
     walk.subtree(root.items[0], 1)
     names = [level.name for level in walk.parts.levels]
     groups = {name: tuple(names[start:]) for name, start in walk.starts if name not in names}
-    return build(walk.starts[0][0], walk.parts, table.place, groups)
+    return build(walk.starts[0][0], walk.parts, table.location, groups)

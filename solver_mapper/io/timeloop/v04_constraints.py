@@ -26,7 +26,7 @@ def read_embedded(design: Design, context: Context, notes: Notes) -> None:
     """
     for embedded in design.embedded:
         _read_node(embedded, context, notes)
-    for level, place in design.fanouts:
+    for level, location in design.fanouts:
         for tensor in context.problem.tensor_names:
             context.book.add(
                 KeepConstraint(
@@ -34,7 +34,7 @@ def read_embedded(design: Design, context: Context, notes: Notes) -> None:
                     f"{level}: stores nothing (bypass {tensor})",
                     tensor,
                     False,
-                    place=place,
+                    location=location,
                     origin=HARDWARE,
                 )
             )
@@ -47,7 +47,7 @@ def read_embedded(design: Design, context: Context, notes: Notes) -> None:
                     dim,
                     "==",
                     1,
-                    place=place,
+                    location=location,
                     origin=HARDWARE,
                 )
             )
@@ -58,7 +58,7 @@ def _read_node(embedded: Embedded, context: Context, notes: Notes) -> None:
     if fields.has("max_overbooked_proportion"):
         raise InputError(
             "overbooked buffers are not modelled: a tile fits always or never",
-            fields.place_of("max_overbooked_proportion"),
+            fields.location_of("max_overbooked_proportion"),
             "remove this constraint",
         )
     kinds: tuple[Literal["spatial", "temporal", "dataspace"], ...] = (
@@ -119,8 +119,12 @@ def _check_idle(
         )
         if wants or (isinstance(constraint, KeepConstraint) and constraint.keep):
             lack = "has no fanout" if kind == "spatial" else "stores nothing"
-            raise InputError(f"'{constraint.text}' cannot hold: '{name}' {lack}", constraint.place)
-    notes.add("idle-constraint", table.place, f"the {kind} constraint of '{name}' is about nothing")
+            raise InputError(
+                f"'{constraint.text}' cannot hold: '{name}' {lack}", constraint.location
+            )
+    notes.add(
+        "idle-constraint", table.location, f"the {kind} constraint of '{name}' is about nothing"
+    )
 
 
 def settle_parallels(parallels: tuple[Parallel, ...], context: Context) -> None:
@@ -141,7 +145,7 @@ def _settle(parallel: Parallel, tensors: tuple[str, ...], context: Context) -> N
             raise InputError(
                 f"tensor '{tensor}' is kept in {times or 'no'} branches of this !Parallel, not in"
                 " exactly one",
-                parallel.place,
+                parallel.location,
                 "say 'constraints: {dataspace: {keep: [...]}}' in one branch",
             )
     for branch, inside in zip(parallel.branches, kept, strict=True):
@@ -154,7 +158,7 @@ def _settle(parallel: Parallel, tensors: tuple[str, ...], context: Context) -> N
                             f"{level}: in parallel to where {tensor} is kept (bypass {tensor})",
                             tensor,
                             False,
-                            place=parallel.place,
+                            location=parallel.location,
                             origin=HARDWARE,
                         )
                     )

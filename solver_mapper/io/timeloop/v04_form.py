@@ -54,13 +54,13 @@ class Branch:
 @dataclass(frozen=True)
 class Parallel:
     branches: tuple[Branch, ...]
-    place: SourceLocation
+    location: SourceLocation
 
 
 @dataclass(frozen=True)
 class Design:
-    """`fanouts` are the levels that only carry spatial loops, with the place of the node that they
-    belong to.
+    """`fanouts` are the levels that only carry spatial loops, with the location of the node that
+    they belong to.
     """
 
     architecture: Architecture
@@ -100,7 +100,7 @@ class _Walk:
                 branches = tuple(
                     self.nodes((inner,), parallel=True) for inner in _inner(table, tag)
                 )
-                parallels.append(Parallel(branches, table.place))
+                parallels.append(Parallel(branches, table.location))
             elif tag in _BRANCHES:
                 inside = self.nodes(_inner(table, tag), parallel)
                 nothing += inside.nothing
@@ -120,16 +120,16 @@ class _Walk:
         if fields.flag("enabled") is False:
             return
         self._check(name, fields, container, parallel)
-        attributes = fields.table_at("attributes") or Table({}, {}, table.place)
+        attributes = fields.table_at("attributes") or Table({}, {}, table.location)
         scope = Scope(*self.scope.tables, *self.inherited, attributes, root=self.scope.root)
         fan = self._fanout(name, fields, scope)
         if fan != (1, 1):
             if parallel:
                 raise InputError(
                     f"{fields.what} stands in a !Parallel and cannot have a fanout",
-                    fields.place_of("spatial"),
+                    fields.location_of("spatial"),
                 )
-            self._dummy(name, fan, table.place)
+            self._dummy(name, fan, table.location)
         if container:
             self.containers[name] = len(self.parts.levels)
             self.inherited = (*self.inherited, attributes)
@@ -145,27 +145,28 @@ class _Walk:
         if "[" in name:
             raise InputError(
                 f"'{name}' has a range, which v0.4 writes as 'spatial: {{meshX: ...}}'",
-                fields.place_of("name"),
+                fields.location_of("name"),
             )
         if name in self.seen:
             raise InputError(
-                f"two nodes are called '{name}', the other one at {self.seen[name]}", fields.place
+                f"two nodes are called '{name}', the other one at {self.seen[name]}",
+                fields.location,
             )
         if self.parts.compute:
             raise InputError(
                 f"{fields.what} follows the compute units '{self.parts.compute[0].name}'",
-                fields.place,
+                fields.location,
                 "the compute units must come last",
             )
         if container and parallel:
             raise InputError(
                 f"{fields.what} cannot stand in a !Parallel",
-                fields.place,
+                fields.location,
                 "use '!Nothing' for an empty branch",
             )
         if fields.has("sparse_optimizations"):
-            self.notes.sparse(fields.place_of("sparse_optimizations"), "sparse optimizations")
-        self.seen[name] = fields.place
+            self.notes.sparse(fields.location_of("sparse_optimizations"), "sparse optimizations")
+        self.seen[name] = fields.location
 
     def _fanout(self, name: str, fields: Fields, scope: Scope) -> tuple[int, int]:
         table = fields.table_at("spatial")
@@ -176,12 +177,12 @@ class _Walk:
         mesh.close()
         return x or 1, y or 1
 
-    def _dummy(self, name: str, fan: tuple[int, int], place: SourceLocation) -> None:
+    def _dummy(self, name: str, fan: tuple[int, int], location: SourceLocation) -> None:
         """A level without storage in front of the fanout, which then multiplies everything that
         follows.
         """
         (x, y), zero, dummy = self.mesh, Fraction(0), f"inter_{name}_spatial"
-        network = Network("", word_bits=1, wire_energy=self.tables.wire_energy(), place=place)
+        network = Network("", word_bits=1, wire_energy=self.tables.wire_energy(), location=location)
         energy = AccessEnergy(zero, zero, zero, origin="none (no storage)")
         self.parts.levels.append(
             Buffer(
@@ -193,8 +194,8 @@ class _Walk:
                 word_bits=1,
                 energy=energy,
                 network=network,
-                place=place,
-                entries_place=place,
+                location=location,
+                entries_location=location,
             )
         )
         self.fanouts[name] = dummy
@@ -202,15 +203,15 @@ class _Walk:
 
     def _component(self, name: str, fields: Fields, own: Table, scope: Scope) -> None:
         class_name = text_of(fields.require("class"), f"the class of '{name}'")
-        place = fields.place_of("class")
-        role = "" if class_name == "nothing" else role_of(class_name, place)
+        location = fields.location_of("class")
+        role = "" if class_name == "nothing" else role_of(class_name, location)
         if not role:
             if class_name != "nothing":
                 what = (
                     f"{fields.what} of class '{class_name}' neither stores nor computes and is"
                     " left out"
                 )
-                self.notes.add("left-out-component", place, what)
+                self.notes.add("left-out-component", location, what)
             return
         merged = _merged(own, self.inherited, _DEFAULTS if role == "storage" else {})
         quiet = frozenset(normal(key) for key in merged.entries) - {
@@ -220,7 +221,7 @@ class _Walk:
         component = Component(
             name,
             Fields(merged, what, scope=scope),
-            fields.place,
+            fields.location,
             "DRAM" if "DRAM" in class_name else "SRAM",
             mesh=self.mesh,
             inherited=quiet,
@@ -241,7 +242,7 @@ def read_v04(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> 
         name: tuple(each for each in names[start:] if each not in walk.fanouts.values())
         for name, start in walk.containers.items()
     }
-    architecture = build(next(iter(groups), "architecture"), walk.parts, nodes.place, groups)
+    architecture = build(next(iter(groups), "architecture"), walk.parts, nodes.location, groups)
     embedded = tuple(
         Embedded(name, (name,) if name in names else groups.get(name, ()), inside, within)
         for name, inside, within in walk.constraints
@@ -252,7 +253,7 @@ def read_v04(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> 
 
 def _tag_of(table: Table) -> str:
     """The kind of a node. Plain Python values carry no tags: there the fields tell."""
-    if table.tag is None and table.place.line is None:
+    if table.tag is None and table.location.line is None:
         return (
             "!Hierarchical"
             if "nodes" in table.entries
@@ -262,7 +263,7 @@ def _tag_of(table: Table) -> str:
         )
     if table.tag not in (*_BRANCHES, *_LEAVES):
         raise unknown_name(
-            "kind of node", table.tag or "without a tag", (*_BRANCHES, *_LEAVES), table.place
+            "kind of node", table.tag or "without a tag", (*_BRANCHES, *_LEAVES), table.location
         )
     return table.tag
 
@@ -285,14 +286,14 @@ def _constraints_of_nothing(table: Table) -> list[Table]:
 
 def _merged(own: Table, inherited: tuple[Table, ...], defaults: dict[str, str]) -> Table:
     """`own` attributes, then those of the innermost container outwards, then `defaults`."""
-    entries, places = dict(own.entries), dict(own.key_places)
+    entries, locations = dict(own.entries), dict(own.key_locations)
     known = {normal(key) for key in entries}
     for table in reversed(inherited):
         for key, node in table.entries.items():
             if normal(key) not in known:
-                entries[key], places[key] = node, table.key_places[key]
+                entries[key], locations[key] = node, table.key_locations[key]
         known = {normal(key) for key in entries}
     for key, text in defaults.items():
         if key not in known:
-            entries[key], places[key] = Scalar(text, own.place), own.place
-    return Table(entries, places, own.place)
+            entries[key], locations[key] = Scalar(text, own.location), own.location
+    return Table(entries, locations, own.location)

@@ -81,16 +81,16 @@ class Reader:
             raise InputError("no input files were given")
         tops = [self.one(source) for source in sources]
         entries: dict[str, Node] = {}
-        places: dict[str, SourceLocation] = {}
+        locations: dict[str, SourceLocation] = {}
         for top in tops:
             for key, node in top.entries.items():
                 old = entries.get(key)
                 if old is None:
-                    entries[key], places[key] = node, top.key_places[key]
+                    entries[key], locations[key] = node, top.key_locations[key]
                 else:
-                    entries[key] = _joined(key, old, node, places[key], top.key_places[key])
+                    entries[key] = _joined(key, old, node, locations[key], top.key_locations[key])
         self._note_unused_variables()
-        return Table(entries, places, tops[0].place)
+        return Table(entries, locations, tops[0].location)
 
     def one(self, source: Source) -> Table:
         """The top-level mapping of one source."""
@@ -107,7 +107,7 @@ class Reader:
         if not isinstance(node, Table):
             raise InputError(
                 f"the top level must be a mapping such as 'problem: ...', not {kind_of(node)}",
-                node.place,
+                node.location,
             )
         return node
 
@@ -179,39 +179,43 @@ def _is_template_file(path: Path) -> bool:
         return False
 
 
-def _joined(key: str, old: Node, new: Node, first: SourceLocation, place: SourceLocation) -> Node:
+def _joined(
+    key: str, old: Node, new: Node, first: SourceLocation, location: SourceLocation
+) -> Node:
     if isinstance(old, Sequence) and isinstance(new, Sequence):
         if key == "mapping":
             _refuse_second_mapping(old, new)
-        return Sequence(old.items + new.items, old.place, old.tag)
+        return Sequence(old.items + new.items, old.location, old.tag)
     if key not in _JOINED or not isinstance(old, Table) or not isinstance(new, Table):
-        raise InputError(f"'{key}' is given twice, first at {first}", place, "keep one of them")
-    entries, places = dict(old.entries), dict(old.key_places)
+        raise InputError(f"'{key}' is given twice, first at {first}", location, "keep one of them")
+    entries, locations = dict(old.entries), dict(old.key_locations)
     for name, node in new.entries.items():
         if name not in entries:
-            entries[name], places[name] = node, new.key_places[name]
+            entries[name], locations[name] = node, new.key_locations[name]
         elif isinstance(entries[name], Sequence) and isinstance(node, Sequence):
-            entries[name] = _joined(name, entries[name], node, places[name], new.key_places[name])
+            entries[name] = _joined(
+                name, entries[name], node, locations[name], new.key_locations[name]
+            )
         elif to_python(entries[name]) != to_python(node):
             raise InputError(
-                f"'{name}' of '{key}' is given twice, first at {places[name]}",
-                new.key_places[name],
+                f"'{name}' of '{key}' is given twice, first at {locations[name]}",
+                new.key_locations[name],
                 "keep one of them",
             )
-    return Table(entries, places, old.place, old.tag)
+    return Table(entries, locations, old.location, old.tag)
 
 
 def _refuse_second_mapping(old: Sequence, new: Sequence) -> None:
     """One mapping may be spread over files, but two directives about the same loops are two
     mappings.
     """
-    said = {_directive(item): item.place for item in old.items}
+    said = {_directive(item): item.location for item in old.items}
     for item in new.items:
         words = _directive(item)
         if words is not None and words in said:
             raise InputError(
                 f"two mappings are given, the other one at {said[words]}",
-                item.place,
+                item.location,
                 "keep one of them; 'compare' shows two side by side",
             )
 
@@ -266,5 +270,5 @@ def _decode(raw: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         before = raw[: error.start]
         column = error.start - (before.rfind(b"\n") + 1) + 1
-        place = SourceLocation(name, before.count(b"\n") + 1, column)
-        raise InputError("not a text file in UTF-8", place, "is this a binary file?") from None
+        location = SourceLocation(name, before.count(b"\n") + 1, column)
+        raise InputError("not a text file in UTF-8", location, "is this a binary file?") from None

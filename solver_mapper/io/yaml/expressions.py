@@ -24,16 +24,16 @@ class Evaluator:
     field, for messages.
     """
 
-    def __init__(self, names: Mapping[str, Any], place: SourceLocation, what: str):
-        self.names, self.place, self.what = names, place, what
+    def __init__(self, names: Mapping[str, Any], location: SourceLocation, what: str):
+        self.names, self.location, self.what = names, location, what
         self.text = ""
 
     def run(self, text: str) -> Any:
         """The value of `text`.
 
-        Raises: InputError at the expression's place for text that is not an expression, unknown
-        names, division by zero, operators or functions that are not supported, and results of more
-        than a few thousand digits.
+        Raises: InputError at the location of the expression for text that is not an expression,
+        unknown names, division by zero, operators or functions that are not supported, and results
+        of more than a few thousand digits.
         """
         self.text = text.strip()
         if len(self.text) > _LONGEST_TEXT:
@@ -49,7 +49,7 @@ class Evaluator:
 
     def error(self, reason: str, hint: str | None = None) -> InputError:
         return InputError(
-            f"{self.what}: cannot evaluate '{self.text[:80]}': {reason}", self.place, hint
+            f"{self.what}: cannot evaluate '{self.text[:80]}': {reason}", self.location, hint
         )
 
     def value(self, node: ast.expr) -> Any:
@@ -171,13 +171,13 @@ class Evaluator:
         return value
 
 
-def evaluate(text: str, names: Mapping[str, Any], place: SourceLocation, what: str) -> Fraction:
+def evaluate(text: str, names: Mapping[str, Any], location: SourceLocation, what: str) -> Fraction:
     """The number that `text` stands for, exactly.
 
-    Args: `names`, the values of variables; `place` and `what`, for messages.
+    Args: `names`, the values of variables; `location` and `what`, for messages.
     Raises: InputError (see `Evaluator.run`), also when the value is not a number.
     """
-    evaluator = Evaluator(names, place, what)
+    evaluator = Evaluator(names, location, what)
     return evaluator.number(evaluator.run(text))
 
 

@@ -48,7 +48,7 @@ def number_of(node: Node, what: str, scope: Scope | None = None) -> Fraction:
             return Fraction(text.replace("_", ""))
         if (scope is not None and text in scope) or _ARITHMETIC.search(text):
             return (Scope() if scope is None else scope).evaluate(node, what)
-    raise InputError(f"{what} must be a number, not {kind_of(node)}", node.place)
+    raise InputError(f"{what} must be a number, not {kind_of(node)}", node.location)
 
 
 def integer_of(node: Node, what: str, least: int = 0, scope: Scope | None = None) -> int:
@@ -56,7 +56,7 @@ def integer_of(node: Node, what: str, least: int = 0, scope: Scope | None = None
     value = number_of(node, what, scope)
     if value.denominator != 1 or value < least:
         raise InputError(
-            f"{what} must be a whole number of at least {least}, not {kind_of(node)}", node.place
+            f"{what} must be a whole number of at least {least}, not {kind_of(node)}", node.location
         )
     return int(value)
 
@@ -64,7 +64,7 @@ def integer_of(node: Node, what: str, least: int = 0, scope: Scope | None = None
 def text_of(node: Node, what: str) -> str:
     if isinstance(node, Scalar) and not node.is_null:
         return node.text
-    raise InputError(f"{what} must be a word, not {kind_of(node)}", node.place)
+    raise InputError(f"{what} must be a word, not {kind_of(node)}", node.location)
 
 
 def flag_of(node: Node, what: str) -> bool:
@@ -73,13 +73,13 @@ def flag_of(node: Node, what: str) -> bool:
         return True
     if word in _FALSE or word == "0":
         return False
-    raise InputError(f"{what} must be true or false, not {kind_of(node)}", node.place)
+    raise InputError(f"{what} must be true or false, not {kind_of(node)}", node.location)
 
 
 def table_of(node: Node, what: str) -> Table:
     if isinstance(node, Table):
         return node
-    raise InputError(f"{what} must be a mapping, not {kind_of(node)}", node.place)
+    raise InputError(f"{what} must be a mapping, not {kind_of(node)}", node.location)
 
 
 def sequence_of(node: Node, what: str) -> Sequence:
@@ -87,8 +87,8 @@ def sequence_of(node: Node, what: str) -> Sequence:
     if isinstance(node, Sequence):
         return node
     if isinstance(node, Scalar) and node.is_null:
-        return Sequence((), node.place)
-    raise InputError(f"{what} must be a list, not {kind_of(node)}", node.place)
+        return Sequence((), node.location)
+    raise InputError(f"{what} must be a list, not {kind_of(node)}", node.location)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Fields:
     def __init__(self, table: Table, what: str, exact: bool = False, scope: Scope | None = None):
         self.scope = scope
         self._normal: Callable[[str], str] = str if exact else normal
-        self.table, self.what, self.place = table, what, table.place
+        self.table, self.what, self.location = table, what, table.location
         self._nodes: dict[str, Node] = {}
         self._keys: dict[str, str] = {}
         self._asked: set[str] = set()
@@ -127,7 +127,7 @@ class Fields:
             name = self._normal(key)
             if name in self._nodes:
                 raise InputError(
-                    f"'{key}' and '{self._keys[name]}' are the same field", table.key_places[key]
+                    f"'{key}' and '{self._keys[name]}' are the same field", table.key_locations[key]
                 )
             self._nodes[name], self._keys[name] = node, key
 
@@ -156,23 +156,25 @@ class Fields:
         if node is not None:
             return node
         unread = {
-            name: (key, place) for key, place in self.leftovers() for name in [self._normal(key)]
+            name: (key, location)
+            for key, location in self.leftovers()
+            for name in [self._normal(key)]
         }
         close = difflib.get_close_matches(self._normal(names[0]), unread, n=1, cutoff=0.7)
         if close:
-            key, place = unread[close[0]]
+            key, location = unread[close[0]]
             raise InputError(
-                f"{self.what} has no field '{key}'", place, f"did you mean '{names[0]}'?"
+                f"{self.what} has no field '{key}'", location, f"did you mean '{names[0]}'?"
             )
-        raise InputError(f"{self.what} lacks '{names[0]}'", self.place)
+        raise InputError(f"{self.what} lacks '{names[0]}'", self.location)
 
     def has(self, *names: str) -> bool:
         return self.node(*names) is not None
 
-    def place_of(self, *names: str) -> SourceLocation:
+    def location_of(self, *names: str) -> SourceLocation:
         """Where the value of the first of `names` stands, or the table itself."""
         node = self.node(*names)
-        return node.place if node is not None else self.place
+        return node.location if node is not None else self.location
 
     def integer(self, *names: str, least: int = 0) -> int | None:
         node = self._asked_for("integer", names)
@@ -190,7 +192,7 @@ class Fields:
         if least is not None and value < least:
             raise InputError(
                 f"'{names[0]}' of {self.what} must be at least {least}, not {kind_of(node)}",
-                node.place,
+                node.location,
             )
         return value
 
@@ -227,7 +229,7 @@ class Fields:
         that they are ignored.
         """
         names = [name for name in self._nodes if name not in self._asked and _IGNORED not in name]
-        return [(self._keys[name], self.table.key_places[self._keys[name]]) for name in names]
+        return [(self._keys[name], self.table.key_locations[self._keys[name]]) for name in names]
 
     def close(self) -> None:
         """Raise InputError for fields that were never asked for."""
@@ -235,10 +237,12 @@ class Fields:
         errors = [
             InputError(
                 f"{self.what} has no field '{key}'",
-                place,
+                location,
                 did_you_mean(self._normal(key), self._asked),
             )
-            for key, place in self.leftovers()
+            for key, location in self.leftovers()
         ]
         if errors:
-            raise InputError(errors[0].message, errors[0].place, errors[0].hint, tuple(errors[1:]))
+            raise InputError(
+                errors[0].message, errors[0].location, errors[0].hint, tuple(errors[1:])
+            )

@@ -28,7 +28,9 @@ def with_merged(own: Table, merges: AnySequence[tuple[str, Node]], notes: Notes)
     for key, value in merges:
         for other in value.items if isinstance(value, Sequence) else (value,):
             if not isinstance(other, Table):
-                raise InputError(f"'{key}' must name a mapping or a list of mappings", value.place)
+                raise InputError(
+                    f"'{key}' must name a mapping or a list of mappings", value.location
+                )
             own = _merge(own, other, key, notes)
     return own
 
@@ -38,41 +40,43 @@ def resolved(node: Node, notes: Notes) -> Node:
     InputError.
     """
     if isinstance(node, Sequence):
-        return Sequence(tuple(resolved(item, notes) for item in node.items), node.place, node.tag)
+        return Sequence(
+            tuple(resolved(item, notes) for item in node.items), node.location, node.tag
+        )
     if not isinstance(node, Table):
         return node
     entries = {key: resolved(item, notes) for key, item in node.entries.items()}
     merges = [(key, entries.pop(key)) for key in list(entries) if key in MERGE_KEYS]
     return with_merged(
-        Table(entries, {key: node.key_places[key] for key in entries}, node.place, node.tag),
+        Table(entries, {key: node.key_locations[key] for key in entries}, node.location, node.tag),
         merges,
         notes,
     )
 
 
 def _merge(own: Table, other: Table, key: str, notes: Notes) -> Table:
-    entries, places = dict(own.entries), dict(own.key_places)
+    entries, locations = dict(own.entries), dict(own.key_locations)
     for word, node in other.entries.items():
         mine = entries.get(word)
         if mine is None:
-            entries[word], places[word] = node, other.key_places[word]
+            entries[word], locations[word] = node, other.key_locations[word]
         elif key == "<<" or mine.tag == NO_MERGE_TAG:
             continue
         elif isinstance(mine, Table) and isinstance(node, Table):
             entries[word] = _merge(mine, node, key, notes)
         elif isinstance(mine, Sequence) and isinstance(node, Sequence):
             entries[word] = _lists(word, mine, node, key, notes)
-    return Table(entries, places, own.place, own.tag)
+    return Table(entries, locations, own.location, own.tag)
 
 
 def _lists(word: str, mine: Sequence, other: Sequence, key: str, notes: Notes) -> Sequence:
     """AccelForge joins lists under `<<<`, Timeloop's front end does not."""
     if key == "<<<<":
-        return Sequence(mine.items + other.items, mine.place, mine.tag)
+        return Sequence(mine.items + other.items, mine.location, mine.tag)
     if other.items:
         notes.add(
             "merge-list",
-            mine.place,
+            mine.location,
             f"this list '{word}' replaces the list that '<<<' would merge; write '<<<<' to have"
             " both",
         )

@@ -17,19 +17,19 @@ from solver_mapper.io.yaml.warnings import Notes
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a text comes from: `name` of the file; `place`, the position that people wrote of a
+    """Where a text comes from: `name` of the file; `location`, the position that people wrote of a
     line and column in the text, if a template rendered it; `loaded`, the contents of other files by
     the names that stand for them."""
 
     name: str
-    place: Callable[[int, int], SourceLocation] | None = None
+    location: Callable[[int, int], SourceLocation] | None = None
     loaded: Mapping[str, Node | list[Node]] = field(default_factory=dict)
 
     def at(self, line: int, column: int) -> SourceLocation:
         return (
             SourceLocation(self.name, line, column)
-            if self.place is None
-            else self.place(line, column)
+            if self.location is None
+            else self.location(line, column)
         )
 
 
@@ -58,9 +58,9 @@ def parse_yaml(text: str, origin: Origin, notes: Notes) -> Node:
         raise _not_yaml(error, text, origin) from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
-        place = origin.at(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+        location = origin.at(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
         raise InputError(
-            f"not a text file: {error.reason}", place, "is this a binary file?"
+            f"not a text file: {error.reason}", location, "is this a binary file?"
         ) from None
     except RecursionError:
         raise InputError("nested too deeply", origin.at(1, 1)) from None
@@ -76,7 +76,7 @@ def _not_yaml(error: yaml.MarkedYAMLError, text: str, origin: Origin) -> InputEr
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     what = f"not valid YAML: {error.problem or error}{_context(error, line, origin)}"
-    if origin.place is None:
+    if origin.location is None:
         hint = (
             "libconfig files are not read: write them as YAML"
             if origin.name.endswith(".cfg")
@@ -95,10 +95,10 @@ def _context(error: yaml.MarkedYAMLError, line: int, origin: Origin) -> str:
     start = error.context_mark
     if start is None or start.line + 1 == line:
         return f" ({error.context})"
-    place = origin.at(start.line + 1, start.column + 1)
+    location = origin.at(start.line + 1, start.column + 1)
     return (
         f" ({error.context} from"
-        f" {'line ' + str(place.line) if place.file == origin.name else place})"
+        f" {'line ' + str(location.line) if location.file == origin.name else location})"
     )
 
 
@@ -113,7 +113,7 @@ class _Converter:
     open: set[int] = field(default_factory=set)
     done: dict[int, Node] = field(default_factory=dict)
 
-    def place(self, node: yaml.Node) -> SourceLocation:
+    def location(self, node: yaml.Node) -> SourceLocation:
         return self.origin.at(node.start_mark.line + 1, node.start_mark.column + 1)
 
     def convert(self, node: yaml.Node) -> Node:
@@ -122,7 +122,7 @@ class _Converter:
         if id(node) in self.open:
             raise InputError(
                 "this anchor contains itself",
-                self.place(node),
+                self.location(node),
                 "an alias may not stand inside what it names",
             )
         self.open.add(id(node))
@@ -132,13 +132,13 @@ class _Converter:
             result = self.table(node, tag)
         elif isinstance(node, yaml.SequenceNode):
             result = Sequence(
-                tuple(self.convert(item) for item in node.value), self.place(node), tag
+                tuple(self.convert(item) for item in node.value), self.location(node), tag
             )
         elif tag == LOADED_TAG:
-            result = self.included(node.value, self.place(node))
+            result = self.included(node.value, self.location(node))
         else:
             result = Scalar(
-                node.value, self.place(node), getattr(node, "style", None) in ("'", '"'), tag
+                node.value, self.location(node), getattr(node, "style", None) in ("'", '"'), tag
             )
         self.open.discard(id(node))
         self.done[id(node)] = result
@@ -146,22 +146,23 @@ class _Converter:
 
     def table(self, node: yaml.MappingNode, tag: str | None) -> Table:
         entries: dict[str, Node] = {}
-        places: dict[str, SourceLocation] = {}
+        locations: dict[str, SourceLocation] = {}
         merges: list[tuple[str, Node]] = []
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise InputError("a key must be a plain word", self.place(key))
+                raise InputError("a key must be a plain word", self.location(key))
             if key.value in MERGE_KEYS:
                 merges.append((key.value, self.convert(value)))
             elif key.value in entries:
                 raise InputError(
-                    f"'{key.value}' is given twice, first at {places[key.value]}", self.place(key)
+                    f"'{key.value}' is given twice, first at {locations[key.value]}",
+                    self.location(key),
                 )
             else:
-                entries[key.value], places[key.value] = self.convert(value), self.place(key)
-        return with_merged(Table(entries, places, self.place(node), tag), merges, self.notes)
+                entries[key.value], locations[key.value] = self.convert(value), self.location(key)
+        return with_merged(Table(entries, locations, self.location(node), tag), merges, self.notes)
 
-    def included(self, text: str, place: SourceLocation) -> Node:
+    def included(self, text: str, location: SourceLocation) -> Node:
         """What `NAME.key.key` stands for. Of several files loaded under one name, a list of what
         each has under these keys.
         """
@@ -171,14 +172,14 @@ class _Converter:
             raise InputError(
                 f"'{LOADED_TAG}' stands for files that templates include; there is none called"
                 f" '{name}'",
-                place,
+                location,
             )
         if isinstance(content, list):
-            return Sequence(tuple(_under(each, keys, place) for each in content), place)
-        return _under(content, keys, place)
+            return Sequence(tuple(_under(each, keys, location) for each in content), location)
+        return _under(content, keys, location)
 
 
-def _under(node: Node, keys: list[str], place: SourceLocation) -> Node:
+def _under(node: Node, keys: list[str], location: SourceLocation) -> Node:
     for key in keys:
         if not isinstance(node, Table) or key not in node.entries:
             known = (
@@ -188,8 +189,8 @@ def _under(node: Node, keys: list[str], place: SourceLocation) -> Node:
             )
             raise InputError(
                 f"the included file has no '{key}' (of '{'.'.join(keys)}')",
-                place,
-                f"see {node.place}: {known}",
+                location,
+                f"see {node.location}: {known}",
             )
         node = node.entries[key]
     return node

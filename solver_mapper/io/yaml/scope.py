@@ -35,17 +35,17 @@ class Scope(Mapping[str, Fraction]):
             raise KeyError(name)
         usable = [node for node in found if id(node) not in self._open]
         if not usable:
-            raise InputError(f"'{name}' depends on itself", found[-1].place)
+            raise InputError(f"'{name}' depends on itself", found[-1].location)
         node = usable[-1]
         if not isinstance(node, Scalar):
-            raise InputError(f"'{name}' is not a number", node.place)
+            raise InputError(f"'{name}' is not a number", node.location)
         return self.evaluate(node, f"'{name}'")
 
     def evaluate(self, node: Scalar, what: str) -> Fraction:
         """The value of `node`, in which its own name means an entry further out."""
         self._open.add(id(node))
         try:
-            evaluator = _TreeEvaluator(self, node.place, what)
+            evaluator = _TreeEvaluator(self, node.location, what)
             return evaluator.number(evaluator.run(node.text))
         finally:
             self._open.discard(id(node))
@@ -69,8 +69,8 @@ class _TreeEvaluator(Evaluator):
     lists, and `len`.
     """
 
-    def __init__(self, scope: Scope, place: SourceLocation, what: str):
-        super().__init__(scope, place, what)
+    def __init__(self, scope: Scope, location: SourceLocation, what: str):
+        super().__init__(scope, location, what)
         self.scope = scope
 
     def on_name(self, node: ast.Name) -> Any:

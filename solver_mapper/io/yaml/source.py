@@ -23,7 +23,7 @@ class Scalar:
     """
 
     text: str
-    place: SourceLocation
+    location: SourceLocation
     quoted: bool = False
     tag: str | None = None
 
@@ -35,17 +35,17 @@ class Scalar:
 @dataclass(frozen=True, slots=True)
 class Sequence:
     items: tuple[Node, ...]
-    place: SourceLocation
+    location: SourceLocation
     tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A YAML mapping. Keys keep their spelling; `key_places[key]` is where the key stands."""
+    """A YAML mapping. Keys keep their spelling; `key_locations[key]` is where the key stands."""
 
     entries: dict[str, Node]
-    key_places: dict[str, SourceLocation]
-    place: SourceLocation
+    key_locations: dict[str, SourceLocation]
+    location: SourceLocation
     tag: str | None = None
 
 
@@ -64,18 +64,18 @@ def kind_of(node: Node) -> str:
     )
 
 
-def from_python(value: object, place: SourceLocation) -> Node:
+def from_python(value: object, location: SourceLocation) -> Node:
     """A tree from plain Python values (dicts, lists, numbers, strings, None)."""
     if isinstance(value, AbstractMapping):
-        entries = {str(key): from_python(item, place) for key, item in value.items()}
-        return Table(entries, dict.fromkeys(entries, place), place)
+        entries = {str(key): from_python(item, location) for key, item in value.items()}
+        return Table(entries, dict.fromkeys(entries, location), location)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return Sequence(tuple(from_python(item, place) for item in value), place)
+        return Sequence(tuple(from_python(item, location) for item in value), location)
     if value is None:
-        return Scalar("", place)
+        return Scalar("", location)
     if isinstance(value, bool):
-        return Scalar("true" if value else "false", place)
-    return Scalar(str(value), place, quoted=isinstance(value, str))
+        return Scalar("true" if value else "false", location)
+    return Scalar(str(value), location, quoted=isinstance(value, str))
 
 
 def to_python(node: Node) -> Any:

@@ -42,18 +42,18 @@ ENERGY_CODES = frozenset({"no-energy-table", "unused-energy", "zero-energy"})
 
 
 class InputWarning(str):
-    """The text of one warning, `file:line:column: what`, with its `code` and `place`."""
+    """The text of one warning, `file:line:column: what`, with its `code` and `location`."""
 
     code: str
-    place: SourceLocation
+    location: SourceLocation
 
-    def __new__(cls, code: str, place: SourceLocation, what: str) -> InputWarning:
-        text = super().__new__(cls, f"{place}: {what}")
-        text.code, text.place = code, place
+    def __new__(cls, code: str, location: SourceLocation, what: str) -> InputWarning:
+        text = super().__new__(cls, f"{location}: {what}")
+        text.code, text.location = code, location
         return text
 
     def __reduce__(self) -> tuple[type[InputWarning], tuple[str, SourceLocation, str]]:
-        return InputWarning, (self.code, self.place, self.removeprefix(f"{self.place}: "))
+        return InputWarning, (self.code, self.location, self.removeprefix(f"{self.location}: "))
 
 
 @dataclass
@@ -65,8 +65,8 @@ class Notes:
     ignore_sparse: bool = False
     lines: list[InputWarning] = field(default_factory=list)
 
-    def sparse(self, place: SourceLocation, what: str) -> None:
-        """Leave out sparsity at `place`, which `what` names. Raises: InputError unless that was
+    def sparse(self, location: SourceLocation, what: str) -> None:
+        """Leave out sparsity at `location`, which `what` names. Raises: InputError unless that was
         asked for.
         """
         if not self.ignore_sparse:
@@ -74,14 +74,14 @@ class Notes:
                 "--ignore-sparse leaves them out: all tensors are then dense (Python:"
                 " ignore_sparse=True)"
             )
-            raise InputError(f"{what} are not modelled", place, hint)
-        self.add("sparse-ignored", place, f"{what} are left out: all tensors are dense")
+            raise InputError(f"{what} are not modelled", location, hint)
+        self.add("sparse-ignored", location, f"{what} are left out: all tensors are dense")
 
-    def add(self, code: str, place: SourceLocation, what: str) -> None:
-        """Add the warning `what` about `place`; `code` is one of `CODES`."""
+    def add(self, code: str, location: SourceLocation, what: str) -> None:
+        """Add the warning `what` about `location`; `code` is one of `CODES`."""
         if code not in CODES:
             raise KeyError(code)
-        warning = InputWarning(code, place, what)
+        warning = InputWarning(code, location, what)
         if warning not in self.lines:
             self.lines.append(warning)
 
@@ -107,12 +107,12 @@ class WarningFilter:
         """
         left = tuple(each for each in warnings if each.code not in self.off)
         wrong = [
-            InputError(_what(each), each.place)
+            InputError(_what(each), each.location)
             for each in left
             if self.strict or each.code in self.errors
         ]
         if wrong:
-            raise InputError(wrong[0].message, wrong[0].place, more=tuple(wrong[1:]))
+            raise InputError(wrong[0].message, wrong[0].location, more=tuple(wrong[1:]))
         return left
 
 
@@ -128,4 +128,4 @@ def warning_filter(
 
 
 def _what(warning: InputWarning) -> str:
-    return f"{warning.removeprefix(f'{warning.place}: ')} [{warning.code}]"
+    return f"{warning.removeprefix(f'{warning.location}: ')} [{warning.code}]"

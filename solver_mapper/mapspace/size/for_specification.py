@@ -181,7 +181,7 @@ def _rule_cuts(
             constraint.text,
             _without(spec, constraint, constraints, tally),
             tally.total,
-            place=constraint.place,
+            location=constraint.location,
         )
         for constraint in judged
     ]
@@ -238,7 +238,11 @@ def _capacity_cuts(tally: MappingCounter) -> list[Cut]:
     for number, buffer in enumerate(tally.space.architecture.levels):
         if buffer.entries:
             without = tally.with_level(replace(tally.level(number, tally.space), sized=False))
-            place = buffer.entries_place if buffer.entries_place.line is not None else buffer.place
+            location = (
+                buffer.entries_location
+                if buffer.entries_location.line is not None
+                else buffer.location
+            )
             fill = (
                 f", at least {100 * float(buffer.min_utilization):g} % full"
                 if buffer.min_utilization
@@ -246,6 +250,12 @@ def _capacity_cuts(tally: MappingCounter) -> list[Cut]:
             )
             text = f"{buffer.name} has room for {buffer.capacity} words{fill}"
             cuts.append(
-                Cut(text, without if tally.possible else 0, tally.total, is_rule=False, place=place)
+                Cut(
+                    text,
+                    without if tally.possible else 0,
+                    tally.total,
+                    is_rule=False,
+                    location=location,
+                )
             )
     return cuts

@@ -18,9 +18,9 @@ Values = tuple[int, ...]
 
 @dataclass(frozen=True)
 class LimitedProduct:
-    """The product of the loops at `places` compares with `value`."""
+    """The product of the loops at `loop_slots` compares with `value`."""
 
-    places: frozenset[tuple[str, Slot]]
+    loop_slots: frozenset[tuple[str, Slot]]
     comparison: Comparison
     value: int
 
@@ -31,13 +31,15 @@ class LimitedProduct:
         """How many products have to be kept apart: over all levels together, or of one level by
         itself.
         """
-        places = [(dim, slot) for dim, slot in self.places if level in (None, slot.level)]
+        loop_slots = [(dim, slot) for dim, slot in self.loop_slots if level in (None, slot.level)]
         room = (
             prod(space.architecture.fanout(level))
-            if level is not None and all(slot.axis for _, slot in places)
+            if level is not None and all(slot.axis for _, slot in loop_slots)
             else None
         )
-        products = divisors(prod(space.problem.bounds[dim] for dim in {dim for dim, _ in places}))
+        products = divisors(
+            prod(space.problem.bounds[dim] for dim in {dim for dim, _ in loop_slots})
+        )
         return len(
             {self.reduced(product) for product in products if room is None or product <= room}
             - {None}
@@ -70,7 +72,7 @@ class LimitedProducts:
     def of(self, slot: Slot, bounds: Mapping[str, int]) -> Values | None:
         """What loops of these bounds at a slot contribute."""
         return self._reduced(
-            prod(bound for dim, bound in bounds.items() if (dim, slot) in each.places)
+            prod(bound for dim, bound in bounds.items() if (dim, slot) in each.loop_slots)
             for each in self.listed
         )
 
@@ -83,7 +85,7 @@ class LimitedProducts:
 
     def count(self, dim: str, slot: Slot) -> bool:
         """Whether loops over `dim` at a slot contribute to any amount."""
-        return any((dim, slot) in each.places for each in self.listed)
+        return any((dim, slot) in each.loop_slots for each in self.listed)
 
     def hold(self, values: Values) -> bool:
         return all(each.holds(value) for each, value in zip(self.listed, values, strict=True))
@@ -105,12 +107,12 @@ _ORDERS = 7
 
 
 def _timed(listed: tuple[LimitedProduct, ...], level: int) -> bool:
-    return any(slot == Slot(level) for each in listed for _, slot in each.places)
+    return any(slot == Slot(level) for each in listed for _, slot in each.loop_slots)
 
 
 def amounts_of(space: Space) -> LimitedProducts:
     listed = [
-        LimitedProduct(space.places_of(constraint), constraint.comparison, constraint.value)
+        LimitedProduct(space.loop_slots_of(constraint), constraint.comparison, constraint.value)
         for constraint in space.products
     ]
     if space.least_utilization:

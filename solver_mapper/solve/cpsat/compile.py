@@ -104,7 +104,7 @@ def _fanouts(variables: Variables) -> None:
     for slot in space.slots:
         if slot.axis:
             room = space.architecture.fanout(slot.level)[slot.axis == "Y"]
-            axes = variables.axes(variables.places(space.dims, [slot]))
+            axes = variables.axes(variables.loop_slots(space.dims, [slot]))
             fits = partial(_fits, axes, room)
             variables.tables.select(axes, None, fits, name=("fanout", slot))
 
@@ -117,7 +117,7 @@ def _products(variables: Variables) -> None:
     """Limits on the product of loops of several levels or dimensions."""
     space = variables.space
     for number, constraint in enumerate(space.products):
-        axes, holds = variables.axes(space.places_of(constraint)), HOLDS[constraint.comparison]
+        axes, holds = variables.axes(space.loop_slots_of(constraint)), HOLDS[constraint.comparison]
         variables.tables.select(
             axes,
             None,
@@ -130,7 +130,7 @@ def _steps(variables: Variables, unit: int) -> tuple[LookupTable, cp_model.IntVa
     """Cycles: at least the product of all temporal bounds. Enforces the least utilization."""
     space, model = variables.space, variables.model
     slots = slots_where(space, temporal=False)
-    axes = variables.axes(variables.places(space.dims, slots))
+    axes = variables.axes(variables.loop_slots(space.dims, slots))
     units = math.prod(space.architecture.fanout(slot.level)[slot.axis == "Y"] for slot in slots)
     macs = space.problem.macs
 
@@ -388,7 +388,7 @@ class _TensorCost:
         space, variables = self.counts.space, self.compiled.variables
         instances = space.architecture.levels[level].instances
         axes = variables.axes(
-            variables.places(space.dims, slots_where(space, temporal=False, above=level))
+            variables.loop_slots(space.dims, slots_where(space, temporal=False, above=level))
         )
         units = variables.tables.select(
             axes, None, lambda point: value_of(axes, point) <= instances, name=("units", level)

@@ -89,7 +89,7 @@ class Counts:
         ruled out.
         """
         axes = self.variables.axes(
-            self.variables.places(self.shape.plain, slots_where(self.space, below=level))
+            self.variables.loop_slots(self.shape.plain, slots_where(self.space, below=level))
         )
         if self.plain:
             selection = self.variables.tables.select(
@@ -159,18 +159,20 @@ class Counts:
         uncast = self._uncast(parent, child)
         if not steady:
             cast = [s for s in self._spatial(below=parent) if s not in uncast]
-            axes = self.variables.axes(self.variables.places(self.irrelevant, cast))
+            axes = self.variables.axes(self.variables.loop_slots(self.irrelevant, cast))
             base = self.plain_words * math.prod(
                 self.space.problem.bounds[d] for d in self.irrelevant
             )
             return base, axes, True
-        also = self.variables.places(self.irrelevant, [*self._spatial(above=parent), *uncast])
+        also = self.variables.loop_slots(self.irrelevant, [*self._spatial(above=parent), *uncast])
         return self.plain_words, self.reuse.refetch_axes(self.tensor, child, also), False
 
     def filled(self, child: int, on: cp_model.IntVar | None) -> LinearForm:
         """Words that parents send into all instances of `child`; a lower bound for windows."""
         axes = self.reuse.refetch_axes(
-            self.tensor, child, self.variables.places(self.irrelevant, self._spatial(above=child))
+            self.tensor,
+            child,
+            self.variables.loop_slots(self.irrelevant, self._spatial(above=child)),
         )
         selection = self.variables.tables.select(axes, on)
         values = tuple(self.plain_words * value_of(axes, p) for p in selection.points)
@@ -187,9 +189,9 @@ class Counts:
         """
         beyond, across = self._spatial(above=child - 1), self._spatial(below=child - 1, above=child)
         moving = self.reuse.refetch_axes(
-            self.tensor, child, self.variables.places(self.irrelevant, across)
+            self.tensor, child, self.variables.loop_slots(self.irrelevant, across)
         )
-        spread = self.variables.axes(self.variables.places(self.shape.plain, beyond))
+        spread = self.variables.axes(self.variables.loop_slots(self.shape.plain, beyond))
 
         def words(point: Tuple) -> Fraction:
             return Fraction(
@@ -240,7 +242,7 @@ class Counts:
         more than are moved.
         """
         axes = self.variables.axes(
-            self.variables.places(self.irrelevant, self._spatial(above=level))
+            self.variables.loop_slots(self.irrelevant, self._spatial(above=level))
         )
         selection = self.variables.tables.select(axes, on)
         values = tuple(self.plain_words * value_of(axes, p) for p in selection.points)
@@ -271,16 +273,16 @@ class Counts:
         self, at: int, parent: int, child: int, on: cp_model.IntVar | None, steady: bool
     ) -> Rows:
         outside = self._spatial(above=at)
-        relevant = self.variables.axes(self.variables.places(self.relevant, outside))
-        irrelevant = self.variables.axes(self.variables.places(self.irrelevant, outside))
+        relevant = self.variables.axes(self.variables.loop_slots(self.relevant, outside))
+        irrelevant = self.variables.axes(self.variables.loop_slots(self.irrelevant, outside))
         uncast = self._uncast(parent, child) if at == parent else []
         if steady:
             moving = self.reuse.refetch_axes(
-                self.tensor, child, self.variables.places(self.irrelevant, uncast)
+                self.tensor, child, self.variables.loop_slots(self.irrelevant, uncast)
             )
         else:
             cast = [s for s in self._spatial(below=parent) if s not in uncast]
-            moving = self.variables.axes(self.variables.places(self.irrelevant, cast))
+            moving = self.variables.axes(self.variables.loop_slots(self.irrelevant, cast))
         axes, split = [*moving, *relevant, *irrelevant], (len(moving), len(moving) + len(relevant))
         operations = math.prod(self.space.problem.bounds[d] for d in self.space.dims)
 

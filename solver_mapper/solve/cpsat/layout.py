@@ -26,7 +26,7 @@ class Layout:
 
     def add(self, group: str, dims: tuple[str, ...], slots: list[Slot]) -> None:
         for dim in dims:
-            for axis in self.variables.axes(self.variables.places([dim], slots)):
+            for axis in self.variables.axes(self.variables.loop_slots([dim], slots)):
                 assert isinstance(axis.key, tuple)
                 self.groups.setdefault(group, []).append((dim, int(axis.key[0]), len(self.axes)))
                 self.axes.append(axis)
@@ -41,10 +41,10 @@ class Layout:
             list(self._shares(dim, prime, positions)) for (dim, prime), positions in primes.items()
         ]
         order = [position for positions in primes.values() for position in positions]
-        place = [order.index(position) for position in range(len(self.axes))]
+        rank = [order.index(position) for position in range(len(self.axes))]
         for chosen in product(*choices):
             flat = [power for share in chosen for power in share]
-            yield tuple(flat[index] for index in place)
+            yield tuple(flat[index] for index in rank)
 
     def _shares(self, dim: str, prime: int, positions: list[int]) -> Iterator[Tuple]:
         """Exponents of one prime at its axes, no more in all than its multiplicity."""

@@ -137,7 +137,7 @@ class Neighbours:
         if (level, name) not in self._rows:
             variables, space = self.variables, self.variables.space
             axes = variables.axes(
-                variables.places(
+                variables.loop_slots(
                     space.dims, [Slot(level, "X")] if Slot(level, "X") in space.slots else []
                 )
             )

@@ -128,10 +128,12 @@ class Reuse:
         """
         variables, space = self.variables, self.variables.space
         irrelevant = space.irrelevant(tensor)
-        places = variables.places(irrelevant, slots_where(space, temporal=True, above=child)) | also
+        loop_slots = (
+            variables.loop_slots(irrelevant, slots_where(space, temporal=True, above=child)) | also
+        )
         spared = self.spared(tensor, child)
         axes = []
-        for axis in variables.axes(places):
+        for axis in variables.axes(loop_slots):
             prime = _prime_of(axis)
             expr = cp_model.LinearExpr.weighted_sum(
                 [axis.expr, *spared.get(prime, [])], [1] + [-1] * len(spared.get(prime, []))

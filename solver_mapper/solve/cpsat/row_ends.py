@@ -95,8 +95,8 @@ class RowEnds:
         """Ends of rows inside chains over `dim`."""
         space, variables = self.variables.space, self.variables
         width, height = space.architecture.fanout(self.child - 1)
-        chain = variables.axes(variables.places([dim], [Slot(self.child - 1, "X")]))
-        units = variables.axes(variables.places(space.dims, self._mesh()))
+        chain = variables.axes(variables.loop_slots([dim], [Slot(self.child - 1, "X")]))
+        units = variables.axes(variables.loop_slots(space.dims, self._mesh()))
 
         def possible(point: Tuple) -> bool:
             used = value_of(units, point[len(chain) :])
@@ -116,7 +116,7 @@ class RowEnds:
         variables, space = self.variables, self.variables.space
         plain = shape_of(self.tensor, space.dims).plain
         moving = self.reuse.refetch_axes(self.tensor, self.child)
-        spread = variables.axes(variables.places(plain, self._mesh()))
+        spread = variables.axes(variables.loop_slots(plain, self._mesh()))
         words = math.prod(space.problem.bounds[dim] for dim in plain)
         selection = variables.tables.select(
             [*moving, *spread],

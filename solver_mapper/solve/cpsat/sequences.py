@@ -1,7 +1,7 @@
 """Which loops of a tensor stand innermost at a level, beyond what the order pattern says.
 
 A pattern (`space.orders`) fixes a level's order as far as temporal reuse needs it and leaves the
-rest open. Where windows come round to the same place, the order of the next loops matters too: a
+rest open. Where windows come round to the same position, the order of the next loops matters too: a
 *sequence* claims it.
 """
 

@@ -40,26 +40,26 @@ class Variables:
     def primes(self, dims: Iterable[str]) -> list[int]:
         return sorted({prime for dim in dims for prime, _ in self.space.primes[dim]})
 
-    def places(self, dims: Iterable[str], slots: Iterable[Slot]) -> frozenset[LoopSlot]:
+    def loop_slots(self, dims: Iterable[str], slots: Iterable[Slot]) -> frozenset[LoopSlot]:
         slots = tuple(slots)
         return frozenset((dim, slot) for dim in dims for slot in slots)
 
-    def axes(self, places: frozenset[LoopSlot]) -> list[Axis]:
-        """One axis per prime: its total exponent over `places`. The limits allow for what each slot
-        can hold at most.
+    def axes(self, loop_slots: frozenset[LoopSlot]) -> list[Axis]:
+        """One axis per prime: its total exponent over `loop_slots`. The limits allow for what each
+        slot can hold at most.
         """
         axes = []
-        for prime in self.primes({dim for dim, _ in places}):
+        for prime in self.primes({dim for dim, _ in loop_slots}):
             rooms: dict[str, int] = {}
             terms = []
-            for dim, slot in sorted(places):
+            for dim, slot in sorted(loop_slots):
                 room = highest(self.space, dim, prime, slot)
                 if room:
                     terms.append(self.power[dim, prime, slot])
                     rooms[dim] = min(rooms.get(dim, 0) + room, dict(self.space.primes[dim])[prime])
             limit = sum(rooms.values())
             if limit:
-                axes.append(Axis((prime, places), cp_model.LinearExpr.sum(terms), limit))
+                axes.append(Axis((prime, loop_slots), cp_model.LinearExpr.sum(terms), limit))
         return axes
 
     def fixed_keep(self, tensor: str, level: int) -> bool | None:

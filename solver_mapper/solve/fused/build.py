@@ -64,11 +64,11 @@ class _Builder:
         runs: list[list[Leaf]] = [[]]
         shared: list[Temporal] = []
         for index in range(len(skeleton.nodes) + 1):
-            for site, place in enumerate(skeleton.sites):
-                if place.above == index and place.shared is not None:
+            for site, position in enumerate(skeleton.sites):
+                if position.above == index and position.shared is not None:
                     shared += self.loops(site)
                     runs.append([])
-                elif place.above == index:
+                elif position.above == index:
                     runs[-1] += self.loops(site)
             node = skeleton.nodes[index] if index < len(skeleton.nodes) else None
             for tensor, levels in skeleton.tolls.items():
@@ -110,10 +110,10 @@ class _Builder:
 
 def _loop_order(skeleton: Skeleton, site: int, names: tuple[str, ...]) -> list[str]:
     """The order of the loops at a site: those that lower the reservation above come first."""
-    place = skeleton.sites[site]
-    if place.above == 0:
+    position = skeleton.sites[site]
+    if position.above == 0:
         return sorted(names)
-    upper = place.above - 1
+    upper = position.above - 1
     access = skeleton.einsum.by_tensor[skeleton.nodes[upper].tensor]
 
     def rank(name: str) -> tuple[int, str]:

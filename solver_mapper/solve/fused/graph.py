@@ -38,11 +38,11 @@ class Graph:
         for name in found:
             first, written = self.spans[name][0], self.workload.producers(name)[0]
             if first < written:
-                place = self.access(first, name).place
+                location = self.access(first, name).location
                 raise InputError(
                     f"Einsum '{self.workload.einsums[first].name}' reads '{name}' before "
                     f"'{self.workload.einsums[written].name}' writes it",
-                    place,
+                    location,
                     "Einsums run in the order of the file",
                 )
         return found
@@ -190,7 +190,7 @@ class Graph:
                 raise InputError(
                     f"the size of '{name}' depends on the Einsum, which solve does not support for"
                     " several Einsums",
-                    unit.size_place,
+                    unit.size_location,
                     "give it one size, or map each Einsum by itself",
                 )
             size = sizes.pop()

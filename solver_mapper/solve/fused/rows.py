@@ -71,17 +71,17 @@ def _product(table: Ints, columns: list[int]) -> Ints:
 
 
 @functools.lru_cache(maxsize=4096)
-def splits(number: int, places: int) -> Ints:
-    """All ways to write `number` as a product of `places` whole factors in order, one a row. Rows
-    are in increasing order.
+def splits(number: int, positions: int) -> Ints:
+    """All ways to write `number` as a product of `positions` whole factors in order, one a row.
+    Rows are in increasing order.
     """
-    if places == 0:
+    if positions == 0:
         return np.empty((int(number == 1), 0), dtype=np.int64)
-    if places == 1:
+    if positions == 1:
         return np.array([[number]], dtype=np.int64)
     parts = []
     for first in divisors(number):
-        rest = splits(number // first, places - 1)
+        rest = splits(number // first, positions - 1)
         parts.append(np.hstack([np.full((len(rest), 1), first, dtype=np.int64), rest]))
     return np.vstack(parts)
 

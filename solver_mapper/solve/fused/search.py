@@ -132,7 +132,7 @@ class GraphSearch:
         for position in range(len(graph)):
             found, after = [], set()
             for left in sorted(cuts[-1], key=str):
-                for right in self._places(position, left):
+                for right in self._positions(position, left):
                     if self.over():
                         return False
                     least = self.lowest(self._loose(position, left, right))
@@ -153,7 +153,7 @@ class GraphSearch:
         self.report(self.best, self.bound)
         return True
 
-    def _places(self, position: int, left: Places) -> Iterator[Places]:
+    def _positions(self, position: int, left: Places) -> Iterator[Places]:
         graph = self.graph
         live = frozenset(graph.live(position))
         kept = [(tensor, memory) for tensor, memory in left if tensor in live]

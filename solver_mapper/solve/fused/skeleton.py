@@ -34,8 +34,8 @@ class Node:
 
 @dataclass(frozen=True)
 class LoopSlot:
-    """A place for temporal loops: `above` nodes stand above it. `shared` is its number among the
-    loops shared with others.
+    """Where temporal loops may stand: `above` nodes stand above it. `shared` is its number among
+    the loops shared with others.
     """
 
     above: int

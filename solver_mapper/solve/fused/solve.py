@@ -76,7 +76,7 @@ def solve_tree(
     unknown = sorted(set(relax) - {"min_usage"})
     if unknown:
         raise InputError(
-            f"cannot relax '{unknown[0]}'", spec.place, did_you_mean(unknown[0], ("min_usage",))
+            f"cannot relax '{unknown[0]}'", spec.location, did_you_mean(unknown[0], ("min_usage",))
         )
     wish = parse_objective(objective)
     powers = _powers(wish, spec)
@@ -163,14 +163,14 @@ def _powers(wish: Objective, spec: TreeSpec) -> tuple[int, int]:
     if len(wish.goals) > 1:
         raise InputError(
             "LoopTree input takes one goal at a time",
-            spec.place,
+            spec.location,
             "name energy, latency or edp alone",
         )
     powers = dict(wish.goals[0].powers)
     if "last-level-accesses" in powers:
         raise InputError(
             "last-level-accesses is not an objective for LoopTree input",
-            spec.place,
+            spec.location,
             "energy, latency or edp",
         )
     return powers.get("energy", 0), powers.get("delay", 0)
@@ -186,21 +186,22 @@ def _check(architecture: Architecture, workload: Workload) -> None:
                     raise InputError(
                         f"'{unit.name}' gains energy by an action: solve needs energies of at"
                         " least 0",
-                        unit.place,
+                        unit.location,
                     )
                 if (
                     any(fanout.power_gateable for fanout in unit.fanouts)
                     and unit.leak + sum(u.leak for u in chain.units) > 0
                 ):
                     raise InputError(
-                        f"'power_gateable' of '{unit.name}' is not supported by solve", unit.place
+                        f"'power_gateable' of '{unit.name}' is not supported by solve",
+                        unit.location,
                     )
             memories = chain.memories
             if len(workload.einsums) > 1 and memories and memories[0].size is not None:
                 raise InputError(
                     f"the outermost memory '{memories[0].name}' must be unlimited to map several"
                     " Einsums",
-                    memories[0].size_place,
+                    memories[0].size_location,
                     "write 'size: inf'",
                 )
 
@@ -314,8 +315,8 @@ def _conflict(architecture: Architecture, workload: Workload) -> tuple[dict[str,
                         f"no choice of memories for Einsum '{einsum.name}' satisfies keep, may_keep"
                         " and back"
                     ),
-                    "file": einsum.place.file,
-                    "line": einsum.place.line,
+                    "file": einsum.location.file,
+                    "line": einsum.location.line,
                 }
             )
         found += _unreachable(architecture, einsum)
@@ -344,8 +345,8 @@ def _unreachable(architecture: Architecture, einsum: Einsum) -> Iterator[dict[st
                         {
                             "what": "constraint",
                             "text": text,
-                            "file": fanout.place.file,
-                            "line": fanout.place.line,
+                            "file": fanout.location.file,
+                            "line": fanout.location.line,
                         }
                     )
         listed.append(found)

@@ -169,14 +169,14 @@ def together(parts: Sequence[States]) -> States:
     where: dict[tuple[int, int], int] = {}
     numbers = []
     for part in parts:
-        places = []
+        positions = []
         for step, states in part.sources:
             key = id(step), id(states)
             if key not in where:
                 where[key] = len(sources)
                 sources.append((step, states))
-            places.append(where[key])
-        numbers.append(np.array(places, dtype=np.int64)[part.source])
+            positions.append(where[key])
+        numbers.append(np.array(positions, dtype=np.int64)[part.source])
 
     def one(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])

@@ -91,13 +91,13 @@ class Loops:
         """The slots whose loops make up the tile of `level`."""
         return tuple(slot for slot in self.slots if slot.level >= level)
 
-    def places(self, dims: Iterable[str], slots: Iterable[Slot]) -> frozenset[LoopSlot]:
+    def loop_slots(self, dims: Iterable[str], slots: Iterable[Slot]) -> frozenset[LoopSlot]:
         chosen = tuple(slots)
         return frozenset((dim, slot) for dim in dims if dim in self.limits for slot in chosen)
 
-    def value(self, places: frozenset[LoopSlot]) -> RequirementTable:
-        """The product of all loop bounds at `places`."""
-        points, literals = self._table((places,))
+    def value(self, loop_slots: frozenset[LoopSlot]) -> RequirementTable:
+        """The product of all loop bounds at `loop_slots`."""
+        points, literals = self._table((loop_slots,))
         return RequirementTable(tuple(point[0] for point in points), tuple(literals))
 
     def joint(
@@ -150,15 +150,15 @@ class Loops:
             self._tables[groups] = points, literals
         return self._tables[groups]
 
-    def _axes(self, places: frozenset[LoopSlot]) -> list[tuple[int, cp_model.LinearExprT, int]]:
-        """(prime, its exponent in the product of loops at `places`, the most it can be)."""
-        dims = sorted({dim for dim, _ in places})
+    def _axes(self, loop_slots: frozenset[LoopSlot]) -> list[tuple[int, cp_model.LinearExprT, int]]:
+        """(prime, its exponent in the product of loops at `loop_slots`, the most it can be)."""
+        dims = sorted({dim for dim, _ in loop_slots})
         primes = sorted({prime for dim in dims for prime in self.limits[dim]})
         axes: list[tuple[int, cp_model.LinearExprT, int]] = []
         for prime in primes:
             powers = [
                 self.power[dim, prime, slot]
-                for dim, slot in sorted(places)
+                for dim, slot in sorted(loop_slots)
                 if prime in self.limits[dim]
             ]
             axes.append(

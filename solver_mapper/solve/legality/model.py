@@ -66,19 +66,19 @@ class Legal:
         """The product of loop bounds that `constraint` is about; None where there can be no such
         loop.
         """
-        places = frozenset[LoopSlot]().union(
+        loop_slots = frozenset[LoopSlot]().union(
             *(
-                self.loops.places([dim], self.loops.at(self.architecture.index(level), kind))
+                self.loops.loop_slots([dim], self.loops.at(self.architecture.index(level), kind))
                 for level, kind, dim in loops_of(constraint)
             )
         )
-        return self.loops.value(places) if places else None
+        return self.loops.value(loop_slots) if loop_slots else None
 
     def across(self, level: int, axis: str) -> RequirementTable | None:
         """The product of spatial loops of a level along one axis; None where the model has none."""
         slot = Slot(level, axis)
         return (
-            self.loops.value(self.loops.places(self.loops.dims, [slot]))
+            self.loops.value(self.loops.loop_slots(self.loops.dims, [slot]))
             if slot in self.loops.slots
             else None
         )
@@ -86,7 +86,7 @@ class Legal:
     def spread(self) -> RequirementTable:
         """The product of all spatial loops."""
         return self.loops.value(
-            self.loops.places(self.loops.dims, [slot for slot in self.loops.slots if slot.axis])
+            self.loops.loop_slots(self.loops.dims, [slot for slot in self.loops.slots if slot.axis])
         )
 
 
@@ -240,7 +240,7 @@ def _share(legal: Legal, level: int) -> tuple[cp_model.LinearExprT, int]:
         return 1, units
     share = legal.model.new_int_var(1, units, f"share[{level}]")
     if Fanout(level) in legal.guards:
-        used = legal.loops.value(legal.loops.places(legal.loops.dims, slots))
+        used = legal.loops.value(legal.loops.loop_slots(legal.loops.dims, slots))
         enforce(legal.model.add(share <= used.expr), legal.guards[Fanout(level)])
     return share, units
 

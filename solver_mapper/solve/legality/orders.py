@@ -110,10 +110,10 @@ class Orders:
             for inner, outer in sorted(order.pairs):
                 enforce(model.add_bool_or([~first[outer], first[inner]]), order.guard)
         for dim in self.loops.dims:
-            for axis, place in (("X", first[dim]), ("Y", ~first[dim])):
+            for axis, side in (("X", first[dim]), ("Y", ~first[dim])):
                 if self._has(Slot(split.level, axis)):
                     enforce(
-                        model.add_bool_or([~self.loops.used(dim, Slot(split.level, axis)), place]),
+                        model.add_bool_or([~self.loops.used(dim, Slot(split.level, axis)), side]),
                         split.guard,
                     )
 

@@ -53,9 +53,9 @@ class Storage:
         """Tables whose product is the tile of `tensor` at `level`."""
         loops, inside = self.loops, self.loops.inside(level)
         shape = shape_of(tensor, loops.dims)
-        tables = [loops.value(loops.places(shape.plain, inside))]
+        tables = [loops.value(loops.loop_slots(shape.plain, inside))]
         for component in shape.components:
-            groups = tuple(loops.places([dim], inside) for dim in component.dims)
+            groups = tuple(loops.loop_slots([dim], inside) for dim in component.dims)
             tables.append(loops.joint(groups, partial(_footprint, component)))
         return [table for table in tables if len(table.values) > 1] or tables[:1]
 

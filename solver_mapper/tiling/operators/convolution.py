@@ -169,7 +169,7 @@ class Convolution(Operator):
         stride = reading.pair(fields, "stride")
         same = reading.same_padding(fields)
         sizes = [
-            reading.positions(size, field, step, same, fields.place_of("input_shape"))
+            reading.positions(size, field, step, same, fields.location_of("input_shape"))
             for size, field, step in zip(shape[1:3], kernel, stride, strict=True)
         ]
         return cls(name, shape, num, (kernel[0], kernel[1]), stride, same, (sizes[0], sizes[1]))

@@ -99,7 +99,7 @@ def _function(fields: Fields, known: tuple[str, ...]) -> str:
     if word not in known:
         raise InputError(
             f"unknown function '{word}'",
-            fields.place_of("function"),
+            fields.location_of("function"),
             f"known here: {', '.join(known)}",
         )
     return word

@@ -98,7 +98,7 @@ class InnerProduct(Operator):
         neurons = fields.integer("num_outputs", least=1)
         weights = reading.weight_shape(fields, (neurons, shape[1]), "[neurons, activations]")
         if neurons is None and weights is None:
-            raise InputError("inner_product lacks 'num_outputs'", fields.place)
+            raise InputError("inner_product lacks 'num_outputs'", fields.location)
         return cls(name, shape, weights[0] if weights is not None else neurons or 0)
 
     @property

@@ -100,15 +100,15 @@ class Pooling(Operator):
         if padding not in (None, "valid"):
             raise InputError(
                 f"pooling with '{padding}' padding is not supported",
-                fields.place_of("padding"),
+                fields.location_of("padding"),
                 "write valid",
             )
         if mode not in ("max", "average"):
             raise InputError(
-                f"'mode' must be max or average, not '{mode}'", fields.place_of("mode")
+                f"'mode' must be max or average, not '{mode}'", fields.location_of("mode")
             )
         sizes = [
-            reading.positions(size, field, step, False, fields.place_of("input_shape"))
+            reading.positions(size, field, step, False, fields.location_of("input_shape"))
             for size, field, step in zip(shape[1:3], pool, stride, strict=True)
         ]
         return cls(name, shape, pool, stride, mode == "average", (sizes[0], sizes[1]))

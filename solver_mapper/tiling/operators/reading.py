@@ -18,11 +18,12 @@ def shape_of(node: Node, what: str, ranks: tuple[int, ...]) -> tuple[int, ...]:
     )
     if max(sizes, default=0) > LARGEST:
         raise InputError(
-            f"{what} has a size of {max(sizes)}, at most {LARGEST} is supported", node.place
+            f"{what} has a size of {max(sizes)}, at most {LARGEST} is supported", node.location
         )
     if len(sizes) not in ranks:
         raise InputError(
-            f"{what} must list {' or '.join(map(str, ranks))} sizes, not {len(sizes)}", node.place
+            f"{what} must list {' or '.join(map(str, ranks))} sizes, not {len(sizes)}",
+            node.location,
         )
     return sizes
 
@@ -35,7 +36,7 @@ def input_shape(fields: Fields, ranks: tuple[int, ...]) -> tuple[int, ...]:
     if layout is not None and expected is not None and layout != expected:
         raise InputError(
             f"layout '{layout}' is not supported for {len(shape)} ranks",
-            fields.place_of("layout"),
+            fields.location_of("layout"),
             f"order the sizes as {expected}",
         )
     return shape
@@ -53,7 +54,7 @@ def weight_shape(
         wanted = ", ".join("any" if known is None else str(known) for known in expected)
         raise InputError(
             f"'weight_shape' {list(shape)} does not fit the operator",
-            node.place,
+            node.location,
             f"{meaning} = [{wanted}]",
         )
     return shape
@@ -68,7 +69,7 @@ def pair(fields: Fields, name: str, default: tuple[int, int] | None = None) -> t
     if isinstance(node, Scalar):
         both = integer_of(node, f"'{name}'", 1)
         if both > LARGEST:
-            raise InputError(f"'{name}' is {both}, at most {LARGEST} is supported", node.place)
+            raise InputError(f"'{name}' is {both}, at most {LARGEST} is supported", node.location)
         return both, both
     rows, columns = shape_of(node, f"'{name}'", (2,))
     return rows, columns
@@ -92,7 +93,7 @@ def kernel(fields: Fields, channels: int) -> tuple[int, int, int]:
     if max(num, rows, cols) > LARGEST:
         raise InputError(
             f"the kernel has a size of {max(num, rows, cols)}, at most {LARGEST} is supported",
-            own.place,
+            own.location,
         )
     weight_shape(fields, (num, rows, cols, channels), meaning)
     return num, rows, cols
@@ -103,7 +104,7 @@ def same_padding(fields: Fields) -> bool:
     word = text_of(fields.require("padding"), "'padding'")
     if word not in ("same", "valid"):
         raise InputError(
-            f"'padding' must be same or valid, not '{word}'", fields.place_of("padding")
+            f"'padding' must be same or valid, not '{word}'", fields.location_of("padding")
         )
     return word == "same"
 
@@ -118,12 +119,12 @@ def after(field: int, same: bool) -> int:
     return field - 1 - field // 2 if same else 0
 
 
-def positions(size: int, field: int, stride: int, same: bool, place: SourceLocation) -> int:
+def positions(size: int, field: int, stride: int, same: bool, location: SourceLocation) -> int:
     """How many windows fit along a rank.
 
     Raises: InputError if none does.
     """
     room = size - field + (field - 1 if same else 0)
     if room < 0:
-        raise InputError(f"a window of {field} does not fit into {size}", place)
+        raise InputError(f"a window of {field} does not fit into {size}", location)
     return room // stride + 1

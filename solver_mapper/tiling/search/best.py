@@ -70,13 +70,13 @@ class _Model:
         )
 
     def position(self) -> tuple[Expr, int]:
-        """The candidate's place in the order of enumeration, and how many places there are."""
-        place: Expr = 0
+        """The candidate's position in the order of enumeration, and how many there are."""
+        number: Expr = 0
         radix = 1
         for axis in reversed(self.candidates.axes):
-            place = place + self.steps[axis.name] * radix
+            number = number + self.steps[axis.name] * radix
             radix *= len(axis.values)
-        return place, radix
+        return number, radix
 
     def storage(self, form: Form, capacity: int) -> Expr:
         """The elements that a tile occupies, at most `capacity`."""

@@ -43,11 +43,11 @@ def enumerate_least(space: Space) -> Point | None:
             continue
         invocations = judge.invocations(plan.order)
         candidates = np.where(cost == least, np.broadcast_to(invocations, judge.shape), _FAR)
-        place = int(candidates.argmin())
-        rank = (least, int(candidates.flat[place]))
+        flat = int(candidates.argmin())
+        rank = (least, int(candidates.flat[flat]))
         if best is None or rank < best:
             best = rank
-            where = np.unravel_index(place, judge.shape)
+            where = np.unravel_index(flat, judge.shape)
             found = Point(
                 plan,
                 {

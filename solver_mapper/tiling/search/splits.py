@@ -159,17 +159,17 @@ def _reaching(size: int, window: Follower) -> Iterator[tuple[Span, ...]]:
         }
     )
     ways = [_Lazy(size, window, reach) for reach in reaches]
-    place = len(ways)
-    while place > 0 and ways[place - 1].pieces is not None:
-        trips = ways[place - 1].trips
-        place = bisect.bisect_left(ways, -trips, hi=place, key=lambda way: -way.trips)
-        longest = ways[place].pieces or ()
+    index = len(ways)
+    while index > 0 and ways[index - 1].pieces is not None:
+        trips = ways[index - 1].trips
+        index = bisect.bisect_left(ways, -trips, hi=index, key=lambda way: -way.trips)
+        longest = ways[index].pieces or ()
         yield longest
         interior = (
             max(piece.size for piece in longest[1:-1]) if len(longest) > 2 else longest[-1].size
         )
         for limit in range(interior, longest[0].size):
-            yield _greedy(size, window, reaches[place], limit) or longest
+            yield _greedy(size, window, reaches[index], limit) or longest
 
 
 @dataclass
