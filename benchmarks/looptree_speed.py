@@ -116,14 +116,14 @@ def ours(case: Case) -> tuple[float, float]:
 def theirs(cases: list[Case], python: Path) -> list[tuple[float, float]]:
     """The same from AccelForge."""
     with tempfile.TemporaryDirectory() as folder:
-        asked = []
+        constraint = []
         for number, case in enumerate(cases):
             path = Path(folder) / f"{number}.yaml"
             path.write_text(case.text(), encoding="utf-8")
-            asked.append([str(path), case.metric])
+            constraint.append([str(path), case.metric])
         done = subprocess.run(
             [str(python), str(HERE / "accelforge_peer.py")],
-            input=json.dumps(asked),
+            input=json.dumps(constraint),
             cwd=folder,
             text=True,
             stdout=subprocess.PIPE,

@@ -137,17 +137,17 @@ def _ours(document: Document, workers: int) -> tuple[str, float | None, float, f
 def _accelforge(python: Path, array: str, jobs: int) -> list[tuple[float, float, float]]:
     """(edp, processor seconds, wall seconds) for each product."""
     with tempfile.TemporaryDirectory() as folder:
-        asked = []
+        constraint = []
         for sizes in (WARM_UP, *PRODUCTS):
             path = Path(folder) / f"{'x'.join(map(str, sizes))}.yaml"
             path.write_text(
                 (HERE / f"looptree_{array}.yaml").read_text(encoding="utf-8") + _workload(*sizes),
                 encoding="utf-8",
             )
-            asked.append([str(path), "edp"])
+            constraint.append([str(path), "edp"])
         done = subprocess.run(
             [str(python), str(HERE / "accelforge_peer.py"), str(jobs)],
-            input=json.dumps(asked),
+            input=json.dumps(constraint),
             cwd=folder,
             text=True,
             stdout=subprocess.PIPE,

@@ -95,7 +95,7 @@ __all__ = [
     "validate",
 ]
 
-AnyRules = ConstraintSet | Sequence[ConstraintSet]
+ConstraintSets = ConstraintSet | Sequence[ConstraintSet]
 
 _NOT_FOR_TREES = "is not supported for LoopTree input"
 
@@ -178,7 +178,7 @@ def validate(
     spec: Spec | TreeSpec,
     mapping: Mapping | TreeMapping | None = None,
     *,
-    constraints: AnyRules = (),
+    constraints: ConstraintSets = (),
 ) -> Verdict:
     """Whether a mapping is legal: hardware, problem and constraints. All violations are listed.
 
@@ -203,7 +203,7 @@ def suggest(
     time_limit: float | None = None,
     *,
     hold_bypass: bool = False,
-    constraints: AnyRules = (),
+    constraints: ConstraintSets = (),
     clock: Clock | None = None,
 ) -> Suggestion:
     """The legal mapping of perfect factors that changes the fewest factors of `mapping`, with what
@@ -227,7 +227,7 @@ def enumerate(
     limit: int | None = None,
     *,
     orders: bool = True,
-    constraints: AnyRules = (),
+    constraints: ConstraintSets = (),
     time_limit: float | None = None,
     clock: Clock | None = None,
 ) -> Iterator[Mapping]:
@@ -255,7 +255,7 @@ def enumerate(
     return list_mappings(session, limit, orders)
 
 
-def space(spec: Spec | TreeSpec, *, constraints: AnyRules = ()) -> MapspaceSize:
+def space(spec: Spec | TreeSpec, *, constraints: ConstraintSets = ()) -> MapspaceSize:
     """How many mappings of perfect factors there are, exactly: without constraints, under the
     constraints, and legal; level by level; and how many there would be without each constraint and
     capacity, which shows those that are redundant.
@@ -282,7 +282,7 @@ def solve(
     certificate: str | Path | None = None,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
-    constraints: AnyRules = (),
+    constraints: ConstraintSets = (),
     model_hook: Hook | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
@@ -303,7 +303,7 @@ def solve(
     certificate: str | Path | None = None,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
-    constraints: AnyRules = (),
+    constraints: ConstraintSets = (),
     model_hook: Hook | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
@@ -324,7 +324,7 @@ def solve(
     certificate: str | Path | None = None,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
-    constraints: AnyRules = (),
+    constraints: ConstraintSets = (),
     model_hook: Hook | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
@@ -344,7 +344,7 @@ def solve(
     certificate: str | Path | None = None,
     clock: Clock | None = None,
     keep_mapping: bool | None = None,
-    constraints: AnyRules = (),
+    constraints: ConstraintSets = (),
     model_hook: Hook | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
@@ -420,7 +420,7 @@ def solve(
     refuse_given(
         {"model_hook": model_hook is not None and engine != "cpsat"},
         "adds to the CP-SAT model, which branch and bound does not use",
-        spec.place,
+        spec.location,
         "leave it out, or use the engine cpsat",
     )
     session = open_session(
@@ -495,7 +495,7 @@ def explain(
     time_limit: float | None = None,
     *,
     clock: Clock | None = None,
-    constraints: AnyRules = (),
+    constraints: ConstraintSets = (),
 ) -> Reason:
     """Why no mapping of perfect factors is legal: constraints, capacities, meshes and bounds that
     collide, and what would lift that.
@@ -747,7 +747,7 @@ def _levels(spec: Spec, mapping: Mapping | TreeMapping | None) -> Mapping:
     return with_reuse_flags(mapping, spec.constraints) if mapping else spec.need_mapping()
 
 
-def _under(spec: Spec, constraints: AnyRules) -> Spec:
+def _under(spec: Spec, constraints: ConstraintSets) -> Spec:
     """`spec` with further constraints."""
     return rules_module.add(spec, constraints) if _any(constraints) else spec
 
@@ -765,6 +765,6 @@ def _check_search(
     )
 
 
-def _any(constraints: AnyRules) -> bool:
+def _any(constraints: ConstraintSets) -> bool:
     """Whether there are further constraints."""
     return isinstance(constraints, ConstraintSet) or bool(constraints)

@@ -169,7 +169,13 @@ def _bandwidth(random: Random) -> Fraction | None:
 
 
 def _buffer(
-    random: Random, index: int, mesh_x: int, mesh_y: int, plain: bool, leak: Fraction, wires: bool
+    random: Random,
+    index: int,
+    mesh_x: int,
+    mesh_y: int,
+    plain: bool,
+    leak: Fraction,
+    network_links: bool,
 ) -> Buffer:
     instances = mesh_x * mesh_y
     scale = 20 if index == 0 else 1
@@ -183,7 +189,7 @@ def _buffer(
     )
     if plain:
         return Buffer(f"L{index}", entries, instances, mesh_x, mesh_y, energy=energy)
-    wired = wires and random.random() < 0.3
+    wired = network_links and random.random() < 0.3
     network = Network(
         f"below L{index}",
         router_energy=_price(random),

@@ -55,7 +55,8 @@ def bound_spec(
         space, unused = from_constraints(problem, spec.constraints, backing)
         curve = bound(problem, word_bits=word_bits, within=space, counting=counting)
         left = (
-            f"; without effect on this boundary: {'; '.join(rule.text for rule in unused)}"
+            "; without effect on this boundary:"
+            f" {'; '.join(constraint.text for constraint in unused)}"
             if unused
             else ""
         )

@@ -61,7 +61,7 @@ def regular_traffic(
     problem: Problem, weights: Mapping[str, int], restriction: Restriction
 ) -> tuple[Found, ...]:
     """`search.least_traffic` by this count."""
-    stairs, witnesses = EMPTY, list[Found]()
+    stairs, examples = EMPTY, list[Found]()
     kind = np.int64 if largest_traffic(problem, weights) < LARGEST else np.dtype(object)
     for trivial in trivial_sets(problem, restriction):
         allowed = allowed_tiles(problem, restriction, trivial)
@@ -71,8 +71,8 @@ def regular_traffic(
             grid = np.meshgrid(*(np.array(each, dtype=kind) for each in block), indexing="ij")
             tile = {dim: each.ravel() for dim, each in zip(problem.dims, grid, strict=True)}
             for order in _orders(dims, restriction.stages):
-                stairs = _entered(stairs, witnesses, problem, weights, tile, order)
-    return tuple(witnesses[int(code)] for code in stairs.codes)
+                stairs = _entered(stairs, examples, problem, weights, tile, order)
+    return tuple(examples[int(code)] for code in stairs.codes)
 
 
 def _blocks(sizes: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
@@ -99,7 +99,7 @@ def _orders(dims: Sequence[str], stages: Sequence[Sequence[str]]) -> Iterator[tu
 
 def _entered(
     stairs: BoundCurve,
-    witnesses: list[Found],
+    examples: list[Found],
     problem: Problem,
     weights: Mapping[str, int],
     tile: Mapping[str, Ints],
@@ -128,12 +128,10 @@ def _entered(
     cells, codes = np.flatnonzero(real), merged.codes.copy()
     for step in np.flatnonzero(codes < 0):
         at = int(cells[-1 - codes[step]])
-        codes[step] = len(witnesses)
+        codes[step] = len(examples)
         chosen = {dim: int(sizes[at]) for dim, sizes in tile.items()}
         loops = tuple(dim for dim in order if chosen[dim] < problem.bounds[dim])
-        witnesses.append(
-            Found(int(merged.buffers[step]), int(merged.accesses[step]), chosen, loops)
-        )
+        examples.append(Found(int(merged.buffers[step]), int(merged.accesses[step]), chosen, loops))
     return BoundCurve(merged.buffers, merged.accesses, codes)
 
 

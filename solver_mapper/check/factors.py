@@ -57,7 +57,7 @@ def factor(constraint: FactorConstraint, level: LevelMapping) -> Iterator[Violat
         location=location_in(
             level, constraint, f"{constraint.kind} {constraint.dim}", constraint.kind
         ),
-        asked=constraint,
+        constraint=constraint,
     )
 
 
@@ -92,7 +92,7 @@ def utilization(
         found=used,
         limit=least,
         location=location,
-        asked=constraint,
+        constraint=constraint,
     )
 
 
@@ -127,7 +127,7 @@ def product(
         found=found,
         limit=constraint.value,
         location=location,
-        asked=constraint,
+        constraint=constraint,
     )
 
 
@@ -161,5 +161,5 @@ def metric(constraint: MetricConstraint, statistics: Statistics) -> Iterator[Vio
         found=int(value) if value.denominator == 1 else float(value),
         limit=int(constraint.most) if constraint.most.denominator == 1 else float(constraint.most),
         location=constraint.location,
-        asked=constraint,
+        constraint=constraint,
     )

@@ -42,7 +42,7 @@ def order(
             found=listed,
             limit=constraint.text.rpartition(" ")[2],
             location=location_in(level, constraint, f"{kind} permutation", kind),
-            asked=constraint,
+            constraint=constraint,
         )
 
 
@@ -84,5 +84,5 @@ def split(
             found=len(first),
             limit=constraint.split,
             location=location_in(level, constraint, "spatial split", "spatial"),
-            asked=constraint,
+            constraint=constraint,
         )

@@ -22,7 +22,7 @@ def keep(constraint: KeepConstraint, level: LevelMapping) -> Iterator[Violation]
             found="keep" if kept else "bypass",
             limit="keep" if constraint.keep else "bypass",
             location=location_in(level, constraint, f"bypass {constraint.tensor}", "bypass"),
-            asked=constraint,
+            constraint=constraint,
         )
 
 
@@ -42,5 +42,5 @@ def flag(constraint: ReuseConstraint, level: LevelMapping) -> Iterator[Violation
             level=level.level,
             tensor=tensor,
             location=location_in(level, constraint, kind),
-            asked=constraint,
+            constraint=constraint,
         )

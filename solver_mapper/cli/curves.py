@@ -64,7 +64,7 @@ def write_curve(curve: Curve[Any], folder: Path, trees: bool) -> None:
         "curve.txt": f"{curve}\n",
     }
     mappings = {
-        f"mapping_{point.buffer}.yaml": _witness(point, trees).to_yaml()
+        f"mapping_{point.buffer}.yaml": _example_mapping(point, trees).to_yaml()
         for point in curve.points
         if isinstance(point, TilePoint) or (isinstance(point, FusedPoint) and point.has_mapping)
     }
@@ -72,5 +72,5 @@ def write_curve(curve: Curve[Any], folder: Path, trees: bool) -> None:
     write_files(folder, files)
 
 
-def _witness(point: FusedPoint | TilePoint, trees: bool) -> TreeMapping | Mapping:
+def _example_mapping(point: FusedPoint | TilePoint, trees: bool) -> TreeMapping | Mapping:
     return point.tree if isinstance(point, TilePoint) and trees else point.mapping

@@ -61,7 +61,7 @@ _UNSAFE = re.compile(r"[^\w.@+-]+")
 
 
 @dataclass(frozen=True)
-class StudyWords:
+class StudySettings:
     """What the command line says about how a study is run. None and "" where it says nothing."""
 
     jobs: int | None = None
@@ -113,7 +113,7 @@ def _refuse_options() -> None:
 def solve_network(
     files: Sequence[str],
     network: str,
-    words: StudyWords,
+    words: StudySettings,
     output: Path | None,
     as_json: bool,
     *,

@@ -20,7 +20,7 @@ from solver_mapper.cli.network import (
     NoTieBreak,
     Scheduler,
     StorePath,
-    StudyWords,
+    StudySettings,
     network_of,
     solve_network,
 )
@@ -130,7 +130,7 @@ def solve(
     mapped.
     """
     words, network = (
-        StudyWords(jobs, job_memory, layer_time_limit, store, scheduler),
+        StudySettings(jobs, job_memory, layer_time_limit, store, scheduler),
         network_of(files),
     )
     if network is not None:

@@ -44,7 +44,7 @@ def validate(
         api.suggest(spec, time_limit=time_limit, hold_bypass=hold_bypass) if suggest else None
     )
     if as_json:
-        print_result(_Judged(verdict, suggestion), as_json)
+        print_result(_Validation(verdict, suggestion), as_json)
     else:
         _print(verdict)
         if suggestion is not None and not verdict.legal:
@@ -53,7 +53,7 @@ def validate(
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _Validation:
     """A verdict, with a suggestion where one was asked for."""
 
     verdict: Verdict
@@ -72,7 +72,7 @@ def _print(verdict: Verdict) -> None:
     print(first)
     for line, violation in zip(rest, verdict.violations, strict=True):
         print(line)
-        asked = () if violation.asked is None else (violation.asked.location,)
-        for location in dict.fromkeys((violation.location, *asked)):
+        broken = () if violation.constraint is None else (violation.constraint.location,)
+        for location in dict.fromkeys((violation.location, *broken)):
             for shown in excerpt(location):
                 print(shown)

@@ -84,7 +84,7 @@ class Cut:
     text: str
     without: int
     legal: int
-    is_rule: bool = True
+    is_constraint: bool = True
     spare: bool = False
     location: SourceLocation = field(default=NOWHERE, compare=False)
 
@@ -114,18 +114,18 @@ class Cut:
 class MapspaceSize:
     """Exact numbers of mappings of perfect factors.
 
-    `unruled` counts what hardware and problem leave (capacities apart), `ruled` what the
-    constraints leave of it, `legal` what fits the buffers as well; None where the problem has too
-    many tiles (`tiles`) to count. `chains[dim]` are the factorizations of a dimension by itself.
-    `uncounted` are caps on figures, and limits on products of too many values: mappings that break
-    these are in the numbers.
+    `unconstrained` counts what hardware and problem leave (capacities apart), `constrained` what
+    the constraints leave of it, `legal` what fits the buffers as well; None where the problem has
+    too many tiles (`tiles`) to count. `chains[dim]` are the factorizations of a dimension by
+    itself. `uncounted` are caps on figures, and limits on products of too many values: mappings
+    that break these are in the numbers.
     """
 
     tiles: int
     chains: dict[str, Choices]
     levels: tuple[LevelCount, ...]
-    unruled: Count | None = None
-    ruled: Count | None = None
+    unconstrained: Count | None = None
+    constrained: Count | None = None
     legal: Count | None = None
     cuts: tuple[Cut, ...] = ()
     uncounted: tuple[str, ...] = ()
@@ -136,14 +136,14 @@ class MapspaceSize:
         return self.legal is not None and not self.legal.mappings
 
     def to_dict(self) -> dict[str, Any]:
-        counts = {"unruled": self.unruled, "ruled": self.ruled, "legal": self.legal}
+        counts = {"unruled": self.unconstrained, "ruled": self.constrained, "legal": self.legal}
         return {
             **{name: None if count is None else count.to_dict() for name, count in counts.items()},
             "tiles": self.tiles,
             "dimensions": {dim: each.to_dict() for dim, each in self.chains.items()},
             "levels": [level.to_dict() for level in self.levels],
-            "rules": [cut.to_dict() for cut in self.cuts if cut.is_rule],
-            "capacities": [cut.to_dict() for cut in self.cuts if not cut.is_rule],
+            "rules": [cut.to_dict() for cut in self.cuts if cut.is_constraint],
+            "capacities": [cut.to_dict() for cut in self.cuts if not cut.is_constraint],
             "not_counted": list(self.uncounted),
         }
 

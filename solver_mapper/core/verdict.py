@@ -14,8 +14,8 @@ class Violation:
     """One constraint broken: what was `found` against the `limit`, where, and why in words.
 
     `location` is that of the offending line of the mapping, or of the constraint where the mapping
-    has no line to show. `asked` is the constraint that is broken, if it is one from a constraint
-    file.
+    has no line to show. `constraint` is the constraint that is broken, if it is one from a
+    constraint file.
     """
 
     rule: str
@@ -26,10 +26,10 @@ class Violation:
     found: int | float | str | None = None
     limit: int | float | str | None = None
     location: SourceLocation = field(default=NOWHERE, compare=False)
-    asked: Constraint | None = field(default=None, compare=False)
+    constraint: Constraint | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        asked = self.asked
+        constraint = self.constraint
         return {
             "rule": self.rule,
             "level": self.level,
@@ -42,8 +42,12 @@ class Violation:
             "message": self.message,
             "constraint": (
                 None
-                if asked is None
-                else {"text": asked.text, "file": asked.location.file, "line": asked.location.line}
+                if constraint is None
+                else {
+                    "text": constraint.text,
+                    "file": constraint.location.file,
+                    "line": constraint.location.line,
+                }
             ),
         }
 

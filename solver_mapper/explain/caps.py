@@ -142,44 +142,50 @@ def capped_conflict(spec: Spec, clock: Clock) -> tuple[Requirement, ...]:
     asks that were not looked at are taken as given too. The order is: constraints that the user
     set, caps, sizes of buffers, constraints of the architecture.
     """
-    asks = tuple(ask for ask in requirements_of(spec) if _may_give_way(ask, spec))
+    requirements = tuple(
+        requirement for requirement in requirements_of(spec) if _may_give_way(requirement, spec)
+    )
     left, begun = spec, time.process_time()
     needed: set[Requirement] = set(caps_of(spec))
-    for ask in sorted(asks, key=_turn):
-        started, without = time.process_time(), changed(left, Change(ask))
+    for requirement in sorted(requirements, key=_turn):
+        started, without = time.process_time(), changed(left, Change(requirement))
         try:
             spared = some_mapping(without, Clock(_patience(clock))) is None
         except LimitReached:
             break
         if spared:
             left = without
-            needed.discard(ask)
+            needed.discard(requirement)
         else:
-            needed.add(ask)
+            needed.add(requirement)
         now = time.process_time()
         if now - begun > BUDGET or now - started > SLOW:
             break
-    return tuple(ask for ask in asks if ask in needed)
+    return tuple(requirement for requirement in requirements if requirement in needed)
 
 
-def _turn(ask: Requirement) -> int:
-    if isinstance(ask, MetricConstraint):
+def _turn(requirement: Requirement) -> int:
+    if isinstance(requirement, MetricConstraint):
         return 1
-    if isinstance(ask, Capacity | LeastFill):
+    if isinstance(requirement, Capacity | LeastFill):
         return 2
-    return 3 if isinstance(ask, Constraint) and ask.origin.startswith("arch") else 0
+    return 3 if isinstance(requirement, Constraint) and requirement.origin.startswith("arch") else 0
 
 
-def _may_give_way(ask: Requirement, spec: Spec) -> bool:
+def _may_give_way(requirement: Requirement, spec: Spec) -> bool:
     """Bounds and meshes are taken as given; so is a bypass of the outermost level, without which it
     would hold the tensor.
     """
     outermost = (
-        isinstance(ask, KeepConstraint)
-        and not ask.keep
-        and ask.level == spec.need_architecture().level_names[0]
+        isinstance(requirement, KeepConstraint)
+        and not requirement.keep
+        and requirement.level == spec.need_architecture().level_names[0]
     )
-    return is_changeable(ask) and not outermost and not isinstance(ask, DimensionBound | Fanout)
+    return (
+        is_changeable(requirement)
+        and not outermost
+        and not isinstance(requirement, DimensionBound | Fanout)
+    )
 
 
 def capped_repairs(
@@ -191,24 +197,28 @@ def capped_repairs(
     Raises: LimitReached.
     """
     found: list[tuple[Change, ...]] = []
-    for ask in conflict:
+    for requirement in conflict:
         change = (
-            raised(changed(spec, Change(ask)), ask, clock)
-            if isinstance(ask, MetricConstraint)
-            else _numbered(spec, ask, clock)
+            raised(changed(spec, Change(requirement)), requirement, clock)
+            if isinstance(requirement, MetricConstraint)
+            else _numbered(spec, requirement, clock)
         )
         if change is not None:
             found.append((change,))
     return found or [raised_caps(spec, clock)]
 
 
-def _numbered(spec: Spec, ask: Requirement, clock: Clock) -> Change | None:
-    """A change of `ask` that makes some mapping legal, if one is soon found."""
+def _numbered(spec: Spec, requirement: Requirement, clock: Clock) -> Change | None:
+    """A change of `requirement` that makes some mapping legal, if one is soon found."""
     try:
-        mapping = some_mapping(changed(spec, Change(ask)), Clock(_patience(clock)))
+        mapping = some_mapping(changed(spec, Change(requirement)), Clock(_patience(clock)))
     except LimitReached:
         return None
-    return None if mapping is None else Change(ask, _value(spec, ask, mapping), least=False)
+    return (
+        None
+        if mapping is None
+        else Change(requirement, _value(spec, requirement, mapping), least=False)
+    )
 
 
 def raised(others: Spec, cap: MetricConstraint, clock: Clock) -> Change | None:
@@ -244,28 +254,33 @@ def raised_caps(spec: Spec, clock: Clock) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def _value(spec: Spec, ask: Requirement, mapping: Mapping) -> Value:
-    """The number with which `mapping` obeys `ask`; None for asks without a number."""
+def _value(spec: Spec, requirement: Requirement, mapping: Mapping) -> Value:
+    """The number with which `mapping` obeys `requirement`; None for asks without a number."""
     architecture = spec.need_architecture()
-    if isinstance(ask, Capacity | LeastFill):
-        buffer = architecture.levels[ask.level]
+    if isinstance(requirement, Capacity | LeastFill):
+        buffer = architecture.levels[requirement.level]
         statistics = evaluate(architecture, spec.need_problem(), mapping)
         words = sum(row.tile for row in statistics.levels[buffer.name].tensors.values())
         return (
             math.ceil(words * buffer.multiple_buffering)
-            if isinstance(ask, Capacity)
+            if isinstance(requirement, Capacity)
             else Fraction(words, buffer.capacity or 1)
         )
     levels = dict(zip(architecture.level_names, mapping.levels, strict=True))
-    if isinstance(ask, UtilizationConstraint):
+    if isinstance(requirement, UtilizationConstraint):
         used = math.prod(each.bound for level in mapping.levels for each in level.spatial)
         return Fraction(used, units_of(architecture))
-    if isinstance(ask, FactorConstraint | ProductConstraint) and ask.comparison != "!=":
+    if (
+        isinstance(requirement, FactorConstraint | ProductConstraint)
+        and requirement.comparison != "!="
+    ):
         loops = (
-            ask.loops if isinstance(ask, ProductConstraint) else {(ask.level, ask.kind, ask.dim)}
+            requirement.loops
+            if isinstance(requirement, ProductConstraint)
+            else {(requirement.level, requirement.kind, requirement.dim)}
         )
         product = math.prod(bound_of(levels[level], kind, dim)[0] for level, kind, dim in loops)
-        return product + {"<": 1, ">": -1}.get(ask.comparison, 0) or None
+        return product + {"<": 1, ">": -1}.get(requirement.comparison, 0) or None
     return None
 
 

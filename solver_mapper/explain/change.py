@@ -39,13 +39,13 @@ Numbered = (
 
 @dataclass(frozen=True)
 class Change:
-    """`ask` with the number `to` instead of its own; None lifts it.
+    """`requirement` with the number `to` instead of its own; None lifts it.
 
     The number of a constraint, the words that fit (capacity), the least share (utilization), the
     mesh (fanout), or the bound.
     """
 
-    ask: Requirement
+    requirement: Requirement
     to: Value = None
     least: bool = True
     """Whether no number closer to the ask's own would do, as far as this ask is concerned."""
@@ -62,30 +62,34 @@ def decimal(value: Fraction) -> str:
 
 def changed(spec: Spec, change: Change) -> Spec:
     """`spec` after one change. Meshes and bounds cannot be lifted without a number: they stay."""
-    ask, to = change.ask, change.to
-    if isinstance(ask, Constraint):
-        return _with_rule(spec, ask, to)
+    requirement, to = change.requirement, change.to
+    if isinstance(requirement, Constraint):
+        return _with_constraint(spec, requirement, to)
     architecture, problem = spec.need_architecture(), spec.need_problem()
-    if isinstance(ask, DimensionBound):
-        bounds = {**problem.bounds, ask.dim: to} if isinstance(to, int) else problem.bounds
+    if isinstance(requirement, DimensionBound):
+        bounds = {**problem.bounds, requirement.dim: to} if isinstance(to, int) else problem.bounds
         return replace(spec, problem=replace(problem, bounds=bounds))
-    if isinstance(ask, Fanout):
-        wider = with_fanout(architecture, ask.level, *to) if isinstance(to, tuple) else architecture
+    if isinstance(requirement, Fanout):
+        wider = (
+            with_fanout(architecture, requirement.level, *to)
+            if isinstance(to, tuple)
+            else architecture
+        )
         return replace(spec, architecture=wider)
     levels = list(architecture.levels)
-    levels[ask.level] = _with_size(levels[ask.level], ask, to)
+    levels[requirement.level] = _with_size(levels[requirement.level], requirement, to)
     return replace(spec, architecture=replace(architecture, levels=tuple(levels)))
 
 
-def _with_size(buffer: Buffer, ask: Capacity | LeastFill, to: Value) -> Buffer:
-    if isinstance(ask, Capacity):
+def _with_size(buffer: Buffer, requirement: Capacity | LeastFill, to: Value) -> Buffer:
+    if isinstance(requirement, Capacity):
         return replace(buffer, entries=to if isinstance(to, int) else None)
     return replace(
         buffer, min_utilization=Fraction(to) if isinstance(to, int | Fraction) else Fraction(0)
     )
 
 
-def _with_rule(spec: Spec, constraint: Constraint, to: Value) -> Spec:
+def _with_constraint(spec: Spec, constraint: Constraint, to: Value) -> Spec:
     instead: list[Constraint] = []
     if isinstance(constraint, Numbered) and to is not None:
         instead.append(renumbered(constraint, to))

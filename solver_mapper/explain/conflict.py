@@ -40,10 +40,14 @@ def conflict_of(spec: Spec, clock: Clock) -> tuple[Requirement, ...]:
     guarded = legal_model(
         spec.need_architecture(), spec.need_problem(), requirements_of(spec), guarded=True
     )
-    asks = tuple(ask for ask in requirements_of(spec) if is_changeable(ask))
-    found = [_irreducible(spec, guarded, order, clock) for order in (asks, asks[::-1])]
+    requirements = tuple(
+        requirement for requirement in requirements_of(spec) if is_changeable(requirement)
+    )
+    found = [
+        _irreducible(spec, guarded, order, clock) for order in (requirements, requirements[::-1])
+    ]
     best = min(found, key=len)
-    return tuple(ask for ask in asks if ask in best)
+    return tuple(requirement for requirement in requirements if requirement in best)
 
 
 def _irreducible(
@@ -53,21 +57,24 @@ def _irreducible(
     core = colliding(guarded, order, clock)
     if not isinstance(core, tuple):
         raise ExactnessError("the solver finds a mapping where it proved that there is none")
-    left, needed = [ask for ask in order if ask in core], list[Requirement]()
+    left, needed = (
+        [requirement for requirement in order if requirement in core],
+        list[Requirement](),
+    )
     while left:
         dropped = left.pop()
         answer = colliding(guarded, [*needed, *left], clock)
         if isinstance(answer, tuple):
-            left = [ask for ask in left if ask in answer]
+            left = [requirement for requirement in left if requirement in answer]
         else:
             needed.append(dropped)
-            judge(spec, guarded, answer, [*needed[:-1], *left])
+            confirm(spec, guarded, answer, [*needed[:-1], *left])
     if not isinstance(colliding(guarded, needed, clock), tuple):
         raise ExactnessError("the solver named a conflict that is none")
     return tuple(needed)
 
 
-def judge(spec: Spec, legal: Legal, read: Read, held: Collection[Requirement]) -> None:
+def confirm(spec: Spec, legal: Legal, read: Read, held: Collection[Requirement]) -> None:
     """Let the exact model judge that the mapping which `read` stands for obeys `held`, with
     everything else lifted.
 
@@ -77,28 +84,45 @@ def judge(spec: Spec, legal: Legal, read: Read, held: Collection[Requirement]) -
         spec,
         legal,
         read,
-        [ask for ask in requirements_of(spec) if ask not in held and is_changeable(ask)],
+        [
+            requirement
+            for requirement in requirements_of(spec)
+            if requirement not in held and is_changeable(requirement)
+        ],
     )
     mapping = mapping_of(
-        legal, read, [ask for ask in requirements_of(spec) if ask in held or not is_changeable(ask)]
+        legal,
+        read,
+        [
+            requirement
+            for requirement in requirements_of(spec)
+            if requirement in held or not is_changeable(requirement)
+        ],
     )
     require_legal(lifted, mapping)
 
 
-def _lifted(spec: Spec, legal: Legal, read: Read, asks: Sequence[Requirement]) -> Spec:
-    """`spec` with `asks` lifted, just as far as the solution needs where it needs a number."""
-    for ask in asks:
-        if isinstance(ask, Fanout):
+def _lifted(spec: Spec, legal: Legal, read: Read, requirements: Sequence[Requirement]) -> Spec:
+    """`spec` with `requirements` lifted, no further than the solution needs."""
+    for requirement in requirements:
+        if isinstance(requirement, Fanout):
             across, along = (
-                _product(legal, read, legal.loops.dims, [Slot(ask.level, axis)]) for axis in "XY"
+                _product(legal, read, legal.loops.dims, [Slot(requirement.level, axis)])
+                for axis in "XY"
             )
             spec = replace(
-                spec, architecture=with_fanout(spec.need_architecture(), ask.level, across, along)
+                spec,
+                architecture=with_fanout(
+                    spec.need_architecture(), requirement.level, across, along
+                ),
             )
-        elif isinstance(ask, DimensionBound):
-            spec = changed(spec, Change(ask, _product(legal, read, [ask.dim], legal.loops.slots)))
+        elif isinstance(requirement, DimensionBound):
+            spec = changed(
+                spec,
+                Change(requirement, _product(legal, read, [requirement.dim], legal.loops.slots)),
+            )
         else:
-            spec = changed(spec, Change(ask))
+            spec = changed(spec, Change(requirement))
     return spec
 
 

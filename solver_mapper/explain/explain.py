@@ -39,16 +39,16 @@ def explain_spec(spec: Spec, clock: Clock) -> Reason:
     if mapping is not None:
         require_legal(spec, mapping)
         return Reason(True, mapping=mapping, seconds=clock.seconds)
-    asks = conflict_of(spec, clock)
+    requirements = conflict_of(spec, clock)
     repairs: list[Repair] = []
     complete = True
     try:
-        repairs.extend(_repairs(spec, asks, clock))
+        repairs.extend(_repairs(spec, requirements, clock))
     except LimitReached:
         complete = False
     return Reason(
         False,
-        tuple(entry_of(ask, spec) for ask in asks),
+        tuple(entry_of(requirement, spec) for requirement in requirements),
         tuple(repairs),
         complete=complete,
         seconds=clock.seconds,
@@ -57,7 +57,7 @@ def explain_spec(spec: Spec, clock: Clock) -> Reason:
 
 def _repairs(spec: Spec, conflict: Sequence[Requirement], clock: Clock) -> Iterator[Repair]:
     """Repairs one by one, as they are found."""
-    if any(isinstance(ask, MetricConstraint) for ask in conflict):
+    if any(isinstance(requirement, MetricConstraint) for requirement in conflict):
         yield from (_in_words(spec, changes) for changes in capped_repairs(spec, conflict, clock))
         return
     for lifted in smallest_lifts(without_caps(spec), conflict, clock):
@@ -82,16 +82,16 @@ def repair_for(spec: Spec, lifted: Sequence[Requirement], clock: Clock) -> Repai
 def _in_words(spec: Spec, changes: tuple[Change, ...]) -> Repair:
     architecture, problem = spec.need_architecture(), spec.need_problem()
     text = ", and ".join(advice(change, architecture, problem) for change in changes)
-    return Repair(text, changes, tuple(entry_of(change.ask, spec) for change in changes))
+    return Repair(text, changes, tuple(entry_of(change.requirement, spec) for change in changes))
 
 
-def entry_of(ask: Requirement, spec: Spec) -> Entry:
+def entry_of(requirement: Requirement, spec: Spec) -> Entry:
     architecture, problem = spec.need_architecture(), spec.need_problem()
     return Entry(
-        what_of(ask),
-        text_of(ask, architecture, problem),
-        location_of(ask, architecture, problem),
-        excluded_by_mapspace(ask),
+        what_of(requirement),
+        text_of(requirement, architecture, problem),
+        location_of(requirement, architecture, problem),
+        excluded_by_mapspace(requirement),
     )
 
 

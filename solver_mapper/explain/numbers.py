@@ -31,53 +31,57 @@ from solver_mapper.solve.legality.queries import least, legal_mapping
 
 
 def number_for(
-    spec: Spec, ask: Requirement, others: Sequence[Requirement], clock: Clock
+    spec: Spec, requirement: Requirement, others: Sequence[Requirement], clock: Clock
 ) -> Change | None:
-    """The change of `ask` that comes closest to what it asks, such that some mapping is legal once
-    `others` are lifted as well.
+    """The change of `requirement` that comes closest to what it asks, such that some mapping is
+    legal once `others` are lifted as well.
 
     None if there is no such mapping. Asks without a number are lifted.
     Raises: LimitReached.
     """
-    if isinstance(ask, FactorConstraint | ProductConstraint):
-        return _factor(spec, ask, others, clock)
-    if isinstance(ask, Fanout):
-        return _fanout(spec, ask, others, clock)
-    if isinstance(ask, SplitConstraint):
-        return _split(spec, ask, others, clock)
-    legal = _without(spec, [ask, *others])
-    if isinstance(ask, DimensionBound):
-        table = legal.loops.value(legal.loops.loop_slots([ask.dim], legal.loops.slots))
-        return _change(ask, _nearest(table, spec.need_problem().bounds[ask.dim], legal, clock))
-    if isinstance(ask, Capacity):
-        words = least(legal, legal.storage.used(ask.level), clock)
-        buffer = legal.architecture.levels[ask.level]
+    if isinstance(requirement, FactorConstraint | ProductConstraint):
+        return _factor(spec, requirement, others, clock)
+    if isinstance(requirement, Fanout):
+        return _fanout(spec, requirement, others, clock)
+    if isinstance(requirement, SplitConstraint):
+        return _split(spec, requirement, others, clock)
+    legal = _without(spec, [requirement, *others])
+    if isinstance(requirement, DimensionBound):
+        table = legal.loops.value(legal.loops.loop_slots([requirement.dim], legal.loops.slots))
+        return _change(
+            requirement, _nearest(table, spec.need_problem().bounds[requirement.dim], legal, clock)
+        )
+    if isinstance(requirement, Capacity):
+        words = least(legal, legal.storage.used(requirement.level), clock)
+        buffer = legal.architecture.levels[requirement.level]
         return (
             None
             if words.read is None
-            else Change(ask, math.ceil(words.value * buffer.multiple_buffering))
+            else Change(requirement, math.ceil(words.value * buffer.multiple_buffering))
         )
-    if isinstance(ask, LeastFill):
-        most = least(legal, -legal.storage.used(ask.level), clock)
-        capacity = legal.architecture.levels[ask.level].capacity or 1
-        return None if most.read is None else Change(ask, Fraction(-most.value, capacity))
-    if isinstance(ask, UtilizationConstraint):
+    if isinstance(requirement, LeastFill):
+        most = least(legal, -legal.storage.used(requirement.level), clock)
+        capacity = legal.architecture.levels[requirement.level].capacity or 1
+        return None if most.read is None else Change(requirement, Fraction(-most.value, capacity))
+    if isinstance(requirement, UtilizationConstraint):
         most = least(legal, -legal.spread().expr, clock)
         return (
             None
             if most.read is None
-            else Change(ask, Fraction(-most.value, units_of(legal.architecture)))
+            else Change(requirement, Fraction(-most.value, units_of(legal.architecture)))
         )
-    return None if least(legal, None, clock).read is None else Change(ask)
+    return None if least(legal, None, clock).read is None else Change(requirement)
 
 
 def _without(spec: Spec, lifted: Sequence[Requirement]) -> Legal:
-    asks = [ask for ask in requirements_of(spec) if ask not in lifted]
-    return legal_model(spec.need_architecture(), spec.need_problem(), asks, lifted=lifted)
+    requirements = [
+        requirement for requirement in requirements_of(spec) if requirement not in lifted
+    ]
+    return legal_model(spec.need_architecture(), spec.need_problem(), requirements, lifted=lifted)
 
 
-def _change(ask: Requirement, to: int | None) -> Change | None:
-    return None if to is None else Change(ask, to)
+def _change(requirement: Requirement, to: int | None) -> Change | None:
+    return None if to is None else Change(requirement, to)
 
 
 def _nearest(table: RequirementTable, wanted: int, legal: Legal, clock: Clock) -> int | None:
@@ -107,19 +111,23 @@ def _factor(
     return Change(constraint, number or None)
 
 
-def _fanout(spec: Spec, ask: Fanout, others: Sequence[Requirement], clock: Clock) -> Change | None:
+def _fanout(
+    spec: Spec, requirement: Fanout, others: Sequence[Requirement], clock: Clock
+) -> Change | None:
     """A longer mesh along one axis if that is enough, else along both; if it must be used to some
     part, one that is used in full.
     """
-    sizes = spec.need_architecture().fanout(ask.level)
+    sizes = spec.need_architecture().fanout(requirement.level)
     full = any(
         isinstance(constraint, UtilizationConstraint)
         for constraint in requirements_of(spec)
         if constraint not in others
     )
     for grown in ("",) if full else ("X", "Y", "XY"):
-        legal = _without(spec, [ask, *others])
-        tables = [table for axis in "XY" if (table := legal.across(ask.level, axis)) is not None]
+        legal = _without(spec, [requirement, *others])
+        tables = [
+            table for axis in "XY" if (table := legal.across(requirement.level, axis)) is not None
+        ]
         for axis, table, room in zip("XY", tables, sizes, strict=True):
             if grown and axis not in grown:
                 legal.model.add(table.expr <= room)
@@ -131,7 +139,7 @@ def _fanout(spec: Spec, ask: Fanout, others: Sequence[Requirement], clock: Clock
         if answer.read is not None:
             used = [table.read(answer.read) for table in tables]
             return Change(
-                ask,
+                requirement,
                 (used[0], used[1]) if full else (max(sizes[0], used[0]), max(sizes[1], used[1])),
             )
     return None

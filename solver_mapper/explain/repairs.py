@@ -25,26 +25,32 @@ def smallest_lifts(
     `conflict`, or if there are none all sets of the least size, in no particular order; at most
     `MOST`.
     """
-    asks = requirements_of(spec)
-    guarded = legal_model(spec.need_architecture(), spec.need_problem(), asks, guarded=True)
+    requirements = requirements_of(spec)
+    guarded = legal_model(spec.need_architecture(), spec.need_problem(), requirements, guarded=True)
     single = [
-        ask
-        for ask in conflict
-        if not isinstance(colliding(guarded, [each for each in asks if each != ask], clock), tuple)
+        requirement
+        for requirement in conflict
+        if not isinstance(
+            colliding(guarded, [each for each in requirements if each != requirement], clock), tuple
+        )
     ]
     if single:
-        yield from ((ask,) for ask in single[:MOST])
+        yield from ((requirement,) for requirement in single[:MOST])
         return
-    guards = {ask: guard for ask, guard in guarded.guards.items() if guard is not None}
+    guards = {
+        requirement: guard for requirement, guard in guarded.guards.items() if guard is not None
+    }
     size = 0
     for _ in range(MOST):
         answer = least(guarded, len(guards) - cp_model.LinearExpr.sum(list(guards.values())), clock)
         if answer.read is None or (size and answer.value > size):
             return
         size = answer.value
-        lifted = tuple(ask for ask, guard in guards.items() if not answer.read(guard))
+        lifted = tuple(
+            requirement for requirement, guard in guards.items() if not answer.read(guard)
+        )
         yield lifted
-        guarded.model.add_bool_or([guards[ask] for ask in lifted])
+        guarded.model.add_bool_or([guards[requirement] for requirement in lifted])
 
 
 def repair(spec: Spec, lifted: Sequence[Requirement], clock: Clock) -> tuple[Change, ...] | None:
@@ -52,8 +58,8 @@ def repair(spec: Spec, lifted: Sequence[Requirement], clock: Clock) -> tuple[Cha
     to have no mapping.
     """
     changes: list[Change] = []
-    for number, ask in enumerate(lifted):
-        change = number_for(spec, ask, lifted[number + 1 :], clock)
+    for number, requirement in enumerate(lifted):
+        change = number_for(spec, requirement, lifted[number + 1 :], clock)
         if change is None:
             return None
         changes.append(change)

@@ -30,14 +30,14 @@ from solver_mapper.mapspace.requirements import (
 What = Literal["constraint", "capacity", "utilization", "fanout", "dimension"]
 
 
-def what_of(ask: Requirement) -> What:
+def what_of(requirement: Requirement) -> What:
     kinds: dict[type, What] = {
         Capacity: "capacity",
         LeastFill: "utilization",
         Fanout: "fanout",
         DimensionBound: "dimension",
     }
-    return kinds.get(type(ask), "constraint")
+    return kinds.get(type(requirement), "constraint")
 
 
 def inner_name(architecture: Architecture, level: int) -> str:
@@ -45,17 +45,18 @@ def inner_name(architecture: Architecture, level: int) -> str:
     return (*architecture.level_names, architecture.arithmetic.name)[level + 1]
 
 
-def text_of(ask: Requirement, architecture: Architecture, problem: Problem) -> str:
+def text_of(requirement: Requirement, architecture: Architecture, problem: Problem) -> str:
     """The ask in one line."""
-    if isinstance(ask, Constraint):
-        return ask.text
-    if isinstance(ask, DimensionBound):
-        return f"dimension {ask.dim} of {problem.bounds[ask.dim]}"
-    buffer = architecture.levels[ask.level]
-    if isinstance(ask, Fanout):
-        width, height = architecture.fanout(ask.level)
-        return f"{width} x {height} {inner_name(architecture, ask.level)} below each {buffer.name}"
-    if isinstance(ask, Capacity):
+    if isinstance(requirement, Constraint):
+        return requirement.text
+    if isinstance(requirement, DimensionBound):
+        return f"dimension {requirement.dim} of {problem.bounds[requirement.dim]}"
+    buffer = architecture.levels[requirement.level]
+    if isinstance(requirement, Fanout):
+        width, height = architecture.fanout(requirement.level)
+        below = inner_name(architecture, requirement.level)
+        return f"{width} x {height} {below} below each {buffer.name}"
+    if isinstance(requirement, Capacity):
         return f"{buffer.name} has room for {buffer.capacity} words"
     return (
         f"{buffer.name} must be filled to {100 * float(buffer.min_utilization):g} %"
@@ -63,43 +64,52 @@ def text_of(ask: Requirement, architecture: Architecture, problem: Problem) -> s
     )
 
 
-def location_of(ask: Requirement, architecture: Architecture, problem: Problem) -> SourceLocation:
+def location_of(
+    requirement: Requirement, architecture: Architecture, problem: Problem
+) -> SourceLocation:
     """Where the user wrote what the ask comes from."""
-    if isinstance(ask, Constraint):
-        return ask.location
-    if isinstance(ask, DimensionBound):
-        return problem.bound_locations.get(ask.dim, problem.location)
-    buffer = architecture.levels[ask.level]
-    if isinstance(ask, Fanout):
+    if isinstance(requirement, Constraint):
+        return requirement.location
+    if isinstance(requirement, DimensionBound):
+        return problem.bound_locations.get(requirement.dim, problem.location)
+    buffer = architecture.levels[requirement.level]
+    if isinstance(requirement, Fanout):
         inner = (
-            architecture.levels[ask.level + 1]
-            if ask.level + 1 < len(architecture.levels)
+            architecture.levels[requirement.level + 1]
+            if requirement.level + 1 < len(architecture.levels)
             else architecture.arithmetic
         )
         return inner.location
     return buffer.entries_location if buffer.entries_location.line is not None else buffer.location
 
 
-def excluded_by_mapspace(ask: Requirement) -> str:
-    """What the mapspace of perfect factors lacks that `ask` wants, or nothing."""
-    if not isinstance(ask, FactorConstraint) or ask.last in (None, ask.value):
+def excluded_by_mapspace(requirement: Requirement) -> str:
+    """What the mapspace of perfect factors lacks that `requirement` wants, or nothing."""
+    if not isinstance(requirement, FactorConstraint) or requirement.last in (
+        None,
+        requirement.value,
+    ):
         return ""
     return (
-        f"a last round of {ask.last} of {ask.value} iterations: the mapspace of perfect factors has"
+        f"a last round of {requirement.last} of {requirement.value} iterations: the mapspace of"
+        " perfect factors has"
         " no such loop; 'evaluate' and 'validate' accept mappings that have it"
     )
 
 
 def advice(change: Change, architecture: Architecture, problem: Problem) -> str:
     """The change as advice."""
-    ask, to = change.ask, change.to
-    if isinstance(ask, Constraint):
-        return _advice_on_rule(ask, change)
-    if isinstance(ask, DimensionBound):
-        return f"change {ask.dim} from {problem.bounds[ask.dim]} to {to}"
-    buffer = architecture.levels[ask.level]
-    if isinstance(ask, Fanout):
-        (x, y), inner = architecture.fanout(ask.level), inner_name(architecture, ask.level)
+    requirement, to = change.requirement, change.to
+    if isinstance(requirement, Constraint):
+        return _advice_on_constraint(requirement, change)
+    if isinstance(requirement, DimensionBound):
+        return f"change {requirement.dim} from {problem.bounds[requirement.dim]} to {to}"
+    buffer = architecture.levels[requirement.level]
+    if isinstance(requirement, Fanout):
+        (x, y), inner = (
+            architecture.fanout(requirement.level),
+            inner_name(architecture, requirement.level),
+        )
         mesh = f"the mesh of {inner} below each {buffer.name} from {x} x {y}"
         if not isinstance(to, tuple):
             return f"change {mesh}"
@@ -108,7 +118,7 @@ def advice(change: Change, architecture: Architecture, problem: Problem) -> str:
             f"{'raise' if grown else 'change'} {mesh} to {'at least ' if grown else ''}{to[0]} x"
             f" {to[1]}"
         )
-    if isinstance(ask, Capacity):
+    if isinstance(requirement, Capacity):
         return f"raise {buffer.name} entries from {buffer.entries}" + (
             f" to {_to(change, 'at least')}" if to else ""
         )
@@ -126,19 +136,19 @@ def _to(change: Change, side: str) -> str:
     return f"{side} {number}" if change.least else number
 
 
-def _advice_on_rule(constraint: Constraint, change: Change) -> str:
+def _advice_on_constraint(constraint: Constraint, change: Change) -> str:
     to = change.to
     if isinstance(constraint, FactorConstraint) and isinstance(to, int):
         where = f"{constraint.level} {constraint.kind}" + (
             " of the mapping" if constraint.origin == MAPPING else ""
         )
         if constraint.comparison == "==":
-            asked = (
+            value = (
                 f"{constraint.value}"
                 if constraint.last is None
                 else f"{constraint.value},{constraint.last}"
             )
-            return f"allow {constraint.dim}={to} instead of {constraint.dim}={asked} at {where}"
+            return f"allow {constraint.dim}={to} instead of {constraint.dim}={value} at {where}"
         if constraint.comparison in ("<=", "<"):
             return (
                 f"raise the limit {constraint.dim}{constraint.comparison}{constraint.value} at"

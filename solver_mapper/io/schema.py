@@ -40,7 +40,7 @@ def json_schema(samples: tuple[Path, ...]) -> dict[str, Any]:
     """The schema of one input file, from sample inputs that have every kind of node. Raises:
     InputError if one cannot be read.
     """
-    heard = _Heard()
+    heard = _FieldRecorder()
     whole: dict[str, Any] = {}
     for sample in samples:
         reader = Reader((sample,))
@@ -54,7 +54,7 @@ def json_schema(samples: tuple[Path, ...]) -> dict[str, Any]:
     return {"$schema": _DIALECT, "title": "Input of solver-mapper", **whole}
 
 
-class _Heard:
+class _FieldRecorder:
     """The questions about each table of a sample, by where it stands: some readers join tables."""
 
     def __init__(self) -> None:

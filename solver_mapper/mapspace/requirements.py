@@ -58,11 +58,11 @@ def requirements_of(spec: Spec) -> tuple[Requirement, ...]:
     """Everything that `spec` asks of a mapping, constraints first. Equal constraints count once."""
     architecture, problem = spec.need_architecture(), spec.need_problem()
     constraints = tuple(dict.fromkeys(spec.constraints))
-    asks: list[Requirement] = [*constraints]
+    requirements: list[Requirement] = [*constraints]
     for level, buffer in enumerate(architecture.levels):
         if buffer.capacity is not None:
-            asks.append(Capacity(level))
-            asks += [LeastFill(level)] if buffer.min_utilization else []
+            requirements.append(Capacity(level))
+            requirements += [LeastFill(level)] if buffer.min_utilization else []
     wanted = {
         level
         for constraint in constraints
@@ -70,7 +70,7 @@ def requirements_of(spec: Spec) -> tuple[Requirement, ...]:
         for level, kind, _ in loops_of(constraint)
         if kind == "spatial"
     }
-    asks += [
+    requirements += [
         Fanout(level)
         for level, buffer in enumerate(architecture.levels)
         if architecture.fanout(level) != (1, 1) or buffer.name in wanted
@@ -81,13 +81,15 @@ def requirements_of(spec: Spec) -> tuple[Requirement, ...]:
         if isinstance(constraint, FactorConstraint | ProductConstraint) and least_of(constraint) > 1
         for _, _, dim in loops_of(constraint)
     }
-    asks += [DimensionBound(dim) for dim in problem.dims if problem.bounds[dim] > 1 or dim in given]
-    return tuple(asks)
+    requirements += [
+        DimensionBound(dim) for dim in problem.dims if problem.bounds[dim] > 1 or dim in given
+    ]
+    return tuple(requirements)
 
 
-def is_changeable(ask: Requirement) -> bool:
+def is_changeable(requirement: Requirement) -> bool:
     """Whether a user wrote what is asked, so that it can take part in conflicts and repairs."""
-    return not (isinstance(ask, Constraint) and ask.origin == HARDWARE)
+    return not (isinstance(requirement, Constraint) and requirement.origin == HARDWARE)
 
 
 def loops_of(constraint: FactorConstraint | ProductConstraint) -> frozenset[tuple[str, Kind, str]]:
@@ -109,18 +111,22 @@ def least_of(constraint: FactorConstraint | ProductConstraint) -> int:
     }.get(constraint.comparison, 1)
 
 
-def without_rule_kept(
-    architecture: Architecture, problem: Problem, asks: tuple[Requirement, ...]
+def without_constraint_kept(
+    architecture: Architecture, problem: Problem, requirements: tuple[Requirement, ...]
 ) -> dict[tuple[str, int], bool]:
-    """Whether levels hold tensors where no constraint among `asks` decides and hardware does: see
-    `default_keeps`.
+    """Whether levels hold tensors where no constraint among `requirements` decides and hardware
+    does: see `default_keeps`.
     """
-    ruled = {(ask.tensor, ask.level) for ask in asks if isinstance(ask, KeepConstraint)}
+    constrained = {
+        (requirement.tensor, requirement.level)
+        for requirement in requirements
+        if isinstance(requirement, KeepConstraint)
+    }
     names = architecture.level_names
     return {
         (tensor, level): keep
         for (tensor, level), keep in default_keeps(architecture, problem).items()
-        if (tensor, names[level]) not in ruled
+        if (tensor, names[level]) not in constrained
     }
 
 

@@ -27,7 +27,7 @@ places along an axis.
 APART: Chains = ()
 
 
-class Jump(Enum):
+class RunTransition(Enum):
     """How even a run's first tile may come from neighbours, as one run follows another: not at all;
     from units that differ in the component's dimensions alone, when loops over these go on or,
     *again*, also when they start over while an idle loop advances; from units that differ in those
@@ -131,11 +131,13 @@ class Run:
         return self.component.offset({dim: self.tile[dim] * self.units[dim]})
 
 
-def send_runs(run: Run, beside: Chains | None = APART, jump: Jump = Jump.NEVER) -> RunCost:
+def send_runs(
+    run: Run, beside: Chains | None = APART, transition: RunTransition = RunTransition.NEVER
+) -> RunCost:
     """Words of all runs where neighbours stand `beside` each other like that (None: any two units
     may be neighbours), in the best case of those that cannot be told apart: a lower bound.
     """
-    return _send_runs(_Case(run, beside, jump))
+    return _send_runs(_Case(run, beside, transition))
 
 
 class _Case:
@@ -143,10 +145,10 @@ class _Case:
     dimensions: the same sizes come up at many levels, and for rows as for columns.
     """
 
-    __slots__ = ("beside", "jump", "key", "run")
+    __slots__ = ("beside", "key", "run", "transition")
 
-    def __init__(self, run: Run, beside: Chains | None, jump: Jump):
-        self.run, self.beside, self.jump = run, beside, jump
+    def __init__(self, run: Run, beside: Chains | None, transition: RunTransition):
+        self.run, self.beside, self.transition = run, beside, transition
         dims = run.component.dims
         sizes = tuple(
             (run.tile[dim], run.units[dim], run.rest[dim], run.skipped[dim]) for dim in dims
@@ -163,7 +165,7 @@ class _Case:
             run.stride,
             run.strides,
             chains,
-            jump,
+            transition,
         )
 
     def __hash__(self) -> int:
@@ -175,15 +177,15 @@ class _Case:
 
 @lru_cache(maxsize=1 << 16)
 def _send_runs(case: _Case) -> RunCost:
-    run, beside, jump = case.run, case.beside, case.jump
+    run, beside, transition = case.run, case.beside, case.transition
     dims = run.component.dims
     held = _offsets(
         run.component, tuple(run.tile[dim] for dim in dims), tuple(run.units[dim] for dim in dims)
     )
     lonely = beside is not None and all(run.units[chain[0]] == 1 for chain in beside)
-    if jump is not Jump.SWEPT and (lonely or len(held) == 1):
+    if transition is not RunTransition.SWEPT and (lonely or len(held) == 1):
         return RunCost(run.number * len(held) * run.filled)
-    costs = [_send(each, held, beside, jump) for each in _strides(run, held)]
+    costs = [_send(each, held, beside, transition) for each in _strides(run, held)]
     return RunCost(
         min(cost.sent for cost in costs),
         min(cost.linked for cost in costs),
@@ -206,10 +208,15 @@ def _strides(run: Run, held: Mapping[Offset, int]) -> list[Run]:
     return runs
 
 
-def _send(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> RunCost:
+def _send(
+    run: Run, held: Mapping[Offset, int], beside: Chains | None, transition: RunTransition
+) -> RunCost:
     groups, fresh = len(held), run.fresh
     alone, passed = _served(
-        run, held, run.shift, APART if beside is not None and jump is Jump.CROSSED else beside
+        run,
+        held,
+        run.shift,
+        APART if beside is not None and transition is RunTransition.CROSSED else beside,
     )
     if fresh < run.full:
         # the first step's neighbours hold whole tiles, not steps: nothing to pass on yet
@@ -219,7 +226,7 @@ def _send(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jum
             linked,
             linked,
         )
-    first, stepping = _firsts(run, held, beside, jump), run.number * (run.steps - 1)
+    first, stepping = _firsts(run, held, beside, transition), run.number * (run.steps - 1)
     return RunCost(
         (stepping * alone + first.sent) * run.full,
         (stepping * passed + first.linked) * run.full,
@@ -243,19 +250,26 @@ def handed(run: Run, dim: str) -> int:
     return run.number * (run.steps - 1 - overlapping) * run.fresh
 
 
-def _firsts(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> RunCost:
+def _firsts(
+    run: Run, held: Mapping[Offset, int], beside: Chains | None, transition: RunTransition
+) -> RunCost:
     """The first tiles of all runs, in tiles instead of words."""
     groups, units = len(held), sum(held.values())
-    if jump is Jump.NEVER or (jump is Jump.SWEPT and not _may_stay(run)):
+    if transition is RunTransition.NEVER or (
+        transition is RunTransition.SWEPT and not _may_stay(run)
+    ):
         return RunCost(run.number * groups)
-    if jump is Jump.SWEPT:
+    if transition is RunTransition.SWEPT:
         # the window is back when a loop of its own component advances; other components' loops
         # inside advance at least as often
         back = run.number // 2
         return RunCost((run.number - back) * groups, 0, back * units)
-    helped = [_served(run, held, shift, beside) for shift in _jumps(run, held, beside, jump)]
+    helped = [
+        _served(run, held, shift, beside)
+        for shift in _transition_shifts(run, held, beside, transition)
+    ]
     first = min([groups, *(waiting for waiting, _ in helped)])
-    if jump is Jump.CROSSED:
+    if transition is RunTransition.CROSSED:
         # only units that start a row of the other component's differ in this one's
         return RunCost(
             run.number * max(first, 0 if beside is None else (groups + 1) // 2),
@@ -263,17 +277,17 @@ def _firsts(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: J
             run.number * units,
         )
     ever = groups
-    if jump is Jump.AGAIN and run.plain:
+    if transition is RunTransition.AGAIN and run.plain:
         ever = min(
             [
                 groups,
                 *(
                     _served(run, held, shift, beside)[0]
-                    for shift in _jumps(run, held, beside, Jump.CROSSED)
+                    for shift in _transition_shifts(run, held, beside, RunTransition.CROSSED)
                 ),
             ]
         )
-    elif jump is Jump.AGAIN:
+    elif transition is RunTransition.AGAIN:
         ever = first
     again = run.number - (ever > first)
     least, most = (
@@ -376,12 +390,17 @@ def _neighbours(run: Run, chain: tuple[str, ...], unit: Mapping[str, int]) -> It
             yield run.component.offset(moved)
 
 
-def _jumps(run: Run, held: Mapping[Offset, int], beside: Chains | None, jump: Jump) -> set[Offset]:
+def _transition_shifts(
+    run: Run, held: Mapping[Offset, int], beside: Chains | None, transition: RunTransition
+) -> set[Offset]:
     """Moves from the end of a run to the start of the next that lead to where a neighbour, or the
     unit itself, was.
     """
     if run.plain:
-        onward, again = jump is not Jump.CROSSED, jump is not Jump.ONWARD
+        onward, again = (
+            transition is not RunTransition.CROSSED,
+            transition is not RunTransition.ONWARD,
+        )
         moves = (_moves(run) if onward else set()) | (_returns(run) if again else set())
         if beside is None:
             return {shift for shift in moves if any(_plus(each, shift) in held for each in held)}

@@ -42,22 +42,20 @@ def curve_svg(curve: Curve[Any]) -> str:
     return plot({curve.title: own, **curve.beside}, curve.marks, curve.units)
 
 
-def plot(
-    staircases: Mapping[str, Sequence[tuple[int, int]]], marks: Sequence[Mark], units: str
-) -> str:
+def plot(curves: Mapping[str, Sequence[tuple[int, int]]], marks: Sequence[Mark], units: str) -> str:
     """All staircases of (buffer, accesses) in one picture, by name: buffer to the right, accesses
     upwards, a dashed line a mark.
     """
-    buffers = [buffer for steps in staircases.values() for buffer, _ in steps] + [
+    buffers = [buffer for steps in curves.values() for buffer, _ in steps] + [
         mark.buffer for mark in marks
     ]
-    accesses = [accesses for steps in staircases.values() for _, accesses in steps]
+    accesses = [accesses for steps in curves.values() for _, accesses in steps]
     x = _Scale(min(buffers) / 1.3, max(buffers) * 3, LEFT, WIDTH - RIGHT)
     y = _Scale(min(accesses) / 1.3, max(accesses) * 1.5, HEIGHT - BOTTOM, TOP)
     body = [*_grid(x, y), *_labels(units)]
     body += [line for mark in marks for line in _mark(mark.name, x(mark.buffer))]
-    for number, (name, steps) in enumerate(staircases.items()):
-        body += _staircase(name, steps, x, y, number)
+    for number, (name, steps) in enumerate(curves.items()):
+        body += _curve(name, steps, x, y, number)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}"'
         f' height="{HEIGHT}" font-family="sans-serif" font-size="12"><rect width="100%"'
@@ -66,7 +64,7 @@ def plot(
     return "\n".join([head, *body, "</svg>"]) + "\n"
 
 
-def _staircase(
+def _curve(
     name: str, steps: Sequence[tuple[int, int]], x: _Scale, y: _Scale, number: int
 ) -> list[str]:
     colour = COLOURS[number % len(COLOURS)]

@@ -59,8 +59,8 @@ def _headline(mapspace_size: MapspaceSize) -> str:
 def _stages(mapspace_size: MapspaceSize) -> Table:
     made = table("", ">factorizations", ">loop nests", ">mappings")
     for title, count in (
-        ("on these meshes, without rules", mapspace_size.unruled),
-        ("obeying the rules", mapspace_size.ruled),
+        ("on these meshes, without rules", mapspace_size.unconstrained),
+        ("obeying the rules", mapspace_size.constrained),
         ("fitting the buffers", mapspace_size.legal),
     ):
         if count is not None:
@@ -106,13 +106,13 @@ def _times(cut: Cut) -> str:
     if cut.times is None:
         return "from none" if cut.without else "still none"
     if cut.redundant:
-        return "1 (redundant)" if cut.is_rule else "1 (never too small)"
+        return "1 (redundant)" if cut.is_constraint else "1 (never too small)"
     digits = short(cut.times)
     return "above 1" if digits == "1" else digits
 
 
 def _redundancy(mapspace_size: MapspaceSize) -> list[str]:
-    redundant = [cut for cut in mapspace_size.cuts if cut.redundant and cut.is_rule]
+    redundant = [cut for cut in mapspace_size.cuts if cut.redundant and cut.is_constraint]
     if not redundant or mapspace_size.empty:
         return []
     spare = [cut for cut in redundant if cut.spare]

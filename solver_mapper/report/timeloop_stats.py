@@ -21,7 +21,13 @@ from solver_mapper.core.statistics import (
 )
 from solver_mapper.cost.timeloop.accesses import TensorMovement
 from solver_mapper.cost.timeloop.model import Evaluator
-from solver_mapper.cost.timeloop.network_energy import DOWN, UP, NetworkLinks, all_wires, arriving
+from solver_mapper.cost.timeloop.network_energy import (
+    DOWN,
+    UP,
+    NetworkLinks,
+    all_network_links,
+    arriving,
+)
 from solver_mapper.cost.timeloop.tiles import build_nest
 
 _IN = "    "
@@ -199,23 +205,25 @@ def _networks(statistics: Statistics) -> Iterator[str]:
         build_nest(statistics.problem, statistics.mapping), statistics.mapping
     )
     below = [
-        (level, wires)
-        for level, networks in enumerate(all_wires(statistics.architecture))
-        for wires in networks
+        (level, network_links)
+        for level, networks in enumerate(all_network_links(statistics.architecture))
+        for network_links in networks
     ]
     found = sorted(zip(statistics.networks, below, strict=True))
     yield from _heading("Networks")
-    for number, (name, (level, wires)) in enumerate(found):
+    for number, (name, (level, network_links)) in enumerate(found):
         yield from (f"Network {number}", "---------", name, "")
         yield from _heading("SPECS", _IN)
-        yield from (f"{_IN}{_IN}{title:<15} : {value}" for title, value in _network_specs(wires))
+        yield from (
+            f"{_IN}{_IN}{title:<15} : {value}" for title, value in _network_specs(network_links)
+        )
         yield ""
         yield from _heading("STATS", _IN)
         for tensor, movement in zip(statistics.problem.tensors, moved, strict=True):
             yield f"{_IN}{tensor.name}:"
             fanout = _spread(statistics.mapping.levels[level])
             yield from _carried(
-                wires,
+                network_links,
                 statistics.networks[name].tensors[tensor.name],
                 movement,
                 level,
@@ -225,12 +233,12 @@ def _networks(statistics: Statistics) -> Iterator[str]:
         yield ""
 
 
-def _network_specs(wires: NetworkLinks) -> Iterator[tuple[str, str]]:
-    network = wires.network
+def _network_specs(network_links: NetworkLinks) -> Iterator[tuple[str, str]]:
+    network = network_links.network
     yield "Type", network.kind
     if network.kind == "Legacy":
         yield "Legacy sub-type", ""
-    yield "ConnectionType", str((DOWN in wires.ways) + 2 * (UP in wires.ways))
+    yield "ConnectionType", str((DOWN in network_links.ways) + 2 * (UP in network_links.ways))
     yield "Word bits", str(16 if network.word_bits is None else network.word_bits)
     if network.kind == "Legacy":
         yield "Router energy", f"{_fixed(network.router_energy)} pJ"
@@ -241,23 +249,26 @@ def _network_specs(wires: NetworkLinks) -> Iterator[tuple[str, str]]:
 
 
 def _carried(
-    wires: NetworkLinks,
+    network_links: NetworkLinks,
     row: NetworkTensorStatistics,
     movement: TensorMovement,
     level: int,
     read_write: bool,
     fanout: int,
 ) -> Iterator[str]:
-    instances = 1 if wires.network.kind == "ReductionTree" else row.instances
-    links = row.link_transfers * (wires.per_hop + 2 * wires.network.router_energy)
-    adding = row.spatial_reductions * wires.network.adder_energy
+    instances = 1 if network_links.network.kind == "ReductionTree" else row.instances
+    links = row.link_transfers * (network_links.per_hop + 2 * network_links.network.router_energy)
+    adding = row.spatial_reductions * network_links.network.adder_energy
     passing = row.energy_pj / instances - links - adding
     accesses = movement.accesses[level]
     yield _wire("Fanout", str(fanout))
     yield _wire("Multicast factor", str(row.multicast))
     yield _wire("Ingresses", _fixed(row.ingresses))
     for record in arriving(
-        wires, movement.traffic[level], read_write, 0 if accesses is None else accesses.partition
+        network_links,
+        movement.traffic[level],
+        read_write,
+        0 if accesses is None else accesses.partition,
     ):
         yield (
             f"{_IN * 3}@multicast {record.multicast} @scatter {record.scatter}:"
@@ -266,7 +277,7 @@ def _carried(
     yield _wire("Link transfers", str(row.link_transfers))
     yield _wire("Spatial reductions", str(int(row.spatial_reductions)))
     yield _wire("Average number of hops", _fixed(row.hops))
-    yield _wire("Energy (per-hop)", f"{_fixed(1000 * wires.per_hop)} fJ")
+    yield _wire("Energy (per-hop)", f"{_fixed(1000 * network_links.per_hop)} fJ")
     for title, energy in (
         ("Energy", passing),
         ("Link transfer energy", links),

@@ -167,7 +167,7 @@ def _enumerated(mapspace: EnumeratedMapspace, claim: Claim, clock: Clock) -> Rou
     except LimitReached as limit:
         return Route(
             name,
-            f"{exhaustive.looked:,} of {nests:,} loop nests were looked at",
+            f"{exhaustive.enumerated:,} of {nests:,} loop nests were looked at",
             "none",
             f"no verdict: {limit}",
         )
@@ -228,7 +228,7 @@ def gap_text(share: Fraction) -> str:
 
 def _longest(mapspace: EnumeratedMapspace) -> int:
     """Factorizations of the dimension that has the most, before any constraint."""
-    sites = len(mapspace.sites)
+    sites = len(mapspace.loop_slots)
     most = 1
     for size in mapspace.problem.bounds.values():
         ways = 1

@@ -44,4 +44,4 @@ def _within_caps(spec: Spec, space: Space, mapping: Mapping, orders: bool) -> It
 
 
 def _is_cap(violation: Violation) -> bool:
-    return isinstance(violation.asked, MetricConstraint)
+    return isinstance(violation.constraint, MetricConstraint)

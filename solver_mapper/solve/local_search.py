@@ -52,7 +52,7 @@ class LocalSearch:
 
     @cached_property
     def _slots(self) -> list[Slot]:
-        return list(self.mapspace.sites)
+        return list(self.mapspace.loop_slots)
 
     @cached_property
     def _primes(self) -> list[tuple[str, int]]:

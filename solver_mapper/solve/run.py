@@ -125,7 +125,7 @@ def _solution(
 ) -> Solution:
     """The answer where a mapping was found or the search was stopped before."""
     best, timer, proofs = search.best, session.timer, tuple(search.proofs)
-    goals = goals.with_proven(len(search.settled))
+    goals = goals.with_proven(len(search.fixed))
     if best is None:
         certificate = session.certificate(proofs, notes, hook)
         return Solution("unknown", goals, None, None, None, bound, certificate, timer.seconds)

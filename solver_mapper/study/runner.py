@@ -42,7 +42,7 @@ class Study:
         before it is yielded.
         """
         for outcome in self.executor.run(self._work(iter(jobs)), self.clock, self.listen):
-            yield from self._settled(outcome)
+            yield from self._recorded(outcome)
 
     def _work(self, jobs: Iterator[Job]) -> Iterator[Job | Outcome]:
         """What the executor has to do: jobs that are neither stored nor under way, and the outcomes
@@ -85,7 +85,7 @@ class Study:
             return None
         return record
 
-    def _settled(self, outcome: Outcome) -> Iterator[Outcome]:
+    def _recorded(self, outcome: Outcome) -> Iterator[Outcome]:
         """`outcome`, stored, and the outcomes of the jobs that waited for it."""
         job, record = outcome.job, outcome.record
         waiting: deque[Job] = deque()

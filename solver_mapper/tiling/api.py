@@ -93,7 +93,7 @@ def tile_job(job: Job, objective: str, options: Options) -> Tiling:
             raise InputError(
                 "no tiling was given", hint="add 'tiling: {tile: ...}' to the operator's file"
             )
-        return given.judge(job.operator, job.backend, job.given, options.stale_padding)
+        return given.check(job.operator, job.backend, job.given, options.stale_padding)
     if objective not in _OBJECTIVES:
         raise InputError(
             f"unknown objective '{objective}'", hint=did_you_mean(objective, _OBJECTIVES)

@@ -106,7 +106,7 @@ def _order(fields: Fields, operator: Operator) -> tuple[str, ...] | None:
     return words
 
 
-def judge(
+def check(
     operator: Operator, backend: Backend, given: GivenTiling, stale_padding: bool = True
 ) -> Tiling:
     """The given tiling with its schedule and its verdict: everything that keeps it from computing

@@ -176,7 +176,7 @@ class _Walk:
             each < said for each, said in zip(found, claimed, strict=True)
         ):
             raise RefusedError(f"a bound of {tuple(claimed)} is claimed; it is {tuple(found)}")
-        if not self.target.settled(claimed):
+        if not self.target.excludes(claimed):
             raise RefusedError(f"a bound of {tuple(claimed)} does not exclude better mappings")
 
     def evaluate(self, count: int, box: Box) -> None:

@@ -17,7 +17,7 @@ from solver_mapper.cost.timeloop.accesses import Accesses, count_accesses
 from solver_mapper.cost.timeloop.energy import address_generations, prices
 from solver_mapper.cost.timeloop.model import network_tensor
 from solver_mapper.cost.timeloop.movement import Traffic, traffic_at
-from solver_mapper.cost.timeloop.network_energy import all_wires
+from solver_mapper.cost.timeloop.network_energy import all_network_links
 from solver_mapper.cost.timeloop.projection import Projection, project
 from solver_mapper.cost.timeloop.spatial_elements import Grid
 from solver_mapper.cost.timeloop.tiles import Nest, build_nest
@@ -36,7 +36,7 @@ class Option:
     last_level: int
 
 
-class Laid:
+class LoopNest:
     """A skeleton, laid out when someone needs it. `sized` is a nest with the same bounds at all
     places, in whatever order.
     """
@@ -71,22 +71,22 @@ class Contributions:
         self.projection: Projection = project(problem, problem.tensors[self.number])
         self.relevant = problem.tensors[self.number].dims
         self.keeps = self.mapspace.keeps(self.projection.name)
-        self.wires = all_wires(architecture)
+        self.network_links = all_network_links(architecture)
         self.prices = [prices(buffer) for buffer in architecture.levels]
         self.grids = [
-            Grid(*architecture.fanout(level), any(not each.free for each in wires))
-            for level, wires in enumerate(self.wires)
+            Grid(*architecture.fanout(level), any(not each.free for each in network_links))
+            for level, network_links in enumerate(self.network_links)
         ]
 
-    def options(self, laid: Laid) -> list[Option]:
+    def options(self, loop_nest: LoopNest) -> list[Option]:
         """Contributions for each bypass choice."""
-        forms = tuple([self._form(level) for level in laid.skeleton])
-        traffic = tuple([self._traffic_at(laid, level, forms) for level in range(len(forms))])
-        key = (traffic, self._sizes(laid.sized))
+        forms = tuple([self._form(level) for level in loop_nest.skeleton])
+        traffic = tuple([self._traffic_at(loop_nest, level, forms) for level in range(len(forms))])
+        key = (traffic, self._sizes(loop_nest.sized))
         found = self._options.get(key)
         if found is None:
             found = self._options[key] = [
-                self._option(laid.sized, keep, traffic) for keep in self.keeps
+                self._option(loop_nest.sized, keep, traffic) for keep in self.keeps
             ]
         return found
 
@@ -125,13 +125,13 @@ class Contributions:
             known = self._forms[loops] = tuple(form)
         return known
 
-    def _traffic_at(self, laid: Laid, level: int, forms: tuple[Bars, ...]) -> Traffic:
+    def _traffic_at(self, loop_nest: LoopNest, level: int, forms: tuple[Bars, ...]) -> Traffic:
         key = forms[: level + 1]
         found = self._traffic.get(key)
         if found is None:
-            loops = [loop for each in laid.nest.temporal[: level + 1] for loop in each]
+            loops = [loop for each in loop_nest.nest.temporal[: level + 1] for loop in each]
             found = self._traffic[key] = traffic_at(
-                laid.nest, self.projection, laid.plans, self.grids, level, loops
+                loop_nest.nest, self.projection, loop_nest.plans, self.grids, level, loops
             )
         return found
 
@@ -145,11 +145,11 @@ class Contributions:
                 energy += price.energy(accesses, addresses, nest.instances[level]) * (
                     self.unit // price.unit
                 )
-            for wires in self.wires[level]:
-                if not wires.free:
+            for network_links in self.network_links[level]:
+                if not network_links.free:
                     energy += (
                         network_tensor(
-                            wires, movement, self.projection, level, nest.instances[level]
+                            network_links, movement, self.projection, level, nest.instances[level]
                         ).energy_pj
                         * self.unit
                     )

@@ -18,7 +18,7 @@ from solver_mapper.cost.timeloop.latency import latency, level_time
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.cost.timeloop.tiles import Nest, build_nest
 from solver_mapper.errors import ExactnessError
-from solver_mapper.verify.contributions import Contributions, Laid, Option
+from solver_mapper.verify.contributions import Contributions, LoopNest, Option
 from solver_mapper.verify.mapspace import EnumeratedMapspace, Skeleton
 
 Number = Fraction | int
@@ -43,13 +43,13 @@ class Found:
 
 
 class Exhaustive:
-    """All legal mappings of a mapspace with their figures. `looked` counts the loop nests seen so
-    far.
+    """All legal mappings of a mapspace with their figures. `enumerated` counts the loop nests seen
+    so far.
     """
 
     def __init__(self, mapspace: EnumeratedMapspace):
         self.mapspace = mapspace
-        self.looked = 0
+        self.enumerated = 0
         architecture, problem = mapspace.architecture, mapspace.problem
         units = architecture.arithmetic
         leak = units.leak * units.instances + sum(
@@ -62,7 +62,7 @@ class Exhaustive:
             *(prices(buffer).unit for buffer in architecture.levels),
         )
         self._leak, self._fixed = int(leak * self.unit), int(fixed * self.unit)
-        self._tallies = [
+        self._contributions = [
             Contributions(mapspace, number, self.unit) for number in range(len(problem.tensors))
         ]
         self._latency = latency(architecture)
@@ -106,7 +106,7 @@ class Exhaustive:
                 ranks, best = _ranks(objective, found.outcome), held[number]
                 if best is None or ranks < best[0]:
                     held[number] = (ranks, found)
-        return [None if best is None else self.judge(best[1]) for best in held]
+        return [None if best is None else self.evaluate(best[1]) for best in held]
 
     def front(self, first: str, second: str) -> list[tuple[Mapping, Statistics]]:
         """The mappings of which no other is as good in both metrics and better in one, by rising
@@ -124,7 +124,7 @@ class Exhaustive:
                 for a, b in [point for point in points if one <= point[0] and two <= point[1]]:
                     del points[a, b]
                 points[one, two] = found
-        return [self.judge(points[point]) for point in sorted(points)]
+        return [self.evaluate(points[point]) for point in sorted(points)]
 
     def outcomes(self, promising: Callable[[Outcome], bool]) -> Iterator[Found]:
         """All legal mappings, but none of a loop nest whose mappings cannot have figures that are
@@ -132,7 +132,7 @@ class Exhaustive:
 
         `promising` is asked about figures that no bypass choice of a nest can fall below.
         """
-        if not all(tally.keeps for tally in self._tallies):
+        if not all(each.keeps for each in self._contributions):
             return
         for bounds in self.mapspace.factorizations():
             sized: Nest | None = None
@@ -142,9 +142,9 @@ class Exhaustive:
                         self.mapspace.problem, Mapping(self.mapspace.levels(skeleton))
                     )
                     steps = prod(bound for temporal, _ in skeleton for _, bound, _ in temporal)
-                self.looked += 1
-                laid = Laid(self.mapspace, skeleton, sized)
-                options = [tally.options(laid) for tally in self._tallies]
+                self.enumerated += 1
+                loop_nest = LoopNest(self.mapspace, skeleton, sized)
+                options = [each.options(loop_nest) for each in self._contributions]
                 if promising(self._least(steps, options)):
                     for chosen in product(*options):
                         outcome = self._outcome(steps, chosen)
@@ -192,7 +192,7 @@ class Exhaustive:
         energy = sum([option.energy for option in chosen]) + self._fixed + self._leak * cycles
         return Outcome(energy, cycles, sum([option.last_level for option in chosen]))
 
-    def judge(self, found: Found) -> tuple[Mapping, Statistics]:
+    def evaluate(self, found: Found) -> tuple[Mapping, Statistics]:
         """The mapping that was found, with its full evaluation."""
         mapping = self.mapspace.mapping(
             found.skeleton, tuple(option.keep for option in found.options)

@@ -68,7 +68,7 @@ class Target:
             done += 1
         return done
 
-    def settled(self, statistics: LeastStatistics | None) -> bool:
+    def excludes(self, statistics: LeastStatistics | None) -> bool:
         """Whether no mapping with at least these figures is better than the incumbent by more than
         the gap.
         """

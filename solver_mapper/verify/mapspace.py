@@ -68,7 +68,7 @@ class EnumeratedMapspace:
         return len(self.architecture.levels)
 
     @cached_property
-    def sites(self) -> tuple[LoopSlot, ...]:
+    def loop_slots(self) -> tuple[LoopSlot, ...]:
         """Where loops can stand: outer to inner, Y outside X."""
         return tuple(
             (level, axis)
@@ -103,7 +103,7 @@ class EnumeratedMapspace:
         tables = [(dim, self.chains(dim)) for dim in self.problem.dims]
         room = {
             site: self.architecture.fanout(site[0])[site[1] == "Y"]
-            for site in self.sites
+            for site in self.loop_slots
             if site[1]
         }
         for chosen in self._combine(tables, room):
@@ -111,7 +111,7 @@ class EnumeratedMapspace:
                 {"": {}, "X": {}, "Y": {}} for _ in range(self.depth)
             ]
             for dim, chain in chosen:
-                for (level, axis), bound in zip(self.sites, chain, strict=True):
+                for (level, axis), bound in zip(self.loop_slots, chain, strict=True):
                     if bound > 1:
                         bounds[level][axis][dim] = bound
             if self._utilized(bounds):
@@ -127,7 +127,7 @@ class EnumeratedMapspace:
         for chain in chains:
             left = {
                 site: room[site] // bound
-                for site, bound in zip(self.sites, chain, strict=True)
+                for site, bound in zip(self.loop_slots, chain, strict=True)
                 if site[1]
             }
             if all(left.values()):
@@ -139,12 +139,12 @@ class EnumeratedMapspace:
         factors allow.
         """
         chains: list[tuple[Chain, int]] = [((), self.problem.bounds[dim])]
-        for _ in self.sites:
+        for _ in self.loop_slots:
             chains = [((*chain, f), left // f) for chain, left in chains for f in divisors(left)]
         return [
             chain
             for chain, left in chains
-            if left == 1 and self._allowed(dim, dict(zip(self.sites, chain, strict=True)))
+            if left == 1 and self._allowed(dim, dict(zip(self.loop_slots, chain, strict=True)))
         ]
 
     def _allowed(self, dim: str, chain: dict[LoopSlot, int]) -> bool:

@@ -99,7 +99,7 @@ class Prover:
             proof.nodes += 1
             parts = self._best_split(node)
             if not parts:
-                self._settle(node, proof)
+                self._evaluate(node, proof)
             for part in parts:
                 if part.leaf is None:
                     heapq.heappush(queue, (self._progress(part), next(order), part))
@@ -110,7 +110,7 @@ class Prover:
         if box is None:
             return Node(None, leaf="empty")
         statistics = Relaxation(self.space, box).statistics()
-        return Node(box, statistics, leaf="bound" if self.target.settled(statistics) else None)
+        return Node(box, statistics, leaf="bound" if self.target.excludes(statistics) else None)
 
     def _progress(self, node: Node) -> float:
         return (
@@ -174,7 +174,7 @@ class Prover:
                 )
         return splits
 
-    def _settle(self, node: Node, proof: Proof) -> None:
+    def _evaluate(self, node: Node, proof: Proof) -> None:
         """Evaluate all mappings of a box that cannot be split."""
         assert node.box is not None
         left = mappings_left(self.space, node.box)

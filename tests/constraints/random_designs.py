@@ -92,7 +92,7 @@ SORTS = (
 )
 
 
-def random_rule(
+def random_constraint(
     rng: Random, architecture: Architecture, problem: Problem, sorts: tuple[str, ...] = SORTS
 ) -> Constraint:
     level = rng.choice(architecture.level_names)
@@ -143,7 +143,7 @@ def random_rule(
 def random_spec(rng: Random, most_rules: int = 6) -> Spec:
     problem, architecture = random_problem(rng), random_architecture(rng)
     constraints = tuple(
-        random_rule(rng, architecture, problem) for _ in range(rng.randint(0, most_rules))
+        random_constraint(rng, architecture, problem) for _ in range(rng.randint(0, most_rules))
     )
     return Spec(architecture, problem, constraints=Constraints(constraints))
 

@@ -15,7 +15,7 @@ from solver_mapper.core.objective import figure, parse_objective
 from solver_mapper.core.spec import Spec
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
-from tests.constraints.random_designs import random_rule
+from tests.constraints.random_designs import random_constraint
 from tests.instances import Instance, instance
 from tests.solve.test_solver_against_enumeration import disagreements
 
@@ -27,7 +27,7 @@ def limited(made: Instance, rng: Random) -> Spec:
     greatest of the best figures.
     """
     constraints: list[Constraint] = [
-        random_rule(rng, made.architecture, made.problem, ("product", "nesting"))
+        random_constraint(rng, made.architecture, made.problem, ("product", "nesting"))
         for _ in range(rng.randint(0, 2))
     ]
     spec = made.spec

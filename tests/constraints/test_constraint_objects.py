@@ -112,10 +112,10 @@ def test_messages_show_the_line_that_made_the_rule() -> None:
     (violation,) = [
         each
         for each in sm.validate(spec_with(), constraints=wanted).violations
-        if each.asked is not None
+        if each.constraint is not None
     ]
-    assert violation.asked is not None
-    location = violation.asked.location
+    assert violation.constraint is not None
+    location = violation.constraint.location
     assert location.file == __file__
     assert (
         "wanted = constraints.temporal"

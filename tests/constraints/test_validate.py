@@ -249,7 +249,7 @@ def test_violations_name_the_line_of_the_mapping_and_the_rule(tmp_path: Path) ->
     assert "type: temporal" in "".join(
         lines[unwritten.location.line - 1 : unwritten.location.line + 3]
     )
-    assert [each.asked.location.line for each in (factor, permutation, unwritten, keep)] == [
+    assert [each.constraint.location.line for each in (factor, permutation, unwritten, keep)] == [
         2,
         3,
         4,

@@ -109,8 +109,12 @@ def test_places_are_those_of_the_loops_and_of_the_rule(tmp_path: Path) -> None:
     files[2].write_text("mapspace:\n- spatial: {product: K*P <= 8}\n- metrics: {cycles: <= 10}\n")
     product, metric = sm.validate(sm.load(*files)).violations
     assert "K=4 P=4" in files[1].read_text().splitlines()[(product.location.line or 0) - 1]
-    assert product.asked is not None and metric.asked is not None
-    assert (product.asked.location.line, metric.location.line, metric.asked.location.line) == (
+    assert product.constraint is not None and metric.constraint is not None
+    assert (
+        product.constraint.location.line,
+        metric.location.line,
+        metric.constraint.location.line,
+    ) == (
         2,
         3,
         3,

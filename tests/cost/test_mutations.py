@@ -144,7 +144,7 @@ def writes_at_the_price_of_reads(patch: pytest.MonkeyPatch) -> None:
 
 
 def partial_sums_always_added_above(patch: pytest.MonkeyPatch) -> None:
-    real = network.all_wires
+    real = network.all_network_links
     patch.setattr(
         model,
         "all_wires",

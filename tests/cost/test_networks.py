@@ -61,8 +61,10 @@ def test_hops_go_along_the_row_and_then_from_the_middle_to_the_rows_that_want_th
 
 
 def test_wires_cost_by_bit_and_millimetre_routers_by_whole_hops_and_entries_by_word() -> None:
-    wires = priced(Network("", word_bits=8, wire_energy=Fraction(1, 4), tile_width=Fraction(500)))
-    assert wires.energy_pj == priced(Network("", energy_per_hop=Fraction(1))).energy_pj
+    network_links = priced(
+        Network("", word_bits=8, wire_energy=Fraction(1, 4), tile_width=Fraction(500))
+    )
+    assert network_links.energy_pj == priced(Network("", energy_per_hop=Fraction(1))).energy_pj
     assert priced(Network("", router_energy=Fraction(1))).energy_pj == 32 * 5 + 48 * 7 + 24 * 16
     assert priced(Network("", ingress_energy=Fraction(1))).energy_pj == 32 + 48 + 24
 

@@ -273,7 +273,7 @@ def edited(text: str, repair: Repair, spec: Spec) -> dict[str, str]:
         assert row is not None and column is not None
         lines[row - 1] = _edit(lines[row - 1], column - 1, change)
         files[name] = "\n".join(lines)
-    if any(isinstance(change.ask, Fanout) for change in repair.changes):
+    if any(isinstance(change.requirement, Fanout) for change in repair.changes):
         files["arch.yaml"] = _with_meshes(files["arch.yaml"], repair.apply(spec))
     return files
 
@@ -291,7 +291,7 @@ def joined(files: list[Path]) -> str:
 
 def _edit(line: str, at: int, change: Change) -> str:
     """The line with what stands at column `at` changed."""
-    ask, head, tail = change.ask, line[:at], line[at:]
+    ask, head, tail = change.requirement, line[:at], line[at:]
     if isinstance(ask, FactorConstraint):
         if tail.startswith("["):
             return f"{head}[{ask.dim}={change.to}, {tail[1:]}"

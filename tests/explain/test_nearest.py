@@ -16,7 +16,7 @@ import solver_mapper as sm
 from solver_mapper.cli.app import app
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
-from solver_mapper.explain.nearest.directives import KINDS, given_as
+from solver_mapper.explain.nearest.directives import KINDS, directives_of
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests import golden
 from tests.constraints.designs import ARCHITECTURE, DESIGN, MAPPING, spatial, spec_with, temporal
@@ -37,7 +37,9 @@ def legal_mappings(spec: Spec) -> Iterator[Mapping]:
 
 def distance(spec: Spec, one: Mapping, other: Mapping) -> tuple[int, int]:
     """(factors, tensors kept or bypassed) that differ."""
-    a, b = (given_as(each, spec.need_architecture(), spec.need_problem()) for each in (one, other))
+    a, b = (
+        directives_of(each, spec.need_architecture(), spec.need_problem()) for each in (one, other)
+    )
     nests = [
         (level, kind, dim)
         for level in range(len(a.levels))

@@ -35,15 +35,15 @@ pytestmark = [
 
 def ask(folder: Path, cases: list[tuple[str, str]]) -> list[dict[str, Any]]:
     """AccelForge's answers to (text, task)."""
-    asked = []
+    constraint = []
     for number, (text, task) in enumerate(cases):
         path = folder / f"{number}.yaml"
         path.write_text(text, encoding="utf-8")
-        asked.append([str(path), task])
+        constraint.append([str(path), task])
     assert PYTHON is not None
     done = subprocess.run(
         [PYTHON, str(PEER)],
-        input=json.dumps(asked),
+        input=json.dumps(constraint),
         cwd=folder,
         text=True,
         capture_output=True,

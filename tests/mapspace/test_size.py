@@ -18,7 +18,7 @@ from solver_mapper.core.loop_orders import ordered_pairs
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
 from solver_mapper.io import bundled
-from solver_mapper.mapspace.size import counter as tally
+from solver_mapper.mapspace.size import counter as counter
 from solver_mapper.mapspace.size.counter import MappingCounter
 from solver_mapper.mapspace.size.order_counts import Layouts, Orders
 from solver_mapper.mapspace.space import build_space
@@ -55,7 +55,7 @@ def compare(seeds: range, most: int = 100) -> int:
     number = 0
     for seed, spec in small_specs(seeds, most):
         mapspace_size = sm.space(spec)
-        assert (mapspace_size.legal, mapspace_size.ruled) == (
+        assert (mapspace_size.legal, mapspace_size.constrained) == (
             counted(spec),
             counted(unlimited(spec)),
         ), seed
@@ -67,7 +67,7 @@ def compare(seeds: range, most: int = 100) -> int:
             kept = [
                 constraint
                 for constraint in constraints
-                if not (cut.is_rule and constraint.text == cut.text)
+                if not (cut.is_constraint and constraint.text == cut.text)
             ]
             if len(kept) == len(constraints) - 1:
                 without = replace(spec, constraints=Constraints(tuple(kept)))
@@ -93,7 +93,7 @@ def chains(spec: Spec, dim: str) -> int:
     mapspace, fanout = mapspace_of(spec), spec.need_architecture().fanout
     room = [
         fanout(level)["XY".index(axis)] if axis else spec.need_problem().bounds[dim]
-        for level, axis in mapspace.sites
+        for level, axis in mapspace.loop_slots
     ]
     return sum(
         all(bound <= most for bound, most in zip(chain, room, strict=True))
@@ -186,7 +186,7 @@ def test_rules_that_say_nothing_new_are_redundant() -> None:
         bypass("DRAM", keep=["W"]),
     ]
     mapspace_size = sm.space(spec_with(*constraints))
-    assert [cut.text for cut in mapspace_size.cuts if cut.redundant and cut.is_rule] == [
+    assert [cut.text for cut in mapspace_size.cuts if cut.redundant and cut.is_constraint] == [
         "GLB spatial: factors C=1",
         "GLB spatial: factors R=1",
         "GLB temporal: factors K=1",
@@ -195,7 +195,9 @@ def test_rules_that_say_nothing_new_are_redundant() -> None:
         "DRAM: keep W",
     ]
     assert [
-        cut.text for cut in mapspace_size.cuts if cut.redundant and not cut.spare and cut.is_rule
+        cut.text
+        for cut in mapspace_size.cuts
+        if cut.redundant and not cut.spare and cut.is_constraint
     ] == ["RF temporal: factors C<4"]
     assert all(cut.times > 1 for cut in mapspace_size.cuts if not cut.redundant)
 
@@ -230,7 +232,7 @@ def test_the_text_reads_as_before(name: str, constraints: list[dict[str, object]
 
 def test_too_many_tiles_are_said_to_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """What each choice has by itself is counted all the same, exactly; nothing is estimated."""
-    monkeypatch.setattr(tally, "MOST_TILES", 100)
+    monkeypatch.setattr(counter, "MOST_TILES", 100)
     spec = spec_with(
         spatial("GLB", factors="C=1"),
         temporal("RF", permutation="CK"),
@@ -251,7 +253,7 @@ def test_products_of_too_many_values_are_said_not_to_be_counted(
 ) -> None:
     """Everything else is counted; `enumerate` keeps to the product nevertheless."""
     constraints = [temporal("GLB", factors="C=2"), {"temporal": {"product": "C*K*P <= 40"}}]
-    monkeypatch.setattr(tally, "MOST_WORK", 1000)
+    monkeypatch.setattr(counter, "MOST_WORK", 1000)
     mapspace_size, without = sm.space(spec_with(*constraints)), sm.space(spec_with(constraints[0]))
     assert mapspace_size.uncounted == ("all levels temporal: product C*K*P <= 40",)
     assert (mapspace_size.legal, mapspace_size.cuts) == (without.legal, without.cuts)
@@ -309,14 +311,14 @@ def test_ten_to_the_20_mappings_of_a_real_layer_are_counted() -> None:
     to all of them.
     """
     mapspace_size = sm.space(sm.load(*bundled.resolve("eyeriss", "resnet50/layer2.x.conv2_3x3")))
-    assert mapspace_size.unruled.mappings > 10**20
+    assert mapspace_size.unconstrained.mappings > 10**20
     assert mapspace_size.levels[-1].down == mapspace_size.legal.mappings
     assert all(
         one.down <= other.down
         for one, other in zip(mapspace_size.levels, mapspace_size.levels[1:], strict=False)
     )
     assert (
-        sum(cut.redundant for cut in mapspace_size.cuts if cut.is_rule)
+        sum(cut.redundant for cut in mapspace_size.cuts if cut.is_constraint)
         >= sum(cut.spare for cut in mapspace_size.cuts)
         > 0
     )

@@ -53,7 +53,7 @@ def random_mapping(
         {"": {}, "X": {}, "Y": {}} for _ in range(mapspace.depth)
     ]
     for dim, chain in chains.items():
-        for (level, axis), bound in zip(mapspace.sites, chain, strict=True):
+        for (level, axis), bound in zip(mapspace.loop_slots, chain, strict=True):
             if bound > 1:
                 bounds[level][axis][dim] = bound
     ways = [mapspace.ways(level, here) for level, here in enumerate(bounds)]

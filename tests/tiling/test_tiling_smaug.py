@@ -119,8 +119,8 @@ def candidates(job: Job, stale_padding: bool = True) -> Candidates:
 def test_the_solver_chooses_what_enumeration_does_on_recorded_operators(
     vector: dict[str, Any],
 ) -> None:
-    asked = candidates(read_operator(described(vector)))
-    assert best_choice(asked, Limits()) == enumerate_best(asked)
+    constraint = candidates(read_operator(described(vector)))
+    assert best_choice(constraint, Limits()) == enumerate_best(constraint)
 
 
 @settings(
@@ -129,11 +129,11 @@ def test_the_solver_chooses_what_enumeration_does_on_recorded_operators(
 @given(st.one_of(*KINDS.values()), st.booleans())
 def test_the_solver_chooses_what_enumeration_does(case: Case, stale_padding: bool) -> None:
     try:
-        asked = candidates(read_operator(case), stale_padding)
-        expected = enumerate_best(asked)
+        constraint = candidates(read_operator(case), stale_padding)
+        expected = enumerate_best(constraint)
     except sm.InfeasibleError:
         return
-    assert best_choice(asked, Limits()) == expected
+    assert best_choice(constraint, Limits()) == expected
 
 
 def test_the_stale_padding_of_copied_shapes_can_be_switched_off() -> None:

@@ -83,11 +83,11 @@ def fuse(
     points, assumed, proof = finder(net, options)
     if not points:
         raise InfeasibleError("no fused mapping obeys all that was asked for")
-    beside = {"unfused": _staircase(joined(net, PlanRules(most=1, whole=False)).plans)}
+    beside = {"unfused": _curve(joined(net, PlanRules(most=1, whole=False)).plans)}
     if template == "ffmr":
-        beside["untiled fusion"] = _staircase(joined(net, PlanRules(most=1)).plans)
+        beside["untiled fusion"] = _curve(joined(net, PlanRules(most=1)).plans)
     if options.uneven:
-        beside["even fusion"] = _staircase(finder(net, replace(options, uneven=False)).points)
+        beside["even fusion"] = _curve(finder(net, replace(options, uneven=False)).points)
     title = f"{', '.join(problem.name for problem in net.problems)} ({template})"
     return Curve(
         title,
@@ -207,7 +207,7 @@ _FINDERS: dict[str, Callable[[DataflowGraph, FusionOptions], _Answer]] = {
 }
 
 
-def _staircase(points: Iterable[Plan | Point]) -> tuple[tuple[int, int], ...]:
+def _curve(points: Iterable[Plan | Point]) -> tuple[tuple[int, int], ...]:
     return tuple((point.buffer, point.accesses) for point in points)
 
 

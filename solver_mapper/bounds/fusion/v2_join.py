@@ -178,12 +178,12 @@ class V2:
                     np.tile(np.arange(len(buffers)), len(codes)),
                 ]
             )
-            after, more = self._settled(
+            after, more = self._closed(
                 later, (*live, number), [*(components[at] for at in kept), mine], more
             )
             yield after, more, origins
 
-    def _settled(
+    def _closed(
         self,
         later: frozenset[int],
         live: tuple[int, ...],

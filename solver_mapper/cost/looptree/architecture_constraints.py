@@ -39,15 +39,15 @@ def _storage(architecture: Architecture, branch: EinsumPath) -> Iterator[Violati
         if unit.kind not in (Kind.MEMORY, Kind.TOLL) or (branch.einsum.copy and seen == universe):
             continue
         text = architecture.by_name[unit.name].holding
-        rules = holding(replace(text, force_order=True), scope, f"tensors of '{unit.name}'")
+        constraints = holding(replace(text, force_order=True), scope, f"tensors of '{unit.name}'")
         holds = [hold for hold in branch.holds if hold.level == level]
         kept = frozenset(hold.access.name for hold in holds)
-        yield from _kept(branch, unit, rules, kept, seen)
+        yield from _kept(branch, unit, constraints, kept, seen)
         for hold in holds:
-            yield from _tile(branch, hold, rules)
-            yield from _once(branch, hold, rules, above)
-            yield from _once_to_compute(branch, hold, rules)
-        above[unit.name] = rules
+            yield from _tile(branch, hold, constraints)
+            yield from _once(branch, hold, constraints, above)
+            yield from _once_to_compute(branch, hold, constraints)
+        above[unit.name] = constraints
         if unit.kind is Kind.MEMORY:
             seen |= kept
         scope = scope.with_names(
@@ -56,10 +56,12 @@ def _storage(architecture: Architecture, branch: EinsumPath) -> Iterator[Violati
 
 
 def _kept(
-    branch: EinsumPath, unit: Unit, rules: Holding, kept: frozenset[str], seen: frozenset[str]
+    branch: EinsumPath, unit: Unit, constraints: Holding, kept: frozenset[str], seen: frozenset[str]
 ) -> Iterator[Violation]:
     name = branch.einsum.name
-    must = (rules.keep | rules.back) & (seen if unit.kind is Kind.TOLL else rules.keep | rules.back)
+    must = (constraints.keep | constraints.back) & (
+        seen if unit.kind is Kind.TOLL else constraints.keep | constraints.back
+    )
     for tensor in sorted(must - kept):
         yield Violation(
             "keep",
@@ -68,7 +70,7 @@ def _kept(
             tensor=tensor,
             location=branch.nodes[-1].location,
         )
-    for tensor in sorted(kept - must - rules.may_keep):
+    for tensor in sorted(kept - must - constraints.may_keep):
         node = next(
             hold.node for hold in branch.holds if hold.unit is unit and hold.access.name == tensor
         )
@@ -79,7 +81,7 @@ def _kept(
             tensor=tensor,
             location=node.location,
         )
-    for tensor in sorted(rules.back & kept & seen):
+    for tensor in sorted(constraints.back & kept & seen):
         yield Violation(
             "keep",
             f"'{unit.name}' must be the outermost to keep '{tensor}' of Einsum '{name}'",
@@ -89,18 +91,18 @@ def _kept(
         )
 
 
-def _tile(branch: EinsumPath, hold: StorageStep, rules: Holding) -> Iterator[Violation]:
+def _tile(branch: EinsumPath, hold: StorageStep, constraints: Holding) -> Iterator[Violation]:
     tile = dict(branch.einsum.bounds)
     for loop in branch.loops_above(hold.index, hold.level):
         tile[loop.variable] = loop.tiles(tile[loop.variable])[0][0]
-    for rule in rules.tile_shape:
-        if not rule.holds(tile):
+    for constraint in constraints.tile_shape:
+        if not constraint.holds(tile):
             shown = ", ".join(
-                f"{name} {tile[name]}" for name in sorted(rule.variables) if name in tile
+                f"{name} {tile[name]}" for name in sorted(constraint.variables) if name in tile
             )
             yield Violation(
                 "tile-shape",
-                f"'{hold.node}': tile_shape {rule.text} is not kept ({shown})",
+                f"'{hold.node}': tile_shape {constraint.text} is not kept ({shown})",
                 level=hold.unit.name,
                 tensor=hold.access.name,
                 location=hold.node.location,
@@ -108,14 +110,14 @@ def _tile(branch: EinsumPath, hold: StorageStep, rules: Holding) -> Iterator[Vio
 
 
 def _once(
-    branch: EinsumPath, hold: StorageStep, rules: Holding, above: dict[str, Holding]
+    branch: EinsumPath, hold: StorageStep, constraints: Holding, above: dict[str, Holding]
 ) -> Iterator[Violation]:
     """Tensors that may move only once: between a hold and the one above it."""
     if hold.backing:
         return
     holders = branch.holders(hold.access.name)
     upper = holders[holders.index(hold) - 1]
-    if hold.access.name in rules.no_refetch | above[upper.unit.name].no_resend:
+    if hold.access.name in constraints.no_refetch | above[upper.unit.name].no_resend:
         again = [
             loop
             for loop in branch.loops_above(hold.index, hold.level)
@@ -133,8 +135,10 @@ def _once(
             )
 
 
-def _once_to_compute(branch: EinsumPath, hold: StorageStep, rules: Holding) -> Iterator[Violation]:
-    if hold is branch.holders(hold.access.name)[-1] and hold.access.name in rules.no_resend:
+def _once_to_compute(
+    branch: EinsumPath, hold: StorageStep, constraints: Holding
+) -> Iterator[Violation]:
+    if hold is branch.holders(hold.access.name)[-1] and hold.access.name in constraints.no_resend:
         again = [
             loop
             for loop in branch.loops
@@ -174,8 +178,8 @@ def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violatio
                     dimension=loop.variable,
                     location=loop.node.location,
                 )
-    for rule in fanout.loop_bounds:
-        yield from _bound(branch, unit, fanout, rule, trips)
+    for constraint in fanout.loop_bounds:
+        yield from _bound(branch, unit, fanout, constraint, trips)
     used = branch.used(unit.name, fanout.name)
     least = fanout.min_usage * fanout.size / fanout.usage_scale
     if used < least and not branch.einsum.copy:
@@ -192,15 +196,15 @@ def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violatio
 
 
 def _bound(
-    branch: EinsumPath, unit: Unit, fanout: Fanout, rule: Comparison, trips: dict[str, int]
+    branch: EinsumPath, unit: Unit, fanout: Fanout, constraint: Comparison, trips: dict[str, int]
 ) -> Iterator[Violation]:
-    if not rule.holds(trips):
+    if not constraint.holds(trips):
         shown = ", ".join(
-            f"{name} {trips[name]}" for name in sorted(rule.variables) if name in trips
+            f"{name} {trips[name]}" for name in sorted(constraint.variables) if name in trips
         )
         yield Violation(
             "loop-bounds",
-            f"'{fanout.name}' of '{unit.name}': {rule.text} is not kept ({shown})",
+            f"'{fanout.name}' of '{unit.name}': {constraint.text} is not kept ({shown})",
             level=unit.name,
             location=branch.nodes[-1].location,
         )

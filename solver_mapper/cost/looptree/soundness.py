@@ -29,7 +29,7 @@ def branch_problems(branch: EinsumPath, unknown: Set[int] = frozenset()) -> Iter
     yield from _foreign(branch, unknown)
     yield from _nesting(
         branch,
-        judge_ends=not any(
+        check_ends=not any(
             id(node) in unknown and isinstance(node, (Temporal, Spatial)) for node in branch.nodes
         ),
     )
@@ -72,7 +72,7 @@ def common_problems(
         yield from _handed_over(workload, branches)
 
 
-def _nesting(branch: EinsumPath, judge_ends: bool) -> Iterator[Violation]:
+def _nesting(branch: EinsumPath, check_ends: bool) -> Iterator[Violation]:
     """Tiles larger than what is around them, and (if these are to be judged) loops that end above
     tiles of 1.
     """
@@ -103,7 +103,7 @@ def _nesting(branch: EinsumPath, judge_ends: bool) -> Iterator[Violation]:
         else:
             extents[loop.variable] = loop.tiles(enclosing)[0][0]
     for variable, extent in extents.items():
-        if extent > 1 and judge_ends:
+        if extent > 1 and check_ends:
             yield Violation(
                 "missing-loop",
                 f"Einsum '{einsum.name}' has no loop that cuts '{variable}' from {extent} to 1",
@@ -118,7 +118,7 @@ def doubtful(branch: EinsumPath) -> frozenset[str]:
     """Variables whose tiles are not known, because their loops do not nest or do not end at 1."""
     return frozenset(
         problem.dimension
-        for problem in _nesting(branch, judge_ends=True)
+        for problem in _nesting(branch, check_ends=True)
         if problem.dimension is not None
     )
 

@@ -36,11 +36,11 @@ class Holding:
 @dataclass(frozen=True)
 class Placement:
     """`kept[level]` are the tensors that the holder at that level of the chain keeps;
-    `rules[level]` its rules.
+    `constraints[level]` its rules.
     """
 
     kept: Mapping[int, frozenset[str]]
-    rules: Mapping[int, Holding]
+    constraints: Mapping[int, Holding]
 
     def levels(self, tensor: str) -> tuple[int, ...]:
         """The levels that keep `tensor`, outer to inner."""
@@ -94,8 +94,13 @@ def _choose(
             yield above
         return
     level, unit = levels[0], chain.units[levels[0]]
-    rules = holding(architecture.by_name[unit.name].holding, scope, f"tensors of '{unit.name}'")
-    keep, may = rules.keep | rules.back, rules.may_keep - rules.keep - rules.back
+    constraints = holding(
+        architecture.by_name[unit.name].holding, scope, f"tensors of '{unit.name}'"
+    )
+    keep, may = (
+        constraints.keep | constraints.back,
+        constraints.may_keep - constraints.keep - constraints.back,
+    )
     if unit.kind is Kind.TOLL:
         keep, may = keep & seen, frozenset()
     else:
@@ -104,7 +109,7 @@ def _choose(
             unfused if outermost else frozenset()
         )
         never = frozenset(tensor for tensor, where in fused.items() if where > level)
-        if keep & never or must - keep - may or rules.back & seen:
+        if keep & never or must - keep - may or constraints.back & seen:
             return
         keep, may = keep | must, may - must - never - (seen if einsum.copy else frozenset())
     for count in range(len(may) + 1):
@@ -114,7 +119,9 @@ def _choose(
             inner = scope.with_names(
                 {unit.name: named, "Above": replace(named, members=seen | kept)}
             )
-            choice = Placement({**above.kept, level: kept}, {**above.rules, level: rules})
+            choice = Placement(
+                {**above.kept, level: kept}, {**above.constraints, level: constraints}
+            )
             yield from _choose(
                 architecture, einsum, chain, levels[1:], inner, choice, fused, unfused
             )

@@ -71,11 +71,16 @@ def _trips(fanout: Fanout, einsum: Einsum, variable: str, bound: int) -> list[in
         for tensor in fanout.reuse
     ):
         return [1]
-    rules = [rule for rule in fanout.loop_bounds if not rule.product and variable in rule.variables]
+    constraints = [
+        constraint
+        for constraint in fanout.loop_bounds
+        if not constraint.product and variable in constraint.variables
+    ]
     return [
         trips
         for trips in range(1, min(bound, fanout.size) + 1)
-        if bound % trips == 0 and all(rule.holds({variable: trips}) for rule in rules)
+        if bound % trips == 0
+        and all(constraint.holds({variable: trips}) for constraint in constraints)
     ]
 
 

@@ -28,7 +28,7 @@ from solver_mapper.cost.timeloop.batch_counts import (
 )
 from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.cost.timeloop.latency import latency
-from solver_mapper.cost.timeloop.network_energy import all_wires
+from solver_mapper.cost.timeloop.network_energy import all_network_links
 from solver_mapper.cost.timeloop.projection import Projection, project
 from solver_mapper.errors import InputError
 
@@ -82,7 +82,11 @@ class BatchEvaluator:
         self._refuse_what_does_not_fit()
 
     def _refuse_what_does_not_fit(self) -> None:
-        if any(not wires.free for networks in all_wires(self.architecture) for wires in networks):
+        if any(
+            not network_links.free
+            for networks in all_network_links(self.architecture)
+            for network_links in networks
+        ):
             raise InputError(
                 "networks that charge for words or hops cannot be evaluated in batches",
                 self.architecture.location,

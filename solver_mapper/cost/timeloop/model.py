@@ -29,7 +29,7 @@ from solver_mapper.cost.timeloop.latency import (
 )
 from solver_mapper.cost.timeloop.legality import structural_violations
 from solver_mapper.cost.timeloop.movement import Traffic, traffic_below
-from solver_mapper.cost.timeloop.network_energy import NetworkLinks, all_wires, use
+from solver_mapper.cost.timeloop.network_energy import NetworkLinks, all_network_links, use
 from solver_mapper.cost.timeloop.operations import charged_operations
 from solver_mapper.cost.timeloop.projection import Projection, project
 from solver_mapper.cost.timeloop.spatial_elements import Grid
@@ -69,9 +69,10 @@ class Evaluator:
         self.problem = problem
         self._projections = [project(problem, tensor) for tensor in problem.tensors]
         self._prices = [prices(level) for level in architecture.levels]
-        self._wires = all_wires(architecture)
+        self._network_links = all_network_links(architecture)
         self._hops = [
-            every_hop or any(not wires.free for wires in networks) for networks in self._wires
+            every_hop or any(not network_links.free for network_links in networks)
+            for networks in self._network_links
         ]
         self._fanouts = [architecture.fanout(level) for level in range(len(architecture.levels))]
         names = [*architecture.level_names, architecture.arithmetic.name]
@@ -209,23 +210,36 @@ class Evaluator:
         self, nest: Nest, moved: list[TensorMovement]
     ) -> dict[str, NetworkStatistics]:
         statistics = {}
-        for level, networks in enumerate(self._wires):
-            for wires in networks:
-                name = wires.network.name if wires.network.declared else self._links[level]
-                statistics[name] = self._network(nest, level, name, wires, moved)
+        for level, networks in enumerate(self._network_links):
+            for network_links in networks:
+                name = (
+                    network_links.network.name
+                    if network_links.network.declared
+                    else self._links[level]
+                )
+                statistics[name] = self._network(nest, level, name, network_links, moved)
         return statistics
 
     def _network(
-        self, nest: Nest, level: int, name: str, wires: NetworkLinks, moved: list[TensorMovement]
+        self,
+        nest: Nest,
+        level: int,
+        name: str,
+        network_links: NetworkLinks,
+        moved: list[TensorMovement],
     ) -> NetworkStatistics:
         used = nest.instances[level]
         tensors = {}
         for projection, movement in zip(self._projections, moved, strict=True):
-            tensors[projection.name] = network_tensor(wires, movement, projection, level, used)
+            tensors[projection.name] = network_tensor(
+                network_links, movement, projection, level, used
+            )
         energy = (
-            _NOTHING if wires.free else sum([each.energy_pj for each in tensors.values()], _NOTHING)
+            _NOTHING
+            if network_links.free
+            else sum([each.energy_pj for each in tensors.values()], _NOTHING)
         )
-        return NetworkStatistics(name, wires.network.kind, energy, tensors)
+        return NetworkStatistics(name, network_links.network.kind, energy, tensors)
 
 
 def _total(parts: Sequence[LevelStatistics | NetworkStatistics]) -> Fraction:
@@ -233,11 +247,15 @@ def _total(parts: Sequence[LevelStatistics | NetworkStatistics]) -> Fraction:
 
 
 def network_tensor(
-    wires: NetworkLinks, movement: TensorMovement, projection: Projection, level: int, used: int
+    network_links: NetworkLinks,
+    movement: TensorMovement,
+    projection: Projection,
+    level: int,
+    used: int,
 ) -> NetworkTensorStatistics:
     """One tensor on the network below `level`, of which `used` instances work."""
     accesses = movement.accesses[level]
     partition = 0 if accesses is None else accesses.partition
     return NetworkTensorStatistics(
-        *use(wires, movement.traffic[level], projection.read_write, partition, used), used
+        *use(network_links, movement.traffic[level], projection.read_write, partition, used), used
     )

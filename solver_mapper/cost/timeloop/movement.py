@@ -99,15 +99,15 @@ def traffic_at(
         projection.name not in plan.no_multicast,
         projection.name not in plan.no_link_transfer,
     )
-    site = _Site(projection, spread, grids[level], may_share, may_link)
+    boundary = _Boundary(projection, spread, grids[level], may_share, may_link)
     if not nest.perfect:
-        return _uneven(nest, level, site, reuse)
+        return _uneven(nest, level, boundary, reuse)
     if not spread:
         return _single(fetched_words(loops, projection, nest.tiles[level + 1], reuse))
-    return _even(nest, level, site, loops, reuse)
+    return _even(nest, level, boundary, loops, reuse)
 
 
-class _Site(NamedTuple):
+class _Boundary(NamedTuple):
     """Where one tensor crosses to the next inner level: over which spatial loops, onto which grid,
     and what is allowed.
     """
@@ -123,13 +123,15 @@ def _single(words: int) -> Traffic:
     return Traffic((Record(1, 1, words, 0),), 0, 1, words, words)
 
 
-def _even(nest: Nest, level: int, site: _Site, loops: Sequence[PlacedLoop], reuse: bool) -> Traffic:
+def _even(
+    nest: Nest, level: int, boundary: _Boundary, loops: Sequence[PlacedLoop], reuse: bool
+) -> Traffic:
     """Traffic below a level with spatial loops, all factors perfect."""
-    projection = site.projection
+    projection = boundary.projection
     extents = nest.tiles[level + 1]
-    groups = even_groups(site.loops, projection, site.multicast, site.grid)
+    groups = even_groups(boundary.loops, projection, boundary.multicast, boundary.grid)
     fanout = nest.fanouts[level]
-    steps = displacements(site.loops, projection, site.grid) if site.links else set()
+    steps = displacements(boundary.loops, projection, boundary.grid) if boundary.links else set()
     kinds = (
         fetches(loops, projection, extents, reuse)
         if steps or (projection.sliding and reuse)
@@ -142,32 +144,35 @@ def _even(nest: Nest, level: int, site: _Site, loops: Sequence[PlacedLoop], reus
             else sum(k.words * k.steps for k in kinds)
         )
         return collect([Flow(words, 1, groups, 0)], fanout)
-    elements = lay_out(site.loops, projection.codes)
+    elements = lay_out(boundary.loops, projection.codes)
     flows = []
     for kind in kinds:
         link = None if kind.link not in steps else kind.link
         served, linked = groups, 0
         if link is not None and kind.words:
-            served, linked = _with_links(site, elements, elements, link, groups)
+            served, linked = _with_links(boundary, elements, elements, link, groups)
         flows.append(Flow(kind.words, kind.steps, served, linked))
     return collect(flows, fanout)
 
 
-def _uneven(nest: Nest, level: int, site: _Site, reuse: bool) -> Traffic:
+def _uneven(nest: Nest, level: int, boundary: _Boundary, reuse: bool) -> Traffic:
     """Traffic below a level, any factors."""
     events = tile_stream(
-        nest, site.projection, level, reuse, bool(site.loops) and site.links
+        nest, boundary.projection, level, reuse, bool(boundary.loops) and boundary.links
     ).count()
-    if not site.loops:
+    if not boundary.loops:
         return _single(sum(event.words * number for event, number in events.items()))
     flows = []
     layouts: dict[Flags, tuple[Elements, list[Group]]] = {}
 
     def layout(flags: Flags) -> tuple[Elements, list[Group]]:
         if flags not in layouts:
-            elements = lay_out(site.loops, site.projection.codes, flags)
+            elements = lay_out(boundary.loops, boundary.projection.codes, flags)
             every = range(len(elements.offsets))
-            layouts[flags] = elements, multicast_groups(elements, every, site.multicast, site.grid)
+            layouts[flags] = (
+                elements,
+                multicast_groups(elements, every, boundary.multicast, boundary.grid),
+            )
         return layouts[flags]
 
     for event, number in events.items():
@@ -178,21 +183,24 @@ def _uneven(nest: Nest, level: int, site: _Site, reuse: bool) -> Traffic:
         if event.link is not None:
             shift, earlier = event.link
             served, linked = _with_links(
-                site, elements, layout(earlier)[0], site.projection.code(shift), served
+                boundary, elements, layout(earlier)[0], boundary.projection.code(shift), served
             )
         flows.append(Flow(event.words, number, served, linked))
     return collect(flows, nest.fanouts[level])
 
 
 def _with_links(
-    site: _Site, now: Elements, before: Elements, step: int, served: list[Group]
+    boundary: _Boundary, now: Elements, before: Elements, step: int, served: list[Group]
 ) -> tuple[list[Group], int]:
     """The groups still served by the level, and how many elements their neighbours serve, if that
     helps the level.
     """
-    linked = set(linked_elements(now, before, step, site.grid))
+    linked = set(linked_elements(now, before, step, boundary.grid))
     rest = multicast_groups(
-        now, (i for i in range(len(now.offsets)) if i not in linked), site.multicast, site.grid
+        now,
+        (i for i in range(len(now.offsets)) if i not in linked),
+        boundary.multicast,
+        boundary.grid,
     )
     if sum(group.scatter for group in rest) < sum(group.scatter for group in served):
         return rest, len(linked)

@@ -44,24 +44,24 @@ class NetworkUse(NamedTuple):
 
 
 def use(
-    wires: NetworkLinks, traffic: Traffic, read_write: bool, partition: int, used: int
+    network_links: NetworkLinks, traffic: Traffic, read_write: bool, partition: int, used: int
 ) -> NetworkUse:
     """What `used` instances' `traffic` costs. `partition`: distinct words that an instance of the
     level above holds.
     """
-    if wires.network.kind == "ReductionTree":
-        return _reduction_tree(wires, traffic, read_write)
-    if wires.network.kind == "SimpleMulticast":
-        return _simple_multicast(wires, traffic, used)
-    return _legacy(wires, traffic, read_write, partition, used)
+    if network_links.network.kind == "ReductionTree":
+        return _reduction_tree(network_links, traffic, read_write)
+    if network_links.network.kind == "SimpleMulticast":
+        return _simple_multicast(network_links, traffic, used)
+    return _legacy(network_links, traffic, read_write, partition, used)
 
 
 def _legacy(
-    wires: NetworkLinks, traffic: Traffic, read_write: bool, partition: int, used: int
+    network_links: NetworkLinks, traffic: Traffic, read_write: bool, partition: int, used: int
 ) -> NetworkUse:
     """Every word enters, travels its hops along wires, and passes a router at each."""
-    records = arriving(wires, traffic, read_write, partition)
-    upward = read_write and UP in wires.ways
+    records = arriving(network_links, traffic, read_write, partition)
+    upward = read_write and UP in network_links.ways
     words: Rational = 0
     doubled = largest = 0
     reductions: Rational = 0
@@ -75,14 +75,14 @@ def _legacy(
     hops = ratio(doubled, 2 * words) if words > 0 else 0
     energy = (
         _FREE
-        if wires.free
-        else _legacy_energy(wires, records, words, doubled, traffic.link_transfers) * used
+        if network_links.free
+        else _legacy_energy(network_links, records, words, doubled, traffic.link_transfers) * used
     )
     return NetworkUse(largest, words, traffic.link_transfers, reductions, hops, energy)
 
 
 def arriving(
-    wires: NetworkLinks, traffic: Traffic, read_write: bool, partition: int
+    network_links: NetworkLinks, traffic: Traffic, read_write: bool, partition: int
 ) -> tuple[Record, ...]:
     """Words that enter a network, per number of receivers.
 
@@ -90,7 +90,12 @@ def arriving(
     first of each distinct word. Timeloop subtracts these from every record, also from one of fewer
     words; here no more are elided than are moved.
     """
-    if wires.network.kind != "Legacy" or not read_write or UP not in wires.ways or wires.reduces:
+    if (
+        network_links.network.kind != "Legacy"
+        or not read_write
+        or UP not in network_links.ways
+        or network_links.reduces
+    ):
         return traffic.records
     return tuple(
         record._replace(words=record.words + max(0, record.words - partition))
@@ -99,23 +104,27 @@ def arriving(
 
 
 def _legacy_energy(
-    wires: NetworkLinks, records: tuple[Record, ...], words: Rational, doubled: int, links: int
+    network_links: NetworkLinks,
+    records: tuple[Record, ...],
+    words: Rational,
+    doubled: int,
+    links: int,
 ) -> Fraction:
-    network = wires.network
+    network = network_links.network
     routed: Rational = sum(
         (1 + floor(Fraction(record.double_hops) / (2 * record.words))) * record.words
         for record in records
         if record.words > 0
     )
     passing = (
-        Fraction(doubled, 2) * wires.per_hop
+        Fraction(doubled, 2) * network_links.per_hop
         + routed * network.router_energy
         + words * network.ingress_energy
     )
-    return passing + links * (wires.per_hop + 2 * network.router_energy)
+    return passing + links * (network_links.per_hop + 2 * network.router_energy)
 
 
-def _reduction_tree(wires: NetworkLinks, traffic: Traffic, read_write: bool) -> NetworkUse:
+def _reduction_tree(network_links: NetworkLinks, traffic: Traffic, read_write: bool) -> NetworkUse:
     """An adder tree for partial sums. Timeloop charges one tree, however many instances lie above
     it.
     """
@@ -127,18 +136,18 @@ def _reduction_tree(wires: NetworkLinks, traffic: Traffic, read_write: bool) -> 
         (Fraction(r.multicast.bit_length() - 1, 2) * r.words for r in traffic.records), Fraction(0)
     )
     largest = max((record.multicast for record in traffic.records), default=0)
-    energy = hops * wires.per_hop + reductions * wires.network.adder_energy
+    energy = hops * network_links.per_hop + reductions * network_links.network.adder_energy
     return NetworkUse(largest, words, 0, reductions, ratio(hops, words) if words else 0, energy)
 
 
-def _simple_multicast(wires: NetworkLinks, traffic: Traffic, used: int) -> NetworkUse:
+def _simple_multicast(network_links: NetworkLinks, traffic: Traffic, used: int) -> NetworkUse:
     """A price per multicast factor. Timeloop charges only the last record, the one with the largest
     factor.
     """
     largest = max((record.multicast for record in traffic.records), default=0)
     energy = _FREE
     for record in traffic.records:
-        energy = multicast_energy(wires.network, record.multicast) * record.words
+        energy = multicast_energy(network_links.network, record.multicast) * record.words
     return NetworkUse(largest, traffic.words, 0, 0, 0, energy * used)
 
 
@@ -151,7 +160,7 @@ def multicast_energy(network: Network, factor: int) -> Fraction:
     return dict(network.multicast_energies).get(factor, _FREE)
 
 
-def all_wires(architecture: Architecture) -> list[list[NetworkLinks]]:
+def all_network_links(architecture: Architecture) -> list[list[NetworkLinks]]:
     """The networks below each level, outer to inner.
 
     A declared network that serves several levels is charged at the innermost of them only, but
@@ -173,11 +182,14 @@ def all_wires(architecture: Architecture) -> list[list[NetworkLinks]]:
                     NetworkLinks(network, per_hop, ways, level.reduction_supported, free),
                 )
             else:
-                position, wires = found[name]
-                reduces = level.reduction_supported if UP in ways else wires.reduces
-                found[name] = position, wires._replace(ways=wires.ways | ways, reduces=reduces)
+                position, network_links = found[name]
+                reduces = level.reduction_supported if UP in ways else network_links.reduces
+                found[name] = (
+                    position,
+                    network_links._replace(ways=network_links.ways | ways, reduces=reduces),
+                )
     return [
-        [wires for position, wires in found.values() if position == index]
+        [network_links for position, network_links in found.values() if position == index]
         for index in range(len(architecture.levels))
     ]
 

@@ -20,7 +20,7 @@ writer put them.
 
 
 @dataclass(frozen=True)
-class Given:
+class MappingDirectives:
     """`nests[level, kind]` and `levels[level]` for each level of the architecture, by number."""
 
     levels: tuple[LevelMapping, ...]
@@ -30,7 +30,9 @@ class Given:
         return self.nests[level, kind].get(dim, Loop(dim, 1, 1))
 
 
-def given_as(mapping: Mapping, architecture: Architecture, problem: Problem) -> Given:
+def directives_of(
+    mapping: Mapping, architecture: Architecture, problem: Problem
+) -> MappingDirectives:
     """What `mapping` says about the levels, dimensions and tensors that there are. A level that it
     does not mention holds every tensor.
     """
@@ -49,7 +51,7 @@ def given_as(mapping: Mapping, architecture: Architecture, problem: Problem) -> 
         for index, level in enumerate(levels)
         for kind in KINDS
     }
-    return Given(levels, nests)
+    return MappingDirectives(levels, nests)
 
 
 def _nest(level: LevelMapping, kind: Kind, problem: Problem) -> Nest:

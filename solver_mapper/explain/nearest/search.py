@@ -15,7 +15,7 @@ from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.primes import exponents_of
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, LimitReached
-from solver_mapper.explain.nearest.directives import KINDS, Given, given_as
+from solver_mapper.explain.nearest.directives import KINDS, MappingDirectives, directives_of
 from solver_mapper.explain.nearest.suggestion import Suggestion
 from solver_mapper.mapspace.order_patterns import arrange
 from solver_mapper.mapspace.requirements import requirements_of
@@ -36,7 +36,7 @@ def suggest_for(spec: Spec, mapping: Mapping, hold_bypass: bool, clock: Clock) -
     if not all_violations(spec, mapping):
         return Suggestion(mapping, mapping)
     architecture, problem = spec.need_architecture(), spec.need_problem()
-    given = given_as(mapping, architecture, problem)
+    given = directives_of(mapping, architecture, problem)
     legal = legal_model(architecture, problem, requirements_of(spec))
     caps = [
         constraint for constraint in spec.constraints if isinstance(constraint, MetricConstraint)
@@ -54,7 +54,7 @@ def suggest_for(spec: Spec, mapping: Mapping, hold_bypass: bool, clock: Clock) -
         wrong = all_violations(spec, found)
         if not wrong:
             return Suggestion.between(given, found, mapping, answer.proven and tried == 0)
-        if not all(isinstance(each.asked, MetricConstraint) for each in wrong):
+        if not all(isinstance(each.constraint, MetricConstraint) for each in wrong):
             raise ExactnessError(f"the solver returned an illegal mapping: {wrong[0].message}")
         exclude(legal, answer.read)
     return Suggestion(mapping, None, proven=False)
@@ -73,7 +73,7 @@ def _fewer_steps(legal: Legal, caps: Sequence[MetricConstraint]) -> None:
         legal.model.add_bool_or(steps.where(lambda value: value <= most))
 
 
-def _distance(legal: Legal, given: Given, hold_bypass: bool) -> cp_model.LinearExprT:
+def _distance(legal: Legal, given: MappingDirectives, hold_bypass: bool) -> cp_model.LinearExprT:
     """Factors changed; of equal numbers, tensors newly kept or bypassed (these first, if they are
     to be held); then loops turned to the other axis of a mesh; then the prime factors moved.
     """
@@ -93,7 +93,7 @@ def _distance(legal: Legal, given: Given, hold_bypass: bool) -> cp_model.LinearE
     return cp_model.LinearExpr.weighted_sum(terms, weights)
 
 
-def _factors(legal: Legal, given: Given) -> tuple[Cost, Cost]:
+def _factors(legal: Legal, given: MappingDirectives) -> tuple[Cost, Cost]:
     """(prime factors moved, factors changed)."""
     model, gaps, literals, most = (
         legal.model,
@@ -123,7 +123,7 @@ def _factors(legal: Legal, given: Given) -> tuple[Cost, Cost]:
     return (gaps, most), (literals, len(literals))
 
 
-def _axes(legal: Legal, given: Given) -> Cost:
+def _axes(legal: Legal, given: MappingDirectives) -> Cost:
     used: list[cp_model.LinearExprT] = []
     for (level, kind), nest in given.nests.items():
         for dim, loop in nest.items():
@@ -138,7 +138,7 @@ def _axes(legal: Legal, given: Given) -> Cost:
     return used, len(used)
 
 
-def _storage(legal: Legal, given: Given) -> Cost:
+def _storage(legal: Legal, given: MappingDirectives) -> Cost:
     turned: list[cp_model.LinearExprT] = [
         ~keep if tensor in given.levels[level].keep else keep
         for (tensor, level), keep in legal.storage.keep.items()
@@ -146,7 +146,7 @@ def _storage(legal: Legal, given: Given) -> Cost:
     return turned, len(turned)
 
 
-def _in_order(spec: Spec, found: Mapping, given: Given) -> Mapping:
+def _in_order(spec: Spec, found: Mapping, given: MappingDirectives) -> Mapping:
     """`found` with its loops in the order given, as far as constraints allow; loops that are new
     stand outside the others. Reuse that was switched off stays so.
     """

@@ -11,7 +11,7 @@ from solver_mapper.core.constraints import Kind
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.solution import directives
 from solver_mapper.errors import NOWHERE, SourceLocation
-from solver_mapper.explain.nearest.directives import KINDS, Given, Nest
+from solver_mapper.explain.nearest.directives import KINDS, MappingDirectives, Nest
 
 Part = Literal["factor", "axis", "order", "storage", "reuse"]
 
@@ -68,7 +68,9 @@ class Suggestion:
     proven: bool = True
 
     @classmethod
-    def between(cls, given: Given, found: Mapping, mapping: Mapping, proven: bool) -> Suggestion:
+    def between(
+        cls, given: MappingDirectives, found: Mapping, mapping: Mapping, proven: bool
+    ) -> Suggestion:
         """What lies between `mapping`, read as `given`, and the legal mapping `found`."""
         differences = tuple(
             each
@@ -114,7 +116,7 @@ class Suggestion:
         return f"{text}, and {others} other thing{'' if others == 1 else 's'}" if others else text
 
 
-def _differences(given: Given, index: int, found: LevelMapping) -> Iterator[Difference]:
+def _differences(given: MappingDirectives, index: int, found: LevelMapping) -> Iterator[Difference]:
     before = given.levels[index]
     name = found.level
     for kind in KINDS:
@@ -140,7 +142,9 @@ def _differences(given: Given, index: int, found: LevelMapping) -> Iterator[Diff
             )
 
 
-def _loops(given: Given, index: int, kind: Kind, found: LevelMapping) -> Iterator[Difference]:
+def _loops(
+    given: MappingDirectives, index: int, kind: Kind, found: LevelMapping
+) -> Iterator[Difference]:
     before, name = given.levels[index], found.level
     nest = given.nests[index, kind]
     after = {
@@ -169,7 +173,7 @@ def _factor(loop: Loop) -> str:
     return f"{loop.dim}={loop.bound}" if loop.perfect else f"{loop.dim}={loop.bound},{loop.last}"
 
 
-def _unified(given: Given, found: Mapping) -> str:
+def _unified(given: MappingDirectives, found: Mapping) -> str:
     before = replace(
         found, levels=tuple(_written(given, index, each) for index, each in enumerate(given.levels))
     )
@@ -182,7 +186,7 @@ def _unified(given: Given, found: Mapping) -> str:
     )
 
 
-def _written(given: Given, index: int, level: LevelMapping) -> LevelMapping:
+def _written(given: MappingDirectives, index: int, level: LevelMapping) -> LevelMapping:
     """The level as Timeloop's notation has it: one loop for a dimension in each nest, those along Y
     outermost.
     """
@@ -195,7 +199,7 @@ def _written(given: Given, index: int, level: LevelMapping) -> LevelMapping:
     )
 
 
-def _padded(given: Given, index: int, level: LevelMapping) -> LevelMapping:
+def _padded(given: MappingDirectives, index: int, level: LevelMapping) -> LevelMapping:
     """With a loop to 1 where a loop was given that is gone, so that lines of a diff show factors
     and nothing else.
     """

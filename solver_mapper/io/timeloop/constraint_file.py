@@ -22,7 +22,7 @@ from solver_mapper.io.timeloop.constraint_collector import ConstraintCollector
 from solver_mapper.io.timeloop.dataflows import read_dataflow
 from solver_mapper.io.timeloop.extended_constraints import (
     FIELDS,
-    product_rules,
+    product_constraints,
     read_additions,
     read_targets,
 )
@@ -140,16 +140,17 @@ def _read_one(fields: Fields, target: Node, context: Context) -> None:
     levels = read_targets(target, context.architecture, word)
     if word in _KINDS:
         _add(
-            product_rules(_KINDS[word], fields, levels, context.problem, everywhere=False), context
+            product_constraints(_KINDS[word], fields, levels, context.problem, everywhere=False),
+            context,
         )
     for level in levels:
         fields.what = f"the {word} constraint of '{level}'"
-        for constraint in read_rules(word, fields, level, context):
+        for constraint in read_directives(word, fields, level, context):
             context.book.add(constraint)
     fields.close()
 
 
-def read_rules(word: str, fields: Fields, level: str, context: Context) -> list[Constraint]:
+def read_directives(word: str, fields: Fields, level: str, context: Context) -> list[Constraint]:
     """The constraints of one constraint of type `word` at `level`; the caller closes `fields`."""
     constraints: list[Constraint]
     refuse_unmodelled(fields)
@@ -168,13 +169,13 @@ def read_rules(word: str, fields: Fields, level: str, context: Context) -> list[
             )
         ]
     elif word in KEEP_TYPES:
-        constraints = _keep_rules(fields, level, context.problem)
+        constraints = _keep_constraints(fields, level, context.problem)
     else:
-        constraints = _loop_rules(_KINDS[word], fields, level, context)
+        constraints = _loop_constraints(_KINDS[word], fields, level, context)
     return [replace(constraint, origin=context.origin) for constraint in constraints]
 
 
-def _keep_rules(fields: Fields, level: str, problem: Problem) -> list[Constraint]:
+def _keep_constraints(fields: Fields, level: str, problem: Problem) -> list[Constraint]:
     constraints: list[Constraint] = []
     for key, keep in (("keep", True), ("bypass", False)):
         node = fields.node(key)
@@ -183,20 +184,20 @@ def _keep_rules(fields: Fields, level: str, problem: Problem) -> list[Constraint
             KeepConstraint(level, f"{level}: {key} {tensor}", tensor, keep, location=location)
             for tensor, location in named
         ]
-    return constraints + shorthands.keep_rules(fields, level, problem)
+    return constraints + shorthands.keep_constraints(fields, level, problem)
 
 
-def _loop_rules(kind: Kind, fields: Fields, level: str, context: Context) -> list[Constraint]:
+def _loop_constraints(kind: Kind, fields: Fields, level: str, context: Context) -> list[Constraint]:
     problem = context.problem
     node = fields.node("factors")
     factors = () if node is None else read_factors(node, problem.bounds)
-    constraints: list[Constraint] = [_factor_rule(kind, factor, level) for factor in factors]
+    constraints: list[Constraint] = [_factor_constraint(kind, factor, level) for factor in factors]
     constraints += _default_limits(kind, factors, fields, level, problem)
-    constraints += shorthands.factor_rules(kind, fields, level, problem, factors)
+    constraints += shorthands.factor_constraints(kind, fields, level, problem, factors)
     request = read_request(kind, fields, level, context.architecture, problem)
     if request is not None:
         context.requests.append(request)
-    constraints += _permutation_rules(kind, fields, level, problem)
+    constraints += _permutation_constraints(kind, fields, level, problem)
     dataflow = fields.node("dataflow") if kind == "temporal" else None
     constraints += [] if dataflow is None else read_dataflow(dataflow, level, problem)
     split = read_split(kind, fields, problem, context.notes)
@@ -211,12 +212,12 @@ def _loop_rules(kind: Kind, fields: Fields, level: str, context: Context) -> lis
         )
     for flag, names in FLAGS[kind]:
         for name in names:
-            constraints += _flag_rules(flag, name, fields, level, problem)
+            constraints += _flag_constraints(flag, name, fields, level, problem)
     fields.ignore("remainders")
     return constraints
 
 
-def _factor_rule(kind: Kind, factor: Factor, level: str) -> FactorConstraint:
+def _factor_constraint(kind: Kind, factor: Factor, level: str) -> FactorConstraint:
     return FactorConstraint(
         level,
         f"{level} {kind}: factors {factor}",
@@ -242,7 +243,7 @@ def _default_limits(
             limited = {factor.dim for factor in factors if factor.comparison == comparison}
             location = fields.location_of(key)
             constraints += [
-                _factor_rule(
+                _factor_constraint(
                     kind,
                     Factor(dim, "<=" if comparison == "<=" else ">=", value, None, location),
                     level,
@@ -253,7 +254,7 @@ def _default_limits(
     return constraints
 
 
-def _permutation_rules(
+def _permutation_constraints(
     kind: Kind, fields: Fields, level: str, problem: Problem
 ) -> list[Constraint]:
     """`RP_K`: R innermost, P next, K outermost, the others in between. `R*P*K`: only this order,
@@ -295,7 +296,7 @@ def _spelled(words: tuple[OrderWord, ...], problem: Problem) -> str:
     )
 
 
-def _flag_rules(
+def _flag_constraints(
     flag: str, name: str, fields: Fields, level: str, problem: Problem
 ) -> list[Constraint]:
     node = fields.node(name)

@@ -33,10 +33,10 @@ def read_dataflow(node: Node, level: str, problem: Problem) -> list[Constraint]:
         raise InputError(
             f"unknown dataflow '{text}'", node.location, f"dataflows are {_known(problem)}"
         )
-    return dataflow_rules(flow[: -len(_SUFFIX) - 1], level, problem, node.location)
+    return dataflow_constraints(flow[: -len(_SUFFIX) - 1], level, problem, node.location)
 
 
-def dataflow_rules(
+def dataflow_constraints(
     subject: str, level: str, problem: Problem, location: SourceLocation
 ) -> list[Constraint]:
     """The constraints that `subject`-stationary means at `level`."""

@@ -58,9 +58,11 @@ def read_additions(
         table = fields.table_at(kind)
         if table is not None:
             inner = Fields(table, f"the {kind} constraint")
-            constraints += product_rules(kind, inner, levels, problem, everywhere=target is None)
+            constraints += product_constraints(
+                kind, inner, levels, problem, everywhere=target is None
+            )
             inner.close()
-    constraints += _metric_rules(fields, target)
+    constraints += _metric_constraints(fields, target)
     node = fields.node("dataflow")
     if node is not None:
         if target is None:
@@ -79,7 +81,7 @@ def read_targets(node: Node, architecture: Architecture, kind: str) -> tuple[str
     )
 
 
-def product_rules(
+def product_constraints(
     kind: Kind, fields: Fields, levels: Collection[str], problem: Problem, *, everywhere: bool
 ) -> list[Constraint]:
     """`product: "C*K <= 128"`, one or a list, over the `kind` loops of `levels` together."""
@@ -128,7 +130,7 @@ def _read_product(node: Node, problem: Problem) -> tuple[tuple[str, ...], Compar
     return dims, signs[match[2]], int(match[3])
 
 
-def _metric_rules(fields: Fields, target: Node | None) -> Iterator[Constraint]:
+def _metric_constraints(fields: Fields, target: Node | None) -> Iterator[Constraint]:
     table = fields.table_at("metrics")
     if table is None:
         return

@@ -89,7 +89,7 @@ def read_mapping(
         fields.what = f"the {word} directive of '{name}'"
         _read_directive(_KINDS[word], fields, levels[name], problem, notes)
     given = tuple(
-        constraint for name, level in levels.items() for constraint in _rules(name, level)
+        constraint for name, level in levels.items() for constraint in _constraints(name, level)
     )
     for constraint in implied:
         if constraint.level in levels:
@@ -98,7 +98,7 @@ def read_mapping(
     return Mapping(done, problem.dims, problem.tensor_names), given
 
 
-def _rules(name: str, level: _Level) -> Iterator[Constraint]:
+def _constraints(name: str, level: _Level) -> Iterator[Constraint]:
     """What the directives of a level ask for."""
     about = f"mapping, {name}"
     kinds: tuple[Kind, ...] = ("temporal", "spatial")

@@ -14,7 +14,7 @@ from solver_mapper.io.timeloop.targets import read_tensors
 from solver_mapper.io.yaml.fields import Fields
 
 
-def keep_rules(fields: Fields, level: str, problem: Problem) -> list[Constraint]:
+def keep_constraints(fields: Fields, level: str, problem: Problem) -> list[Constraint]:
     """`keep_only`: these are kept, all others bypassed. `bypass_only`: the other way round."""
     constraints: list[Constraint] = []
     for key, keep in (("keep_only", True), ("bypass_only", False)):
@@ -32,7 +32,7 @@ def keep_rules(fields: Fields, level: str, problem: Problem) -> list[Constraint]
     return constraints
 
 
-def factor_rules(
+def factor_constraints(
     kind: Kind, fields: Fields, level: str, problem: Problem, factors: tuple[Factor, ...]
 ) -> list[Constraint]:
     """`factors_only`: these factors, and 1 for the others. `no_iteration_over_dataspaces`: 1 for

@@ -25,7 +25,7 @@ from solver_mapper.io.timeloop.problem_file import read_problem
 from solver_mapper.io.timeloop.split_position import count_unit_dims
 from solver_mapper.io.timeloop.suspicious import note_suspicious
 from solver_mapper.io.timeloop.tree_form import read_tree
-from solver_mapper.io.timeloop.v04_constraints import read_embedded, settle_parallels
+from solver_mapper.io.timeloop.v04_constraints import read_embedded, resolve_parallels
 from solver_mapper.io.timeloop.v04_form import Design, read_v04
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.fields import Fields, normal, table_of
@@ -199,7 +199,7 @@ def _read_constraints(given: _Input) -> tuple[tuple[Constraint, ...], Constraint
     if given.design is None:
         return (), book.done()
     count_unit_dims([level for level, _ in given.design.fanouts], given.problem, book, given.notes)
-    settle_parallels(given.design.parallels, context)
+    resolve_parallels(given.design.parallels, context)
     return (
         tuple(
             constraint

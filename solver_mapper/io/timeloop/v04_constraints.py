@@ -9,9 +9,9 @@ from typing import Literal
 
 from solver_mapper.core.constraints import HARDWARE, FactorConstraint, KeepConstraint
 from solver_mapper.errors import InputError
-from solver_mapper.io.timeloop.constraint_file import Context, read_rules
+from solver_mapper.io.timeloop.constraint_file import Context, read_directives
 from solver_mapper.io.timeloop.dataflows import read_dataflow
-from solver_mapper.io.timeloop.extended_constraints import product_rules
+from solver_mapper.io.timeloop.extended_constraints import product_constraints
 from solver_mapper.io.timeloop.v04_form import Branch, Design, Embedded, Parallel
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.io.yaml.source import Table
@@ -79,9 +79,9 @@ def _read_node(embedded: Embedded, context: Context, notes: Notes) -> None:
             products = (
                 ()
                 if kind == "dataspace"
-                else product_rules(kind, inner, levels, context.problem, everywhere=False)
+                else product_constraints(kind, inner, levels, context.problem, everywhere=False)
             )
-            for constraint in (*read_rules(kind, inner, level, context), *products):
+            for constraint in (*read_directives(kind, inner, level, context), *products):
                 context.book.add(replace(constraint, origin=context.origin))
             inner.ignore("type", "target")
             inner.close()
@@ -111,7 +111,7 @@ def _check_idle(
     """
     name = embedded.name
     fields = Fields(table, f"the {kind} constraint of '{name}'", scope=embedded.scope)
-    for constraint in read_rules(kind, fields, name, replace(context, requests=[])):
+    for constraint in read_directives(kind, fields, name, replace(context, requests=[])):
         wants = (
             isinstance(constraint, FactorConstraint)
             and constraint.comparison in ("==", ">=")
@@ -127,17 +127,17 @@ def _check_idle(
     )
 
 
-def settle_parallels(parallels: tuple[Parallel, ...], context: Context) -> None:
+def resolve_parallels(parallels: tuple[Parallel, ...], context: Context) -> None:
     """Each tensor is kept in exactly one branch of a `!Parallel`, by its keep constraints, and
     bypasses the others.
 
     Raises: InputError for a tensor that no branch or several branches keep.
     """
     for parallel in parallels:
-        _settle(parallel, context.problem.tensor_names, context)
+        _resolve(parallel, context.problem.tensor_names, context)
 
 
-def _settle(parallel: Parallel, tensors: tuple[str, ...], context: Context) -> None:
+def _resolve(parallel: Parallel, tensors: tuple[str, ...], context: Context) -> None:
     kept = [_kept(branch, context) for branch in parallel.branches]
     for tensor in tensors:
         times = sum(tensor in each for each in kept)
@@ -163,7 +163,7 @@ def _settle(parallel: Parallel, tensors: tuple[str, ...], context: Context) -> N
                         )
                     )
         for inner in branch.parallels:
-            _settle(inner, tuple(tensor for tensor in tensors if tensor in inside), context)
+            _resolve(inner, tuple(tensor for tensor in tensors if tensor in inside), context)
 
 
 def _kept(branch: Branch, context: Context) -> frozenset[str]:
@@ -178,7 +178,7 @@ def _kept(branch: Branch, context: Context) -> frozenset[str]:
         dataspace = fields.table_at("dataspace")
         fields.close()
         if dataspace is not None:
-            constraints = read_rules(
+            constraints = read_directives(
                 "dataspace", Fields(dataspace, "a dataspace constraint"), _NOWHERE, context
             )
             found |= {

@@ -43,20 +43,20 @@ class Listing:
     space: Space
 
     def __iter__(self) -> Iterator[Mapping]:
-        if self._tally.total:
+        if self._counter.total:
             problem = self.space.problem
-            for steps in self._steps(0, self._tally.lattice.whole, self._tally.start):
+            for steps in self._steps(0, self._counter.lattice.whole, self._counter.start):
                 levels = tuple(self._level(number, step) for number, step in enumerate(steps))
                 yield Mapping(levels, problem.dims, problem.tensor_names)
 
     @cached_property
-    def _tally(self) -> MappingCounter:
+    def _counter(self) -> MappingCounter:
         return MappingCounter(self.space, orders=False)
 
     @cached_property
     def _fits(self) -> list[dict[Held, Counts]]:
         return [
-            dict(fitting(self.space, self._tally.lattice, level, True))
+            dict(fitting(self.space, self._counter.lattice, level, True))
             for level in range(self.space.depth)
         ]
 
@@ -64,8 +64,8 @@ class Listing:
     def _onward(self) -> list[tuple[Ways, Ways]]:
         """For each level the ways on from tiles after its temporal and after all its loops."""
         found = []
-        for number, level in enumerate(self._tally.levels):
-            after = list(self._tally.outward[number + 1].items())
+        for number, level in enumerate(self._counter.levels):
+            after = list(self._counter.outward[number + 1].items())
             between: Ways = []
             for key, ways in after:
                 for values, left in level.spread(ways, False).items():
@@ -75,14 +75,14 @@ class Listing:
         return found
 
     def _goes_on(self, ways: Ways, tile: Point, key: Key) -> bool:
-        return any(on[tile] and self._tally.complete(key, other) for other, on in ways)
+        return any(on[tile] and self._counter.complete(key, other) for other, on in ways)
 
     def _steps(self, number: int, tile: Point, key: Key) -> Iterator[tuple[Step, ...]]:
         """All ways on from a tile of level `number`."""
         if number == self.space.depth:
             yield ()
             return
-        level = self._tally.levels[number]
+        level = self._counter.levels[number]
         for held, fits in self._fits[number].items():
             joined = (
                 level.joined(
@@ -100,7 +100,7 @@ class Listing:
         self, level: Level, held: Held, tile: Point, key: Key
     ) -> Iterator[tuple[Step, Point, Key]]:
         """The loops of one level, with the tile that is left."""
-        factors = self._tally.lattice.factors
+        factors = self._counter.lattice.factors
         between, after = self._onward[level.level]
         for temporal, left in self._temporal(level, tile):
             values = level.amounts.of(Slot(level.level), temporal)
@@ -132,7 +132,7 @@ class Listing:
         """Bounds of temporal loops that divide the tile and can be put in an order, with the tile
         that is left to spatial loops, from which some mapping may go on.
         """
-        lattice = self._tally.lattice
+        lattice = self._counter.lattice
         opened = self._opened[level.level][tuple(slice(0, power + 1) for power in tile)]
         for left in reversed(np.argwhere(opened).tolist()):
             bounds = lattice.factors(_less(tile, left))
@@ -144,7 +144,7 @@ class Listing:
     @cached_property
     def _opened(self) -> list[NDArray[np.bool_]]:
         """For each level, whether any way goes on from a tile after its temporal loops."""
-        nowhere = self._tally.lattice.zeros().astype(bool)
+        nowhere = self._counter.lattice.zeros().astype(bool)
         return [
             np.logical_or.reduce([nowhere, *(ways.astype(bool) for _, ways in between)])
             for between, _ in self._onward
@@ -159,7 +159,7 @@ class Listing:
                         yield across, along
 
     def _level(self, number: int, step: Step) -> LevelMapping:
-        level = self._tally.levels[number]
+        level = self._counter.levels[number]
         temporal = _first(level.temporal_orders, step.temporal, "")
         across, along = (
             _first(level.layouts.orders, bounds, axis)

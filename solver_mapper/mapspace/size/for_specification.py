@@ -52,16 +52,16 @@ def mapspace_size_of(spec: Spec) -> MapspaceSize:
             ),
         )
     constraints, uncounted = _counted(spec, constraints)
-    tally = MappingCounter(_space(spec, constraints))
-    levels = tuple(_reached(tally, each, number) for number, each in enumerate(choices))
-    cuts = (*_rule_cuts(spec, constraints, tally), *_capacity_cuts(tally))
+    counter = MappingCounter(_space(spec, constraints))
+    levels = tuple(_reached(counter, each, number) for number, each in enumerate(choices))
+    cuts = (*_constraint_cuts(spec, constraints, counter), *_capacity_cuts(counter))
     return MapspaceSize(
         tiles,
         chains,
         levels,
         _count(free, False),
-        _count(tally.space, False),
-        _count(tally.space, True),
+        _count(counter.space, False),
+        _count(counter.space, True),
         cuts,
         uncounted,
     )
@@ -153,19 +153,19 @@ def _spatial(level: Level) -> int:
     )
 
 
-def _reached(tally: MappingCounter, level: LevelCount, number: int) -> LevelCount:
+def _reached(counter: MappingCounter, level: LevelCount, number: int) -> LevelCount:
     """With the tiles of the level, and the ways down to it."""
-    if not tally.total:
+    if not counter.total:
         return replace(level, tiles=0, down=0)
     return replace(
         level,
-        tiles=int(sum(tally.reached(number).astype(bool).flat)),
-        down=int(tally.reached(number + 1).sum()),
+        tiles=int(sum(counter.reached(number).astype(bool).flat)),
+        down=int(counter.reached(number + 1).sum()),
     )
 
 
-def _rule_cuts(
-    spec: Spec, constraints: tuple[Constraint, ...], tally: MappingCounter
+def _constraint_cuts(
+    spec: Spec, constraints: tuple[Constraint, ...], counter: MappingCounter
 ) -> tuple[Cut, ...]:
     """What each constraint cuts that somebody wrote. Constraints about reuse cut nothing: they say
     what mappings do, not which there are.
@@ -179,14 +179,14 @@ def _rule_cuts(
     cuts = [
         Cut(
             constraint.text,
-            _without(spec, constraint, constraints, tally),
-            tally.total,
+            _without(spec, constraint, constraints, counter),
+            counter.total,
             location=constraint.location,
         )
         for constraint in judged
     ]
     redundant = [constraint for constraint, cut in zip(judged, cuts, strict=True) if cut.redundant]
-    spare = _spare(spec, constraints, redundant, tally.total)
+    spare = _spare(spec, constraints, redundant, counter.total)
     return tuple(
         replace(cut, spare=constraint in spare)
         for constraint, cut in zip(judged, cuts, strict=True)
@@ -194,7 +194,7 @@ def _rule_cuts(
 
 
 def _without(
-    spec: Spec, constraint: Constraint, constraints: tuple[Constraint, ...], tally: MappingCounter
+    spec: Spec, constraint: Constraint, constraints: tuple[Constraint, ...], counter: MappingCounter
 ) -> int:
     """How many mappings are legal without `constraint`. Where it is about one level, the counts for
     all the others are known.
@@ -202,11 +202,11 @@ def _without(
     space = _space(spec, tuple(each for each in constraints if each != constraint))
     joint = isinstance(constraint, ProductConstraint | UtilizationConstraint) or uncertain(
         space
-    ) != uncertain(tally.space)
-    if joint or not tally.possible or tally.space.empty:
+    ) != uncertain(counter.space)
+    if joint or not counter.possible or counter.space.empty:
         return MappingCounter(space).total
     number = space.architecture.index(constraint.level)
-    return tally.with_level(tally.level(number, space))
+    return counter.with_level(counter.level(number, space))
 
 
 def _spare(
@@ -233,11 +233,11 @@ def _spare(
     return spare
 
 
-def _capacity_cuts(tally: MappingCounter) -> list[Cut]:
+def _capacity_cuts(counter: MappingCounter) -> list[Cut]:
     cuts = []
-    for number, buffer in enumerate(tally.space.architecture.levels):
+    for number, buffer in enumerate(counter.space.architecture.levels):
         if buffer.entries:
-            without = tally.with_level(replace(tally.level(number, tally.space), sized=False))
+            without = counter.with_level(replace(counter.level(number, counter.space), sized=False))
             location = (
                 buffer.entries_location
                 if buffer.entries_location.line is not None
@@ -252,9 +252,9 @@ def _capacity_cuts(tally: MappingCounter) -> list[Cut]:
             cuts.append(
                 Cut(
                     text,
-                    without if tally.possible else 0,
-                    tally.total,
-                    is_rule=False,
+                    without if counter.possible else 0,
+                    counter.total,
+                    is_constraint=False,
                     location=location,
                 )
             )

@@ -52,7 +52,7 @@ class Compiled:
     exact: bool = True
     throttled: bool = False
     unit: int = 1
-    scrambled: list[ForwardingClaim] = field(default_factory=list)
+    forwarding_claims: list[ForwardingClaim] = field(default_factory=list)
     sequences: list[Sequence] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
 
@@ -88,7 +88,8 @@ def compile_space(space: Space) -> Compiled:
     for level, buffer in enumerate(space.architecture.levels):
         _capacity(variables, buffer, total(levels[level]))
         _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
-    compiled.scrambled, compiled.sequences = windows.scrambled, list(sequences.found.values())
+    compiled.forwarding_claims = windows.claims
+    compiled.sequences = list(sequences.found.values())
     units = space.architecture.arithmetic
     leak = units.leak * units.instances + sum(
         b.energy.leak * b.instances for b in space.architecture.levels

@@ -37,9 +37,11 @@ def grounds(compiled: Compiled, claim: ForwardingClaim) -> list[cp_model.IntVar]
         v
         for (dim, _, slot), v in variables.power.items()
         if (slot.level == claim.child - 1 and slot.axis)
-        or ((claim.jumps or slot.level >= claim.child) and dim in claim.tensor.dims)
+        or ((claim.between_runs or slot.level >= claim.child) and dim in claim.tensor.dims)
     ]
-    orders = [literal for level in variables.pattern for literal in level] if claim.jumps else []
+    orders = (
+        [literal for level in variables.pattern for literal in level] if claim.between_runs else []
+    )
     return [*shared, *orders]
 
 

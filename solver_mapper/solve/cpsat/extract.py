@@ -69,11 +69,11 @@ def _temporal_loops(
     )
     if claims:
         orders = similar_orders(space, level, order)
-        order = max(orders, key=lambda each: sum(_bears(each, claim) for claim in claims))
+        order = max(orders, key=lambda each: sum(_follows(each, claim) for claim in claims))
     return tuple(loop(dim, bounds[dim, Slot(level)]) for dim in reversed(order))
 
 
-def _bears(order: tuple[str, ...], claim: Sequence) -> bool:
+def _follows(order: tuple[str, ...], claim: Sequence) -> bool:
     """Whether loops in `order` (innermost first) are as claimed."""
     relevant = [dim for dim in order if dim in claim.relevant]
     claimed = [dim for dim in claim.dims if dim in order]

@@ -65,33 +65,33 @@ class WindowPosition:
     keeps: bool
 
 
-def motions(site: WindowPosition, space: Space) -> Iterator[Motion]:
+def motions(position: WindowPosition, space: Space) -> Iterator[Motion]:
     """All motions that may spare words at the site, where the space leaves their loops a choice."""
 
     def free(dim: str, level: int) -> bool:
         return any(highest(space, dim, prime, Slot(level)) for prime, _ in space.primes[dim])
 
     loops = {
-        dim: [level for level in range(site.child) if free(dim, level)]
-        for dim in site.component.dims
+        dim: [level for level in range(position.child) if free(dim, level)]
+        for dim in position.component.dims
     }
     for dim, levels in loops.items():
         for level in levels:
             yield Motion(dim, level)
-            if site.keeps:
+            if position.keeps:
                 yield from (Motion(dim, level, dim, outer) for outer in levels if outer < level)
-            if site.component.orderly:
+            if position.component.orderly:
                 other = next(each for each in loops if each != dim)
                 yield from _pairs(
-                    site,
+                    position,
                     Motion(dim, level, other),
                     [outer for outer in loops[other] if outer <= level],
                 )
 
 
-def _pairs(site: WindowPosition, motion: Motion, outers: list[int]) -> Iterator[Motion]:
+def _pairs(position: WindowPosition, motion: Motion, outers: list[int]) -> Iterator[Motion]:
     for outer in outers:
-        if site.keeps:
+        if position.keeps:
             yield replace(motion, outer=outer)
         yield replace(motion, outer=outer, returns=True)
         if outer < motion.level:
@@ -116,51 +116,51 @@ def lay_out(layout: Layout, motion: Motion, child: int) -> None:
 
 
 def layout_of(
-    variables: Variables, site: WindowPosition, meshes: Collection[int], motion: Motion | None
+    variables: Variables, position: WindowPosition, meshes: Collection[int], motion: Motion | None
 ) -> Layout:
     """What the counts at a site depend on: its tile, its units over `meshes` and further out, and a
     motion's loops, if one is given.
     """
-    space, layout = variables.space, Layout(variables, site.component)
-    layout.add("tile", site.component.dims, slots_where(space, below=site.child))
+    space, layout = variables.space, Layout(variables, position.component)
+    layout.add("tile", position.component.dims, slots_where(space, below=position.child))
     for level in sorted(meshes):
         layout.add(
             f"mesh{level}",
-            site.component.dims,
+            position.component.dims,
             slots_where(space, temporal=False, below=level, above=level + 1),
         )
     further = [
         slot
-        for slot in slots_where(space, temporal=False, above=site.child - 1)
+        for slot in slots_where(space, temporal=False, above=position.child - 1)
         if slot.level not in meshes
     ]
-    layout.add("between", site.component.dims, further)
+    layout.add("between", position.component.dims, further)
     if motion is not None:
-        lay_out(layout, motion, site.child)
+        lay_out(layout, motion, position.child)
     return layout
 
 
-def between(site: WindowPosition, layout: Layout, point: Tuple) -> dict[str, int]:
+def between(position: WindowPosition, layout: Layout, point: Tuple) -> dict[str, int]:
     """Units of each dimension further out than the mesh above the child."""
     groups = [
         group
-        for group in ("between", *(f"mesh{level}" for level in range(site.child - 1)))
+        for group in ("between", *(f"mesh{level}" for level in range(position.child - 1)))
         if group in layout.groups
     ]
     return {
         dim: math.prod(layout.factor(group, dim, point) for group in groups)
-        for dim in site.component.dims
+        for dim in position.component.dims
     }
 
 
-def run_of(site: WindowPosition, motion: Motion, layout: Layout, point: Tuple) -> Run:
+def run_of(position: WindowPosition, motion: Motion, layout: Layout, point: Tuple) -> Run:
     """The steps that a motion goes on for, as a run."""
-    tile, units = layout.read("tile", point), layout.read(f"mesh{site.child - 1}", point)
+    tile, units = layout.read("tile", point), layout.read(f"mesh{position.child - 1}", point)
     steps, turns = layout.read("steps", point), layout.read("turns", point)
     count = steps[motion.dim] * (turns[motion.other] if motion.other else 1)
-    rest, skipped = layout.rest(tile, units, steps, turns), between(site, layout, point)
-    run = Run(site.component, tile, units, motion.dim, count, rest, site.keeps, skipped)
-    known, jumped = _skips(site, motion, layout.variables.space), skipped[motion.dim]
+    rest, skipped = layout.rest(tile, units, steps, turns), between(position, layout, point)
+    run = Run(position.component, tile, units, motion.dim, count, rest, position.keeps, skipped)
+    known, jumped = _skips(position, motion, layout.variables.space), skipped[motion.dim]
     return (
         run
         if known is False
@@ -170,7 +170,7 @@ def run_of(site: WindowPosition, motion: Motion, layout: Layout, point: Tuple) -
     )
 
 
-def _skips(site: WindowPosition, motion: Motion, space: Space) -> bool | None:
+def _skips(position: WindowPosition, motion: Motion, space: Space) -> bool | None:
     """Whether the motion's loops stand outside units of its dimension further out, and skip these;
     None if that depends.
     """
@@ -181,30 +181,33 @@ def _skips(site: WindowPosition, motion: Motion, space: Space) -> bool | None:
     meshes = {
         slot.level
         for slot in space.slots
-        if slot.axis and slot.level < site.child - 1 and free(slot)
+        if slot.axis and slot.level < position.child - 1 and free(slot)
     }
     if not meshes or motion.level > max(meshes):
         return False
-    inside = [level for level in range(max(meshes) + 1, site.child) if free(Slot(level))]
+    inside = [level for level in range(max(meshes) + 1, position.child) if free(Slot(level))]
     return True if len(meshes) == 1 and not inside else None
 
 
-def happens(site: WindowPosition, motion: Motion, layout: Layout, point: Tuple) -> bool:
+def happens(position: WindowPosition, motion: Motion, layout: Layout, point: Tuple) -> bool:
     """Whether the sizes are such that the motion spares words, neighbours aside."""
-    if motion.other is not None and not meets(site, motion, layout, point):
+    if motion.other is not None and not meets(position, motion, layout, point):
         return False
     if motion.returns:
         return True
-    run = run_of(site, motion, layout, point)
+    run = run_of(position, motion, layout, point)
     return run.fresh < run.full
 
 
-def comes_back(site: WindowPosition, motion: Motion, layout: Layout, point: Tuple) -> bool:
+def comes_back(position: WindowPosition, motion: Motion, layout: Layout, point: Tuple) -> bool:
     """Whether the window of a motion that returns may be back once more when a loop over its
     dimension further out advances, and both dimensions start over: that move and the turns' cancel.
     """
     assert motion.other is not None
-    skipped, mesh = between(site, layout, point), layout.read(f"mesh{site.child - 1}", point)
+    skipped, mesh = (
+        between(position, layout, point),
+        layout.read(f"mesh{position.child - 1}", point),
+    )
     tile, groups = (
         layout.read("tile", point),
         [layout.read(group, point) for group in ("tile", "steps", "turns", "inside")],
@@ -212,7 +215,8 @@ def comes_back(site: WindowPosition, motion: Motion, layout: Layout, point: Tupl
     if layout.rest(*groups)[motion.dim] == mesh[motion.dim] * skipped[motion.dim]:
         return False
     one, other = (
-        site.component.offset({dim: tile[dim] * mesh[dim]}) for dim in (motion.dim, motion.other)
+        position.component.offset({dim: tile[dim] * mesh[dim]})
+        for dim in (motion.dim, motion.other)
     )
     turned = (
         layout.factor("turns", motion.other, point) * layout.factor("inside", motion.other, point)
@@ -230,17 +234,17 @@ def goes_on(motion: Motion, layout: Layout, point: Tuple) -> bool:
     )
 
 
-def meets(site: WindowPosition, motion: Motion, layout: Layout, point: Tuple) -> bool:
+def meets(position: WindowPosition, motion: Motion, layout: Layout, point: Tuple) -> bool:
     """Whether the window moves as it should when the loop over `other` advances."""
     assert motion.other is not None
     if motion.other == motion.dim:
         return True
     one, other = (
-        site.component.offset(
+        position.component.offset(
             {
                 dim: (
                     layout.factor("tile", dim, point)
-                    * layout.factor(f"mesh{site.child - 1}", dim, point)
+                    * layout.factor(f"mesh{position.child - 1}", dim, point)
                 )
             }
         )
@@ -250,7 +254,7 @@ def meets(site: WindowPosition, motion: Motion, layout: Layout, point: Tuple) ->
         layout.factor("inside", motion.other, point),
         layout.factor("steps", motion.dim, point),
     )
-    skipped = between(site, layout, point)
+    skipped = between(position, layout, point)
     loops = [inside]
     if skipped[motion.other] > 1:
         # not all loops over the other dimension skip the same units: some of the turns may start
@@ -286,25 +290,25 @@ class Claims:
     links: Links
     _made: dict[tuple[str, int, Motion], cp_model.IntVar] = field(default_factory=dict)
 
-    def claim(self, site: WindowPosition, motion: Motion) -> cp_model.IntVar:
-        key = (site.tensor.name, site.child, motion)
+    def claim(self, position: WindowPosition, motion: Motion) -> cp_model.IntVar:
+        key = (position.tensor.name, position.child, motion)
         if key not in self._made:
             literal = self._made[key] = self.variables.model.new_bool_var(
                 f"motion[{','.join(map(str, key))}]"
             )
             if motion.returns:
-                self._stay(site, motion, literal)
-            elif site.keeps:
+                self._stay(position, motion, literal)
+            elif position.keeps:
                 self._innermost(motion, literal)
                 self._imply(
                     literal,
                     self.reuse.through(
                         frozenset(self.variables.space.dims) - {motion.dim},
                         motion.level,
-                        site.child,
+                        position.child,
                     ),
                 )
-            self._sequence(site, motion, literal)
+            self._sequence(position, motion, literal)
         return self._made[key]
 
     def _imply(self, literal: cp_model.IntVar, *implied: cp_model.IntVar | None) -> None:
@@ -331,27 +335,29 @@ class Claims:
             literal <= self._powers(frozenset({motion.dim}), range(level, level + 1))
         )
 
-    def _stay(self, site: WindowPosition, motion: Motion, literal: cp_model.IntVar) -> None:
+    def _stay(self, position: WindowPosition, motion: Motion, literal: cp_model.IntVar) -> None:
         """Buffers keep a tile through loops inside that leave the tensor alone. Without these, and
         at multipliers, neighbours that share a tile pass it on.
         """
         space, model = self.variables.space, self.variables.model
-        if site.child == space.depth:
-            linked = self.links.linked(site.tensor)
+        if position.child == space.depth:
+            linked = self.links.linked(position.tensor)
             model.add(literal <= (0 if linked is None else linked))
-        elif site.keeps:
-            idle = space.irrelevant(site.tensor)
+        elif position.keeps:
+            idle = space.irrelevant(position.tensor)
             sliding = [
                 dim
-                for each in shape_of(site.tensor, space.dims).components
+                for each in shape_of(position.tensor, space.dims).components
                 if each.sliding
                 for dim in each.dims
             ]
-            linkable = not space.has_flag("no_link_transfer", site.tensor.name, site.child - 1)
+            linkable = not space.has_flag(
+                "no_link_transfer", position.tensor.name, position.child - 1
+            )
             meshes = [
                 slot
                 for slot in space.slots
-                if slot.axis and slot.level == site.child - 1 and linkable
+                if slot.axis and slot.level == position.child - 1 and linkable
             ]
             shared = [
                 self.links.neighbours.used(slot, dim)
@@ -361,19 +367,19 @@ class Claims:
             model.add(
                 literal
                 <= cp_model.LinearExpr.sum(
-                    [self._powers(idle, range(motion.level, site.child)), *shared]
+                    [self._powers(idle, range(motion.level, position.child)), *shared]
                 )
             )
 
-    def _sequence(self, site: WindowPosition, motion: Motion, literal: cp_model.IntVar) -> None:
-        reuse, tensor, level, other = self.reuse, site.tensor, motion.level, motion.other
+    def _sequence(self, position: WindowPosition, motion: Motion, literal: cp_model.IntVar) -> None:
+        reuse, tensor, level, other = self.reuse, position.tensor, motion.level, motion.other
         relevant = tensor.dims & frozenset(self.variables.space.dims)
         if other is None:
-            if not site.keeps:
+            if not position.keeps:
                 self._imply(
                     literal,
                     self.sequences.begins(tensor, level, (motion.dim,)),
-                    reuse.through(relevant - {motion.dim}, level, site.child),
+                    reuse.through(relevant - {motion.dim}, level, position.child),
                 )
             return
         both = (
@@ -386,7 +392,7 @@ class Claims:
         self._imply(
             literal,
             self.sequences.begins(tensor, level, both),
-            reuse.through(relevant - {*both}, level, site.child),
+            reuse.through(relevant - {*both}, level, position.child),
         )
         if motion.outer < level:
             self._imply(

@@ -14,7 +14,7 @@ from ortools.sat.python import cp_model
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import Component, shape_of
 from solver_mapper.mapspace.space import Slot
-from solver_mapper.mapspace.windows import Chains, Jump, Run, send_runs
+from solver_mapper.mapspace.windows import Chains, Run, RunTransition, send_runs
 from solver_mapper.solve.cpsat.motions import (
     Motion,
     WindowPosition,
@@ -36,7 +36,7 @@ class NeighbourPosition:
     """
 
     chains: Chains | None = ()
-    jump: Jump = Jump.NEVER
+    transition: RunTransition = RunTransition.NEVER
 
 
 ALONE = NeighbourPosition()
@@ -45,12 +45,12 @@ ALONE = NeighbourPosition()
 @dataclass(frozen=True)
 class ForwardingClaim:
     """A literal that claims help from neighbours on partly filled rows, for a run into `child`, or
-    also from run to run (`jumps`).
+    also from run to run (`between_runs`).
     """
 
     tensor: Tensor
     child: int
-    jumps: bool
+    between_runs: bool
     literal: cp_model.IntVar
 
 
@@ -61,8 +61,8 @@ class NeighbourForwarding:
     variables: Variables
     reuse: Reuse
     neighbours: Neighbours
-    site: WindowPosition
-    scrambled: list[ForwardingClaim] = field(default_factory=list)
+    position: WindowPosition
+    claims: list[ForwardingClaim] = field(default_factory=list)
 
     def helpful(self, runs: dict[Tuple, Run]) -> list[tuple[NeighbourPosition, list[Tuple]]]:
         """Standings with the points at which they relieve the parent of more than those that they
@@ -70,68 +70,71 @@ class NeighbourForwarding:
         """
         sent = {ALONE: {point: send_runs(run).sent for point, run in runs.items()}}
         found: list[tuple[NeighbourPosition, list[Tuple]]] = []
-        for standing, included in self._standings():
+        for neighbour, included in self._neighbour_positions():
             words = {
-                p: send_runs(run, standing.chains, standing.jump).sent for p, run in runs.items()
+                p: send_runs(run, neighbour.chains, neighbour.transition).sent
+                for p, run in runs.items()
             }
-            sent[standing] = words
+            sent[neighbour] = words
             points = [
                 point
                 for point in runs
                 if all(words[point] < sent[each][point] for each in included)
             ]
             if points:
-                found.append((standing, points))
+                found.append((neighbour, points))
         return found
 
-    def _standings(self) -> Iterator[tuple[NeighbourPosition, list[NeighbourPosition]]]:
+    def _neighbour_positions(self) -> Iterator[tuple[NeighbourPosition, list[NeighbourPosition]]]:
         """Standings, each after those that it includes: whenever it holds, they may be claimed as
         well.
         """
         dims = [
             dim
-            for dim in self.site.component.dims
-            if self.neighbours.spreads(dim, self.site.child - 1)
+            for dim in self.position.component.dims
+            if self.neighbours.spreads(dim, self.position.child - 1)
         ]
         chains: list[tuple[Chains | None, list[Chains]]] = []
-        if self.site.component.orderly:
+        if self.position.component.orderly:
             chains += [(((dim,),), [()]) for dim in dims]
             chains += [(((a,), (b,)), [((a,),), ((b,),)]) for a in dims for b in dims if a < b]
             chains += [(((a, b),), [((a,),)]) for a, b in permutations(dims, 2)]
-        if self._rows() or not self.site.component.orderly:
+        if self._rows() or not self.position.component.orderly:
             chains.append((None, [()]))
         for chain, included in chains:
             yield NeighbourPosition(chain), [NeighbourPosition(each) for each in included]
         for chain, included in chains:
-            less = [NeighbourPosition(each, Jump.ONWARD) for each in included if each != ()]
-            yield NeighbourPosition(chain, Jump.ONWARD), [NeighbourPosition(chain), *less]
+            less = [
+                NeighbourPosition(each, RunTransition.ONWARD) for each in included if each != ()
+            ]
+            yield NeighbourPosition(chain, RunTransition.ONWARD), [NeighbourPosition(chain), *less]
         for chain, included in chains:
-            less = [NeighbourPosition(each, Jump.AGAIN) for each in included if each != ()]
+            less = [NeighbourPosition(each, RunTransition.AGAIN) for each in included if each != ()]
             yield (
-                NeighbourPosition(chain, Jump.AGAIN),
-                [NeighbourPosition(chain, Jump.ONWARD), *less],
+                NeighbourPosition(chain, RunTransition.AGAIN),
+                [NeighbourPosition(chain, RunTransition.ONWARD), *less],
             )
         if self._others():
             for chain, _ in chains:
                 if chain is None or len(chain) == 1 == len(chain[0]):
-                    yield NeighbourPosition(chain, Jump.CROSSED), [ALONE]
-            yield NeighbourPosition((), Jump.SWEPT), [ALONE]
+                    yield NeighbourPosition(chain, RunTransition.CROSSED), [ALONE]
+            yield NeighbourPosition((), RunTransition.SWEPT), [ALONE]
             for chain, included in chains:
                 yield (
-                    NeighbourPosition(chain, Jump.SWEPT),
+                    NeighbourPosition(chain, RunTransition.SWEPT),
                     [
                         NeighbourPosition(chain),
-                        *(NeighbourPosition(each, Jump.SWEPT) for each in included),
+                        *(NeighbourPosition(each, RunTransition.SWEPT) for each in included),
                     ],
                 )
 
     def _rows(self) -> bool:
-        return Slot(self.site.child - 1, "Y") in self.variables.space.slots
+        return Slot(self.position.child - 1, "Y") in self.variables.space.slots
 
     def _components(self) -> list[Component]:
         """The tensor's other sliding components."""
-        components = shape_of(self.site.tensor, self.variables.space.dims).components
-        return [each for each in components if each.sliding and each != self.site.component]
+        components = shape_of(self.position.tensor, self.variables.space.dims).components
+        return [each for each in components if each.sliding and each != self.position.component]
 
     def _others(self) -> list[str]:
         """Their dimensions that can be spread here."""
@@ -139,49 +142,52 @@ class NeighbourForwarding:
             dim
             for each in self._components()
             for dim in each.dims
-            if self.neighbours.spreads(dim, self.site.child - 1)
+            if self.neighbours.spreads(dim, self.position.child - 1)
         ]
 
-    def stand(self, standing: NeighbourPosition, motion: Motion) -> cp_model.IntVar:
+    def stand(self, neighbour: NeighbourPosition, motion: Motion) -> cp_model.IntVar:
         """A literal that implies that units stand so, as far as that can be told."""
-        model, level = self.variables.model, self.site.child - 1
+        model, level = self.variables.model, self.position.child - 1
         literal = model.new_bool_var("stands")
-        if standing.jump is Jump.SWEPT:
+        if neighbour.transition is RunTransition.SWEPT:
             self._sweep(literal)
-        if standing.jump in (Jump.SWEPT, Jump.CROSSED):
+        if neighbour.transition in (RunTransition.SWEPT, RunTransition.CROSSED):
             model.add(
                 literal
                 <= self._outside(
                     frozenset(dim for each in self._components() for dim in each.dims), motion
                 )
             )
-        if standing.jump is Jump.AGAIN:
+        if neighbour.transition is RunTransition.AGAIN:
             model.add(literal <= cp_model.LinearExpr.sum(self._unmoved(motion)))
-        if standing.chains == ():
+        if neighbour.chains == ():
             return literal
-        if standing.chains is None:
-            self.scrambled.append(
+        if neighbour.chains is None:
+            self.claims.append(
                 ForwardingClaim(
-                    self.site.tensor, self.site.child, standing.jump is not Jump.NEVER, literal
+                    self.position.tensor,
+                    self.position.child,
+                    neighbour.transition is not RunTransition.NEVER,
+                    literal,
                 )
             )
-            if self.site.component.orderly:
-                self._scramble(standing, literal)
-        elif standing.jump is Jump.CROSSED:
-            self._cross(standing.chains[0][0], literal)
+            if self.position.component.orderly:
+                self._forward_between_rows(neighbour, literal)
+        elif neighbour.transition is RunTransition.CROSSED:
+            self._cross(neighbour.chains[0][0], literal)
         else:
-            for chain in standing.chains:
+            for chain in neighbour.chains:
                 ways = (
                     self.neighbours.inner(level, *chain)
                     if len(chain) == 1
                     else self.neighbours.next(level, *chain)
                 )
                 model.add(literal <= cp_model.LinearExpr.sum(ways))
-        if standing.jump in (Jump.ONWARD, Jump.AGAIN):
-            self._jump(motion, literal, standing.jump is Jump.AGAIN)
+        if neighbour.transition in (RunTransition.ONWARD, RunTransition.AGAIN):
+            self._transition(motion, literal, neighbour.transition is RunTransition.AGAIN)
         return literal
 
-    def _scramble(self, standing: NeighbourPosition, literal: cp_model.IntVar) -> None:
+    def _forward_between_rows(self, neighbour: NeighbourPosition, literal: cp_model.IntVar) -> None:
         """Rows are partly filled, and units one above the other can hold windows of the same tensor
         that differ as they should.
 
@@ -189,10 +195,10 @@ class NeighbourForwarding:
         these do as well: over the component, or over dimensions that leave the tensor alone.
         Neighbours within a row are those of full rows.
         """
-        model, level, space = self.variables.model, self.site.child - 1, self.variables.space
+        model, level, space = self.variables.model, self.position.child - 1, self.variables.space
         moving = [
-            *self.site.component.dims,
-            *(self._others() if standing.jump is Jump.CROSSED else []),
+            *self.position.component.dims,
+            *(self._others() if neighbour.transition is RunTransition.CROSSED else []),
         ]
 
         def used(axis: str, dims: Iterable[str]) -> cp_model.LinearExprT:
@@ -205,16 +211,16 @@ class NeighbourForwarding:
         even, uneven = model.new_bool_var("even"), model.new_bool_var("uneven")
         model.add(literal <= even + uneven)
         model.add_implication(even, ~self.neighbours.uneven(level))
-        model.add(even <= used("Y", self.site.component.dims))
+        model.add(even <= used("Y", self.position.component.dims))
         model.add_implication(uneven, self.neighbours.uneven(level))
         for axis in "XY":
-            model.add(uneven <= used(axis, [*moving, *space.irrelevant(self.site.tensor)]))
-        if standing.jump is Jump.CROSSED:
+            model.add(uneven <= used(axis, [*moving, *space.irrelevant(self.position.tensor)]))
+        if neighbour.transition is RunTransition.CROSSED:
             model.add(even <= used("Y", self._others()))
 
     def _cross(self, dim: str, literal: cp_model.IntVar) -> None:
         """A loop of another component is innermost on an axis that `dim` shares."""
-        model, level = self.variables.model, self.site.child - 1
+        model, level = self.variables.model, self.position.child - 1
         ways = []
         for slot in self.neighbours.slots(level):
             way = model.new_bool_var("crossed")
@@ -232,7 +238,7 @@ class NeighbourForwarding:
         """A loop of another component is innermost on an axis, or any units may be neighbours that
         differ in it.
         """
-        level, others = self.site.child - 1, self._others()
+        level, others = self.position.child - 1, self._others()
         ways = [
             way for dim in others for way in self.neighbours.inner(level, dim)
         ] + self.neighbours.anyone(level, others)
@@ -255,7 +261,7 @@ class NeighbourForwarding:
         """
         way = self.variables.model.new_bool_var("unmoved")
         self.variables.model.add(
-            way <= self._outside(self.variables.space.irrelevant(self.site.tensor), motion)
+            way <= self._outside(self.variables.space.irrelevant(self.position.tensor), motion)
         )
         return [
             way,
@@ -269,14 +275,14 @@ class NeighbourForwarding:
         """
         found = []
         for component in self._components():
-            site = replace(self.site, component=component)
-            for motion in motions(site, self.variables.space):
+            position = replace(self.position, component=component)
+            for motion in motions(position, self.variables.space):
                 if motion.returns:
-                    layout = layout_of(self.variables, site, [site.child - 1], motion)
+                    layout = layout_of(self.variables, position, [position.child - 1], motion)
                     points = [
                         p
                         for p in layout.points()
-                        if goes_on(motion, layout, p) and meets(site, motion, layout, p)
+                        if goes_on(motion, layout, p) and meets(position, motion, layout, p)
                     ]
                     literal = self.variables.model.new_bool_var("cancels")
                     self.variables.tables.select(
@@ -285,7 +291,7 @@ class NeighbourForwarding:
                     found.append((motion, literal))
         return found
 
-    def _jump(self, motion: Motion, literal: cp_model.IntVar, again: bool) -> None:
+    def _transition(self, motion: Motion, literal: cp_model.IntVar, again: bool) -> None:
         """A jump between runs stays within reach only if the next loop outwards is over a dimension
         of the component or one that leaves the tensor alone, or (`again`) over another component,
         whose loops must then come to nothing. That loop stands at the run's level, or all else
@@ -293,7 +299,7 @@ class NeighbourForwarding:
         """
         variables, space = self.variables, self.variables.space
         others = {dim for each in self._components() for dim in each.dims} if again else set()
-        near = {*self.site.component.dims, *others, *space.irrelevant(self.site.tensor)} - {
+        near = {*self.position.component.dims, *others, *space.irrelevant(self.position.tensor)} - {
             motion.dim
         }
         outside = variables.model.new_bool_var("outside")

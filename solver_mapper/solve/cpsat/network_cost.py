@@ -13,7 +13,7 @@ from fractions import Fraction
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.architecture import Architecture
-from solver_mapper.cost.timeloop.network_energy import UP, NetworkLinks, all_wires
+from solver_mapper.cost.timeloop.network_energy import UP, NetworkLinks, all_network_links
 from solver_mapper.solve.cpsat.counts import Counts
 from solver_mapper.solve.cpsat.linear_form import LinearForm
 
@@ -24,7 +24,7 @@ class NetworkEntries:
     """
 
     def __init__(self, architecture: Architecture):
-        below = all_wires(architecture)
+        below = all_network_links(architecture)
         self._below = [
             [each for each in networks if each.network.kind == "Legacy" and _entry(each)]
             for networks in below
@@ -42,16 +42,16 @@ class NetworkEntries:
         """
         found = LinearForm()
         for level in range(parent, child if counts.plain else parent + 1):
-            for wires in self._below[level]:
-                found += self._words(counts, wires, level, child, on, level == parent) * _entry(
-                    wires
-                )
+            for network_links in self._below[level]:
+                found += self._words(
+                    counts, network_links, level, child, on, level == parent
+                ) * _entry(network_links)
         return found
 
     def _words(
         self,
         counts: Counts,
-        wires: NetworkLinks,
+        network_links: NetworkLinks,
         level: int,
         child: int,
         on: cp_model.IntVar | None,
@@ -64,24 +64,24 @@ class NetworkEntries:
         if (
             not counts.tensor.read_write
             or not counts.plain
-            or UP not in wires.ways
-            or wires.reduces
+            or UP not in network_links.ways
+            or network_links.reduces
         ):
             return sent
         return sent + counts.again(level, on, sent) if held else sent * 2
 
 
-def _entry(wires: NetworkLinks) -> Fraction:
-    return wires.network.ingress_energy + wires.network.router_energy
+def _entry(network_links: NetworkLinks) -> Fraction:
+    return network_links.network.ingress_energy + network_links.network.router_energy
 
 
 def beyond_entries(architecture: Architecture) -> bool:
     """Whether a network charges for more than entries."""
-    return any(_beyond(each) for networks in all_wires(architecture) for each in networks)
+    return any(_beyond(each) for networks in all_network_links(architecture) for each in networks)
 
 
-def _beyond(wires: NetworkLinks) -> bool:
-    network = wires.network
+def _beyond(network_links: NetworkLinks) -> bool:
+    network = network_links.network
     if network.kind == "Legacy":
-        return bool(wires.per_hop or network.router_energy)
-    return bool(wires.per_hop or network.adder_energy or network.multicast_energies)
+        return bool(network_links.per_hop or network.router_energy)
+    return bool(network_links.per_hop or network.adder_energy or network.multicast_energies)

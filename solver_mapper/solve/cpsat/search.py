@@ -87,7 +87,7 @@ class Search(Generic[F]):
     """Whether a user added to the model, about which the exact model knows nothing."""
     best: Candidate[F] | None = None
     proofs: list[Proof] = field(default_factory=list)
-    settled: list[tuple[Goal, Fraction]] = field(default_factory=list)
+    fixed: list[tuple[Goal, Fraction]] = field(default_factory=list)
     limits: list[Limit] = field(default_factory=list)
     bound: Fraction | None = None
     last: Candidate[F] | None = None
@@ -109,7 +109,7 @@ class Search(Generic[F]):
     def minimize(self, objective: Objective) -> bool:
         """Minimize goal after goal; True if all were proven, ties aside.
 
-        `best` and `bound` hold the outcome for the first goal, `settled` the goals and ties that
+        `best` and `bound` hold the outcome for the first goal, `fixed` the goals and ties that
         were proven.
         """
         bounds: list[Fraction | None] = []
@@ -122,7 +122,7 @@ class Search(Generic[F]):
                 return number >= len(objective.goals)
             if self.best is None:
                 return True
-            self._settle(goal, goal.rank(self.best.statistics))
+            self._fix(goal, goal.rank(self.best.statistics))
         return True
 
     def below(self, goal: Goal, rank: Fraction) -> None:
@@ -148,12 +148,12 @@ class Search(Generic[F]):
             self.compiled.model.add_hint(variable, value)
 
     def _admits(self, statistics: F) -> bool:
-        return all(goal.rank(statistics) <= rank for goal, rank in self.settled) and all(
+        return all(goal.rank(statistics) <= rank for goal, rank in self.fixed) and all(
             limit.admits(statistics) for limit in self.limits
         )
 
-    def _settle(self, goal: Goal, rank: Fraction) -> None:
-        self.settled.append((goal, rank))
+    def _fix(self, goal: Goal, rank: Fraction) -> None:
+        self.fixed.append((goal, rank))
         self._retire(self._passing)
         self._passing.clear()
         self._require(goal, rank, strict=False)
@@ -517,7 +517,7 @@ class Search(Generic[F]):
             (w * read(v) for v, w in energy.terms), Fraction(0)
         )
         self._last_cycles = read(self.compiled.cycles) * self.compiled.unit
-        claims = [claim.literal for claim in self.compiled.scrambled]
+        claims = [claim.literal for claim in self.compiled.forwarding_claims]
         self.last, self._last_values = (
             chosen,
             {v.index: read(v) for v in [*decisions(self.compiled), *claims]},
@@ -578,7 +578,7 @@ class Search(Generic[F]):
         """
         claims = [
             claim
-            for claim in self.compiled.scrambled
+            for claim in self.compiled.forwarding_claims
             if self._last_values[claim.literal.index]
             and not any(self.helped(each.statistics, claim) for each in self._last_variants)
         ]

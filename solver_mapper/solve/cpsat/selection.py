@@ -154,19 +154,19 @@ class Tables:
             model.add(cp_model.LinearExpr.sum(parts) == axis.expr)
         return selections
 
-    def factor(self, looked: LookupTable) -> Factor:
+    def factor(self, table: LookupTable) -> Factor:
         """The looked-up value and its logarithm as variables."""
-        model, literals = self.model, looked.selection.literals
-        logs = [math.floor(math.log(max(v, 1)) * LOG_SCALE) for v in looked.values]
-        value = model.new_int_var(0, max(looked.values, default=0), "")
-        model.add(value == looked.expr)
+        model, literals = self.model, table.selection.literals
+        logs = [math.floor(math.log(max(v, 1)) * LOG_SCALE) for v in table.values]
+        value = model.new_int_var(0, max(table.values, default=0), "")
+        model.add(value == table.expr)
         log = model.new_int_var(0, max(logs, default=0), "")
         model.add(log == cp_model.LinearExpr.weighted_sum(literals, logs))
         return Factor(
             value,
             log,
-            min((v for v in looked.values if v > 0), default=1),
-            max(looked.values, default=0),
+            min((v for v in table.values if v > 0), default=1),
+            max(table.values, default=0),
         )
 
     def product(

@@ -47,7 +47,7 @@ class Sequences:
             self.found[key] = Sequence(tensor.dims, level, dims, literal)
             self._exclude_others(tensor, level, dims[0], literal)
             self._fit_patterns(tensor, level, dims, literal)
-            self._fit_rules(tensor, level, dims, literal)
+            self._fit_constraints(tensor, level, dims, literal)
             powers = [
                 self.variables.power[dims[0], prime, Slot(level)]
                 for prime, _ in self.variables.space.primes[dims[0]]
@@ -83,7 +83,7 @@ class Sequences:
             for first in {*pattern.order[:1]} & sliding & tensor.dims - {dims[0]}:
                 self._absent(first, level, literal, chosen)
 
-    def _fit_rules(
+    def _fit_constraints(
         self, tensor: Tensor, level: int, dims: tuple[str, ...], literal: cp_model.IntVar
     ) -> None:
         space = self.variables.space

@@ -53,7 +53,7 @@ class Way:
     """One mode of a window table: a motion, or rest (`motion` None), the points where it applies,
     and its literal.
 
-    `standing` says how neighbours stand beside each other to help. `least` replaces all counts
+    `neighbour` says how neighbours stand beside each other to help. `least` replaces all counts
     where they are not worked out.
     """
 
@@ -61,7 +61,7 @@ class Way:
     points: tuple[Tuple, ...]
     on: cp_model.IntVar | None
     motion: Motion | None = None
-    standing: NeighbourPosition = ALONE
+    neighbour: NeighbourPosition = ALONE
     least: int | None = None
 
 
@@ -71,13 +71,13 @@ class WindowTable:
     ways in order.
     """
 
-    site: WindowPosition
+    position: WindowPosition
     ways: tuple[Way, ...]
     selections: tuple[Selection, ...]
     meshes: tuple[int, ...]
     _runs: dict[tuple[int, Tuple], RunCost] = field(default_factory=dict, compare=False)
 
-    def looked(self, cost: Callable[[Way, Tuple], int]) -> LookupTable:
+    def lookup(self, cost: Callable[[Way, Tuple], int]) -> LookupTable:
         points = tuple(point for each in self.selections for point in each.points)
         literals = tuple(literal for each in self.selections for literal in each.literals)
         values = tuple(
@@ -94,25 +94,27 @@ class WindowTable:
         layout, motion = way.layout, way.motion
         tile = layout.read("tile", point)
         if motion is None:
-            return self.site.component.footprint(tile) * layout.tiles(tile)
+            return self.position.component.footprint(tile) * layout.tiles(tile)
         steps, turns = layout.read("steps", point), layout.read("turns", point)
         if not motion.returns:
-            return run_of(self.site, motion, layout, point).filled * layout.tiles(
+            return run_of(self.position, motion, layout, point).filled * layout.tiles(
                 tile, steps, turns
             )
         inside = layout.read("inside", point)
         again = turns[motion.other or ""]
-        stays = again - 1 + comes_back(self.site, motion, layout, point)
+        stays = again - 1 + comes_back(self.position, motion, layout, point)
         fetched = again * math.prod(steps.values()) * math.prod(inside.values()) - stays
         return (
-            self.site.component.footprint(tile) * fetched * layout.tiles(tile, steps, turns, inside)
+            self.position.component.footprint(tile)
+            * fetched
+            * layout.tiles(tile, steps, turns, inside)
         )
 
     def sent(self, levels: range, way: Way, point: Tuple) -> int:
         """Words that a parent sends through the networks below `levels`."""
         if way.least is not None:
             return way.least
-        layout, below = way.layout, self.site.child - 1
+        layout, below = way.layout, self.position.child - 1
         sliding = way.motion is not None and not way.motion.returns
         words = self._run(way, point).sent if sliding else self.filled(way, point)
         tile = layout.read("tile", point)
@@ -120,7 +122,7 @@ class WindowTable:
             if level not in levels or (sliding and level == below):
                 continue
             units = layout.read(f"mesh{level}", point)
-            component = self.site.component
+            component = self.position.component
             if level == below:
                 groups = component.groups(tile, units)
             elif component.orderly:
@@ -148,21 +150,21 @@ class WindowTable:
         """Words that each unit takes from its neighbour, summed over all, where these differ in
         `dim` alone.
         """
-        if way.motion is None or way.standing.chains != ((dim,),):
+        if way.motion is None or way.neighbour.chains != ((dim,),):
             return 0
-        return handed(run_of(self.site, way.motion, way.layout, point), dim)
+        return handed(run_of(self.position, way.motion, way.layout, point), dim)
 
     def alone(self, way: Way, point: Tuple) -> int:
         """Words that enter one of the units side by side if these hold different windows, or 0."""
         if way.motion is not None or way.least is not None:
             return 0
-        units = way.layout.read(f"mesh{self.site.child - 1}", point)
+        units = way.layout.read(f"mesh{self.position.child - 1}", point)
         each = math.prod(units.values())
-        apart = self.site.component.groups(way.layout.read("tile", point), units) == each
+        apart = self.position.component.groups(way.layout.read("tile", point), units) == each
         return self.filled(way, point) // each if apart else 0
 
     def _parents(self, way: Way, point: Tuple) -> int:
-        return math.prod(between(self.site, way.layout, point).values())
+        return math.prod(between(self.position, way.layout, point).values())
 
     def linked(self, way: Way, point: Tuple) -> int:
         """Words that instances of the child take from each other."""
@@ -175,8 +177,8 @@ class WindowTable:
         key = (id(way), point)
         if key not in self._runs:
             assert way.motion is not None
-            run = run_of(self.site, way.motion, way.layout, point)
-            self._runs[key] = send_runs(run, way.standing.chains, way.standing.jump)
+            run = run_of(self.position, way.motion, way.layout, point)
+            self._runs[key] = send_runs(run, way.neighbour.chains, way.neighbour.transition)
         return self._runs[key]
 
 
@@ -189,7 +191,7 @@ class Windows:
     neighbours: Neighbours
     sequences: Sequences
     links: Links
-    scrambled: list[ForwardingClaim] = field(default_factory=list)
+    claims: list[ForwardingClaim] = field(default_factory=list)
     _tables: dict[tuple[str, int, Component], WindowTable] = field(default_factory=dict)
     _factors: dict[tuple[object, ...], Factor] = field(default_factory=dict)
     _moving: dict[tuple[str, int], list[cp_model.IntVar]] = field(default_factory=dict)
@@ -239,7 +241,7 @@ class Windows:
         None if they never do.
         """
         table = self.table(tensor, component, child)
-        if all(way.standing.chains == () for way in table.ways):
+        if all(way.neighbour.chains == () for way in table.ways):
             return None
         factor = self._factor(
             ("links", tensor.name, component, child), table, table.linked_below_one
@@ -251,7 +253,7 @@ class Windows:
         alone; None if none ever does.
         """
         table = self.table(tensor, component, child)
-        if all(way.standing.chains != ((dim,),) for way in table.ways):
+        if all(way.neighbour.chains != ((dim,),) for way in table.ways):
             return None
         factor = self._factor(
             ("handed", tensor.name, component, child, dim), table, partial(table.handed, dim)
@@ -268,13 +270,13 @@ class Windows:
     def helped(self, tensor: Tensor, component: Component, child: int) -> list[cp_model.IntVar]:
         """Literals of which one holds if neighbours help."""
         ways = self.table(tensor, component, child).ways
-        return [way.on for way in ways if way.standing != ALONE and way.on is not None]
+        return [way.on for way in ways if way.neighbour != ALONE and way.on is not None]
 
     def _factor(
         self, key: tuple[object, ...], table: WindowTable, cost: Callable[[Way, Tuple], int]
     ) -> Factor:
         if key not in self._factors:
-            self._factors[key] = self.variables.tables.factor(table.looked(cost))
+            self._factors[key] = self.variables.tables.factor(table.lookup(cost))
         return self._factors[key]
 
     def table(self, tensor: Tensor, component: Component, child: int) -> WindowTable:
@@ -287,19 +289,21 @@ class Windows:
             self._tables[key] = self._build(WindowPosition(tensor, component, child, keeps))
         return self._tables[key]
 
-    def _build(self, site: WindowPosition) -> WindowTable:
-        meshes = tuple(level for level in range(site.child) if self._overlaps(site, level))
-        moving = [*self._moving_ways(site, meshes), *self._floor(site, meshes)]
-        rest = self._layout(site, meshes, None)
+    def _build(self, position: WindowPosition) -> WindowTable:
+        meshes = tuple(level for level in range(position.child) if self._overlaps(position, level))
+        moving = [*self._moving_ways(position, meshes), *self._floor(position, meshes)]
+        rest = self._layout(position, meshes, None)
         literals = [way.on for way in moving if way.on is not None]
-        ways = [Way(rest, tuple(rest.points()), self._still(site, literals)), *moving]
+        ways = [Way(rest, tuple(rest.points()), self._still(position, literals)), *moving]
         selections = self.variables.tables.select_modes(
             [Mode(tuple(w.layout.axes), w.on, w.points) for w in ways],
-            ("component", site.component),
+            ("component", position.component),
         )
-        return WindowTable(site, tuple(ways), tuple(selections), meshes)
+        return WindowTable(position, tuple(ways), tuple(selections), meshes)
 
-    def _still(self, site: WindowPosition, moving: list[cp_model.IntVar]) -> cp_model.IntVar | None:
+    def _still(
+        self, position: WindowPosition, moving: list[cp_model.IntVar]
+    ) -> cp_model.IntVar | None:
         """The literal that no motion happens; None if none can. Of all components of a tensor, only
         one moves first.
         """
@@ -308,19 +312,19 @@ class Windows:
         model = self.variables.model
         literal = model.new_bool_var("still")
         model.add_exactly_one([literal, *moving])
-        together = self._moving.setdefault((site.tensor.name, site.child), [])
+        together = self._moving.setdefault((position.tensor.name, position.child), [])
         together += moving
         model.add_at_most_one(together)
         return literal
 
-    def _moving_ways(self, site: WindowPosition, meshes: tuple[int, ...]) -> list[Way]:
-        linkable = self._linkable(site)
-        if not site.component.sliding:
+    def _moving_ways(self, position: WindowPosition, meshes: tuple[int, ...]) -> list[Way]:
+        linkable = self._linkable(position)
+        if not position.component.sliding:
             return []
         claims, ways = Claims(self.variables, self.reuse, self.sequences, self.links), []
-        passing = NeighbourForwarding(self.variables, self.reuse, self.neighbours, site)
-        for motion in motions(site, self.variables.space):
-            layout = self._layout(site, meshes, motion)
+        forwarding = NeighbourForwarding(self.variables, self.reuse, self.neighbours, position)
+        for motion in motions(position, self.variables.space):
+            layout = self._layout(position, meshes, motion)
             points = [point for point in layout.points() if goes_on(motion, layout, point)]
             found = [
                 (
@@ -328,38 +332,39 @@ class Windows:
                     [
                         p
                         for p in points
-                        if (site.keeps or motion.returns) and happens(site, motion, layout, p)
+                        if (position.keeps or motion.returns)
+                        and happens(position, motion, layout, p)
                     ],
                 )
             ]
             if linkable and not motion.returns:
                 runs = {
-                    p: run_of(site, motion, layout, p)
+                    p: run_of(position, motion, layout, p)
                     for p in (points if motion.other is None else found[0][1])
                 }
-                found += passing.helpful(runs)
-            found = [(standing, chosen) for standing, chosen in found if chosen]
+                found += forwarding.helpful(runs)
+            found = [(neighbour, chosen) for neighbour, chosen in found if chosen]
             if not found:
                 continue
-            literal = claims.claim(site, motion)
-            shares = [passing.stand(standing, motion) for standing, _ in found]
+            literal = claims.claim(position, motion)
+            shares = [forwarding.stand(neighbour, motion) for neighbour, _ in found]
             self.variables.model.add(cp_model.LinearExpr.sum(shares) == literal)
-            for (standing, chosen), share in zip(found, shares, strict=True):
-                ways.append(Way(layout, tuple(chosen), share, motion, standing))
-        self.scrambled += passing.scrambled
+            for (neighbour, chosen), share in zip(found, shares, strict=True):
+                ways.append(Way(layout, tuple(chosen), share, motion, neighbour))
+        self.claims += forwarding.claims
         return ways
 
-    def _floor(self, site: WindowPosition, meshes: tuple[int, ...]) -> list[Way]:
+    def _floor(self, position: WindowPosition, meshes: tuple[int, ...]) -> list[Way]:
         """Where two loops run over dimensions of a component that has no closed form, no more is
         claimed than that each distinct word is fetched once."""
-        variables, component = self.variables, site.component
+        variables, component = self.variables, position.component
         if not component.sliding or component.orderly:
             return []
         model = variables.model
         literal, used = model.new_bool_var("floor"), []
         for dim in component.dims:
-            runs = model.new_bool_var(f"runs[{dim},{site.child}]")
-            slots = slots_where(variables.space, temporal=True, above=site.child)
+            runs = model.new_bool_var(f"runs[{dim},{position.child}]")
+            slots = slots_where(variables.space, temporal=True, above=position.child)
             primes = [prime for prime, _ in variables.space.primes[dim]]
             model.add(
                 runs
@@ -371,34 +376,34 @@ class Windows:
         model.add(2 * literal <= cp_model.LinearExpr.sum(used))
         forwards = all(term.coefficient > 0 for rank in component.ranks for term in rank)
         least = component.fewest_groups(variables.space.problem.bounds) if forwards else 1
-        layout = self._layout(site, meshes, None)
+        layout = self._layout(position, meshes, None)
         return [Way(layout, tuple(layout.points()), literal, least=least)]
 
-    def _linkable(self, site: WindowPosition) -> bool:
+    def _linkable(self, position: WindowPosition) -> bool:
         """Whether units side by side may pass the tensor on."""
         sliding = [
             dim
-            for each in shape_of(site.tensor, self.variables.space.dims).components
+            for each in shape_of(position.tensor, self.variables.space.dims).components
             if each.sliding
             for dim in each.dims
         ]
         return (
-            site.child > 0
+            position.child > 0
             and not self.variables.space.has_flag(
-                "no_link_transfer", site.tensor.name, site.child - 1
+                "no_link_transfer", position.tensor.name, position.child - 1
             )
-            and any(self.neighbours.spreads(dim, site.child - 1) for dim in sliding)
+            and any(self.neighbours.spreads(dim, position.child - 1) for dim in sliding)
         )
 
-    def _overlaps(self, site: WindowPosition, level: int) -> bool:
+    def _overlaps(self, position: WindowPosition, level: int) -> bool:
         """Whether two dimensions of the component can be spatial there, so that windows may
         coincide in a multicast.
         """
-        if not site.component.sliding or self.variables.space.has_flag(
-            "no_multicast", site.tensor.name, level
+        if not position.component.sliding or self.variables.space.has_flag(
+            "no_multicast", position.tensor.name, level
         ):
             return False
-        return sum(self.neighbours.spreads(d, level) for d in site.component.dims) > 1
+        return sum(self.neighbours.spreads(d, level) for d in position.component.dims) > 1
 
     def _tile(self, component: Component, child: int) -> Layout:
         layout = Layout(self.variables, component)
@@ -406,7 +411,9 @@ class Windows:
         return layout
 
     def _layout(
-        self, site: WindowPosition, meshes: tuple[int, ...], motion: Motion | None
+        self, position: WindowPosition, meshes: tuple[int, ...], motion: Motion | None
     ) -> Layout:
-        above = {site.child - 1} if motion is not None or self._linkable(site) else set[int]()
-        return layout_of(self.variables, site, {*meshes} | above, motion)
+        above = (
+            {position.child - 1} if motion is not None or self._linkable(position) else set[int]()
+        )
+        return layout_of(self.variables, position, {*meshes} | above, motion)

@@ -64,12 +64,12 @@ class _Builder:
         runs: list[list[Leaf]] = [[]]
         shared: list[Temporal] = []
         for index in range(len(skeleton.nodes) + 1):
-            for site, position in enumerate(skeleton.sites):
+            for slot, position in enumerate(skeleton.slots):
                 if position.above == index and position.shared is not None:
-                    shared += self.loops(site)
+                    shared += self.loops(slot)
                     runs.append([])
                 elif position.above == index:
-                    runs[-1] += self.loops(site)
+                    runs[-1] += self.loops(slot)
             node = skeleton.nodes[index] if index < len(skeleton.nodes) else None
             for tensor, levels in skeleton.tolls.items():
                 runs[-1] += _tolls(skeleton, tensor, levels, index)
@@ -83,10 +83,10 @@ class _Builder:
             roots, tuple(tuple(run) for run in [*runs[:-1], []]), tuple(shared), (*runs[-1], leaf)
         )
 
-    def loops(self, site: int) -> list[Temporal]:
+    def loops(self, slot: int) -> list[Temporal]:
         found = []
-        for name in _loop_order(self.skeleton, site, tuple(self.temporal)):
-            trips = int(self.temporal[name][site])
+        for name in _loop_order(self.skeleton, slot, tuple(self.temporal)):
+            trips = int(self.temporal[name][slot])
             if trips > 1:
                 self.extents[name] //= trips
                 found.append(Temporal(name, self.extents[name]))
@@ -108,9 +108,9 @@ class _Builder:
         return found
 
 
-def _loop_order(skeleton: Skeleton, site: int, names: tuple[str, ...]) -> list[str]:
+def _loop_order(skeleton: Skeleton, slot: int, names: tuple[str, ...]) -> list[str]:
     """The order of the loops at a site: those that lower the reservation above come first."""
-    position = skeleton.sites[site]
+    position = skeleton.slots[slot]
     if position.above == 0:
         return sorted(names)
     upper = position.above - 1

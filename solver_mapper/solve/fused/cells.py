@@ -13,7 +13,7 @@ from solver_mapper.solve.fused.collect import Collector, Points, columns
 from solver_mapper.solve.fused.compiled import compile_skeleton
 from solver_mapper.solve.fused.cuts import View
 from solver_mapper.solve.fused.graph import Graph
-from solver_mapper.solve.fused.minimize import Best, Goal, Minimizer
+from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Minimizer
 from solver_mapper.solve.fused.single import all_skeletons, leak_of
 from solver_mapper.solve.fused.skeleton import Neighbours
 from solver_mapper.solve.fused.terms import Floats
@@ -63,7 +63,7 @@ class CellMaker:
     """Makes cells of a graph, for one goal. `over` says when to stop."""
 
     graph: Graph
-    goal: Goal
+    goal: EnergyDelayProduct
     over: Callable[[], bool]
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_mapper.solve.fused.compiled import EPSILON, Compiled
-from solver_mapper.solve.fused.minimize import Goal, Pairs
+from solver_mapper.solve.fused.minimize import EnergyDelayProduct, Pairs
 from solver_mapper.solve.fused.pareto import front
 from solver_mapper.solve.fused.terms import Floats
 
@@ -58,7 +58,7 @@ def joined(parts: Sequence[Points]) -> Points:
     )
 
 
-def columns(goal: Goal) -> tuple[bool, bool]:
+def columns(goal: EnergyDelayProduct) -> tuple[bool, bool]:
     """Whether energy and latency are cost columns."""
     return goal.energy > 0, goal.latency > 0
 

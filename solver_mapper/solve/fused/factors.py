@@ -21,8 +21,8 @@ class Factors:
         self.ones = np.ones(len(table), dtype=np.int64)
         self.trips = {name: _running(rows) for name, rows in table.temporal.items()}
         self.spread = {name: _running(rows) for name, rows in table.spatial.items()}
-        self.sites = [
-            sum(site.above <= node for site in skeleton.sites)
+        self.slots = [
+            sum(slot.above <= node for slot in skeleton.slots)
             for node in range(len(skeleton.nodes) + 1)
         ]
         self.relevance: Mapping[str, Mapping[str, Relevance]] = {
@@ -49,7 +49,7 @@ class Factors:
             if isinstance(part, Steps):
                 result = result * self.trips[name][-1]
             elif isinstance(part, Shared):
-                result = result * self.table.temporal[name][:, part.site]
+                result = result * self.table.temporal[name][:, part.slot]
             elif isinstance(part, Spread):
                 result = result * self.table.spatial[name][:, part.dimension]
             elif isinstance(part, Product) and name in part.variables:
@@ -68,7 +68,7 @@ class Factors:
     def extent(self, name: str, node: int, inside: int) -> Ints:
         """Extent of the tile of a variable at a node."""
         below: Ints = self.table.bounds[name] // (
-            self.trips[name][self.sites[node]] * self.spread[name][inside]
+            self.trips[name][self.slots[node]] * self.spread[name][inside]
         )
         return below
 
@@ -92,13 +92,13 @@ class Factors:
                     if view.tensor not in self.dimensions[index].fanout.may_reuse:
                         result = result * self.table.spatial[name][:, index]
                 if not view.first:
-                    result = result * self.trips[name][self.sites[view.node]]
+                    result = result * self.trips[name][self.slots[view.node]]
             else:
                 tile[name] = self.extent(name, view.node, within)
                 copies = self.spread[name][within]
                 result = result * (copies // self.spread[name][seen] if view.unit else copies)
                 if not view.first or relevance is Relevance.RELEVANT:
-                    result = result * self.trips[name][self.sites[view.node]]
+                    result = result * self.trips[name][self.slots[view.node]]
         return result * self.footprint(access, tile) if tile else result
 
     def footprint(self, access: Access, tile: Mapping[str, Ints]) -> Ints:
@@ -119,24 +119,24 @@ class Factors:
         """Values that a node reserves: below the loops through which it is lowered."""
         skeleton = self.skeleton
         spec = skeleton.nodes[node]
-        site = skeleton.site_below(node) if spec.parent is not None else None
+        slot = skeleton.slot_below(node) if spec.parent is not None else None
         tile: dict[str, Ints] = {}
         for name in self.table.variables:
             relevance = self.relevance[spec.tensor][name]
             if relevance is Relevance.IRRELEVANT:
                 continue
             extent = self.extent(name, node, self.inside(spec.level))
-            if site is not None and (
-                relevance is Relevance.RELEVANT or self.passed(node, site) == name
+            if slot is not None and (
+                relevance is Relevance.RELEVANT or self.passed(node, slot) == name
             ):
-                extent = extent // self.table.temporal[name][:, site]
+                extent = extent // self.table.temporal[name][:, slot]
             tile[name] = extent
         return self.footprint(skeleton.einsum.by_tensor[spec.tensor], tile) if tile else self.ones
 
-    def passed(self, node: int, site: int) -> str | None:
+    def passed(self, node: int, slot: int) -> str | None:
         """The partly relevant loop below a node through which it is lowered."""
-        if self.skeleton.sites[site].shared is not None:
-            return next(iter(self.skeleton.sites[site].variables))
+        if self.skeleton.slots[slot].shared is not None:
+            return next(iter(self.skeleton.slots[slot].variables))
         return self.skeleton.first.get(node)
 
 

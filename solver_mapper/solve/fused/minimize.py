@@ -33,7 +33,7 @@ _TIES = 32
 
 
 @dataclass(frozen=True)
-class Goal:
+class EnergyDelayProduct:
     """Total energy (J) to the power `energy` times total latency (s) to the power `latency`.
 
     The Einsum in question runs `repeats` times and leaks `leak` (W) while it runs; the others are
@@ -73,7 +73,7 @@ class Pairs:
     """
 
     compiled: Compiled
-    goal: Goal
+    goal: EnergyDelayProduct
     groups: list[int]
     last: int
     partial: Floats
@@ -193,7 +193,11 @@ class Minimizer:
     """Searches one skeleton."""
 
     def __init__(
-        self, compiled: Compiled, goal: Goal, best: Sink, over: Callable[[], bool] = lambda: False
+        self,
+        compiled: Compiled,
+        goal: EnergyDelayProduct,
+        best: Sink,
+        over: Callable[[], bool] = lambda: False,
     ):
         self.goal, self.best, self.over, self.stopped = goal, best, over, False
         self.beam = 0
@@ -206,7 +210,7 @@ class Minimizer:
         )
         self.lines = slice(1, 1 + len(compiled.lines))
 
-    def again(self, goal: Goal, best: Sink) -> Minimizer:
+    def again(self, goal: EnergyDelayProduct, best: Sink) -> Minimizer:
         """The same search from the rows that are left now, for another goal or sink."""
         other = copy.copy(self)
         other.goal, other.best, other.stopped = goal, best, False

@@ -49,8 +49,8 @@ class Table:
         """Iterations of all temporal loops over `variable` above a node (the compute is the node
         after the last).
         """
-        sites = [index for index, site in enumerate(skeleton.sites) if site.above <= node]
-        return _product(self.temporal[variable], sites)
+        slots = [index for index, slot in enumerate(skeleton.slots) if slot.above <= node]
+        return _product(self.temporal[variable], slots)
 
     def copies(self, variable: str, dimensions: Sequence[int]) -> Ints:
         """Copies over which `variable` is spread along these dimensions."""
@@ -152,19 +152,19 @@ def table_of(skeleton: Skeleton, dimensions: Sequence[Dimension], group: Sequenc
 
 def _rows(skeleton: Skeleton, dimensions: Sequence[Dimension], variable: str) -> Table:
     einsum = skeleton.einsum
-    sites = [index for index, site in enumerate(skeleton.sites) if variable in site.variables]
+    slots = [index for index, slot in enumerate(skeleton.slots) if variable in slot.variables]
     spread = [
         index for index, dimension in enumerate(dimensions) if variable in dimension.variables
     ]
-    rows = splits(einsum.bounds[variable], len(sites) + len(spread))
+    rows = splits(einsum.bounds[variable], len(slots) + len(spread))
     for position, index in enumerate(spread):
-        rows = rows[rows[:, len(sites) + position] <= dimensions[index].fanout.size]
-    for position, index in enumerate(sites):
-        if skeleton.sites[index].shared is not None:
+        rows = rows[rows[:, len(slots) + position] <= dimensions[index].fanout.size]
+    for position, index in enumerate(slots):
+        if skeleton.slots[index].shared is not None:
             rows = rows[rows[:, position] > 1]
-    temporal = np.ones((len(rows), len(skeleton.sites)), dtype=np.int64)
+    temporal = np.ones((len(rows), len(skeleton.slots)), dtype=np.int64)
     spatial = np.ones((len(rows), len(dimensions)), dtype=np.int64)
-    temporal[:, sites], spatial[:, spread] = rows[:, : len(sites)], rows[:, len(sites) :]
+    temporal[:, slots], spatial[:, spread] = rows[:, : len(slots)], rows[:, len(slots) :]
     table = Table((variable,), einsum.bounds, {variable: temporal}, {variable: spatial})
     return table.kept(_allowed(skeleton, dimensions, table, variable))
 
@@ -175,36 +175,41 @@ def _allowed(
     """Which rows of one variable its rules allow."""
     keep = np.ones(len(table), dtype=np.bool_)
     for index, dimension in enumerate(dimensions):
-        for rule in dimension.fanout.loop_bounds:
-            keep &= _compares(rule, variable, table.spatial[variable][:, index])
+        for constraint in dimension.fanout.loop_bounds:
+            keep &= _compares(constraint, variable, table.spatial[variable][:, index])
     bound = table.bounds[variable]
     for index, node in enumerate(skeleton.nodes):
-        rules, access = skeleton.placement.rules[node.level], skeleton.einsum.by_tensor[node.tensor]
+        constraints, access = (
+            skeleton.placement.constraints[node.level],
+            skeleton.einsum.by_tensor[node.tensor],
+        )
         above, level = table.above(skeleton, variable, index), node.level
         inside = [
             position for position, dimension in enumerate(dimensions) if dimension.level <= level
         ]
-        for rule in rules.tile_shape:
-            keep &= _compares(rule, variable, bound // (above * table.copies(variable, inside)))
-        fetched_once = node.tensor in rules.no_refetch and node.parent is not None
+        for constraint in constraints.tile_shape:
+            keep &= _compares(
+                constraint, variable, bound // (above * table.copies(variable, inside))
+            )
+        fetched_once = node.tensor in constraints.no_refetch and node.parent is not None
         if node.parent is not None:
-            upper = skeleton.placement.rules[skeleton.nodes[node.parent].level]
+            upper = skeleton.placement.constraints[skeleton.nodes[node.parent].level]
             fetched_once = fetched_once or node.tensor in upper.no_resend
         if fetched_once and access.relevance(variable) is Relevance.IRRELEVANT:
             keep &= above * table.copies(variable, inside) == 1
     for tensor in skeleton.einsum.tensors:
         last = skeleton.holders(tensor)[-1]
-        once = tensor in skeleton.placement.rules[skeleton.nodes[last].level].no_resend
+        once = tensor in skeleton.placement.constraints[skeleton.nodes[last].level].no_resend
         if once and skeleton.einsum.by_tensor[tensor].relevance(variable) is Relevance.IRRELEVANT:
             keep &= bound == 1
     return keep
 
 
-def _compares(rule: Comparison, variable: str, values: Ints) -> Flags:
+def _compares(constraint: Comparison, variable: str, values: Ints) -> Flags:
     """Where a rule about each variable on its own holds; products are judged later."""
-    if rule.product or variable not in rule.variables:
+    if constraint.product or variable not in constraint.variables:
         return np.ones(len(values), dtype=np.bool_)
-    return COMPARE[rule.operator](values, rule.value)
+    return COMPARE[constraint.operator](values, constraint.value)
 
 
 COMPARE: Mapping[str, Callable[[Ints, int], Flags]] = {

@@ -26,11 +26,11 @@ from solver_mapper.solve.fused.collect import columns
 from solver_mapper.solve.fused.compiled import EPSILON
 from solver_mapper.solve.fused.cuts import CLOSED, Cut, Home, Step, Stepper, View
 from solver_mapper.solve.fused.graph import Graph
-from solver_mapper.solve.fused.minimize import Goal
+from solver_mapper.solve.fused.minimize import EnergyDelayProduct
 from solver_mapper.solve.fused.single import SearchCount
 from solver_mapper.solve.fused.states import Joiner, States, links, start, together
 from solver_mapper.solve.fused.terms import Floats
-from solver_mapper.solve.fused.trees import Limb, tree_of
+from solver_mapper.solve.fused.trees import EinsumNodes, tree_of
 
 _FIRST = 3
 """Limits on shared loops for which a first mapping is looked for before the search proper."""
@@ -54,27 +54,27 @@ class GraphSearch:
     report: Callable[[float, float], None]
     most: int | None = None
     gap: float = 0.0
-    tally: SearchCount = field(default_factory=SearchCount)
+    count: SearchCount = field(default_factory=SearchCount)
     best: float = float("inf")
     bound: float = 0.0
     mapping: TreeMapping | None = None
 
     def run(self) -> None:
-        """Find the best mapping. Afterwards `mapping` is it (None: there is none), and `tally` says
+        """Find the best mapping. Afterwards `mapping` is it (None: there is none), and `count` says
         whether that is proven.
         """
         self.graph = Graph(self.architecture, self.workload)
-        self.maker = CellMaker(self.graph, Goal(*self.powers), self.over)
+        self.maker = CellMaker(self.graph, EnergyDelayProduct(*self.powers), self.over)
         self.never = np.full(sum(columns(self.maker.goal)), np.inf)
         self.cells: dict[View, Cell | None] = {}
         self.unfused()
         if self.relax():
-            self.tally.complete = self.deepen() if np.isfinite(self.bound) else True
+            self.count.complete = self.deepen() if np.isfinite(self.bound) else True
         else:
-            self.tally.complete = False
-        self.tally.bound = self.bound
-        self.tally.skeletons = sum(len(cell.searches) for cell in self.cells.values() if cell)
-        self.tally.searched = sum(len(cell.seen) for cell in self.cells.values() if cell)
+            self.count.complete = False
+        self.count.bound = self.bound
+        self.count.skeletons = sum(len(cell.searches) for cell in self.cells.values() if cell)
+        self.count.searched = sum(len(cell.seen) for cell in self.cells.values() if cell)
 
     @property
     def cutoff(self) -> float:
@@ -363,16 +363,16 @@ class GraphSearch:
         row = int(np.lexsort((*final.cost.T, values))[0])
         if self.mapping is None or values[row] < self.best * (1 - 1e-12):
             self.best = float(values[row])
-            self.mapping = tree_of(list(self.limbs(final, row)))
+            self.mapping = tree_of(list(self.einsums(final, row)))
             self.report(self.best, min(self.bound, self.best))
 
-    def limbs(self, final: States, row: int) -> Iterator[Limb]:
+    def einsums(self, final: States, row: int) -> Iterator[EinsumNodes]:
         for link in links(final, row):
             cell = self.cells[link.step.view]
             assert cell is not None and cell.points is not None and cell.collector is not None
             compiled = cell.collector.compiled[int(cell.points.origin[link.point])]
             rows = [int(each) for each in cell.points.rows[link.point]]
-            yield Limb(
+            yield EinsumNodes(
                 link.step,
                 part_of(
                     compiled.skeleton,

@@ -9,7 +9,7 @@ from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.storage_choices import placements
 from solver_mapper.cost.looptree.workload import Einsum
 from solver_mapper.solve.fused.compiled import Compiled, compile_skeleton
-from solver_mapper.solve.fused.minimize import Best, Goal, Minimizer
+from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Minimizer
 from solver_mapper.solve.fused.skeleton import ALONE, Neighbours, Skeleton, skeletons
 
 _BEAM = 200
@@ -57,7 +57,7 @@ def leak_of(skeleton: Skeleton) -> float:
 
 def minimize(
     listed: Iterator[Skeleton],
-    goal: Callable[[Skeleton], Goal],
+    goal: Callable[[Skeleton], EnergyDelayProduct],
     best: Best,
     over: Callable[[], bool],
     report: Callable[[float, float], None],
@@ -65,10 +65,10 @@ def minimize(
     """Improve `best` to the best of all skeletons, or until `over` says to stop. `report` is told
     the value and a bound.
     """
-    tally = SearchCount()
+    count = SearchCount()
     work: list[tuple[float, int, Minimizer]] = []
     for skeleton in listed:
-        tally.skeletons += 1
+        count.skeletons += 1
         compiled: Compiled = compile_skeleton(skeleton)
         if not compiled.empty:
             minimizer = Minimizer(compiled, goal(skeleton), best)
@@ -81,9 +81,9 @@ def minimize(
         if bound > best.cutoff:
             break
         if over():
-            tally.complete, tally.bound = False, min(each[0] for each in work[position:])
+            count.complete, count.bound = False, min(each[0] for each in work[position:])
             break
         report(best.value, min(bound, best.value))
-        tally.searched += 1
+        count.searched += 1
         minimizer.run()
-    return tally
+    return count

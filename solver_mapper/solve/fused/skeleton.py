@@ -58,7 +58,7 @@ class Skeleton:
     placement: Placement
     nodes: tuple[Node, ...]
     roots: int
-    sites: tuple[LoopSlot, ...]
+    slots: tuple[LoopSlot, ...]
     first: Mapping[int, str]
     tolls: Mapping[str, tuple[int, ...]]
     handed: frozenset[str] = frozenset()
@@ -67,10 +67,10 @@ class Skeleton:
         """Positions of the nodes of `tensor`, outer to inner."""
         return tuple(index for index, node in enumerate(self.nodes) if node.tensor == tensor)
 
-    def site_below(self, node: int) -> int | None:
+    def slot_below(self, node: int) -> int | None:
         """The site directly below a node, if no other node stands in between."""
         return next(
-            (index for index, site in enumerate(self.sites) if site.above == node + 1), None
+            (index for index, slot in enumerate(self.slots) if slot.above == node + 1), None
         )
 
 
@@ -123,18 +123,18 @@ def skeletons(
         for level, tensor in order:
             above = [index for index, node in enumerate(nodes) if node.tensor == tensor]
             nodes.append(Node(tensor, level, above[-1] if above else None))
-        sites = tuple(
-            _sites(einsum, placement, tuple(nodes), len(roots), prefix, cut, frozenset(depths))
+        slots = tuple(
+            _slots(einsum, placement, tuple(nodes), len(roots), prefix, cut, frozenset(depths))
         )
-        if _backed_in_time(einsum, nodes, sites):
-            for first in _firsts(einsum, nodes, sites):
+        if _backed_in_time(einsum, nodes, slots):
+            for first in _firsts(einsum, nodes, slots):
                 yield Skeleton(
                     einsum,
                     chain,
                     placement,
                     tuple(nodes),
                     len(roots),
-                    sites,
+                    slots,
                     first,
                     tolls,
                     frozenset(depths),
@@ -225,7 +225,7 @@ def _redundant(
         if (
             tensor != other
             or index + 1 in cut
-            or tensor in placement.rules[outer].keep | placement.rules[outer].back
+            or tensor in placement.constraints[outer].keep | placement.constraints[outer].back
         ):
             continue
         access = einsum.by_tensor[tensor]
@@ -241,7 +241,10 @@ def _redundant(
 
 def _in_allowed_order(placement: Placement, order: tuple[tuple[int, str], ...]) -> bool:
     for level, group in itertools.groupby(order, key=lambda node: node[0]):
-        tensors, options = [tensor for _, tensor in group], placement.rules[level].order_options
+        tensors, options = (
+            [tensor for _, tensor in group],
+            placement.constraints[level].order_options,
+        )
         if options and not any(_follows(tensors, option) for option in options):
             return False
     return True
@@ -256,7 +259,7 @@ def _follows(tensors: list[str], option: tuple[frozenset[str], ...]) -> bool:
     return known == sorted(known)
 
 
-def _sites(
+def _slots(
     einsum: Einsum,
     placement: Placement,
     nodes: tuple[Node, ...],
@@ -306,22 +309,22 @@ def _useful(
     if (
         upper is not None
         and indexes_alone(einsum.by_tensor[upper.tensor], variable)
-        and not placement.rules[upper.level].tile_shape
+        and not placement.constraints[upper.level].tile_shape
     ):
         return False
-    if above < len(nodes) and not placement.rules[nodes[above].level].tile_shape:
+    if above < len(nodes) and not placement.constraints[nodes[above].level].tile_shape:
         return einsum.by_tensor[nodes[above].tensor].relevance(variable) is not Relevance.IRRELEVANT
     return True
 
 
-def _backed_in_time(einsum: Einsum, nodes: list[Node], sites: tuple[LoopSlot, ...]) -> bool:
+def _backed_in_time(einsum: Einsum, nodes: list[Node], slots: tuple[LoopSlot, ...]) -> bool:
     """Whether every loop shared with others, which may repeat no Einsum, indexes all tensors that
     are only kept below it.
     """
-    for site in sites:
-        if site.shared is not None:
-            seen = {node.tensor for node in nodes[: site.above]}
-            (variable,) = site.variables
+    for slot in slots:
+        if slot.shared is not None:
+            seen = {node.tensor for node in nodes[: slot.above]}
+            (variable,) = slot.variables
             if any(
                 not indexes_alone(access, variable)
                 for access in einsum.accesses
@@ -332,19 +335,19 @@ def _backed_in_time(einsum: Einsum, nodes: list[Node], sites: tuple[LoopSlot, ..
 
 
 def _firsts(
-    einsum: Einsum, nodes: list[Node], sites: tuple[LoopSlot, ...]
+    einsum: Einsum, nodes: list[Node], slots: tuple[LoopSlot, ...]
 ) -> Iterator[dict[int, str]]:
     """For each node whose reservation can be lowered past one overlapping loop: which loop comes
     first.
     """
     choices: list[list[tuple[int, str]]] = []
-    for site in sites:
-        index = site.above - 1
-        if site.shared is None and index >= 0 and nodes[index].parent is not None:
+    for slot in slots:
+        index = slot.above - 1
+        if slot.shared is None and index >= 0 and nodes[index].parent is not None:
             access = einsum.by_tensor[nodes[index].tensor]
             partial = [
                 variable
-                for variable in sorted(site.variables)
+                for variable in sorted(slot.variables)
                 if access.relevance(variable) is Relevance.PARTIAL
             ]
             if partial:

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.objective import Goal as Wish
-from solver_mapper.core.objective import Objective, parse_objective
+from solver_mapper.core.objective import Goal, Objective, parse_objective
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.solution import Certificate, Status
 from solver_mapper.core.timer import Timer
@@ -27,7 +26,7 @@ from solver_mapper.cost.looptree.workload import Einsum, Workload
 from solver_mapper.errors import ExactnessError, InputError, did_you_mean
 from solver_mapper.solve.fused.build import part_of
 from solver_mapper.solve.fused.compiled import EPSILON
-from solver_mapper.solve.fused.minimize import Best, Found, Goal
+from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Found
 from solver_mapper.solve.fused.search import GraphSearch
 from solver_mapper.solve.fused.single import SearchCount, all_skeletons, leak_of, minimize
 
@@ -78,8 +77,8 @@ def solve_tree(
         raise InputError(
             f"cannot relax '{unknown[0]}'", spec.location, did_you_mean(unknown[0], ("min_usage",))
         )
-    wish = parse_objective(objective)
-    powers = _powers(wish, spec)
+    parsed = parse_objective(objective)
+    powers = _powers(parsed, spec)
     architecture, workload = (
         replace(spec.need_architecture(), soft_usage="min_usage" in relax),
         spec.need_workload(),
@@ -90,20 +89,20 @@ def solve_tree(
         if on_progress is not None:
             on_progress(
                 Progress(
-                    None if value == float("inf") else value, bound, clock.seconds, wish.names[0]
+                    None if value == float("inf") else value, bound, clock.seconds, parsed.names[0]
                 )
             )
 
-    candidates, tally, found = _search(
+    candidates, count, found = _search(
         architecture, workload, powers, clock, report, max_fused_loops, gap
     )
     timer.lap("solve")
-    best = _exact(architecture, workload, wish.goals[0], candidates, found)
+    best = _exact(architecture, workload, parsed.goals[0], candidates, found)
     timer.lap("check")
     status: Status = (
-        ("optimal" if tally.complete else "feasible")
+        ("optimal" if count.complete else "feasible")
         if best
-        else ("infeasible" if tally.complete else "unknown")
+        else ("infeasible" if count.complete else "unknown")
     )
     certificate = Certificate(
         {
@@ -114,20 +113,20 @@ def solve_tree(
         "branch and bound over tables of factors",
         seed,
         {"margin": EPSILON},
-        _proofs(wish, tally),
+        _proofs(parsed, count),
         _CHECKS if best else (),
     )
     if best is None:
         conflict = _conflict(architecture, workload) if status == "infeasible" else ()
         return TreeSolution(
-            status, wish, None, None, None, None, certificate, timer.seconds, conflict=conflict
+            status, parsed, None, None, None, None, certificate, timer.seconds, conflict=conflict
         )
     value, mapping, statistics = best
-    exact = status == "optimal" and tally.bound >= float(value) * (1 - EPSILON)
-    bound: float | Fraction = value if exact else min(tally.bound, float(value))
+    exact = status == "optimal" and count.bound >= float(value) * (1 - EPSILON)
+    bound: float | Fraction = value if exact else min(count.bound, float(value))
     return TreeSolution(
         status,
-        wish,
+        parsed,
         mapping,
         statistics,
         value,
@@ -158,15 +157,15 @@ def _relaxed(architecture: Architecture) -> dict[str, str]:
     )
 
 
-def _powers(wish: Objective, spec: TreeSpec) -> tuple[int, int]:
+def _powers(parsed: Objective, spec: TreeSpec) -> tuple[int, int]:
     """The powers of energy and latency in the goal."""
-    if len(wish.goals) > 1:
+    if len(parsed.goals) > 1:
         raise InputError(
             "LoopTree input takes one goal at a time",
             spec.location,
             "name energy, latency or edp alone",
         )
-    powers = dict(wish.goals[0].powers)
+    powers = dict(parsed.goals[0].powers)
     if "last-level-accesses" in powers:
         raise InputError(
             "last-level-accesses is not an objective for LoopTree input",
@@ -220,19 +219,19 @@ def _search(
         (einsum,) = workload.einsums
         best = Best()
         repeats = workload.instances * einsum.instances
-        tally = minimize(
+        count = minimize(
             all_skeletons(architecture, einsum),
-            lambda skeleton: Goal(*powers, leak_of(skeleton), repeats),
+            lambda skeleton: EnergyDelayProduct(*powers, leak_of(skeleton), repeats),
             best,
             lambda: clock.over,
             report,
         )
-        return (TreeMapping(_nodes(each)) for each in best.found), tally, best.value
+        return (TreeMapping(_nodes(each)) for each in best.found), count, best.value
     search = GraphSearch(
         architecture, workload, powers, lambda: clock.over, report, max_fused_loops, gap
     )
     search.run()
-    return iter([search.mapping] if search.mapping else []), search.tally, search.best
+    return iter([search.mapping] if search.mapping else []), search.count, search.best
 
 
 def _nodes(found: Found) -> tuple[Any, ...]:
@@ -248,7 +247,7 @@ def _nodes(found: Found) -> tuple[Any, ...]:
 def _exact(
     architecture: Architecture,
     workload: Workload,
-    goal: Wish,
+    goal: Goal,
     candidates: Iterator[TreeMapping],
     claimed: float,
 ) -> tuple[Fraction, TreeMapping, TreeStatistics] | None:
@@ -272,14 +271,14 @@ def _exact(
     return best and (best[0], best[1], replace(best[2], verdict=Verdict()))
 
 
-def _proofs(wish: Objective, tally: SearchCount) -> tuple[dict[str, Any], ...]:
+def _proofs(parsed: Objective, count: SearchCount) -> tuple[dict[str, Any], ...]:
     claim = (
-        f"{tally.skeletons} orders of storage and loops; {tally.searched} searched to the end, the"
+        f"{count.skeletons} orders of storage and loops; {count.searched} searched to the end, the"
         " others bounded above the best"
-        if tally.complete
-        else f"stopped after {tally.searched} of {tally.skeletons} orders of storage and loops"
+        if count.complete
+        else f"stopped after {count.searched} of {count.skeletons} orders of storage and loops"
     )
-    return ({"goal": wish.names[0], "claim": claim, "tolerance": EPSILON},)
+    return ({"goal": parsed.names[0], "claim": claim, "tolerance": EPSILON},)
 
 
 def _notes(architecture: Architecture, workload: Workload, mapping: TreeMapping) -> Iterator[str]:

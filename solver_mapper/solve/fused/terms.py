@@ -72,7 +72,7 @@ class Spread:
 class Shared:
     """Iterations of the loop at a site."""
 
-    site: int
+    slot: int
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def model_of(skeleton: Skeleton, dimensions: tuple[Dimension, ...]) -> Model:
         else:
             equal.append((key, value))
     shared = tuple(
-        (Shared(index),) for index, site in enumerate(skeleton.sites) if site.shared is not None
+        (Shared(index),) for index, slot in enumerate(skeleton.slots) if slot.shared is not None
     )
     return Model(
         skeleton,
@@ -166,13 +166,21 @@ def _products(
 ) -> Iterable[tuple[Key, str, int]]:
     """The user's rules about products of several variables."""
     for index, dimension in enumerate(dimensions):
-        for rule in dimension.fanout.loop_bounds:
-            if rule.product:
-                yield (Product(rule.variables, dimension=index),), rule.operator, rule.value
+        for constraint in dimension.fanout.loop_bounds:
+            if constraint.product:
+                yield (
+                    (Product(constraint.variables, dimension=index),),
+                    constraint.operator,
+                    constraint.value,
+                )
     for index, node in enumerate(skeleton.nodes):
-        for rule in skeleton.placement.rules[node.level].tile_shape:
-            if rule.product:
-                yield (Product(rule.variables, node=index),), rule.operator, rule.value
+        for constraint in skeleton.placement.constraints[node.level].tile_shape:
+            if constraint.product:
+                yield (
+                    (Product(constraint.variables, node=index),),
+                    constraint.operator,
+                    constraint.value,
+                )
 
 
 def _tensor(
@@ -299,20 +307,20 @@ def _held(skeleton: Skeleton, dimensions: Sequence[Dimension]) -> dict[int, tupl
 
     What is handed over is left out: other Einsums see it too.
     """
-    sites = [index for index, site in enumerate(skeleton.sites) if site.shared is not None]
+    slots = [index for index, slot in enumerate(skeleton.slots) if slot.shared is not None]
     first = min((dimension.level for dimension in dimensions), default=len(skeleton.chain.units))
     found: dict[int, tuple[Terms, ...]] = {}
     for level, unit in enumerate(skeleton.chain.units[:first]):
         if unit.kind is Kind.MEMORY and unit.size is not None:
-            parts = tuple(Terms() for _ in range(len(sites) + 1))
+            parts = tuple(Terms() for _ in range(len(slots) + 1))
             for index, node in enumerate(skeleton.nodes):
                 shared = node.parent is None and node.tensor in skeleton.handed
                 if node.level == level and not shared:
                     bits = float(unit.bits[node.tensor])
-                    depth = sum(skeleton.sites[site].above <= index for site in sites) + _lowered(
+                    depth = sum(skeleton.slots[slot].above <= index for slot in slots) + _lowered(
                         skeleton, index
                     )
-                    if depth < len(sites):
+                    if depth < len(slots):
                         parts[depth].add((Tile(index),), bits)
                     parts[-1].add((Tile(index),), bits)
             found[level] = parts
@@ -321,10 +329,10 @@ def _held(skeleton: Skeleton, dimensions: Sequence[Dimension]) -> dict[int, tupl
 
 def _lowered(skeleton: Skeleton, node: int) -> bool:
     """Whether a reservation is lowered past a shared loop."""
-    site = skeleton.site_below(node)
-    if site is None or skeleton.sites[site].shared is None or skeleton.nodes[node].parent is None:
+    slot = skeleton.slot_below(node)
+    if slot is None or skeleton.slots[slot].shared is None or skeleton.nodes[node].parent is None:
         return False
-    (variable,) = skeleton.sites[site].variables
+    (variable,) = skeleton.slots[slot].variables
     return (
         skeleton.einsum.by_tensor[skeleton.nodes[node].tensor].relevance(variable)
         is not Relevance.IRRELEVANT

@@ -19,7 +19,7 @@ from solver_mapper.solve.fused.cuts import Step
 
 
 @dataclass(frozen=True)
-class Limb:
+class EinsumNodes:
     """One Einsum's nodes: in the outermost memory, above each loop shared with others, and below
     them all.
     """
@@ -33,57 +33,57 @@ class Limb:
         return len(self.step.right.loops)
 
 
-def tree_of(limbs: Sequence[Limb]) -> TreeMapping:
+def tree_of(einsums: Sequence[EinsumNodes]) -> TreeMapping:
     """The tree of a graph, Einsums in execution order."""
-    roots = dict.fromkeys(storage for limb in limbs for storage in limb.part.roots)
-    return TreeMapping((*roots, *_below(limbs, 0)))
+    roots = dict.fromkeys(storage for nodes in einsums for storage in nodes.part.roots)
+    return TreeMapping((*roots, *_below(einsums, 0)))
 
 
-def _below(limbs: Sequence[Limb], depth: int) -> tuple[Node, ...]:
+def _below(einsums: Sequence[EinsumNodes], depth: int) -> tuple[Node, ...]:
     """What stands below the first `depth` shared loops of Einsums that all share these.
 
     Above a fork stand the tensors that are handed over there; what else Einsums keep stands in
     their branches.
     """
-    runs: list[list[Limb]] = [[]]
-    for limb in limbs:
-        runs[-1].append(limb)
-        if limb is not limbs[-1] and limb.open == depth:
+    runs: list[list[EinsumNodes]] = [[]]
+    for nodes in einsums:
+        runs[-1].append(nodes)
+        if nodes is not einsums[-1] and nodes.open == depth:
             runs.append([])
     if len(runs) == 1:
-        nodes = dict.fromkeys(node for limb in limbs for node in _slot(limb, depth))
-        return (*nodes, *_inside(limbs, depth))
+        together = dict.fromkeys(node for nodes in einsums for node in _slot(nodes, depth))
+        return (*together, *_inside(einsums, depth))
     handed = dict.fromkeys(
-        node for limb in limbs for node in _slot(limb, depth) if node in _handed(limb, depth)
+        node for nodes in einsums for node in _slot(nodes, depth) if node in _handed(nodes, depth)
     )
     bodies = []
     for run in runs:
         own = dict.fromkeys(
-            node for limb in run for node in _slot(limb, depth) if node not in handed
+            node for nodes in run for node in _slot(nodes, depth) if node not in handed
         )
         bodies.append(Nested((*own, *_inside(run, depth))))
     return (*handed, Sequential(tuple(bodies)))
 
 
-def _inside(limbs: Sequence[Limb], depth: int) -> tuple[Node, ...]:
+def _inside(einsums: Sequence[EinsumNodes], depth: int) -> tuple[Node, ...]:
     """The next shared loop and what is below it; or the rest of an Einsum that shares no more."""
-    if len(limbs) == 1 and depth == len(limbs[0].part.shared):
+    if len(einsums) == 1 and depth == len(einsums[0].part.shared):
         return ()
-    loops = [limb.part.shared[depth] for limb in limbs]
+    loops = [nodes.part.shared[depth] for nodes in einsums]
     return (
         Temporal("|".join(dict.fromkeys(loop.variable for loop in loops)), loops[0].tile_shape),
-        *_below(limbs, depth + 1),
+        *_below(einsums, depth + 1),
     )
 
 
-def _slot(limb: Limb, depth: int) -> tuple[Leaf, ...]:
-    return limb.part.inner if depth == len(limb.part.shared) else limb.part.slots[depth]
+def _slot(nodes: EinsumNodes, depth: int) -> tuple[Leaf, ...]:
+    return nodes.part.inner if depth == len(nodes.part.shared) else nodes.part.slots[depth]
 
 
-def _handed(limb: Limb, depth: int) -> frozenset[Leaf]:
+def _handed(nodes: EinsumNodes, depth: int) -> frozenset[Leaf]:
     """The storage of tensors that an Einsum takes or leaves at this depth."""
     return frozenset(
         Storage((tensor,), home.memory)
-        for tensor, home in limb.step.view.fused
+        for tensor, home in nodes.step.view.fused
         if home.depth == depth
     )

@@ -21,11 +21,13 @@ from solver_mapper.solve.legality.model import Legal
 Read = Callable[[cp_model.IntVar], int]
 
 
-def mapping_of(legal: Legal, read: Read, asks: Iterable[Requirement] | None = None) -> Mapping:
-    """The mapping that variable values stand for, without loops to 1, in an order that `asks` allow
-    (None: all of the model).
+def mapping_of(
+    legal: Legal, read: Read, requirements: Iterable[Requirement] | None = None
+) -> Mapping:
+    """The mapping that variable values stand for, without loops to 1, in an order that
+    `requirements` allow (None: all of the model).
     """
-    obeyed = tuple(legal.guards if asks is None else asks)
+    obeyed = tuple(legal.guards if requirements is None else requirements)
     names = legal.problem.tensor_names
     levels = []
     for level, buffer in enumerate(legal.architecture.levels):
@@ -44,12 +46,12 @@ def bound_at(legal: Legal, read: Read, dim: str, slot: Slot) -> int:
     return bound
 
 
-def flagged(level: LevelMapping, asks: Iterable[Requirement]) -> LevelMapping:
+def flagged(level: LevelMapping, requirements: Iterable[Requirement]) -> LevelMapping:
     """`level` with the reuse switched off that flag constraints switch off there."""
     found: dict[str, frozenset[str]] = {}
-    for ask in asks:
-        if isinstance(ask, ReuseConstraint) and ask.level == level.level:
-            found[ask.flag] = found.get(ask.flag, frozenset()) | ask.tensors
+    for requirement in requirements:
+        if isinstance(requirement, ReuseConstraint) and requirement.level == level.level:
+            found[requirement.flag] = found.get(requirement.flag, frozenset()) | requirement.tensors
     none: frozenset[str] = frozenset()
     return replace(
         level,
@@ -60,10 +62,10 @@ def flagged(level: LevelMapping, asks: Iterable[Requirement]) -> LevelMapping:
 
 
 def _loops(
-    legal: Legal, read: Read, level: int, kind: Kind, asks: Iterable[Requirement]
+    legal: Legal, read: Read, level: int, kind: Kind, requirements: Iterable[Requirement]
 ) -> tuple[Loop, ...]:
     """Outer to inner; Y outside X."""
-    pairs = pairs_at(asks, legal.architecture.levels[level].name, kind, legal.problem.dims)
+    pairs = pairs_at(requirements, legal.architecture.levels[level].name, kind, legal.problem.dims)
     found: list[Loop] = []
     for axis in ("",) if kind == "temporal" else ("X", "Y"):
         slot = Slot(level, axis)

@@ -35,7 +35,7 @@ from solver_mapper.mapspace.requirements import (
     is_changeable,
     least_of,
     loops_of,
-    without_rule_kept,
+    without_constraint_kept,
 )
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.legality.loops import Loops, LoopSlot, RequirementTable
@@ -47,8 +47,8 @@ _LARGE = 1 << 32
 
 @dataclass
 class Legal:
-    """Decisions and what is asked of them. `guards[ask]` is the literal under which `ask` holds,
-    None where it always does.
+    """Decisions and what is asked of them. `guards[ask]` is the literal under which `requirement`
+    holds, None where it always does.
     """
 
     architecture: Architecture
@@ -93,23 +93,25 @@ class Legal:
 def legal_model(
     architecture: Architecture,
     problem: Problem,
-    asks: Sequence[Requirement],
+    requirements: Sequence[Requirement],
     *,
     guarded: bool = False,
     lifted: Sequence[Requirement] = (),
 ) -> Legal:
-    """All legal mappings of perfect factors that obey `asks`; if `guarded`, each ask only where its
-    own literal holds, except those that nobody can change. Caps on figures are left out.
+    """All legal mappings of perfect factors that obey `requirements`; if `guarded`, each ask only
+    where its own literal holds, except those that nobody can change. Caps on figures are left out.
 
     `lifted` are asks that need not be obeyed. What stands in the place of these, and of guarded
     ones whose literal does not hold, is as free as can be: any mesh, any number of words, and for a
     bound any product of the primes in it and in the factors that constraints ask for.
     """
     model = cp_model.CpModel()
-    loose = (*lifted, *(asks if guarded else ()))
+    loose = (*lifted, *(requirements if guarded else ()))
     limits = {
         dim: _limits(
-            problem.bounds[dim], dim, (*asks, *lifted) if DimensionBound(dim) in loose else ()
+            problem.bounds[dim],
+            dim,
+            (*requirements, *lifted) if DimensionBound(dim) in loose else (),
         )
         for dim in problem.dims
     }
@@ -120,14 +122,16 @@ def legal_model(
     )
     storage = Storage(loops, problem, len(architecture.levels))
     guards: dict[Requirement, Guard] = {
-        ask: model.new_bool_var(f"guard[{n}]") if guarded and is_changeable(ask) else None
-        for n, ask in enumerate(asks)
+        requirement: model.new_bool_var(f"guard[{n}]")
+        if guarded and is_changeable(requirement)
+        else None
+        for n, requirement in enumerate(requirements)
     }
     legal = Legal(architecture, problem, loops, storage, Orders(loops, problem.dims), guards)
-    for ask, guard in guards.items():
-        add = _ADD.get(type(ask))
+    for requirement, guard in guards.items():
+        add = _ADD.get(type(requirement))
         if add is not None:
-            add(legal, ask, guard)
+            add(legal, requirement, guard)
     _orders(legal)
     _defaults(legal, loose)
     return legal
@@ -145,18 +149,18 @@ def _slots(architecture: Architecture, loose: Sequence[Requirement]) -> tuple[Sl
     return tuple(slots)
 
 
-def _limits(bound: int, dim: str, asks: Sequence[Requirement]) -> dict[int, int]:
+def _limits(bound: int, dim: str, requirements: Sequence[Requirement]) -> dict[int, int]:
     """Primes and how often each may occur over all loops: as in the bound, or as the largest
     factors that constraints want together (but no problem has bounds of `_LARGE`).
     """
     limits, needs = dict(factorize(bound)), Counter[int]()
     wanted: dict[object, int] = {}
-    for ask in asks:
-        if isinstance(ask, FactorConstraint) and ask.dim == dim:
-            key = (ask.level, ask.kind)
-            wanted[key] = max(wanted.get(key, 1), least_of(ask))
-        elif isinstance(ask, ProductConstraint) and dim in ask.dims:
-            wanted[ask] = least_of(ask)
+    for requirement in requirements:
+        if isinstance(requirement, FactorConstraint) and requirement.dim == dim:
+            key = (requirement.level, requirement.kind)
+            wanted[key] = max(wanted.get(key, 1), least_of(requirement))
+        elif isinstance(requirement, ProductConstraint) and dim in requirement.dims:
+            wanted[requirement] = least_of(requirement)
     for value in wanted.values():
         needs.update(dict(factorize(value)) if value < _LARGE else {})
     for prime, count in needs.items():
@@ -164,19 +168,25 @@ def _limits(bound: int, dim: str, asks: Sequence[Requirement]) -> dict[int, int]
     return limits
 
 
-def _bound(legal: Legal, ask: DimensionBound, guard: Guard) -> None:
-    wanted = dict(factorize(legal.problem.bounds[ask.dim]))
-    for prime in legal.loops.limits.get(ask.dim, {}):
-        enforce(legal.model.add(legal.loops.total(ask.dim, prime) == wanted.get(prime, 0)), guard)
+def _bound(legal: Legal, requirement: DimensionBound, guard: Guard) -> None:
+    wanted = dict(factorize(legal.problem.bounds[requirement.dim]))
+    for prime in legal.loops.limits.get(requirement.dim, {}):
+        enforce(
+            legal.model.add(legal.loops.total(requirement.dim, prime) == wanted.get(prime, 0)),
+            guard,
+        )
 
 
-def _factor(legal: Legal, ask: FactorConstraint | ProductConstraint, guard: Guard) -> None:
+def _factor(legal: Legal, requirement: FactorConstraint | ProductConstraint, guard: Guard) -> None:
     """A residual is never met: factors are perfect."""
-    table = legal.looped(ask)
-    met = isinstance(ask, ProductConstraint) or ask.last in (None, ask.value)
+    table = legal.looped(requirement)
+    met = isinstance(requirement, ProductConstraint) or requirement.last in (
+        None,
+        requirement.value,
+    )
 
     def obeys(value: int) -> bool:
-        return met and HOLDS[ask.comparison](value, ask.value)
+        return met and HOLDS[requirement.comparison](value, requirement.value)
 
     if table is not None:
         enforce(legal.model.add_bool_or(table.where(obeys)), guard)
@@ -184,26 +194,26 @@ def _factor(legal: Legal, ask: FactorConstraint | ProductConstraint, guard: Guar
         enforce(legal.model.add_bool_or([]), guard)
 
 
-def _keep(legal: Legal, ask: KeepConstraint, guard: Guard) -> None:
-    keep = legal.storage.keep[ask.tensor, legal.architecture.index(ask.level)]
-    enforce(legal.model.add_bool_or([keep if ask.keep else ~keep]), guard)
+def _keep(legal: Legal, requirement: KeepConstraint, guard: Guard) -> None:
+    keep = legal.storage.keep[requirement.tensor, legal.architecture.index(requirement.level)]
+    enforce(legal.model.add_bool_or([keep if requirement.keep else ~keep]), guard)
 
 
-def _capacity(legal: Legal, ask: Capacity, guard: Guard) -> None:
-    capacity = legal.architecture.levels[ask.level].capacity
+def _capacity(legal: Legal, requirement: Capacity, guard: Guard) -> None:
+    capacity = legal.architecture.levels[requirement.level].capacity
     if capacity is not None:
-        enforce(legal.model.add(legal.storage.used(ask.level) <= capacity), guard)
+        enforce(legal.model.add(legal.storage.used(requirement.level) <= capacity), guard)
 
 
-def _least_fill(legal: Legal, ask: LeastFill, guard: Guard) -> None:
-    buffer = legal.architecture.levels[ask.level]
+def _least_fill(legal: Legal, requirement: LeastFill, guard: Guard) -> None:
+    buffer = legal.architecture.levels[requirement.level]
     least = math.ceil((buffer.capacity or 0) * buffer.min_utilization)
-    enforce(legal.model.add(legal.storage.used(ask.level) >= least), guard)
+    enforce(legal.model.add(legal.storage.used(requirement.level) >= least), guard)
 
 
-def _fanout(legal: Legal, ask: Fanout, guard: Guard) -> None:
-    for axis, room in zip("XY", legal.architecture.fanout(ask.level), strict=True):
-        table = legal.across(ask.level, axis)
+def _fanout(legal: Legal, requirement: Fanout, guard: Guard) -> None:
+    for axis, room in zip("XY", legal.architecture.fanout(requirement.level), strict=True):
+        table = legal.across(requirement.level, axis)
         if table is not None:
             fitting = table.where(partial(operator.ge, room))
             enforce(legal.model.add_bool_or(fitting), guard)
@@ -216,9 +226,9 @@ def units_of(architecture: Architecture) -> int:
     )
 
 
-def _utilization(legal: Legal, ask: UtilizationConstraint, guard: Guard) -> None:
+def _utilization(legal: Legal, requirement: UtilizationConstraint, guard: Guard) -> None:
     """A mesh that is lifted is as large as its use."""
-    least = math.ceil(ask.least * units_of(legal.architecture))
+    least = math.ceil(requirement.least * units_of(legal.architecture))
     shares = [_share(legal, level) for level in range(len(legal.architecture.levels))]
     product: cp_model.LinearExprT = 1
     high = 1
@@ -248,14 +258,15 @@ def _share(legal: Legal, level: int) -> tuple[cp_model.LinearExprT, int]:
 def _orders(legal: Legal) -> None:
     index = legal.architecture.index
     orders = [
-        Order(index(ask.level), *order, guard)
-        for ask, guard in legal.guards.items()
-        if isinstance(ask, Constraint) and (order := order_of(ask, legal.problem.dims)) is not None
+        Order(index(requirement.level), *order, guard)
+        for requirement, guard in legal.guards.items()
+        if isinstance(requirement, Constraint)
+        and (order := order_of(requirement, legal.problem.dims)) is not None
     ]
     splits = [
-        Split(index(ask.level), ask, guard)
-        for ask, guard in legal.guards.items()
-        if isinstance(ask, SplitConstraint)
+        Split(index(requirement.level), requirement, guard)
+        for requirement, guard in legal.guards.items()
+        if isinstance(requirement, SplitConstraint)
     ]
     legal.orders.build(orders, splits)
 
@@ -264,20 +275,20 @@ def _defaults(legal: Legal, loose: Sequence[Requirement]) -> None:
     """Where no constraint says what a level holds: the outermost everything, a level of no entries
     nothing.
     """
-    for (tensor, level), keep in without_rule_kept(
+    for (tensor, level), keep in without_constraint_kept(
         legal.architecture, legal.problem, tuple(legal.guards)
     ).items():
         if keep or Capacity(level) not in loose:
             legal.model.add(legal.storage.keep[tensor, level] == keep)
-    ruled: dict[str, list[cp_model.IntVar]] = {}
-    for ask, guard in legal.guards.items():
+    directed: dict[str, list[cp_model.IntVar]] = {}
+    for requirement, guard in legal.guards.items():
         if (
-            isinstance(ask, KeepConstraint)
+            isinstance(requirement, KeepConstraint)
             and guard is not None
-            and ask.level == legal.architecture.levels[0].name
+            and requirement.level == legal.architecture.levels[0].name
         ):
-            ruled.setdefault(ask.tensor, []).append(guard)
-    for tensor, guards in ruled.items():
+            directed.setdefault(requirement.tensor, []).append(guard)
+    for tensor, guards in directed.items():
         legal.model.add_bool_or([*guards, legal.storage.keep[tensor, 0]])
 
 

@@ -40,7 +40,7 @@ class Order:
 @dataclass(frozen=True)
 class Split:
     level: int
-    rule: SplitConstraint
+    constraint: SplitConstraint
     guard: Guard
 
 
@@ -102,7 +102,7 @@ class Orders:
         enforce(
             model.add(
                 cp_model.LinearExpr.sum(list(first.values()))
-                == min(split.rule.split, len(self.dims))
+                == min(split.constraint.split, len(self.dims))
             ),
             split.guard,
         )

@@ -66,10 +66,16 @@ def colliding(
 
     Raises: LimitReached.
     """
-    by_index = {guard.index: ask for ask, guard in legal.guards.items() if guard is not None}
+    by_index = {
+        guard.index: requirement for requirement, guard in legal.guards.items() if guard is not None
+    }
     legal.model.clear_assumptions()
     legal.model.add_assumptions(
-        [guard for ask, guard in legal.guards.items() if ask in held and guard is not None]
+        [
+            guard
+            for requirement, guard in legal.guards.items()
+            if requirement in held and guard is not None
+        ]
     )
     solver = _solver(clock)
     _hurry(solver)
@@ -83,7 +89,9 @@ def colliding(
         for index in solver.sufficient_assumptions_for_infeasibility()
         if index in by_index
     }
-    return tuple(ask for ask in legal.guards if ask in held and ask in core)
+    return tuple(
+        requirement for requirement in legal.guards if requirement in held and requirement in core
+    )
 
 
 def _solver(clock: Clock, seed: int = 0) -> cp_model.CpSolver:

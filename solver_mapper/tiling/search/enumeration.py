@@ -22,32 +22,32 @@ def enumerate_least(space: Space) -> Point | None:
     All splits of all loops span a grid with one axis per loop; a plan's figures are products of
     vectors along its axes.
     """
-    judge = _Judge(space)
+    tables = _TensorTables(space)
     best: tuple[int, int] | None = None
     found = None
     for plan in space.plans:
         fits: NDArray[np.bool_] = np.ones((), dtype=bool)
         for _, elements, held in space.groups:
             room = sum(
-                (judge.room(position, plan.uses[position]) for position in held),
+                (tables.room(position, plan.uses[position]) for position in held),
                 start=np.zeros((), dtype=np.int64),
             )
             fits = fits & (room <= elements)
         cost = sum(
-            (judge.moves(position, use) for position, use in enumerate(plan.uses)),
+            (tables.moves(position, use) for position, use in enumerate(plan.uses)),
             start=np.zeros((), dtype=np.int64),
         )
-        cost = np.broadcast_to(np.where(fits, cost, _FAR), judge.shape)
+        cost = np.broadcast_to(np.where(fits, cost, _FAR), tables.shape)
         least = int(cost.min())
         if least == _FAR or (best is not None and least > best[0]):
             continue
-        invocations = judge.invocations(plan.order)
-        candidates = np.where(cost == least, np.broadcast_to(invocations, judge.shape), _FAR)
+        invocations = tables.invocations(plan.order)
+        candidates = np.where(cost == least, np.broadcast_to(invocations, tables.shape), _FAR)
         flat = int(candidates.argmin())
         rank = (least, int(candidates.flat[flat]))
         if best is None or rank < best:
             best = rank
-            where = np.unravel_index(flat, judge.shape)
+            where = np.unravel_index(flat, tables.shape)
             found = Point(
                 plan,
                 {
@@ -58,7 +58,7 @@ def enumerate_least(space: Space) -> Point | None:
     return found
 
 
-class _Judge:
+class _TensorTables:
     """Figures of one tensor over the whole grid, computed once for each use of it."""
 
     def __init__(self, space: Space):
