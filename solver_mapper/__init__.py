@@ -5,12 +5,14 @@ word moved.
 from solver_mapper import renderers  # noqa: F401  (registers how results are printed)
 from solver_mapper.api import (
     bound,
+    bound_mappings,
     check_certificate,
     convert,
     enumerate,
     evaluate,
     explain,
     fuse,
+    fuse_mappings,
     import_model,
     load,
     pareto,
@@ -22,8 +24,9 @@ from solver_mapper.api import (
     validate,
 )
 from solver_mapper.bounds import Curve, Mark, TilePoint
-from solver_mapper.bounds.fusion import FusedPoint, FusionOptions, TensorCore
+from solver_mapper.bounds.fusion import EinsumMapping, FusedPoint, FusionOptions, TensorCore
 from solver_mapper.constraints import ConstraintSet
+from solver_mapper.core.fusion_space import EinsumChoices, FusionSpaceSize
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.mapspace_size import Choices, Count, Cut, LevelCount, MapspaceSize
 from solver_mapper.core.pareto_front import Front, FrontPoint
@@ -66,12 +69,15 @@ __all__ = [
     "Curve",
     "Cut",
     "Difference",
+    "EinsumChoices",
+    "EinsumMapping",
     "Entry",
     "ExactnessError",
     "Front",
     "FrontPoint",
     "FusedPoint",
     "FusionOptions",
+    "FusionSpaceSize",
     "ImportedModel",
     "InfeasibleError",
     "InputError",
@@ -108,12 +114,14 @@ __all__ = [
     "Verdict",
     "Violation",
     "bound",
+    "bound_mappings",
     "check_certificate",
     "convert",
     "enumerate",
     "evaluate",
     "explain",
     "fuse",
+    "fuse_mappings",
     "import_model",
     "load",
     "pareto",

@@ -10,14 +10,18 @@ from typing import Any, overload
 
 from solver_mapper import constraints as rules_module
 from solver_mapper.bounds import Counting, Curve, TilePoint
-from solver_mapper.bounds.for_specification import bound_spec
-from solver_mapper.bounds.fusion import FusionOptions
-from solver_mapper.bounds.fusion.for_specification import bound_einsum, fuse_spec
+from solver_mapper.bounds.for_specification import bound_spec, list_spec
+from solver_mapper.bounds.fusion import EinsumMapping, FusionOptions
+from solver_mapper.bounds.fusion import fuse_mappings as list_einsum_mappings
+from solver_mapper.bounds.fusion.design_space import fusion_space
+from solver_mapper.bounds.fusion.for_specification import bound_einsum, fuse_spec, list_einsum
 from solver_mapper.bounds.fusion.fuse import Template
+from solver_mapper.bounds.roofline import roofline_of
 from solver_mapper.check.mapping import all_violations
 from solver_mapper.constraints import ConstraintSet
 from solver_mapper.core.arguments import refuse_given, require_at_least
 from solver_mapper.core.clock import Clock
+from solver_mapper.core.fusion_space import FusionSpaceSize
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.mapspace_size import MapspaceSize
 from solver_mapper.core.objective import GAP, parse_objective
@@ -79,11 +83,13 @@ from solver_mapper.verify.checker import check_certificate as check_certificate_
 
 __all__ = [
     "bound",
+    "bound_mappings",
     "convert",
     "enumerate",
     "evaluate",
     "explain",
     "fuse",
+    "fuse_mappings",
     "import_model",
     "load",
     "pareto",
@@ -255,16 +261,28 @@ def enumerate(
     return list_mappings(session, limit, orders)
 
 
-def space(spec: Spec | TreeSpec, *, constraints: ConstraintSets = ()) -> MapspaceSize:
+@overload
+def space(spec: Spec, *, constraints: ConstraintSets = ()) -> MapspaceSize: ...
+@overload
+def space(spec: TreeSpec, *, constraints: ConstraintSets = ()) -> FusionSpaceSize: ...
+@overload
+def space(
+    spec: Spec | TreeSpec, *, constraints: ConstraintSets = ()
+) -> MapspaceSize | FusionSpaceSize: ...
+def space(
+    spec: Spec | TreeSpec, *, constraints: ConstraintSets = ()
+) -> MapspaceSize | FusionSpaceSize:
     """How many mappings of perfect factors there are, exactly: without constraints, under the
     constraints, and legal; level by level; and how many there would be without each constraint and
-    capacity, which shows those that are redundant.
+    capacity, which shows those that are redundant. Of the workload of LoopTree input, how many
+    fused mappings there are by the rules of Orojenesis v2.
 
     Args: `constraints`, further constraints (see `solver_mapper.constraints`).
-    Raises: InputError if architecture or problem are missing.
+    Raises: InputError if architecture or problem, or the workload, are missing.
     """
     if isinstance(spec, TreeSpec):
-        raise InputError("counting LoopTree mappings is not supported", spec.location)
+        refuse_given({"constraints": _any(constraints)}, _NOT_FOR_TREES, spec.location)
+        return fusion_space(spec.need_workload())
     return mapspace_size_of(_under(spec, constraints))
 
 
@@ -528,6 +546,8 @@ def bound(
     constrained: bool = False,
     regular_shifts: bool = False,
     bypass: bool = False,
+    macs_per_cycle: float | None = None,
+    bandwidth: float | None = None,
 ) -> Curve[TilePoint]:
     """Buffer size against the least data movement that any mapping of one Einsum can have, with a
     mapping for each step.
@@ -536,7 +556,10 @@ def bound(
     are then in bytes or bits instead of words). `stationary`, `order` and `tiles` ask for the curve
     of one dataflow, `constrained` for that of the constraint files. `regular_shifts` counts sliding
     windows exactly as `solve` does, not as Orojenesis does. `bypass` admits mappings that give some
-    tensors no tile in the buffer. An architecture is optional: its buffers are marked.
+    tensors no tile in the buffer. `macs_per_cycle` and `bandwidth` (units of the curve per cycle,
+    reads and writes together) give the least cycles of each step, a roofline; without them they are
+    those of the architecture, if its outermost level has a bandwidth. An architecture is optional:
+    its buffers are marked.
     Raises: InputError for a missing problem or names that it does not have; InfeasibleError for a
     dataflow without mappings.
     """
@@ -544,7 +567,7 @@ def bound(
     if isinstance(spec, TreeSpec):
         if constrained:
             raise InputError("LoopTree files have no constraints to keep to", spec.location)
-        return bound_einsum(
+        curve = bound_einsum(
             spec,
             einsum,
             word_bits=word_bits,
@@ -553,13 +576,9 @@ def bound(
             tiles=tiles,
             counting=counting,
         )
-    if einsum is not None:
-        raise InputError(
-            f"there is no workload with an Einsum '{einsum}'",
-            spec.location,
-            "a problem is one Einsum by itself",
-        )
-    return bound_spec(
+        return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth))
+    _refuse_einsum(spec, einsum)
+    curve = bound_spec(
         spec,
         spec.need_problem(),
         word_bits=word_bits,
@@ -569,25 +588,110 @@ def bound(
         constrained=constrained,
         counting=counting,
     )
+    machine = spec.architecture if curve.units == "words" else None
+    return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth, machine))
+
+
+def bound_mappings(
+    spec: Spec | TreeSpec,
+    *,
+    einsum: str | None = None,
+    word_bits: Table[str, int] | None = None,
+    stationary: str | None = None,
+    order: Sequence[str] | None = None,
+    tiles: Table[str, int] | None = None,
+    constrained: bool = False,
+    regular_shifts: bool = False,
+    bypass: bool = False,
+    pareto: bool = False,
+) -> Iterator[TilePoint]:
+    """Every mapping that `bound` considers, one by one: each tile with each order of the loops over
+    tiles.
+
+    Args: `pareto`, only the mappings that no other improves upon in buffer and accesses (mappings
+    of equal figures are all given); the others as for `bound`.
+    Raises: InputError and InfeasibleError as `bound`.
+    """
+    counting = Counting(regular_shifts, bypass)
+    if isinstance(spec, TreeSpec):
+        if constrained:
+            raise InputError("LoopTree files have no constraints to keep to", spec.location)
+        return list_einsum(
+            spec,
+            einsum,
+            word_bits=word_bits,
+            stationary=stationary,
+            order=order,
+            tiles=tiles,
+            counting=counting,
+            pareto=pareto,
+        )
+    _refuse_einsum(spec, einsum)
+    return list_spec(
+        spec,
+        spec.need_problem(),
+        word_bits=word_bits,
+        stationary=stationary,
+        order=order,
+        tiles=tiles,
+        constrained=constrained,
+        counting=counting,
+        pareto=pareto,
+    )
+
+
+def _refuse_einsum(spec: Spec, einsum: str | None) -> None:
+    if einsum is not None:
+        raise InputError(
+            f"there is no workload with an Einsum '{einsum}'",
+            spec.location,
+            "a problem is one Einsum by itself",
+        )
+
+
+def fuse_mappings(
+    spec: Spec | TreeSpec, options: FusionOptions | None = None, *, pareto: bool = False
+) -> Iterator[EinsumMapping]:
+    """Every mapping of the single Einsums of a workload, one by one, by the rules of Orojenesis v2:
+    each set of fused tensors, each order of fused loops, each tile, each order of the other loops.
+
+    Args: `options` as for `fuse` with the template "v2"; `pareto`, only the mappings that no other
+    with the same fused tensors and loops improves upon in buffer and accesses (mappings of equal
+    figures are all given).
+    Raises: InputError as `fuse`.
+    """
+    workload = _with_einsums(spec).need_workload()
+    return list_einsum_mappings(workload, options or FusionOptions(), pareto=pareto)
+
+
+def _with_einsums(spec: Spec | TreeSpec) -> TreeSpec:
+    if not isinstance(spec, TreeSpec):
+        raise InputError(
+            "fusion needs a workload of Einsums", spec.location, "add a file with 'workload:'"
+        )
+    return spec
 
 
 def fuse(
-    spec: Spec | TreeSpec, template: Template = "ffmr", options: FusionOptions | None = None
+    spec: Spec | TreeSpec,
+    template: Template = "ffmr",
+    options: FusionOptions | None = None,
+    *,
+    macs_per_cycle: float | None = None,
+    bandwidth: float | None = None,
 ) -> Curve[Any]:
     """Buffer size against the least data movement of several Einsums together, fusion included,
     with a mapping for each step.
 
     Args: `template`, "ffmr" (every fusion that makes sense), "ffmt" (the template of the Orojenesis
     paper, for chains) or "v2" (the published constraints of Orojenesis v2); `options`, see
-    `FusionOptions`. An architecture is optional: its memories are marked.
+    `FusionOptions`; `macs_per_cycle` and `bandwidth` as for `bound`, for all Einsums together. An
+    architecture is optional: its memories are marked.
     Raises: InputError for a missing workload and for options that the template does not know;
     InfeasibleError if no mapping is left.
     """
-    if not isinstance(spec, TreeSpec):
-        raise InputError(
-            "fusion needs a workload of Einsums", spec.location, "add a file with 'workload:'"
-        )
-    return fuse_spec(spec, template, options or FusionOptions())
+    curve = fuse_spec(_with_einsums(spec), template, options or FusionOptions())
+    return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth))
 
 
 def solve_network(

@@ -5,6 +5,7 @@ from solver_mapper.io.timeloop import mapping_writer
 from solver_mapper.report import (
     bound_curve_svg,
     front_text,
+    fusion_space_text,
     looptree_solution_text,
     looptree_svg,
     looptree_text,
@@ -20,6 +21,7 @@ from solver_mapper.tiling import timeloop as tiling_yaml
 RENDERERS = (
     bound_curve_svg,
     front_text,
+    fusion_space_text,
     looptree_solution_text,
     looptree_svg,
     looptree_text,

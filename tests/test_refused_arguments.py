@@ -143,7 +143,6 @@ def test_numbers_out_of_range_are_refused(
         (("validate", "levels.yaml", "--time-limit", "3"), "--time-limit is for --suggest"),
         (("validate", "tree.yaml", "--suggest"), "mapping"),
         (("pareto", "tree.yaml"), "LoopTree"),
-        (("space", "tree.yaml"), "LoopTree"),
         (("explain", "tree.yaml"), "LoopTree"),
         (("bound", "tree.yaml", "--constrained"), "LoopTree files have no constraints"),
         (("bound", "levels.yaml", "--einsum", "Y"), "there is no workload with an Einsum 'Y'"),

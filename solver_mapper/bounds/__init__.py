@@ -2,7 +2,7 @@
 mapping can have.
 """
 
-from solver_mapper.bounds.bound import Counting, TilePoint, bound
+from solver_mapper.bounds.bound import Counting, TilePoint, bound, bound_mappings
 from solver_mapper.bounds.curve import Curve, Mark
 
-__all__ = ["Counting", "Curve", "Mark", "TilePoint", "bound"]
+__all__ = ["Counting", "Curve", "Mark", "TilePoint", "bound", "bound_mappings"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -11,7 +11,8 @@ from solver_mapper.bounds.curve import Curve, Mark
 from solver_mapper.bounds.dataflow import restriction
 from solver_mapper.bounds.example_mapping import tree_of_tile
 from solver_mapper.bounds.halo_reuse import regular_movements, regular_traffic
-from solver_mapper.bounds.search import Restriction, least_traffic
+from solver_mapper.bounds.listing import corners_of, loop_orders, strict_staircase, tiles_within
+from solver_mapper.bounds.search import FREE, Found, Restriction, least_traffic
 from solver_mapper.core.mapping import LevelMapping, loop
 from solver_mapper.core.mapping import Mapping as LoopMapping
 from solver_mapper.core.problem import Problem
@@ -152,7 +153,7 @@ def bound(
     """
     space = restriction(problem, stationary, order, tiles) if within is None else within
     weights, units = unit_weights(problem, word_bits)
-    points = _corners(
+    points = strict_staircase(
         point
         for kept in _kept_sets(problem, counting.bypass, stationary)
         for point in _points(
@@ -173,8 +174,48 @@ def bound(
         total,
         (*_said(problem, counting), *_dataflow_text(stationary, order, tiles)),
         tuple(marks),
+        macs=problem.macs,
         proof="every tile and every order of the loops over tiles was counted",
     )
+
+
+def bound_mappings(
+    problem: Problem,
+    *,
+    word_bits: Mapping[str, int] | None = None,
+    within: Restriction = FREE,
+    stationary: str | None = None,
+    counting: Counting = USUAL,
+    pareto: bool = False,
+) -> Iterator[TilePoint]:
+    """Every mapping of the mapspace of `bound`, one by one: each tile with each order of the loops
+    over tiles of more than one iteration.
+
+    Args: as for `bound`; `pareto`, only the mappings that no other improves upon in buffer and
+    accesses (mappings of equal figures are all given).
+    Raises: as `bound`.
+    """
+    corners = None
+    if pareto:
+        curve = bound(
+            problem, word_bits=word_bits, within=within, counting=counting, stationary=stationary
+        )
+        corners = corners_of(curve.points)
+    weights, _ = unit_weights(problem, word_bits)
+    regular = counting.regular_shifts and has_windows(problem)
+    for kept in _kept_sets(problem, counting.bypass, stationary):
+        for tile in tiles_within(problem, within):
+            buffer = sum(
+                weights[tensor.name] * tensor.footprint(tile)
+                for tensor in problem.tensors
+                if tensor.name in kept
+            )
+            if corners is not None and buffer not in corners:
+                continue
+            for order in loop_orders(problem, tile, within.stages):
+                point = _point(problem, kept, weights, tile, order, regular)
+                if corners is None or point.accesses == corners[point.buffer]:
+                    yield point
 
 
 def unit_weights(
@@ -222,34 +263,38 @@ def _points(
     seen = replace(
         problem, tensors=tuple(tensor for tensor in problem.tensors if tensor.name in kept)
     )
-    away = {
-        tensor.name: unkept(tensor, problem)
-        for tensor in problem.tensors
-        if tensor.name not in kept
-    }
-    search, count = (regular_traffic, regular_movements) if regular else (least_traffic, movements)
+    search = regular_traffic if regular else least_traffic
     for found in search(seen, weights, space):
-        moved = count(seen, found.tile, found.order)
-        buffer = sum(weights[name] * move.tile for name, move in moved.items())
-        accesses = sum(weights[name] * move.accesses for name, move in moved.items())
-        if (buffer, accesses) != (found.buffer, found.accesses):
-            raise ExactnessError(
-                f"'{problem.name}', tile {dict(found.tile)}, order {found.order}: the search"
-                f" counted ({found.buffer}, {found.accesses}), the model counts ({buffer},"
-                f" {accesses})"
-            )
-        everything = {name: moved.get(name) or away[name] for name in problem.tensor_names}
-        total = sum(weights[name] * move.accesses for name, move in everything.items())
-        yield TilePoint(buffer, total, found.tile, found.order, everything, problem, kept)
+        yield _point(problem, kept, weights, found.tile, found.order, regular, found)
 
 
-def _corners(points: Iterable[TilePoint]) -> tuple[TilePoint, ...]:
-    """The strict staircase of `points`; of equals, the first."""
-    kept: list[TilePoint] = []
-    for point in sorted(points, key=lambda each: (each.buffer, each.accesses)):
-        if not kept or point.accesses < kept[-1].accesses:
-            kept.append(point)
-    return tuple(kept)
+def _point(
+    problem: Problem,
+    kept: frozenset[str],
+    weights: Mapping[str, int],
+    tile: Mapping[str, int],
+    order: tuple[str, ...],
+    regular: bool,
+    claim: Found | None = None,
+) -> TilePoint:
+    """A mapping with its figures. `claim`: what a search counted for the tensors in `kept`."""
+    seen = replace(
+        problem, tensors=tuple(tensor for tensor in problem.tensors if tensor.name in kept)
+    )
+    moved = (regular_movements if regular else movements)(seen, tile, order)
+    buffer = sum(weights[name] * move.tile for name, move in moved.items())
+    accesses = sum(weights[name] * move.accesses for name, move in moved.items())
+    if claim is not None and (buffer, accesses) != (claim.buffer, claim.accesses):
+        raise ExactnessError(
+            f"'{problem.name}', tile {dict(tile)}, order {order}: the search"
+            f" counted ({claim.buffer}, {claim.accesses}), the model counts ({buffer},"
+            f" {accesses})"
+        )
+    everything = {
+        tensor.name: moved.get(tensor.name) or unkept(tensor, problem) for tensor in problem.tensors
+    }
+    total = sum(weights[name] * move.accesses for name, move in everything.items())
+    return TilePoint(buffer, total, tile, order, everything, problem, kept)
 
 
 def _said(problem: Problem, counting: Counting) -> tuple[str, ...]:

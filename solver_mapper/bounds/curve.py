@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar
 
+from solver_mapper.bounds.roofline import Roofline
 from solver_mapper.core.rendering import svg_of
 
 
@@ -69,7 +70,8 @@ class Curve(Generic[P]):
     `operations` counts multiplications and additions. `operands` is the size of all tensors
     together. `assumptions` say what the figures hold for. `beside` are other staircases to compare
     with, by name, as (buffer, accesses). `proof` says why no mapping lies below. `levels` are
-    bounds of a machine's levels.
+    bounds of a machine's levels. `macs` counts the points of all iteration spaces; `roofline` gives
+    the least cycles of each step.
     """
 
     title: str
@@ -84,6 +86,8 @@ class Curve(Generic[P]):
     proof: str = ""
     levels: tuple[LevelBound, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    macs: int = 0
+    roofline: Roofline | None = None
 
     def at(self, capacity: int) -> P | None:
         """The step that a buffer of `capacity` affords; None where nothing fits."""
@@ -113,12 +117,34 @@ class Curve(Generic[P]):
         """Operational intensity of a step: operations per unit of traffic."""
         return Fraction(self.operations, point.accesses)
 
+    def timed(self, roofline: Roofline | None) -> Curve[P]:
+        return replace(self, roofline=roofline)
+
+    def cycles(self, point: P) -> int | None:
+        """The least cycles of any mapping that fits the buffer of a step; None without a
+        roofline.
+        """
+        return None if self.roofline is None else self.roofline.cycles(point.accesses)
+
+    @property
+    def balanced(self) -> int | None:
+        """The smallest buffer with which compute and not bandwidth limits; None if there is none,
+        or no roofline.
+        """
+        roofline = self.roofline
+        if roofline is None:
+            return None
+        enough = (p.buffer for p in self.points if roofline.limit(p.accesses) == "compute")
+        return next(enough, None)
+
     def marked(self, marks: Sequence[Mark]) -> Curve[P]:
         return replace(self, marks=(*self.marks, *marks))
 
     def to_dict(self) -> dict[str, Any]:
         curve = [
-            point.to_dict() | {"operational_intensity": float(self.intensity(point))}
+            point.to_dict()
+            | {"operational_intensity": float(self.intensity(point))}
+            | ({} if self.roofline is None else {"cycles": self.cycles(point)})
             for point in self.points
         ]
         marks = [
@@ -147,6 +173,11 @@ class Curve(Generic[P]):
                 if self.beside
                 else {}
             ),
+            **(
+                {"roofline": self.roofline.to_dict() | {"balanced_buffer": self.balanced}}
+                if self.roofline
+                else {}
+            ),
             **self.extra,
         }
 
@@ -162,12 +193,14 @@ class Curve(Generic[P]):
                 "buffer",
                 "accesses",
                 "operational_intensity",
+                *(["cycles"] if self.roofline else []),
                 *(name or "witness" for name in columns),
             ]
         )
         for point in self.points:
             values = point.summary()
             row = [point.buffer, point.accesses, float(self.intensity(point))]
+            row += [self.cycles(point) or 0] if self.roofline else []
             writer.writerow(row + [values.get(name, "") for name in columns])
         return out.getvalue()
 
@@ -177,7 +210,8 @@ class Curve(Generic[P]):
 
     def __str__(self) -> str:
         head = [f"{self.title}: least accesses for each buffer size, in {self.units}"]
-        rows = [["buffer", "accesses", "ops per access", "witness"]]
+        timed = self.roofline is not None
+        rows = [["buffer", "accesses", "ops per access", *["cycles"] * timed, "witness"]]
         for point in self.points:
             words = "  ".join(
                 f"{name} {text}" if name else text for name, text in point.summary().items() if text
@@ -187,15 +221,16 @@ class Curve(Generic[P]):
                     f"{point.buffer:,}",
                     f"{point.accesses:,}",
                     f"{float(self.intensity(point)):.4g}",
+                    *([f"{self.cycles(point):,}"] if timed else []),
                     words,
                 ]
             )
-        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        widths = [max(len(row[i]) for row in rows) for i in range(3 + timed)]
         for row in rows:
             head.append(
                 "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=False))
                 + "  "
-                + row[3]
+                + row[-1]
             )
         head.append(
             f"No buffer goes below {self.least:,}, which {self.enough:,} reach "
@@ -207,8 +242,22 @@ class Curve(Generic[P]):
             else [self._mark(mark) for mark in self.marks]
         )
         head += [_gain(name, steps, self) for name, steps in self.beside.items()]
+        head += [self._latency()] if timed else []
         head += [f"Proven: {self.proof}"] if self.proof else []
         return "\n".join(head + [f"Assumed: {text}" for text in self.assumptions])
+
+    def _latency(self) -> str:
+        roofline = self.roofline
+        assert roofline is not None
+        limited = (
+            "bandwidth limits at every buffer size"
+            if self.balanced is None
+            else f"with a buffer of {self.balanced:,} or more compute limits, below it bandwidth"
+        )
+        return (
+            f"Roofline: {roofline.macs:,} operations, {float(roofline.peak):,.6g} per cycle, and"
+            f" {float(roofline.bandwidth):,.6g} {self.units} per cycle, overlapped: {limited}."
+        )
 
     def _mark(self, mark: Mark) -> str:
         least = self.accesses(mark.buffer)

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 
 from solver_mapper.bounds import search
 from solver_mapper.bounds.bound_curve import EMPTY, LARGEST, BoundCurve, Ints
+from solver_mapper.bounds.listing import staged_orders
 from solver_mapper.bounds.search import (
     Found,
     Restriction,
@@ -70,7 +71,7 @@ def regular_traffic(
         for block in _blocks(sizes):
             grid = np.meshgrid(*(np.array(each, dtype=kind) for each in block), indexing="ij")
             tile = {dim: each.ravel() for dim, each in zip(problem.dims, grid, strict=True)}
-            for order in _orders(dims, restriction.stages):
+            for order in staged_orders(dims, restriction.stages):
                 stairs = _entered(stairs, examples, problem, weights, tile, order)
     return tuple(examples[int(code)] for code in stairs.codes)
 
@@ -82,19 +83,6 @@ def _blocks(sizes: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
         cut += 1
     for outer in product(*sizes[:cut]):
         yield [*((size,) for size in outer), *sizes[cut:]]
-
-
-def _orders(dims: Sequence[str], stages: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """Orders, outermost first, in which the loops of `stages[0]` are innermost, those of
-    `stages[1]` next around them, and so on.
-    """
-    listed = {dim for stage in stages for dim in stage}
-    plan = [
-        [dim for dim in dims if dim not in listed],
-        *([dim for dim in stage if dim in dims] for stage in reversed(stages)),
-    ]
-    for chosen in product(*(permutations(stage) for stage in plan)):
-        yield tuple(dim for stage in chosen for dim in stage)
 
 
 def _entered(

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, print_result
-from solver_mapper.cli.curves import numbers, words, write_curve
+from solver_mapper.cli.curves import (
+    AllMappings,
+    Bandwidth,
+    MacsPerCycle,
+    Pareto,
+    check_listing,
+    numbers,
+    print_lines,
+    words,
+    write_curve,
+)
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cost.looptree.specification import TreeSpec
+
+
+class BoundArguments(TypedDict):
+    """What `bound` and `bound_mappings` share."""
+
+    einsum: str | None
+    word_bits: dict[str, int] | None
+    stationary: str | None
+    order: list[str] | None
+    tiles: dict[str, int] | None
+    constrained: bool
+    regular_shifts: bool
+    bypass: bool
 
 
 @command("bound")
@@ -45,12 +68,20 @@ def bound(
         Path | None,
         typer.Option("-o", metavar="DIR", help="Write JSON, CSV, SVG, text and mappings."),
     ] = None,
+    macs_per_cycle: MacsPerCycle = None,
+    bandwidth: Bandwidth = None,
+    all_mappings: AllMappings = False,
+    pareto: Pareto = False,
     as_json: Json = False,
 ) -> int:
     """Buffer size against the least data movement that any mapping can have."""
+    check_listing(
+        all_mappings,
+        pareto,
+        {"-o": output, "--macs-per-cycle": macs_per_cycle, "--bandwidth": bandwidth},
+    )
     spec = read_any(files, energies=False)
-    curve = api.bound(
-        spec,
+    asked = BoundArguments(
         einsum=einsum,
         word_bits=numbers(word_bits, "--word-bits"),
         stationary=stationary,
@@ -60,6 +91,10 @@ def bound(
         regular_shifts=regular_shifts,
         bypass=bypass,
     )
+    if all_mappings:
+        print_lines(api.bound_mappings(spec, **asked, pareto=pareto))
+        return YES
+    curve = api.bound(spec, **asked, macs_per_cycle=macs_per_cycle, bandwidth=bandwidth)
     if output is not None:
         write_curve(curve, output, trees=isinstance(spec, TreeSpec))
     print_result(curve, as_json)

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterable
+from collections.abc import Mapping as Table
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Protocol
+
+import typer
 
 from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.fusion import FusedPoint
 from solver_mapper.cli.app import COMMAND_LINE
 from solver_mapper.cli.output import write_files
+from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.snowcat.machine_files import AS_LEVELS, AS_TREE
 from solver_mapper.errors import InputError
+
+
+class Listed(Protocol):
+    """A mapping in a list."""
+
+    def to_dict(self) -> dict[str, Any]: ...
 
 
 def numbers(text: str | None, option: str) -> dict[str, int] | None:
@@ -74,3 +86,37 @@ def write_curve(curve: Curve[Any], folder: Path, trees: bool) -> None:
 
 def _example_mapping(point: FusedPoint | TilePoint, trees: bool) -> TreeMapping | Mapping:
     return point.tree if isinstance(point, TilePoint) and trees else point.mapping
+
+
+AllMappings = Annotated[
+    bool, typer.Option("--all-mappings", help="List every single-operation mapping as JSON lines.")
+]
+Pareto = Annotated[
+    bool, typer.Option("--pareto", help="With --all-mappings: only the Pareto-optimal ones.")
+]
+MacsPerCycle = Annotated[
+    float | None, typer.Option(metavar="N", help="Operations per cycle, for the least cycles.")
+]
+Bandwidth = Annotated[
+    float | None, typer.Option(metavar="N", help="Units of traffic per cycle, for the same.")
+]
+
+
+def check_listing(all_mappings: bool, pareto: bool, of_curves: Table[str, object]) -> None:
+    """Raises: InputError for options that a list of mappings, or a curve, does not have.
+
+    `of_curves`: the values of options that curves alone have, by name; None if not given.
+    """
+    refuse_given({"--pareto": pareto and not all_mappings}, "needs --all-mappings", COMMAND_LINE)
+    refuse_given(
+        {name: all_mappings and value is not None for name, value in of_curves.items()},
+        "has no meaning for a list of mappings",
+        COMMAND_LINE,
+    )
+
+
+def print_lines(mappings: Iterable[Listed]) -> None:
+    """One JSON object a line, each printed as it is found."""
+    for mapping in mappings:
+        sys.stdout.write(json.dumps(mapping.to_dict(), ensure_ascii=False) + "\n")
+    sys.stdout.flush()

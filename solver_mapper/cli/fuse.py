@@ -10,8 +10,19 @@ import typer
 from solver_mapper import api
 from solver_mapper.bounds.fusion import FusionOptions, TensorCore
 from solver_mapper.cli.app import COMMAND_LINE, YES, Files, Json, command, print_result
-from solver_mapper.cli.curves import names, numbers, write_curve
+from solver_mapper.cli.curves import (
+    AllMappings,
+    Bandwidth,
+    MacsPerCycle,
+    Pareto,
+    check_listing,
+    names,
+    numbers,
+    print_lines,
+    write_curve,
+)
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError
 
 
@@ -19,8 +30,9 @@ from solver_mapper.errors import InputError
 def fuse(
     files: Files,
     template: Annotated[
-        Literal["ffmr", "ffmt", "v2"], typer.Option(help="What fused mappings look like.")
-    ] = "ffmr",
+        Literal["ffmr", "ffmt", "v2"] | None,
+        typer.Option(help="What fused mappings look like.", show_default="ffmr"),
+    ] = None,
     uneven_fusion: Annotated[
         bool,
         typer.Option("--uneven-fusion", help="Readers may wait and buffer: fused loops differ."),
@@ -59,7 +71,7 @@ def fuse(
         ),
     ] = None,
     head_is_tiled: Annotated[
-        bool, typer.Option("--head-is-tiled", help="Heads make footprints additive (v2).")
+        bool, typer.Option("--head-is-tiled", help="Heads do not run one after another (v2).")
     ] = False,
     tensor_core: Annotated[
         str | None, typer.Option(metavar="m=..,n=..,k=..", help="The least tile of the unit.")
@@ -68,9 +80,24 @@ def fuse(
         Path | None,
         typer.Option("-o", metavar="DIR", help="Write JSON, CSV, SVG, text and mappings."),
     ] = None,
+    macs_per_cycle: MacsPerCycle = None,
+    bandwidth: Bandwidth = None,
+    all_mappings: AllMappings = False,
+    pareto: Pareto = False,
     as_json: Json = False,
 ) -> int:
     """Buffer size against the least data movement of all Einsums together, fusion included."""
+    check_listing(
+        all_mappings,
+        pareto,
+        {"-o": output, "--macs-per-cycle": macs_per_cycle, "--bandwidth": bandwidth},
+    )
+    refuse_given(
+        {f"--template {template}": all_mappings and template not in (None, "v2")},
+        "has no mappings of single Einsums by themselves",
+        COMMAND_LINE,
+        "--all-mappings lists those of --template v2",
+    )
     options = FusionOptions(
         uneven_fusion,
         uneven_tensors,
@@ -86,7 +113,17 @@ def fuse(
         head_is_tiled,
         _core(tensor_core),
     )
-    curve = api.fuse(read_any(files, energies=False), template, options)
+    spec = read_any(files, energies=False)
+    if all_mappings:
+        print_lines(api.fuse_mappings(spec, options, pareto=pareto))
+        return YES
+    curve = api.fuse(
+        spec,
+        template or "ffmr",
+        options,
+        macs_per_cycle=macs_per_cycle,
+        bandwidth=bandwidth,
+    )
     if output is not None:
         write_curve(curve, output, trees=True)
     print_result(curve, as_json)

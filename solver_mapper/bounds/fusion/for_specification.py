@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from solver_mapper.bounds.bound import USUAL, Counting, TilePoint, bound
+from solver_mapper.bounds.bound import USUAL, Counting, TilePoint, bound, bound_mappings
 from solver_mapper.bounds.curve import Curve, Mark
+from solver_mapper.bounds.dataflow import restriction
 from solver_mapper.bounds.fusion.fuse import FusionOptions, Template, fuse
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.workload import Einsum, Workload
@@ -42,23 +43,54 @@ def bound_einsum(
     """
     workload = spec.need_workload()
     chosen = _chosen(workload, einsum)
-    bits = {access.name: access.bits for access in chosen.accesses}
-    if word_bits is None and len(set(bits.values())) > 1:
-        odd = next((name for name, each in bits.items() if each.denominator != 1), None)
-        if odd is not None:
-            raise InputError(
-                f"words of '{odd}' have {bits[odd]} bits; a bound needs whole bits", chosen.location
-            )
-        word_bits = {name: int(each) for name, each in bits.items()}
     curve = bound(
         chosen.problem,
-        word_bits=word_bits,
+        word_bits=_word_bits(chosen) if word_bits is None else word_bits,
         stationary=stationary,
         order=order,
         tiles=tiles,
         counting=counting,
     )
     return curve.marked(_marks(spec, workload, curve.units))
+
+
+def list_einsum(
+    spec: TreeSpec,
+    einsum: str | None,
+    *,
+    word_bits: Mapping[str, int] | None = None,
+    stationary: str | None = None,
+    order: Sequence[str] | None = None,
+    tiles: Mapping[str, int] | None = None,
+    counting: Counting = USUAL,
+    pareto: bool = False,
+) -> Iterator[TilePoint]:
+    """`bound_mappings` of one Einsum; the arguments are those of `bound_einsum`.
+
+    Raises: InputError as `bound_einsum`.
+    """
+    chosen = _chosen(spec.need_workload(), einsum)
+    return bound_mappings(
+        chosen.problem,
+        word_bits=_word_bits(chosen) if word_bits is None else word_bits,
+        within=restriction(chosen.problem, stationary, order, tiles),
+        stationary=stationary,
+        counting=counting,
+        pareto=pareto,
+    )
+
+
+def _word_bits(einsum: Einsum) -> dict[str, int] | None:
+    """Bits per word of each tensor; None where all are equal."""
+    bits = {access.name: access.bits for access in einsum.accesses}
+    if len(set(bits.values())) == 1:
+        return None
+    odd = next((name for name, each in bits.items() if each.denominator != 1), None)
+    if odd is not None:
+        raise InputError(
+            f"words of '{odd}' have {bits[odd]} bits; a bound needs whole bits", einsum.location
+        )
+    return {name: int(each) for name, each in bits.items()}
 
 
 def _chosen(workload: Workload, einsum: str | None) -> Einsum:

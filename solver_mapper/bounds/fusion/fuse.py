@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -11,6 +11,7 @@ from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph, net_of
 from solver_mapper.bounds.fusion.evaluate import account
 from solver_mapper.bounds.fusion.ffmt import ffmt_plans
 from solver_mapper.bounds.fusion.join import joined
+from solver_mapper.bounds.fusion.listing import EinsumMapping, einsum_mappings
 from solver_mapper.bounds.fusion.plan import Plan, PlanRules
 from solver_mapper.bounds.fusion.points import FamilyPoint, FusedPoint
 from solver_mapper.bounds.fusion.special import SpecialRanks, named
@@ -35,8 +36,9 @@ class FusionOptions:
     inputs of Einsums with a single input, and of those whose smallest tensor is more than 128 times
     smaller than the next. `head` and `batch` name rank variables across which nothing is reused
     (see `special`); `special`: so are those with "head" or "batch" in their names (None: for the
-    template v2); `head_is_tiled` (template v2): a common loop over heads alone makes footprints
-    additive.
+    template v2); `head_is_tiled` (template v2): a common loop over heads, or over a batch
+    that acts like heads, makes footprints additive; else heads run one after another, and their
+    working sets are freed between them.
     `tensor_core`: blocks that no tile is smaller than; either operand may take either side.
     """
 
@@ -78,7 +80,7 @@ def fuse(
             f"known here: {', '.join(get_args(Template))}",
         )
     net = net_of(workload, options.tensor_core)
-    _check(net, template, options)
+    check_options(net, template, options)
     finder = _FINDERS[template]
     points, assumed, proof = finder(net, options)
     if not points:
@@ -99,7 +101,31 @@ def fuse(
         (*_SNOWCAT, *assumed),
         beside=beside,
         extra={"template": template},
+        macs=sum(
+            problem.macs * count for problem, count in zip(net.problems, net.repeats, strict=True)
+        ),
         proof=proof,
+    )
+
+
+def fuse_mappings(
+    workload: Workload, options: FusionOptions = PLAIN, *, pareto: bool = False
+) -> Iterator[EinsumMapping]:
+    """All mappings of the single Einsums that `fuse(workload, "v2", options)` joins, one by one.
+
+    `pareto`: only those that no other with the same fused tensors and the same ordered fused loops
+    improves upon; equal ones are all given.
+    Raises: InputError as `fuse`.
+    """
+    net = net_of(workload, options.tensor_core)
+    check_options(net, "v2", options)
+    return einsum_mappings(
+        net,
+        net.intermediates - set(options.never_fuse),
+        must_names(net, options),
+        special_ranks(net, options, by_name=True),
+        options.uneven_tensors,
+        pareto,
     )
 
 
@@ -242,7 +268,8 @@ def _compulsory(net: DataflowGraph) -> int:
     )
 
 
-def _check(net: DataflowGraph, template: str, options: FusionOptions) -> None:
+def check_options(net: DataflowGraph, template: str, options: FusionOptions) -> None:
+    """Raises: InputError for options that the workload or the template does not know."""
     location = net.workload.location
     for name in (*options.must_fuse, *options.never_fuse):
         if name not in net.intermediates:

@@ -27,8 +27,8 @@ HEAD, BATCH = "head", "batch"
 
 @dataclass(frozen=True)
 class SpecialRanks:
-    """Rank variables of heads and batches. `tiled` (template v2): a fused loop over a head makes
-    two Einsums tiled-fused, so that their footprints add.
+    """Rank variables of heads and batches. `tiled` (template v2): a fused loop over one that
+    stands outermost (see `first`) makes two Einsums tiled-fused, so that their footprints add.
     """
 
     head: frozenset[str] = frozenset()

@@ -10,6 +10,8 @@ components and every front is exact.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.digits import digit_of
 from solver_mapper.bounds.fusion.families import Family
@@ -40,7 +42,7 @@ def relevant_loops(
     """
     if not family.fused & set(net.problems[other].tensor_names):
         return ()
-    loops = _counted(family, rule)
+    loops = _counted(net, family, rule)
     for at, variable in enumerate(loops):
         if any(
             overlap(net, family.einsum, variable, other, theirs)
@@ -118,19 +120,52 @@ def waits_for(net: DataflowGraph, one: Family, other: Family, rule: SpecialRanks
     )
 
 
+def neighbours(net: DataflowGraph, fusable: Collection[str], one: int, other: int) -> bool:
+    """Do two Einsums share a tensor that can be fused?"""
+    return bool(
+        frozenset(fusable)
+        & set(net.problems[one].tensor_names)
+        & set(net.problems[other].tensor_names)
+    )
+
+
+def closing_order(net: DataflowGraph, fusable: Collection[str]) -> tuple[int, ...]:
+    """All Einsums, each time the one after which the fewest have neighbours to come; of equals, a
+    neighbour of one done.
+    """
+    done: list[int] = []
+    rest = list(range(len(net.problems)))
+    while rest:
+
+        def open_after(i: int) -> tuple[int, bool, int]:
+            left = [other for other in rest if other != i]
+            waiting = sum(
+                any(neighbours(net, fusable, one, other) for other in left) for one in (*done, i)
+            )
+            return waiting, not any(neighbours(net, fusable, one, i) for one in done), i
+
+        best = min(rest, key=open_after)
+        done.append(best)
+        rest.remove(best)
+    return tuple(done)
+
+
 def tiled_together(net: DataflowGraph, one: Family, other: Family, rule: SpecialRanks) -> bool:
     """Do both have a fused loop that cuts a tensor both fuse?"""
     return bool(_co_tiled(net, one, rule) & _co_tiled(net, other, rule))
 
 
 def _co_tiled(net: DataflowGraph, family: Family, rule: SpecialRanks) -> set[str]:
-    loops = set(_counted(family, rule))
+    loops = set(_counted(net, family, rule))
     return {name for name in family.fused if loops & net.use(family.einsum, name).dims}
 
 
-def _counted(family: Family, rule: SpecialRanks) -> tuple[str, ...]:
-    return (
-        family.loops
-        if rule.tiled
-        else tuple(loop for loop in family.loops if loop not in rule.head)
-    )
+def _counted(net: DataflowGraph, family: Family, rule: SpecialRanks) -> tuple[str, ...]:
+    """The fused loops that tile a tensor. Loops over heads, and over a batch that acts like heads,
+    do not: each of their iterations is a kernel of its own, whose working sets are freed at its
+    end.
+    """
+    if rule.tiled:
+        return family.loops
+    apart = rule.first(net.problems[family.einsum], family.loops)
+    return tuple(loop for loop in family.loops if loop not in apart)

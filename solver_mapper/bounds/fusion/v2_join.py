@@ -21,7 +21,7 @@ from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.families import Family, Row, families
 from solver_mapper.bounds.fusion.leaf import undominated_triples
 from solver_mapper.bounds.fusion.special import SpecialRanks
-from solver_mapper.bounds.fusion.v2 import compatible, tiled_together
+from solver_mapper.bounds.fusion.v2 import closing_order, compatible, neighbours, tiled_together
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class V2:
         ]
         self.numbered = [family for each in self.families for family in each]
         self._numbers = {id(family): number for number, family in enumerate(self.numbered)}
-        self.order = self._closing_order()
+        self.order = closing_order(net, self.fusable)
         self.history: list[tuple[int, int, int]] = []
         self._pairs: dict[tuple[int, int], tuple[bool, bool]] = {}
         self._views: dict[tuple[int, frozenset[int]], tuple[int, bool] | None] = {}
@@ -111,26 +111,6 @@ class V2:
         return tuple(
             Pick(int(rows[at, 1]), int(rows[at, 0]), self._chosen(int(codes[at]))) for at in order
         )
-
-    def _closing_order(self) -> tuple[int, ...]:
-        """All Einsums, each time the one after which the fewest have neighbours to come; of equals,
-        a neighbour of one done.
-        """
-        done: list[int] = []
-        rest = list(range(len(self.net.problems)))
-        while rest:
-
-            def open_after(i: int) -> tuple[int, bool, int]:
-                left = [other for other in rest if other != i]
-                waiting = sum(
-                    any(self._neighbours(one, other) for other in left) for one in (*done, i)
-                )
-                return waiting, not any(self._neighbours(one, i) for one in done), i
-
-            best = min(rest, key=open_after)
-            done.append(best)
-            rest.remove(best)
-        return tuple(done)
 
     def _remembered(self, origins: Ints) -> Ints:
         first = len(self.history)
@@ -220,12 +200,8 @@ class V2:
         return self._views[number, near]
 
     def _neighbours(self, one: int, other: int) -> bool:
-        """Do two Einsums share a tensor that can be fused? No others are ever compared."""
-        return bool(
-            self.fusable
-            & set(self.net.problems[one].tensor_names)
-            & set(self.net.problems[other].tensor_names)
-        )
+        """Whether two Einsums are ever compared."""
+        return neighbours(self.net, self.fusable, one, other)
 
     def _pair(self, one: int, other: int) -> tuple[bool, bool]:
         """Whether two families are compatible, and whether they are tiled-fused."""
