@@ -26,7 +26,7 @@ from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.mapspace_size import MapspaceSize
 from solver_mapper.core.objective import GAP, parse_objective
 from solver_mapper.core.pareto_front import Front
-from solver_mapper.core.progress import Progress
+from solver_mapper.core.progress import Progress, Recorder
 from solver_mapper.core.reuse_flags import with_reuse_flags
 from solver_mapper.core.solution import Solution
 from solver_mapper.core.spec import Spec
@@ -441,11 +441,12 @@ def solve(
         spec.location,
         "leave it out, or use the engine cpsat",
     )
+    recorder = Recorder(on_progress)
     session = open_session(
         _under(spec, constraints),
         workers=workers,
         seed=seed,
-        on_progress=on_progress,
+        on_progress=recorder,
         clock=clock,
         keep_mapping=keep_mapping,
     )
@@ -458,6 +459,7 @@ def solve(
         tie_break=tie_break,
         engine=parse_engine(engine),
     )
+    solution = replace(solution, history=tuple(recorder.changes))
     if verify:
         solution = verify_solution(session.spec, solution, clock, on_progress)
     if certificate is not None:

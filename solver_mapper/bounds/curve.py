@@ -7,10 +7,12 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from solver_mapper.bounds.roofline import Roofline
-from solver_mapper.core.rendering import svg_of
+from solver_mapper.core.chart import Chart
+from solver_mapper.core.rendering import chart_of, svg_of
+from solver_mapper.core.shown import Shown
 
 
 class Point(Protocol):
@@ -62,7 +64,7 @@ class LevelBound:
 
 
 @dataclass(frozen=True)
-class Curve(Generic[P]):
+class Curve(Shown, Generic[P]):
     """A strict staircase: `points[i].buffer` rises, `points[i].accesses` falls.
 
     `units` are "words", "bytes" or "bits" of both figures. `compulsory` is the traffic no buffer
@@ -207,6 +209,13 @@ class Curve(Generic[P]):
     def to_svg(self) -> str:
         """A log-log plot, with the machine's buffers marked."""
         return svg_of(self)
+
+    def plot(self, what: str = "accesses") -> Chart:
+        """A chart of buffer size against "accesses", or against operational "intensity".
+
+        Raises: InputError for another name.
+        """
+        return cast(Chart, chart_of(self, what))
 
     def __str__(self) -> str:
         head = [f"{self.title}: least accesses for each buffer size, in {self.units}"]

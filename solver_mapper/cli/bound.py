@@ -21,6 +21,7 @@ from solver_mapper.cli.curves import (
     write_curve,
 )
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cost.looptree.specification import TreeSpec
 
 
@@ -72,14 +73,23 @@ def bound(
     bandwidth: Bandwidth = None,
     all_mappings: AllMappings = False,
     pareto: Pareto = False,
+    html: Html = None,
+    plot: Plots = None,
     as_json: Json = False,
 ) -> int:
     """Buffer size against the least data movement that any mapping can have."""
     check_listing(
         all_mappings,
         pareto,
-        {"-o": output, "--macs-per-cycle": macs_per_cycle, "--bandwidth": bandwidth},
+        {
+            "-o": output,
+            "--macs-per-cycle": macs_per_cycle,
+            "--bandwidth": bandwidth,
+            "--html": html,
+            "--plot": plot or None,
+        },
     )
+    drawn = pictures(html, plot)
     spec = read_any(files, energies=False)
     asked = BoundArguments(
         einsum=einsum,
@@ -98,4 +108,5 @@ def bound(
     if output is not None:
         write_curve(curve, output, trees=isinstance(spec, TreeSpec))
     print_result(curve, as_json)
+    drawn.write(curve, output, files, spec)
     return YES

@@ -13,6 +13,7 @@ from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import write_files
+from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.report.timeloop_stats import timeloop_stats
@@ -28,9 +29,12 @@ def evaluate(
     force: Annotated[
         bool, typer.Option("--force", help="Exit with 0 also for an illegal mapping.")
     ] = False,
+    html: Html = None,
+    plot: Plots = None,
     as_json: Json = False,
 ) -> int:
     """Exact figures of the mapping in FILE..., and whether it is legal."""
+    drawn = pictures(html, plot)
     spec = read_any(files)
     statistics = api.evaluate(spec)
     if output is not None:
@@ -41,6 +45,7 @@ def evaluate(
             texts |= {"mapping.svg": spec.picture(), "mapping.html": spec.page()}
         write_files(output, texts)
     print_result(statistics, as_json)
+    drawn.write(statistics, output, files, spec)
     if statistics.verdict is None or statistics.verdict.legal:
         return YES
     count = len(statistics.verdict.violations)

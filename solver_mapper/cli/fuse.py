@@ -22,6 +22,7 @@ from solver_mapper.cli.curves import (
     write_curve,
 )
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError
 
@@ -84,13 +85,21 @@ def fuse(
     bandwidth: Bandwidth = None,
     all_mappings: AllMappings = False,
     pareto: Pareto = False,
+    html: Html = None,
+    plot: Plots = None,
     as_json: Json = False,
 ) -> int:
     """Buffer size against the least data movement of all Einsums together, fusion included."""
     check_listing(
         all_mappings,
         pareto,
-        {"-o": output, "--macs-per-cycle": macs_per_cycle, "--bandwidth": bandwidth},
+        {
+            "-o": output,
+            "--macs-per-cycle": macs_per_cycle,
+            "--bandwidth": bandwidth,
+            "--html": html,
+            "--plot": plot or None,
+        },
     )
     refuse_given(
         {f"--template {template}": all_mappings and template not in (None, "v2")},
@@ -98,6 +107,7 @@ def fuse(
         COMMAND_LINE,
         "--all-mappings lists those of --template v2",
     )
+    drawn = pictures(html, plot)
     options = FusionOptions(
         uneven_fusion,
         uneven_tensors,
@@ -127,6 +137,7 @@ def fuse(
     if output is not None:
         write_curve(curve, output, trees=True)
     print_result(curve, as_json)
+    drawn.write(curve, output, files, spec)
     return YES
 
 

@@ -18,6 +18,7 @@ from solver_mapper.cli.app import COMMAND_LINE, INTERNAL, LIMIT, NO, YES, print_
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import standard_input
 from solver_mapper.cli.output import write_files
+from solver_mapper.cli.pictures import Pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
 from solver_mapper.core.arguments import refuse_given
@@ -116,6 +117,7 @@ def solve_network(
     words: StudySettings,
     output: Path | None,
     as_json: bool,
+    drawn: Pictures,
     *,
     objective: str,
     time_limit: float | None,
@@ -163,6 +165,7 @@ def solve_network(
     if output is not None:
         write_network(result, output)
     print_result(result, as_json)
+    drawn.write(result, output, files)
     return stop.code or _exit_code(result)
 
 

@@ -12,6 +12,7 @@ from solver_mapper import api
 from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.inputs import read
 from solver_mapper.cli.output import write_files
+from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
 from solver_mapper.core.clock import Clock
@@ -39,9 +40,12 @@ def pareto(
         Path | None,
         typer.Option("-o", "--output", help="Directory for front.json, front.txt, map-1.yaml..."),
     ] = None,
+    html: Html = None,
+    plot: Plots = None,
     as_json: Json = False,
 ) -> int:
     """The complete proven front of energy against delay, or of any two figures."""
+    drawn = pictures(html, plot)
     spec = read(files)
     if output is not None:
         write_files(output, {})
@@ -54,6 +58,7 @@ def pareto(
     if output is not None:
         write_files(output, _files(front))
     print_result(front, as_json)
+    drawn.write(front, output, files, spec)
     return (
         stop.code
         or {"complete": YES, "partial": YES, "infeasible": NO, "unknown": LIMIT}[front.status]

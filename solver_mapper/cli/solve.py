@@ -25,6 +25,7 @@ from solver_mapper.cli.network import (
     solve_network,
 )
 from solver_mapper.cli.output import write_files
+from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
 from solver_mapper.core.arguments import refuse_given
@@ -117,6 +118,8 @@ def solve(
         Path | None,
         typer.Option("-o", "--output", help="Directory for map.yaml, stats.txt and solution.json."),
     ] = None,
+    html: Html = None,
+    plot: Plots = None,
     as_json: Json = False,
     jobs: Jobs = None,
     job_memory: JobMemory = None,
@@ -129,6 +132,7 @@ def solve(
     FILE... may name a whole network, such as resnet50, beside an architecture: then every layer is
     mapped.
     """
+    drawn = pictures(html, plot)
     words, network = (
         StudySettings(jobs, job_memory, layer_time_limit, store, scheduler),
         network_of(files),
@@ -151,6 +155,7 @@ def solve(
             words,
             output,
             as_json,
+            drawn,
             time_limit=time_limit,
             objective=objective,
             gap=gap,
@@ -197,6 +202,7 @@ def solve(
                 },
             )
     print_result(solution, as_json)
+    drawn.write(solution, output, files, spec)
     return (
         stop.code
         or {"optimal": YES, "feasible": YES, "infeasible": NO, "unknown": LIMIT}[solution.status]

@@ -23,6 +23,7 @@ from solver_mapper.cli.network import (
     size,
 )
 from solver_mapper.cli.output import write_files
+from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
 from solver_mapper.core.objective import GAP
@@ -60,10 +61,13 @@ def sweep(
         Path | None,
         typer.Option("-o", "--output", help="Directory for sweep.csv, .json, .txt, .svg."),
     ] = None,
+    html: Html = None,
+    plot: Plots = None,
     as_json: Json = False,
 ) -> int:
     """Map workloads at every point of a design space."""
     source: SweepLike = to_python(read_one(standard_input())) if file == "-" else file
+    drawn = pictures(html, plot)
     if output is not None:
         write_files(output, {})
         store = store or output / "results.sqlite"
@@ -87,6 +91,7 @@ def sweep(
     if output is not None:
         write_files(output, _files(result))
     print_result(result, as_json)
+    drawn.write(result, output, [file])
     return stop.code or _exit_code(result)
 
 

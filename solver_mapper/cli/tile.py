@@ -24,6 +24,7 @@ from solver_mapper.cli.app import (
 )
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import standard_input
+from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InfeasibleError, InputError, SourceLocation, did_you_mean
@@ -85,6 +86,8 @@ def tile(
         Path | None,
         typer.Option(metavar="FILE", help="Write one operator's nest as Timeloop files."),
     ] = None,
+    html: Html = None,
+    plot: Plots = None,
     as_json: Json = False,
 ) -> int:
     """Tiles and a schedule for the operator in FILE..., or a table over the layers of a network.
@@ -92,6 +95,7 @@ def tile(
     A tiling under 'tiling:' in FILE is judged, scheduled and compared. Shipped networks go by name:
     resnet50, vgg16.
     """
+    drawn = pictures(html, plot)
     for plugin in plugins or []:
         load_plugin(plugin)
     options = Options(stale_padding, Limits(time_limit, seed))
@@ -104,6 +108,8 @@ def tile(
                 "--objective": objective is not None,
                 "--timeloop": timeloop is not None,
                 "--time-limit": time_limit is not None,
+                "--html": html is not None,
+                "--plot": bool(plot),
             },
             "does not go with --all, which lists the tile shapes of one operator",
             COMMAND_LINE,
@@ -127,21 +133,26 @@ def tile(
                 ),
             )
         print_result(result, as_json)
+        drawn.write(result, None, files)
         return INTERRUPTED if result.interrupted else YES
     job = read_operator(top, backend)
-    return _tile_one(job, objective or default_objective(job), options, timeloop, as_json)
+
+    tiling, code = _tile_one(job, objective or default_objective(job), options, timeloop, as_json)
+    if tiling is not None:
+        drawn.write(tiling, None, files)
+    return code
 
 
 def _tile_one(
     job: Job, objective: str, options: Options, timeloop: Path | None, as_json: bool
-) -> int:
+) -> tuple[Tiling | None, int]:
     if objective not in (*OBJECTIVES, given.OBJECTIVE) or (
         objective == given.OBJECTIVE and job.given is None
     ):
         own = tile_job(job, objective, options)
         _write_timeloop(own, timeloop)
         print_result(own, as_json)
-        return YES
+        return own, YES
     comparison = compare(job, options)
     found = comparison.results[objective]
     if isinstance(found, InfeasibleError):
@@ -153,7 +164,7 @@ def _tile_one(
                     f" {tiling.traffic:,} elements",
                     file=sys.stderr,
                 )
-        return NO
+        return None, NO
     _write_timeloop(found, timeloop)
     if as_json:
         json.dump(
@@ -164,7 +175,7 @@ def _tile_one(
         sys.stdout.write("\n")
     else:
         sys.stdout.write(f"{found}\n\n{comparison_text(comparison)}\n")
-    return YES if found.verdict is None or found.verdict.legal else NO
+    return found, YES if found.verdict is None or found.verdict.legal else NO
 
 
 def _write_timeloop(tiling: Tiling, file: Path | None) -> None:

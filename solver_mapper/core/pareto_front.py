@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from solver_mapper.core.chart import Chart
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import figure
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.shown import Shown
 from solver_mapper.core.solution import Certificate, directives
 from solver_mapper.core.statistics import Statistics
 
@@ -31,7 +33,7 @@ class FrontPoint:
 
 
 @dataclass(frozen=True)
-class Front:
+class Front(Shown):
     """The proven front of two metrics: `points` by rising first and falling second metric, one for
     each pair of values.
 
@@ -63,8 +65,9 @@ class Front:
             "seconds": self.seconds,
         }
 
-    def __str__(self) -> str:
-        return text_of(self)
+    def plot(self) -> Chart:
+        """The points of the front, joined by steps. Raises: InputError if there are none."""
+        return cast(Chart, chart_of(self))
 
 
 def _plain(value: Fraction) -> int | float:

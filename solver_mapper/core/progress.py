@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -22,3 +23,21 @@ class Progress:
         if self.value is None or self.bound is None:
             return None
         return max(0.0, (float(self.value) - self.bound) / float(self.value)) if self.value else 0.0
+
+
+@dataclass
+class Recorder:
+    """Keeps each change of value or bound, and passes everything on to `listener`."""
+
+    listener: Callable[[Progress], None] | None = None
+    changes: list[Progress] = field(default_factory=list)
+
+    def __call__(self, progress: Progress) -> None:
+        if not self.changes or _told(self.changes[-1]) != _told(progress):
+            self.changes.append(progress)
+        if self.listener is not None:
+            self.listener(progress)
+
+
+def _told(progress: Progress) -> tuple[object, ...]:
+    return progress.where, progress.value, progress.bound

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import yaml
 
+from solver_mapper.core.chart import Chart
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Objective
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.progress import Progress
+from solver_mapper.core.rendering import chart_of, svg_of
+from solver_mapper.core.shown import Shown
 from solver_mapper.core.statistics import Statistics
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -45,7 +48,7 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Shown):
     """`rank` and `bound` are exact for the first goal of `objective`; seconds are wall-clock per
     phase.
     """
@@ -59,6 +62,8 @@ class Solution:
     certificate: Certificate
     seconds: dict[str, float] = field(default_factory=dict)
     conflict: tuple[dict[str, Any], ...] = ()
+    history: tuple[Progress, ...] = field(default=(), compare=False, repr=False)
+    """Where the search stood, at each change."""
 
     @property
     def value(self) -> int | float | None:
@@ -104,8 +109,16 @@ class Solution:
             result["conflict"] = list(self.conflict)
         return result
 
-    def __str__(self) -> str:
-        return text_of(self)
+    def plot(self, what: str = "energy") -> Chart:
+        """A chart: "energy" by level and tensor, "cycles" that each resource needs, "roofline",
+        "nest" (the loop nest over the memory hierarchy), "progress" (value and bound over time).
+
+        Raises: InputError for another name, and where there is nothing to draw.
+        """
+        return cast(Chart, chart_of(self, what))
+
+    def _repr_svg_(self) -> str | None:
+        return None if self.evaluation is None else svg_of(self.evaluation)
 
 
 def directives(mapping: Mapping) -> list[dict[str, Any]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from solver_mapper.core.architecture import Architecture
+from solver_mapper.core.chart import Chart
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.shown import Shown
 from solver_mapper.core.verdict import Verdict
 
 
@@ -111,7 +113,7 @@ class NetworkStatistics:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class Statistics(Shown):
     """Everything that `evaluate` knows. `levels` are ordered outer to inner and end with the
     multipliers.
 
@@ -137,8 +139,13 @@ class Statistics:
     verdict: Verdict | None = field(default=None, compare=False, repr=False)
     """Whether the mapping is legal; None where nobody has checked it."""
 
-    def __str__(self) -> str:
-        return text_of(self)
+    def plot(self, what: str = "energy") -> Chart:
+        """A chart: "energy" by level and tensor, "cycles" that each resource needs, "roofline",
+        "nest" (the loop nest over the memory hierarchy).
+
+        Raises: InputError for another name.
+        """
+        return cast(Chart, chart_of(self, what))
 
     @property
     def edp(self) -> Fraction:

@@ -13,21 +13,8 @@ _TITLES = {"energy": "energy (pJ)", "delay": "cycles", "last-level-accesses": "o
 @text_of.register
 def front_text(front: Front) -> str:
     """One row a point: the two metrics, then the other figures that tell mappings apart."""
-    first, second = front.metrics
-    words = {
-        "complete": (
-            f"The complete front of {first} against {second}: no mapping in this mapspace beats a"
-            " point or adds one"
-        ),
-        "partial": (
-            f"Part of the front of {first} against {second}: each point is proven; those with a"
-            f" smaller {second} are missing"
-        ),
-        "infeasible": "Proven infeasible: no mapping obeys the hardware and the constraints",
-        "unknown": "No point was proven before the search ended",
-    }
     if not front.points:
-        return words[front.status]
+        return verdict(front)
     others = [metric for metric in METRICS if metric not in front.metrics]
     shown = (*front.metrics, *others)
     rows = table(">", *(f">{_TITLES[metric]}" for metric in shown), ">pJ x cycles", ">utilization")
@@ -39,4 +26,21 @@ def front_text(front: Front) -> str:
             number(statistics.edp),
             f"{100 * float(statistics.utilization):.1f} %",
         )
-    return render(words[front.status], rows)
+    return render(verdict(front), rows)
+
+
+def verdict(front: Front) -> str:
+    """What is proven, in one sentence."""
+    first, second = front.metrics
+    return {
+        "complete": (
+            f"The complete front of {first} against {second}: no mapping in this mapspace beats a"
+            " point or adds one"
+        ),
+        "partial": (
+            f"Part of the front of {first} against {second}: each point is proven; those with a"
+            f" smaller {second} are missing"
+        ),
+        "infeasible": "Proven infeasible: no mapping obeys the hardware and the constraints",
+        "unknown": "No point was proven before the search ended",
+    }[front.status]

@@ -15,7 +15,7 @@ def solution_text(solution: TreeSolution) -> str:
     """The tree with its figures, and what was proven. Only the last line depends on the
     machine's speed.
     """
-    rows = list(_rows(solution))
+    rows = list(proof_rows(solution))
     indent = 2 + max(len(title) for title, _ in rows)
     proof = [
         line
@@ -25,10 +25,11 @@ def solution_text(solution: TreeSolution) -> str:
         )
     ]
     statistics = [] if solution.evaluation is None else [str(solution.evaluation), ""]
-    return "\n".join([*statistics, _verdict(solution), *proof])
+    return "\n".join([*statistics, verdict(solution), *proof])
 
 
-def _verdict(solution: TreeSolution) -> str:
+def verdict(solution: TreeSolution) -> str:
+    """What is proven, in one sentence."""
     names = ", then ".join(solution.objective.names)
     return {
         "optimal": f"Proven optimal for {names}: no mapping in this mapspace is better",
@@ -40,7 +41,8 @@ def _verdict(solution: TreeSolution) -> str:
     }[solution.status]
 
 
-def _rows(solution: TreeSolution) -> Iterator[tuple[str, str]]:
+def proof_rows(solution: TreeSolution) -> Iterator[tuple[str, str]]:
+    """What is known of the answer: title and text."""
     if solution.value is not None:
         yield solution.objective.names[0], f"{float(solution.value):.9g}"
         yield "lower bound", "none" if solution.bound is None else f"{float(solution.bound):.9g}"

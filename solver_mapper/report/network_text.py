@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from html import escape
 
-from solver_mapper.core.rendering import html_of, text_of
+from solver_mapper.core.rendering import text_of
 from solver_mapper.report.tables import energy_unit, number, render, short, table, two_decimals
 from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.network_result import LayerResult, NetworkResult
@@ -34,37 +33,7 @@ def network_text(result: NetworkResult) -> str:
     for cells in _rows(result, scale):
         rows.add_row(*cells)
     title = f"{result.network} on {result.architecture}: figures of one run of each layer"
-    return "\n".join([title, render(rows), "", *_totals(result), *_errors(result)])
-
-
-@html_of.register
-def network_html(result: NetworkResult) -> str:
-    """The same table as HTML, for notebooks."""
-    unit, scale = energy_unit(
-        max((each.energy_pj or Fraction(0) for each in result.layers), default=Fraction(0))
-    )
-    titles = (
-        "layer",
-        "count",
-        f"energy ({unit})",
-        "cycles",
-        "pJ x cycles",
-        "utilization",
-        "DRAM words",
-        "proof",
-        "seconds",
-    )
-    head = "".join(f"<th>{escape(title)}</th>" for title in titles)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-        for cells in _rows(result, scale)
-    )
-    foot = "<br>".join(escape(line) for line in (*_totals(result), *_errors(result)))
-    caption = escape(f"{result.network} on {result.architecture}")
-    return (
-        f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table><p>{foot}</p>"
-    )
+    return "\n".join([title, render(rows), "", *_totals(result), *errors(result)])
 
 
 def _rows(result: NetworkResult, scale: Fraction) -> Iterator[tuple[str, ...]]:
@@ -81,12 +50,15 @@ def _rows(result: NetworkResult, scale: Fraction) -> Iterator[tuple[str, ...]]:
             short(layer.energy_pj * layer.cycles),
             f"{100 * row['utilization']:.1f} %",
             number(row["last_level_accesses"]),
-            _proof(layer),
+            proof_of_layer(layer),
             seconds,
         )
 
 
-def _proof(layer: LayerResult) -> str:
+def proof_of_layer(layer: LayerResult) -> str:
+    """What is proven of a layer, in a few words."""
+    if layer.status in _PROOF:
+        return _PROOF[layer.status]
     if layer.status == "optimal":
         return "optimal"
     gap = layer.objective["gap"]
@@ -106,11 +78,12 @@ def _totals(result: NetworkResult) -> Iterator[str]:
         yield f"energy       {number(totals.energy_pj)} pJ"
         yield f"cycles       {number(totals.cycles)}"
         yield f"edp          {number(totals.edp)} pJ x cycles, total energy times total cycles"
-    yield f"proof        {_proven(result)}"
+    yield f"proof        {proven(result)}"
     yield f"seconds      {result.seconds:.2f}"
 
 
-def _proven(result: NetworkResult) -> str:
+def proven(result: NetworkResult) -> str:
+    """What is proven of the network, in one sentence."""
     proven = sum(each.status == "optimal" for each in result.layers)
     if proven < len(result.layers):
         return f"{proven} of {len(result.layers)} layers proven optimal"
@@ -119,7 +92,8 @@ def _proven(result: NetworkResult) -> str:
     return f"every layer is proven optimal for {', then '.join(result.objective)}"
 
 
-def _errors(result: NetworkResult) -> Iterator[str]:
+def errors(result: NetworkResult) -> Iterator[str]:
+    """Why layers have no answer."""
     for layer in result.layers:
         if layer.record.error is not None:
             yield f"{layer.name}: {layer.record.error}"

@@ -25,11 +25,11 @@ def solution_text(solution: Solution) -> str:
     """Nest, figures and proof; without a mapping, what was proven instead. Only the last line
     depends on the machine's speed.
     """
-    rows = _proof(solution)
+    rows = proof_rows(solution)
     indent = 2 + max(len(title) for title, _ in rows)
     proof = "\n".join(_line(title, text, indent) for title, text in rows)
     if solution.mapping is None or solution.evaluation is None:
-        return f"{_verdict(solution)}\n{proof}"
+        return f"{verdict(solution)}\n{proof}"
     return "\n".join(
         [
             "Loop nest, outer to inner, with the words that one instance holds",
@@ -37,13 +37,14 @@ def solution_text(solution: Solution) -> str:
             "",
             str(solution.evaluation),
             "",
-            _verdict(solution),
+            verdict(solution),
             proof,
         ]
     )
 
 
-def _verdict(solution: Solution) -> str:
+def verdict(solution: Solution) -> str:
+    """What is proven, in one sentence."""
     goals = ", then ".join(solution.objective.names)
     return {
         "optimal": f"Proven optimal for {goals}: no mapping in this mapspace is better",
@@ -60,7 +61,8 @@ def _entry(entry: dict[str, Any]) -> str:
     return text if entry["line"] is None else f"{entry['file']}:{entry['line']}: {text}"
 
 
-def _proof(solution: Solution) -> list[tuple[str, str]]:
+def proof_rows(solution: Solution) -> list[tuple[str, str]]:
+    """What is known of the answer: title and text."""
     certificate = solution.certificate
     rows = _values(solution)
     rows.append(("mapspace", _mapspace(certificate.mapspace)))

@@ -4,7 +4,6 @@ networks, cycles, energy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 from rich.table import Table
@@ -14,7 +13,7 @@ from solver_mapper.core.mapping import LevelMapping
 from solver_mapper.core.rendering import text_of
 from solver_mapper.core.statistics import LevelStatistics, NetworkTensorStatistics, Statistics
 from solver_mapper.cost.snowcat.tensor_size import touched_words
-from solver_mapper.cost.timeloop.latency import port_demands
+from solver_mapper.report.bandwidths import bottleneck, ports
 from solver_mapper.report.tables import (
     bar,
     energy_unit,
@@ -36,7 +35,7 @@ def statistics_text(statistics: Statistics) -> str:
     sections: list[tuple[str, Table]] = [
         ("Words per instance of each level, energy of all instances", _words(statistics)),
         *([("Networks, per instance of the level above", networks)] if networks.row_count else []),
-        (f"Where the cycles go: {_bottleneck(statistics)}", _cycles(statistics)),
+        (f"Where the cycles go: {bottleneck(statistics)}", _cycles(statistics)),
         ("Where the energy goes", _energy(statistics)),
     ]
     illegal = (
@@ -48,6 +47,15 @@ def statistics_text(statistics: Statistics) -> str:
 
 
 def _summary(statistics: Statistics) -> str:
+    rows = summary_rows(statistics)
+    titles, values = (max(len(row[column]) for row in rows) for column in (0, 1))
+    return "\n".join(
+        f"{title:<{titles}}  {value:<{values}}  {note}".rstrip() for title, value, note in rows
+    )
+
+
+def summary_rows(statistics: Statistics) -> list[tuple[str, str, str]]:
+    """The sums: name, value, and what it means in proportion."""
     backing, units = statistics.architecture.levels[0], statistics.architecture.arithmetic
     steps = statistics.levels[units.name].cycles
     rows = [
@@ -91,10 +99,7 @@ def _summary(statistics: Statistics) -> str:
         )
     if statistics.area_um2:
         rows.append(("area", f"{number(statistics.area_um2)} um^2", ""))
-    titles, values = (max(len(row[column]) for row in rows) for column in (0, 1))
-    return "\n".join(
-        f"{title:<{titles}}  {value:<{values}}  {note}".rstrip() for title, value, note in rows
-    )
+    return rows
 
 
 def _cycles_note(statistics: Statistics) -> str:
@@ -196,7 +201,7 @@ def _networks(statistics: Statistics) -> Table:
         f">energy ({unit})",
     )
     for network in statistics.networks.values():
-        busy = {name: row for name, row in network.tensors.items() if _carries(row)}
+        busy = {name: row for name, row in network.tensors.items() if carries(row)}
         if busy:
             made.add_row(network.name)
         for name, row in busy.items():
@@ -212,7 +217,7 @@ def _networks(statistics: Statistics) -> Table:
     return made
 
 
-def _carries(row: NetworkTensorStatistics) -> bool:
+def carries(row: NetworkTensorStatistics) -> bool:
     """Whether a network does more for a tensor than pass words on: copies, sums, hops or costs."""
     return bool(
         row.multicast > 1
@@ -223,28 +228,6 @@ def _carries(row: NetworkTensorStatistics) -> bool:
     )
 
 
-def _ports(statistics: Statistics) -> Iterator[tuple[str, str, Fraction]]:
-    """Level, bandwidth and cycles of every limited bandwidth, taken by itself."""
-    for buffer in statistics.architecture.levels:
-        rows = statistics.levels[buffer.name].tensors.values()
-        reads, writes = sum(row.reads for row in rows), sum(row.fills + row.updates for row in rows)
-        for port, words, bandwidth in port_demands(buffer, reads, writes):
-            what = "reads and writes" if port == "shared" else f"{port}s"
-            yield (
-                buffer.name,
-                f"{what}, {short(bandwidth)} word{'s' if bandwidth > 1 else ''} a cycle",
-                words / bandwidth,
-            )
-
-
-def _bottleneck(statistics: Statistics) -> str:
-    steps = statistics.levels[statistics.architecture.arithmetic.name].cycles
-    name, limit, cycles = max(
-        _ports(statistics), key=lambda port: port[2], default=("", "", Fraction(0))
-    )
-    return f"bound by {name}: {limit}" if cycles > steps else "bound by computing"
-
-
 def _cycles(statistics: Statistics) -> Table:
     made = table("", "", ">cycles", ">of all", "")
     units = statistics.levels[statistics.architecture.arithmetic.name]
@@ -252,7 +235,7 @@ def _cycles(statistics: Statistics) -> Table:
     latency = statistics.cycles - slowest
     rows = [
         (units.name, Fraction(units.cycles), "computing"),
-        *((name, cycles, limit) for name, limit, cycles in _ports(statistics)),
+        *((port.level, port.cycles, port.description) for port in ports(statistics)),
     ]
     if latency:
         rows.append(("networks", Fraction(latency), "filling and draining, once"))

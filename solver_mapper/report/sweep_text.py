@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from typing import Any
 
-from solver_mapper.core.rendering import html_of, text_of
+from solver_mapper.core.rendering import text_of
 from solver_mapper.report.tables import number, render, short, table
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 
@@ -23,18 +22,6 @@ def sweep_text(result: SweepResult) -> str:
     for cells in _rows(result):
         rows.add_row(*cells)
     return "\n".join([render(rows), "", *_notes(result)])
-
-
-@html_of.register
-def sweep_html(result: SweepResult) -> str:
-    """The same as HTML, for notebooks."""
-    head = "".join(f"<th>{escape(title)}</th>" for title in _titles(result))
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-        for cells in _rows(result)
-    )
-    foot = "<br>".join(escape(line) for line in _notes(result))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{foot}</p>"
 
 
 def _parameters(result: SweepResult) -> list[str]:
@@ -88,18 +75,28 @@ def _cell(value: Any) -> str:
 
 
 def _notes(result: SweepResult) -> Iterator[str]:
-    axes = ", ".join(_SIZES[axis] for axis in result.front)
     marked = sum(point.pareto for point in result.points)
     yield (
         f"points       {len(result.points)}, of which {marked} on the front (*) of"
-        f" {_objectives(result)} against {axes}"
+        f" {_objectives(result)} against {axes_of(result)}"
     )
     yield f"status       {result.status}; {result.solved} searches, {result.seconds:.2f} s"
     for note in result.notes:
         yield f"note         {note}"
+    for error in errors(result):
+        yield f"error        {error}"
+
+
+def errors(result: SweepResult) -> Iterator[str]:
+    """Points that could not be read, and why."""
     for point in result.points:
         if point.error is not None:
-            yield f"error        {_label(point)}: {point.error}"
+            yield f"{_label(point)}: {point.error}"
+
+
+def axes_of(result: SweepResult) -> str:
+    """The sizes of the architecture front, in words."""
+    return ", ".join(_SIZES[axis] for axis in result.front)
 
 
 def _objectives(result: SweepResult) -> str:

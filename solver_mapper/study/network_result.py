@@ -7,15 +7,16 @@ import io
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from solver_mapper.core.chart import Chart
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.rendering import html_of, text_of
+from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.shown import Shown
 from solver_mapper.core.solution import Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.study.record import Record
-from solver_mapper.study.scatter import Picture, scatter
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -227,7 +228,7 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class NetworkResult:
+class NetworkResult(Shown):
     """A network on an architecture. `seconds` is the wall-clock time of the whole run."""
 
     architecture: str
@@ -283,21 +284,12 @@ class NetworkResult:
 
         return data_frame([each.row() for each in self.layers], COLUMNS)
 
-    def plot(self, x: str = "cycles", y: str = "energy_pj") -> Picture:
-        """A picture of one figure of the layers against another, one run of each; filled where a
+    def plot(self, x: str = "cycles", y: str = "energy_pj") -> Chart:
+        """A chart of one figure of the layers against another, one run of each; filled where a
         layer is proven optimal.
 
-        Args: `x` and `y`, columns of `to_pandas` that hold numbers.
+        Args: `x` and `y`, columns of `to_pandas` that hold numbers; `x` "layers" alone stands for
+        the energy of all runs of each layer, by level.
         Raises: InputError for other columns.
         """
-        rows = [
-            each.row() | {"network": self.network, "proven": each.status == "optimal"}
-            for each in self.layers
-        ]
-        return scatter(rows, x, y, series="network", filled="proven")
-
-    def __str__(self) -> str:
-        return text_of(self)
-
-    def _repr_html_(self) -> str:
-        return html_of(self)
+        return cast(Chart, chart_of(self, x, y))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from solver_mapper.core.rendering import html_of, text_of
+from solver_mapper.core.chart import Chart
+from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.shown import Shown
 from solver_mapper.study.network_result import Totals
-from solver_mapper.study.scatter import Picture, scatter
 from solver_mapper.study.sizes import Sizes
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class SweepPoint:
 
 
 @dataclass(frozen=True)
-class SweepResult:
+class SweepResult(Shown):
     """All points, in the order of the sweep.
 
     "complete": every point has an answer that is proven, be it that no mapping exists. "partial":
@@ -123,17 +124,11 @@ class SweepResult:
 
         return data_frame(self.rows(), self.columns())
 
-    def plot(self, x: str = "capacity_bits", y: str = "edp") -> Picture:
-        """A picture of one figure against another, a series a workload, the points of the front
+    def plot(self, x: str = "capacity_bits", y: str = "edp") -> Chart:
+        """A chart of one figure against another, a series a workload, the points of the front
         filled.
 
         Args: `x` and `y`, columns of `rows` that hold numbers.
         Raises: InputError for other columns.
         """
-        return scatter(self.rows(), x, y, series="workload", filled="pareto")
-
-    def __str__(self) -> str:
-        return text_of(self)
-
-    def _repr_html_(self) -> str:
-        return html_of(self)
+        return cast(Chart, chart_of(self, x, y))

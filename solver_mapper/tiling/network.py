@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.chart import Chart
+from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.shown import Shown
 from solver_mapper.errors import InfeasibleError, InputError
 from solver_mapper.io.yaml.documents import read_documents
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of
@@ -80,7 +82,7 @@ def _proven(tiling: Tiling) -> dict[str, bool]:
 
 
 @dataclass(frozen=True)
-class NetworkTiling:
+class NetworkTiling(Shown):
     """All layers of a network under both objectives; those finished before an interrupt, if there
     was one.
     """
@@ -121,8 +123,12 @@ class NetworkTiling:
             "interrupted": self.interrupted,
         }
 
-    def __str__(self) -> str:
-        return text_of(self)
+    def plot(self) -> Chart:
+        """A chart of the elements that each layer moves under both objectives.
+
+        Raises: InputError if no layer has a schedule under both.
+        """
+        return cast(Chart, chart_of(self))
 
 
 def read_network(source: Source, backend: Source | Backend | None = None) -> Network:

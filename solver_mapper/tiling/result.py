@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
-from solver_mapper.core.rendering import text_of, yaml_of
+from solver_mapper.core.chart import Chart
+from solver_mapper.core.rendering import chart_of, yaml_of
+from solver_mapper.core.shown import Shown
 from solver_mapper.core.verdict import Verdict
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.tiling import data
@@ -58,7 +60,7 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Tiling:
+class Tiling(Shown):
     """Tiles and a schedule for one operator on one backend.
 
     `dims[tensor]` are the tiling dims, `basic[tensor]` the size that every tile has except at
@@ -242,8 +244,12 @@ class Tiling:
             "nest": loop_nest_text(self.nest).splitlines(),
         }
 
-    def __str__(self) -> str:
-        return text_of(self)
+    def plot(self) -> Chart:
+        """A chart of the elements moved, by tensor.
+
+        Raises: InfeasibleError if no schedule iterates over these tiles.
+        """
+        return cast(Chart, chart_of(self))
 
 
 def tiling_of(

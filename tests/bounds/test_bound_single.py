@@ -3,6 +3,7 @@
 import itertools
 import json
 import pathlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,6 @@ from solver_mapper.core.problem import Problem, Tensor, Term
 from solver_mapper.cost.snowcat.machine_files import BUFFER, STORE
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.errors import InputError
-from solver_mapper.report.bound_curve_svg import plot
 from tests.bound_curves import corners, steps
 
 RECORDED = json.loads(
@@ -297,7 +297,7 @@ def test_reading_a_curve():
     assert "GLB (1,000): at least 28,672 accesses" in str(curve) and "RF (2): nothing fits" in str(
         curve
     )
-    picture = plot({"a<b": steps(curve)}, curve.marks, "words")
+    picture = replace(curve, title="a<b").to_svg()
     assert picture.count("<path") > 3 and "a&lt;b" in picture and "GLB" in picture
 
 

@@ -39,11 +39,8 @@ def evaluate(
     """
     branches = prepare(architecture, workload, mapping).need_sound()
     einsums = tuple(evaluate_branch(branch, workload.instances) for branch in branches)
-    return TreeStatistics(
-        einsums,
-        peaks(branches, workload.instances),
-        text_of(LabelledTree(mapping, labels(branches))),
-    )
+    tree = LabelledTree(mapping, labels(branches))
+    return TreeStatistics(einsums, peaks(branches, workload.instances), text_of(tree), tree=tree)
 
 
 def evaluate_branch(branch: EinsumPath, instances: int = 1) -> EinsumStatistics:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
+from solver_mapper.core.chart import Chart
 from solver_mapper.core.objective import Objective
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.shown import Shown
 from solver_mapper.core.solution import Certificate, Status
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping, plain_nodes
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 
 
 @dataclass(frozen=True)
-class TreeSolution:
+class TreeSolution(Shown):
     """`value` and `bound` of the objective are in J and s (or their product); `seconds` are
     wall-clock per phase.
 
@@ -60,5 +62,9 @@ class TreeSolution:
             result["conflict"] = list(self.conflict)
         return result
 
-    def __str__(self) -> str:
-        return text_of(self)
+    def plot(self, what: str = "energy") -> Chart:
+        """A chart: "energy" by component and tensor, "latency" by Einsum and component, "tree".
+
+        Raises: InputError for another name, and without a mapping.
+        """
+        return cast(Chart, chart_of(self, what))

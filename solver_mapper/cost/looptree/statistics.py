@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.chart import Chart
+from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.shown import Shown
 from solver_mapper.core.verdict import Verdict
+from solver_mapper.cost.looptree.labels import LabelledTree
 from solver_mapper.cost.looptree.occupancy import Occupancy
 
 
@@ -67,17 +70,18 @@ class EinsumStatistics:
 
 
 @dataclass(frozen=True)
-class TreeStatistics:
+class TreeStatistics(Shown):
     """Everything that `evaluate` knows of a LoopTree mapping. Energy in J, time in s, sizes in
     bits.
 
     `occupancy` has the peak of every finite memory that is used. `drawing` is the tree with the
-    tiles and occupancies of its nodes.
+    tiles and occupancies of its nodes, `tree` the same for pictures.
     """
 
     einsums: tuple[EinsumStatistics, ...]
     occupancy: Mapping[str, Occupancy]
     drawing: str = field(default="", compare=False)
+    tree: LabelledTree | None = field(default=None, compare=False, repr=False)
     verdict: Verdict | None = field(default=None, compare=False, repr=False)
     """Whether the mapping is legal; None where nobody has checked it."""
 
@@ -129,8 +133,12 @@ class TreeStatistics:
             "occupancy": {name: peak.to_dict() for name, peak in self.occupancy.items()},
         }
 
-    def __str__(self) -> str:
-        return text_of(self)
+    def plot(self, what: str = "energy") -> Chart:
+        """A chart: "energy" by component and tensor, "latency" by Einsum and component, "tree".
+
+        Raises: InputError for another name.
+        """
+        return cast(Chart, chart_of(self, what))
 
 
 def _nested(actions: Iterable[ActionStatistics]) -> dict[str, Any]:

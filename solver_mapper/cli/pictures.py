@@ -1,0 +1,178 @@
+"""The options `--html` and `--plot`, and the report that `-o` writes."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+import typer
+import yaml
+
+from solver_mapper.cli.app import COMMAND_LINE
+from solver_mapper.core.chart import Chart, image_format, write_image
+from solver_mapper.core.rendering import chart_of, document_of, page_of
+from solver_mapper.errors import InputError, SolverMapperError
+from solver_mapper.io import bundled
+from solver_mapper.io.yaml.source import to_python
+from solver_mapper.report.charts.matplotlib import require_matplotlib
+from solver_mapper.report.charts.plotly import library
+from solver_mapper.report.html.page import InputFile, Run, with_run
+
+REPORT = "report.html"
+_MOST_TEXT = 200_000
+"""Characters of an input file that a report shows."""
+
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Write a report for a browser: one HTML file."),
+]
+Plots = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plot",
+        metavar="[CHART=]FILE",
+        help="Draw a chart as .svg, .png or .pdf; CHART is for example roofline (repeatable).",
+    ),
+]
+
+
+class Warned(Protocol):
+    """A specification, of which only the warnings matter here."""
+
+    @property
+    def warnings(self) -> Sequence[object]: ...
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Where a report and charts are to be written. `charts` are (name, file); the name is empty
+    for the chart that a result has by default.
+    """
+
+    html: Path | None = None
+    charts: tuple[tuple[str, Path], ...] = ()
+
+    def write(
+        self, result: object, folder: Path | None, files: Sequence[str], spec: Warned | None = None
+    ) -> None:
+        """Write what was asked for; with a `folder`, a report in it too.
+
+        Raises: InputError for a file that cannot be written and a chart that does not exist.
+        """
+        reports = [each for each in (self.html, folder and folder / REPORT) if each is not None]
+        if reports:
+            text = document_of(with_run(page_of(result), run_of(files, spec)))
+            for report in reports:
+                _write(report, text)
+        for name, file in self.charts:
+            write_image(_chart(result, name), file)
+
+
+def pictures(html: Path | None, plots: Iterable[str] | None) -> Pictures:
+    """What the options ask for, checked before a search begins.
+
+    Raises: InputError for the suffix of a picture, and for missing packages.
+    """
+    charts = tuple(_plot(each) for each in plots or ())
+    for _, file in charts:
+        if image_format(file) != "svg":
+            require_matplotlib()
+    if html is not None and library() is None:
+        print(
+            "note: plotly is not installed, so the charts of the report are pictures; install"
+            " 'solver-mapper[report]' for charts that can be examined",
+            file=sys.stderr,
+        )
+    return Pictures(html, charts)
+
+
+def _plot(text: str) -> tuple[str, Path]:
+    name, sign, file = text.rpartition("=")
+    if sign and not (name and file):
+        raise InputError(
+            f"--plot: '{text}' is not of the form CHART=FILE",
+            COMMAND_LINE,
+            "for example --plot roofline=roofline.svg",
+        )
+    return name, Path(file)
+
+
+def _chart(result: object, name: str) -> Chart:
+    """The chart that `name` asks for: nothing, a chart's name, or two columns, `X,Y`.
+
+    Raises: InputError if there is no such chart.
+    """
+    words = name.split(",") if name else []
+    draw: Any = chart_of.dispatch(type(result))
+    if len(words) >= len(signature(draw).parameters):
+        raise InputError(f"--plot: there is no chart '{name}' of this result", COMMAND_LINE)
+    chart: Chart = draw(result, *words)
+    return chart
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"--html: '{file}' cannot be written ({reason})", COMMAND_LINE) from None
+
+
+def run_of(files: Sequence[str], spec: Warned | None) -> Run:
+    """The command that runs, the text of what it reads, and its warnings."""
+    warnings = () if spec is None else tuple(str(each) for each in spec.warnings)
+    return Run(shlex.join(["solver-mapper", *sys.argv[1:]]), tuple(_inputs(files)), warnings)
+
+
+def _inputs(files: Sequence[str]) -> Iterable[InputFile]:
+    """The text of each word of FILE...; bundled names are followed to their files and layers."""
+    for word in files:
+        if word == "-":
+            yield InputFile("standard input")
+        elif bundled.is_file(word):
+            yield InputFile(word, _text(Path(word)))
+    words = [word for word in files if word != "-"]
+    names = [word for word in words if not bundled.is_file(word)]
+    networks = {word: bundled.network(word) for word in names}
+    for network in networks.values():
+        if network is not None:
+            yield _bundled(bundled.path("workloads", f"{network.name}.yaml"))
+    for word in names:
+        if word in bundled.names("operators"):
+            yield _bundled(bundled.path("operators", f"{word}.yaml"))
+    yield from _models([word for word in words if networks.get(word) is None])
+
+
+def _models(words: Sequence[str]) -> Iterable[InputFile]:
+    """The files and layers that bundled names among `words` stand for."""
+    try:
+        found = bundled.resolve(*words)
+        layers = [bundled.layer(word) for word in words if not bundled.is_file(word)]
+    except SolverMapperError:
+        return
+    for path in found:
+        if isinstance(path, Path):
+            yield _bundled(path)
+    for layer in layers:
+        if layer is not None:
+            plain = {"problem": to_python(layer.problem)}
+            yield InputFile(layer.full_name, yaml.safe_dump(plain, sort_keys=False))
+
+
+def _bundled(path: Path) -> InputFile:
+    return InputFile(f"models/{path.relative_to(bundled.root()).as_posix()}", _text(path))
+
+
+def _text(path: Path) -> str | None:
+    """The text of a file; None for one that is binary or gone."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError):
+        return None
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}\n(and so on)"

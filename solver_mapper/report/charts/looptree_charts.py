@@ -1,0 +1,87 @@
+"""Charts of LoopTree mappings."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from solver_mapper.core.chart import BarChart, Chart, Picture
+from solver_mapper.core.rendering import chart_of, svg_of
+from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.cost.looptree.statistics import TreeStatistics
+from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.report.charts.choice import chosen
+from solver_mapper.report.charts.statistics_charts import COMPUTE, OTHER
+
+_PICO = 10**12
+
+
+def energy_chart(statistics: TreeStatistics) -> BarChart:
+    """Energy by component and tensor; a compute's energy is that of its Einsums."""
+    totals = {name: energy for name, energy in statistics.energy_by_component.items() if energy}
+    parts: dict[str, dict[str, Fraction]] = {name: {} for name in totals}
+    for einsum in statistics.einsums:
+        for each in einsum.actions:
+            if each.energy:
+                subject = COMPUTE if each.action == "compute" else each.subject
+                row = parts[each.component]
+                row[subject] = row.get(subject, Fraction(0)) + each.energy
+    for name, row in parts.items():
+        rest = totals[name] - sum(row.values())
+        if rest > 0:
+            row[OTHER] = rest
+    names = dict.fromkeys(subject for row in parts.values() for subject in row)
+    return BarChart(
+        "Energy by component and tensor",
+        "pJ",
+        tuple(parts) or ("none",),
+        {
+            name: tuple(float(row.get(name, Fraction(0)) * _PICO) for row in parts.values())
+            for name in names
+        }
+        or {"energy": (0.0,)},
+        f"{float(statistics.energy * _PICO):.6g} pJ in all.",
+    )
+
+
+def latency_chart(statistics: TreeStatistics) -> BarChart:
+    """Time that each component needs for each Einsum by itself; the longest counts."""
+    names = dict.fromkeys(name for each in statistics.einsums for name in each.latency_by_component)
+    return BarChart(
+        "Time that each component needs for an Einsum by itself",
+        "seconds",
+        tuple(each.name for each in statistics.einsums),
+        {
+            name: tuple(
+                float(each.latency_by_component.get(name, Fraction(0)))
+                for each in statistics.einsums
+            )
+            for name in names
+        },
+        "; ".join(f"{each.name} is bound by {each.bottleneck}" for each in statistics.einsums)
+        + ".",
+        grouped=True,
+    )
+
+
+def tree_picture(statistics: TreeStatistics) -> Picture:
+    """The mapping tree. Raises: InputError for figures without one."""
+    if statistics.tree is None:
+        raise InputError("there is no tree to draw", SourceLocation("plot"))
+    return Picture("Mapping tree", svg_of(statistics.tree))
+
+
+CHARTS = {"energy": energy_chart, "latency": latency_chart, "tree": tree_picture}
+
+
+@chart_of.register
+def tree_chart(statistics: TreeStatistics, what: str = "energy") -> Chart:
+    """One of `CHARTS`."""
+    return chosen(CHARTS, what, statistics)
+
+
+@chart_of.register
+def tree_solution_chart(solution: TreeSolution, what: str = "energy") -> Chart:
+    """A chart of the mapping. Raises: InputError without one."""
+    if solution.evaluation is None:
+        raise InputError("there is no mapping to draw", SourceLocation("plot"))
+    return tree_chart(solution.evaluation, what)

@@ -1,0 +1,33 @@
+"""Colours that colour-blind readers can tell apart (Okabe and Ito, 2008), and marks beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
+"""In the order of use; each has enough contrast on white and on black."""
+
+NEUTRAL = "#8a8a8a"
+"""What no series owns: parts without a tensor, gridlines of a mesh."""
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
+"""Plotly's names of the marks that tell series apart without colour."""
+
+
+def colour(number: int) -> str:
+    """The colour of the series with this number."""
+    return COLOURS[number % len(COLOURS)]
+
+
+def symbol(number: int) -> str:
+    """The mark of the series with this number."""
+    return SYMBOLS[number % len(SYMBOLS)]
+
+
+def colours_of(names: Sequence[str], neutral: Sequence[str] = ()) -> dict[str, str]:
+    """A colour for each name, grey for those in `neutral`."""
+    coloured = [name for name in names if name not in neutral]
+    return {
+        name: NEUTRAL if name in neutral else colour(coloured.index(name))
+        for name in dict.fromkeys(names)
+    }
