@@ -7,6 +7,7 @@ from solver_mapper.api import (
     bound,
     bound_mappings,
     check_certificate,
+    compare,
     convert,
     enumerate,
     evaluate,
@@ -25,6 +26,7 @@ from solver_mapper.api import (
 )
 from solver_mapper.bounds import Curve, Mark, TilePoint
 from solver_mapper.bounds.fusion import EinsumMapping, FusedPoint, FusionOptions, TensorCore
+from solver_mapper.compare.comparison import ComparedMapping, Comparison
 from solver_mapper.constraints import ConstraintSet
 from solver_mapper.core.fusion_space import EinsumChoices, FusionSpaceSize
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
@@ -63,6 +65,8 @@ __all__ = [
     "Certificate",
     "Check",
     "Choices",
+    "ComparedMapping",
+    "Comparison",
     "ConstraintSet",
     "Conversion",
     "Count",
@@ -116,6 +120,7 @@ __all__ = [
     "bound",
     "bound_mappings",
     "check_certificate",
+    "compare",
     "convert",
     "enumerate",
     "evaluate",

@@ -18,6 +18,7 @@ from solver_mapper.bounds.fusion.for_specification import bound_einsum, fuse_spe
 from solver_mapper.bounds.fusion.fuse import Template
 from solver_mapper.bounds.roofline import roofline_of
 from solver_mapper.check.mapping import all_violations
+from solver_mapper.compare.comparison import ComparedMapping, Comparison
 from solver_mapper.constraints import ConstraintSet
 from solver_mapper.core.arguments import refuse_given, require_at_least
 from solver_mapper.core.clock import Clock
@@ -39,7 +40,13 @@ from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.cost.timeloop.model import evaluate as evaluate_nest
-from solver_mapper.errors import InputError, SourceLocation, did_you_mean
+from solver_mapper.errors import (
+    InfeasibleError,
+    InputError,
+    LimitReached,
+    SourceLocation,
+    did_you_mean,
+)
 from solver_mapper.explain.explain import conflict_entries, explain_spec
 from solver_mapper.explain.nearest.search import suggest_for
 from solver_mapper.explain.nearest.suggestion import Suggestion
@@ -786,6 +793,56 @@ def sweep(
         clock=clock or StudyClock(time_limit),
         on_progress=on_progress,
     )
+
+
+def compare(
+    spec: Spec | TreeSpec,
+    mappings: Table[str, Mapping],
+    *,
+    optimum: bool = False,
+    objective: str = "edp",
+    time_limit: float | None = None,
+    clock: Clock | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Comparison:
+    """Mappings of one problem beside each other: loop nests, figures, and why one is better.
+
+    Args: `mappings` by name; `optimum`, to compare them with the best mapping too, found within
+    `time_limit` seconds; `objective`, one goal as for `solve`, which decides what is better;
+    `clock`, to stop that search from outside; `on_progress`, as for `solve`.
+    Raises: InputError for fewer than two mappings, for more than one goal, for LoopTree input, and
+    for mappings that have no figures; LimitReached if no optimum was found in time.
+    """
+    if isinstance(spec, TreeSpec):
+        raise InputError("comparing LoopTree mappings is not supported", spec.location)
+    _check_search(clock, time_limit)
+    goals = parse_objective(objective).goals
+    if len(goals) > 1:
+        raise InputError(f"'{objective}' has {len(goals)} goals; a comparison has one")
+    if len(mappings) + optimum < 2:
+        raise InputError(
+            "a comparison needs at least two mappings",
+            spec.location,
+            "add a mapping, or compare with the optimum",
+        )
+    found = [ComparedMapping(name, evaluate(spec, mapping)) for name, mapping in mappings.items()]
+    if optimum:
+        found.append(_optimum(spec, objective, clock or Clock(time_limit), on_progress))
+    return Comparison(goals[0], tuple(found))
+
+
+def _optimum(
+    spec: Spec, objective: str, clock: Clock, on_progress: Callable[[Progress], None] | None
+) -> ComparedMapping:
+    """The best mapping. Raises: LimitReached if there is none in time; InfeasibleError."""
+    solution = solve(
+        replace(spec, mapping=None, directives=()), objective, clock=clock, on_progress=on_progress
+    )
+    if solution.evaluation is None or solution.mapping is None:
+        if solution.status == "infeasible":
+            raise InfeasibleError("no mapping is legal, so there is no optimum to compare with")
+        raise LimitReached("no mapping was found in time, so there is no optimum to compare with")
+    return ComparedMapping("optimum", evaluate(spec, solution.mapping), solution.status)
 
 
 def import_model(path: str | Path, dims: Table[str, int] | None = None) -> ImportedModel:

@@ -3,6 +3,7 @@
 from solver_mapper.io.accelforge import mapping_file
 from solver_mapper.io.timeloop import mapping_writer
 from solver_mapper.report import (
+    comparison_text,
     front_text,
     fusion_space_text,
     looptree_solution_text,
@@ -16,6 +17,7 @@ from solver_mapper.report import (
     sweep_text,
 )
 from solver_mapper.report.charts import (
+    comparison_charts,
     curve_charts,
     looptree_charts,
     matplotlib,
@@ -26,6 +28,7 @@ from solver_mapper.report.charts import (
     tiling_charts,
 )
 from solver_mapper.report.html import (
+    comparison_page,
     curve_page,
     front_page,
     looptree_page,
@@ -40,6 +43,9 @@ from solver_mapper.tiling import text as tiling_text
 from solver_mapper.tiling import timeloop as tiling_yaml
 
 RENDERERS = (
+    comparison_charts,
+    comparison_page,
+    comparison_text,
     curve_charts,
     curve_page,
     front_page,

@@ -19,6 +19,7 @@ LAYERS = (
     ("renderers",),
     ("report",),
     ("study",),
+    ("compare",),
     ("tiling",),
     ("bounds",),
     ("explain",),

@@ -3,6 +3,7 @@
 from solver_mapper.cli import (
     bound,
     check_certificate,
+    compare,
     convert,
     evaluate,
     explain,
@@ -24,6 +25,7 @@ __all__ = [
     "app",
     "bound",
     "check_certificate",
+    "compare",
     "convert",
     "evaluate",
     "explain",

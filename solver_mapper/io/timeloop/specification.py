@@ -287,3 +287,20 @@ def _edited(spec: Spec, values: abc.Mapping[str, object]) -> Spec:
         )
     dense = any(warning.code == "sparse-ignored" for warning in spec.warnings)
     return read_spec(with_attributes(spec.source, values), Notes(ignore_sparse=dense))
+
+
+def with_mapping_of(spec: Spec, top: Table) -> Spec:
+    """`spec` with the mapping under `mapping:` in `top` instead of its own.
+
+    Raises: InputError for a mapping that cannot be read, and for a `spec` that was not.
+    """
+    if spec.source is None:
+        raise InputError("this specification was not read from files", spec.location)
+    source = spec.source
+    given = replace(
+        source,
+        entries=source.entries | {"mapping": top.entries["mapping"]},
+        key_locations=source.key_locations | {"mapping": top.key_locations["mapping"]},
+    )
+    dense = any(warning.code == "sparse-ignored" for warning in spec.warnings)
+    return read_spec(given, Notes(ignore_sparse=dense))

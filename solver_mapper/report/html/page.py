@@ -57,11 +57,12 @@ class Terms:
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table that can be sorted by each column."""
+    """A table that can be sorted by each column. `marked` rows stand out."""
 
     caption: str
     titles: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    marked: frozenset[int] = frozenset()
     kind: str = "table"
 
     @property
@@ -72,12 +73,17 @@ class DataTable:
         )
 
 
-def table(caption: str, titles: Sequence[str], rows: Iterable[Sequence[object]]) -> DataTable:
-    """A table of plain values; `Cell`s are taken as they are."""
+def table(
+    caption: str,
+    titles: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    marked: Iterable[int] = (),
+) -> DataTable:
+    """A table of plain values; `Cell`s are taken as they are. `marked`: positions of rows."""
     made = tuple(
         tuple(value if isinstance(value, Cell) else cell(value) for value in row) for row in rows
     )
-    return DataTable(caption, tuple(titles), made)
+    return DataTable(caption, tuple(titles), made, frozenset(marked))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,103 @@
+"""`solver-mapper compare`: mappings of one problem side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from solver_mapper import api
+from solver_mapper.cli.app import COMMAND_LINE, YES, Files, Json, command, print_result
+from solver_mapper.cli.input_options import current
+from solver_mapper.cli.inputs import read
+from solver_mapper.cli.output import write_files
+from solver_mapper.cli.pictures import Html, Plots, pictures
+from solver_mapper.cli.progress import ProgressLine
+from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.core.arguments import refuse_given
+from solver_mapper.core.clock import Clock
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.spec import Spec
+from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.io.timeloop.specification import with_mapping_of
+from solver_mapper.io.yaml.documents import Reader
+
+IN_FILES = "mapping in FILE"
+
+
+@command("compare")
+def compare(
+    files: Files,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mapping", metavar="FILE", help="A file with 'mapping:' to compare (repeatable)."
+        ),
+    ] = None,
+    optimum: Annotated[
+        bool, typer.Option("--optimum", help="Compare with the best mapping too.")
+    ] = False,
+    objective: Annotated[
+        str, typer.Option(help="What decides which mapping is better, as for solve.")
+    ] = "edp",
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for the search of --optimum.", min=0)
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Directory for comparison.json, .txt, report.html."),
+    ] = None,
+    html: Html = None,
+    plot: Plots = None,
+    as_json: Json = False,
+) -> int:
+    """Compare mappings of one problem side by side.
+
+    A mapping in FILE... is compared too, as the first one.
+    """
+    refuse_given(
+        {"--time-limit": time_limit is not None and not optimum}, "needs --optimum", COMMAND_LINE
+    )
+    drawn = pictures(html, plot)
+    spec = read(files)
+    found: dict[str, Mapping] = {} if spec.mapping is None else {IN_FILES: spec.mapping}
+    given = mapping or []
+    for file in given:
+        if given.count(file) > 1:
+            raise InputError(f"'{file}' is given twice", COMMAND_LINE, "leave one of them out")
+        found[_name(file, given)] = _mapping(spec, file)
+    if output is not None:
+        write_files(output, {})
+    clock = Clock(time_limit)
+    with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
+        result = api.compare(
+            spec, found, optimum=optimum, objective=objective, clock=clock, on_progress=line.show
+        )
+    if output is not None:
+        texts = {
+            "comparison.json": json.dumps(result.to_dict(), indent=1) + "\n",
+            "comparison.txt": f"{result}\n",
+        }
+        write_files(output, texts)
+    print_result(result, as_json)
+    drawn.write(result, output, [*files, *given], spec)
+    return stop.code or YES
+
+
+def _name(file: str, files: list[str]) -> str:
+    """The name of a file without its folder, unless another one is called the same."""
+    name = Path(file).name
+    return name if [Path(each).name for each in files].count(name) == 1 else file
+
+
+def _mapping(spec: Spec, file: str) -> Mapping:
+    """The mapping in a file, read as if it stood beside the other files.
+
+    Raises: InputError for a file without one.
+    """
+    top = Reader((file,), current().templates).one(file)
+    if "mapping" not in top.entries:
+        raise InputError("there is no 'mapping:' in this file", SourceLocation(file))
+    return with_mapping_of(spec, top).need_mapping()

@@ -1,0 +1,1 @@
+"""Mappings of one problem beside each other: what differs, and why one is better."""
