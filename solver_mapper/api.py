@@ -773,6 +773,7 @@ def sweep(
     memory: int | None = None,
     on_progress: Callable[[StudyProgress], None] | None = None,
     clock: StudyClock | None = None,
+    reading: Reading | None = None,
 ) -> SweepResult:
     """Map workloads at every point of a design space; the points that nothing beats are marked.
 
@@ -786,12 +787,13 @@ def sweep(
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
     search = SearchOptions(("edp",), gap, workers or 1, seed, verify, tie_break)
     return run_sweep(
-        read_sweep(source),
+        read_sweep(source, None if reading is None else reading.templates),
         search,
         options,
         store,
         clock=clock or StudyClock(time_limit),
         on_progress=on_progress,
+        reading=reading,
     )
 
 

@@ -96,7 +96,7 @@ def input_options(
 def with_input_options(work: Callable[P, int]) -> Callable[..., int]:
     """`work` with the parameters of `input_options` added to its own, if it takes files."""
     own = inspect.signature(work, eval_str=True)
-    if "files" not in own.parameters:
+    if not {"files", "sweep_file"} & set(own.parameters):
         return work
     added = inspect.signature(input_options, eval_str=True).parameters
 

@@ -10,7 +10,7 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.yaml.documents import Reader
-from solver_mapper.io.yaml.source import Source
+from solver_mapper.io.yaml.source import Source, Table
 from solver_mapper.io.yaml.warnings import ENERGY_CODES
 
 
@@ -48,6 +48,14 @@ def reader_of(files: list[str]) -> tuple[Reader, tuple[Source, ...]]:
     sources = tuple(standard_input() if word == "-" else word for word in files)
     reader = Reader(sources, current().templates, ignore_sparse=current().ignore_sparse)
     return reader, sources
+
+
+def from_standard_input() -> Table:
+    """The file on standard input, read under the options of the command line.
+
+    Raises: InputError.
+    """
+    return reader_of([])[0].one(standard_input())
 
 
 def standard_input() -> Source:

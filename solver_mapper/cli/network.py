@@ -16,17 +16,15 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, INTERNAL, LIMIT, NO, YES, print_result
 from solver_mapper.cli.input_options import current
-from solver_mapper.cli.inputs import standard_input
+from solver_mapper.cli.inputs import from_standard_input
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.pictures import Pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.io import bundled
-from solver_mapper.io.templates import is_template
-from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
+from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.report.timeloop_stats import timeloop_stats
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.design import Reading
@@ -100,15 +98,16 @@ def network_of(files: Sequence[str]) -> str | None:
     return found[0] if found else None
 
 
-def _refuse_options() -> None:
-    """Raises: InputError for options about reading that are for a single problem."""
+def reading() -> Reading:
+    """How the command line says that files are read."""
     options = current()
-    given = {
-        "--ignore-sparse": options.ignore_sparse,
-        "--strict": options.warnings.strict,
-        "-W": bool(options.warnings.off or options.warnings.errors),
-    }
-    refuse_given(given, "is for a single problem, not for networks", COMMAND_LINE)
+    return Reading(options.templates, options.ignore_sparse, options.warnings)
+
+
+def print_warnings(warnings: Sequence[InputWarning]) -> None:
+    """Each with its code, on standard error."""
+    for warning in warnings:
+        print(f"warning: {warning} [{warning.code}]", file=sys.stderr)
 
 
 def solve_network(
@@ -128,7 +127,6 @@ def solve_network(
     tie_break: bool,
 ) -> int:
     """Map all layers, write what `-o` asks for, print the table or JSON; return the exit code."""
-    _refuse_options()
     architecture = [_source(word) for word in files if word != network]
     if not architecture:
         raise InputError(
@@ -140,7 +138,7 @@ def solve_network(
     if output is not None:
         write_files(output, {})
         store = store or output / "results.sqlite"
-    clock, options = StudyClock(time_limit), current()
+    clock = StudyClock(time_limit)
     with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
         result = api.solve_network(
             architecture,
@@ -158,10 +156,9 @@ def solve_network(
             tie_break=tie_break,
             clock=clock,
             on_progress=partial(show, line),
-            reading=Reading(options.templates, options.ignore_sparse, options.warnings),
+            reading=reading(),
         )
-    for warning in result.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+    print_warnings(result.warnings)
     if output is not None:
         write_network(result, output)
     print_result(result, as_json)
@@ -170,20 +167,7 @@ def solve_network(
 
 
 def _source(word: str) -> Source:
-    if word == "-":
-        return _reader().one(standard_input())
-    return _reader(word).one(word) if _is_template(word) else word
-
-
-def _is_template(word: str) -> bool:
-    """Whether `word` is a file that is rendered: with the variables of the command line."""
-    if not bundled.is_file(word):
-        return False
-    return is_template(word, Path(word).read_text(encoding="utf-8", errors="replace"))
-
-
-def _reader(*words: str) -> Reader:
-    return Reader(words, current().templates)
+    return from_standard_input() if word == "-" else word
 
 
 def show(line: ProgressLine, progress: StudyProgress) -> None:

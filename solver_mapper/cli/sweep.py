@@ -11,7 +11,7 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import LIMIT, NO, YES, Json, command, print_result
-from solver_mapper.cli.inputs import standard_input
+from solver_mapper.cli.inputs import from_standard_input
 from solver_mapper.cli.network import (
     JobMemory,
     Jobs,
@@ -19,6 +19,8 @@ from solver_mapper.cli.network import (
     NoTieBreak,
     Scheduler,
     StorePath,
+    print_warnings,
+    reading,
     show,
     size,
 )
@@ -27,7 +29,6 @@ from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
 from solver_mapper.core.objective import GAP
-from solver_mapper.io.yaml.documents import read_one
 from solver_mapper.io.yaml.source import to_python
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.sweep_plan import SweepLike
@@ -36,7 +37,7 @@ from solver_mapper.study.sweep_result import SweepResult
 
 @command("sweep")
 def sweep(
-    file: Annotated[
+    sweep_file: Annotated[
         str,
         typer.Argument(metavar="SWEEP.yaml", help="A file with 'sweep:', or - for standard input."),
     ],
@@ -66,7 +67,7 @@ def sweep(
     as_json: Json = False,
 ) -> int:
     """Map workloads at every point of a design space."""
-    source: SweepLike = to_python(read_one(standard_input())) if file == "-" else file
+    source: SweepLike = to_python(from_standard_input()) if sweep_file == "-" else sweep_file
     drawn = pictures(html, plot)
     if output is not None:
         write_files(output, {})
@@ -87,11 +88,13 @@ def sweep(
             tie_break=not no_tie_break,
             clock=clock,
             on_progress=partial(show, line),
+            reading=reading(),
         )
+    print_warnings(result.warnings)
     if output is not None:
         write_files(output, _files(result))
     print_result(result, as_json)
-    drawn.write(result, output, [file])
+    drawn.write(result, output, [sweep_file])
     return stop.code or _exit_code(result)
 
 

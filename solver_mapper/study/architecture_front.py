@@ -11,6 +11,7 @@ import numpy as np
 
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.solve.fused.pareto import front
+from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.sweep_result import SweepPoint
 
 
@@ -43,7 +44,8 @@ def on_front(
 
 def _values(point: SweepPoint, axes: tuple[str, ...]) -> list[Fraction]:
     """The sizes, and the value of the objective for each workload: that of its totals."""
-    sizes, goal = point.sizes, parse_objective(point.objective).goals[0]
+    names = ("edp",) if point.objective == (NETWORK_EDP,) else point.objective
+    sizes, goal = point.sizes, parse_objective(names).goals[0]
     assert sizes is not None
     values = {
         "capacity": Fraction(sizes.capacity),

@@ -16,6 +16,7 @@ from solver_mapper.core.shown import Shown
 from solver_mapper.core.solution import Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
+from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.study.record import Record
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ class NetworkResult(Shown):
         return total.totals()
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[InputWarning, ...]:
         """What was accepted of the files although it may not mean what its writer thinks."""
         return tuple(dict.fromkeys(line for each in self.layers for line in each.spec.warnings))
 

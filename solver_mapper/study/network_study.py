@@ -60,7 +60,8 @@ def solve_network(
 ) -> NetworkResult:
     """See `api.solve_network`."""
     started = time.perf_counter()
-    design, net = Design(architecture, reading), as_network(network)
+    reading = reading or Reading()
+    design, net = Design(architecture, reading), as_network(network, reading.templates)
     jobs = [
         Job.of(layer.name, design.spec(layer), search, options.layer_time_limit)
         for layer in net.layers
@@ -78,7 +79,7 @@ def solve_network(
         runs = Counter[str]()
         for layer, job in zip(net.layers, jobs, strict=True):
             runs[job.digest] += layer.count
-        records = _chosen(records, runs)
+        records = least_edp_records(records, runs)
     layers = tuple(
         LayerResult(
             layer.name,
@@ -96,10 +97,11 @@ def solve_network(
     )
 
 
-def _chosen(fronts: dict[str, Record], runs: dict[str, int]) -> dict[str, Record]:
+def least_edp_records(fronts: dict[str, Record], runs: dict[str, int]) -> dict[str, Record]:
     """For each layer the point of its front with which the network's edp is least, by digest.
 
-    Layers without a point stay as they are; then there are no totals.
+    Args: `fronts` and `runs`, the front of each layer and how often it runs, by digest. Layers
+    without a point stay as they are; then there are no totals.
     """
     keys = [key for key, front in fronts.items() if front.points]
     choices = least_product(

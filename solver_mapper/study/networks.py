@@ -12,7 +12,8 @@ from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
 from solver_mapper.io.bundled import Network, read_network
 from solver_mapper.io.onnx.model import ImportedModel, import_model
-from solver_mapper.io.yaml.documents import read_one
+from solver_mapper.io.templates import TemplateOptions
+from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Table, from_python
 
 PYTHON = SourceLocation("<python>")
@@ -46,11 +47,12 @@ def is_onnx(source: str | Path) -> bool:
     return Path(source).suffix.lower() == ".onnx"
 
 
-def as_network(source: NetworkLike) -> Network:
+def as_network(source: NetworkLike, templates: TemplateOptions | None = None) -> Network:
     """The network that `source` stands for: a bundled name, a file, the content of one, or (name,
     count, problem) tuples.
 
-    A problem is what stands under `problem:` in a Timeloop file.
+    A problem is what stands under `problem:` in a Timeloop file. `templates` is for files that are
+    Jinja2 templates.
     Raises: InputError for anything else, and for layers that cannot be used.
     """
     if isinstance(source, Network):
@@ -58,13 +60,13 @@ def as_network(source: NetworkLike) -> Network:
     if isinstance(source, ImportedModel):
         return _imported(source)
     if isinstance(source, (str, Path)):
-        return _named(source)
+        return _named(source, templates)
     if isinstance(source, Mapping):
         return read_network(_table(source), "network")
     return read_network(_table({"layers": [_layer(each) for each in source]}), "network")
 
 
-def _named(source: str | Path) -> Network:
+def _named(source: str | Path, templates: TemplateOptions | None) -> Network:
     word = str(source)
     if not bundled.is_file(word):
         known = bundled.network(word) or _single(word)
@@ -74,7 +76,7 @@ def _named(source: str | Path) -> Network:
         return known
     if is_onnx(source):
         return _imported(import_model(source))
-    return read_network(read_one(source), Path(word).stem)
+    return read_network(Reader((source,), templates).one(source), Path(word).stem)
 
 
 def _imported(model: ImportedModel) -> Network:

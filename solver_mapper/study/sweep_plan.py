@@ -23,9 +23,11 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.io import bundled
 from solver_mapper.io.bundled import Network
-from solver_mapper.io.yaml.documents import read_one
+from solver_mapper.io.templates import TemplateOptions
+from solver_mapper.io.yaml.documents import Reader, read_one
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Source, Table, to_python
+from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.networks import as_network
 
 AXES = ("capacity", "area", "units")
@@ -61,27 +63,31 @@ class SweepPlan:
     formulas: dict[str, Scalar] = field(default_factory=dict)
     hook: EnergyHook | None = None
     front: tuple[str, ...] | None = None
+    template_names: frozenset[str] = frozenset()
+    """The variables that the sweep's own file uses, if it is a template."""
 
 
-def read_sweep(source: SweepLike) -> SweepPlan:
+def read_sweep(source: SweepLike, templates: TemplateOptions | None = None) -> SweepPlan:
     """The sweep in a file, or in a mapping of the same content, where `energies` may also be a
     function.
 
+    Args: `templates`, for a file that is a Jinja2 template, and for those of its workloads.
     Raises: InputError, with file, line and column, for what cannot be used.
     """
     hook: EnergyHook | None = None
-    folder = Path()
+    folder, names = Path(), frozenset[str]()
     if isinstance(source, Mapping):
         content = dict(source.get("sweep", source))
         if callable(content.get("energies")):
             hook = content.pop("energies")
         table = read_one({"sweep": content})
     else:
-        table, folder = read_one(source), Path(source).parent
+        reader, folder = Reader((source,), templates), Path(source).parent
+        table, names = reader.one(source), reader.template_names
     top = Fields(table, "the input")
     body = table_of(top.require("sweep"), "'sweep'")
     top.close()
-    return _Reader(Fields(body, "the sweep", exact=True), folder).plan(hook)
+    return _Reader(Fields(body, "the sweep", exact=True), folder, templates).plan(hook, names)
 
 
 @dataclass
@@ -90,8 +96,9 @@ class _Reader:
 
     fields: Fields
     folder: Path
+    templates: TemplateOptions | None
 
-    def plan(self, hook: EnergyHook | None) -> SweepPlan:
+    def plan(self, hook: EnergyHook | None, names: frozenset[str]) -> SweepPlan:
         architecture, workloads = (
             self._sources(self.fields.require("architecture")),
             self._workloads(),
@@ -114,7 +121,7 @@ class _Reader:
         self.fields.close()
         if not points:
             raise InputError("the sweep has no points", self.fields.location)
-        return SweepPlan(points, workloads, formulas, hook, front)
+        return SweepPlan(points, workloads, formulas, hook, front, names)
 
     def _sources(self, node: Node) -> tuple[Source, ...]:
         items = node.items if isinstance(node, Sequence) else (node,)
@@ -135,7 +142,9 @@ class _Reader:
         for node in sequence_of(self.fields.require("workloads"), "'workloads'").items:
             source = self._source(node)
             try:
-                net = as_network(source if isinstance(source, str) else to_python(node))
+                net = as_network(
+                    source if isinstance(source, str) else to_python(node), self.templates
+                )
             except InputError as error:
                 raise (
                     InputError(error.message, node.location, error.hint)
@@ -149,8 +158,11 @@ class _Reader:
         return found
 
     def _objective(self, node: Node) -> tuple[str, ...]:
+        words = [text_of(each, "an objective") for each in _listed(node)]
+        if words == [NETWORK_EDP]:
+            return (NETWORK_EDP,)
         try:
-            return parse_objective([text_of(each, "an objective") for each in _listed(node)]).names
+            return parse_objective(words).names
         except InputError as error:
             raise InputError(error.message, node.location, error.hint) from None
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.source import Source
+from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.study.architecture_front import on_front
 from solver_mapper.study.clock import StudyClock
-from solver_mapper.study.design import Design
+from solver_mapper.study.design import Design, Reading
 from solver_mapper.study.energy_formulas import energies, energy_path
 from solver_mapper.study.events import Started
 from solver_mapper.study.job import Job, Outcome, SearchOptions
+from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.network_result import Sum
-from solver_mapper.study.network_study import StudyOptions, listener
+from solver_mapper.study.network_study import StudyOptions, least_edp_records, listener
 from solver_mapper.study.progress import StudyProgress
+from solver_mapper.study.record import Record
 from solver_mapper.study.runner import Study
 from solver_mapper.study.sizes import EnergyWatch, Sizes, sizes_of
 from solver_mapper.study.store import Store
@@ -44,9 +48,12 @@ def sweep(
     *,
     clock: StudyClock | None = None,
     on_progress: Callable[[StudyProgress], None] | None = None,
+    reading: Reading | None = None,
 ) -> SweepResult:
     """See `api.sweep`."""
-    run = _Sweep(plan, search, options, clock or StudyClock(), on_progress)
+    if search.verify and any(point.objective == (NETWORK_EDP,) for point in plan.points):
+        raise InputError("answers for the edp of a network cannot be verified by other routes")
+    run = _Sweep(plan, search, options, clock or StudyClock(), on_progress, reading)
     with nullcontext(store) if isinstance(store, Store) else Store(store or ":memory:") as opened:
         return run.result(opened)
 
@@ -63,6 +70,7 @@ class _Sweep:
         options: StudyOptions,
         clock: StudyClock,
         on_progress: Callable[[StudyProgress], None] | None,
+        reading: Reading | None,
     ) -> None:
         self._plan, self._search, self._options, self._clock = plan, search, options, clock
         self._sums = [{name: Sum() for name in plan.workloads} for _ in plan.points]
@@ -71,6 +79,11 @@ class _Sweep:
         self._first_error: InputError | None = None
         self._watch = EnergyWatch()
         self._designs: dict[str, Design] = {}
+        reading = reading or Reading()
+        templates = replace(reading.templates, used_elsewhere=plan.template_names)
+        self._reading = replace(reading, templates=templates)
+        self._warnings: dict[InputWarning, None] = {}
+        self._fronts: dict[tuple[int, str], list[Outcome]] = {}
         self._solved = 0
         layers = sum(len(net.layers) for net in plan.workloads.values())
         self._total = layers * len(plan.points)
@@ -88,6 +101,8 @@ class _Sweep:
         study = Study(self._options.executor(), store, self._clock, self._total, listen)
         for outcome in study.run(self._jobs()):
             self._take(outcome)
+        for outcomes in self._fronts.values():
+            self._add_all(outcomes, {})
         if self._first_error is not None and len(self._errors) == len(self._plan.points):
             raise self._first_error
         points, front = self._points()
@@ -101,6 +116,7 @@ class _Sweep:
             self._watch.notes(),
             time.perf_counter() - started,
             self._solved,
+            tuple(self._warnings),
         )
 
     def _jobs(self) -> Iterator[Job]:
@@ -122,6 +138,7 @@ class _Sweep:
                 if not jobs:
                     values |= self._energies(design, point, values)
                 spec = design.spec(layer, values, point.files)
+                self._warnings.update(dict.fromkeys(spec.warnings))
                 tag = Counted(number, name, layer.count, layer.macs)
                 label = ", ".join(f"{key}={value}" for key, value in point.parameters.items())
                 job = Job.of(
@@ -152,17 +169,33 @@ class _Sweep:
     def _design(self, architecture: tuple[Source, ...]) -> Design:
         key = repr(architecture)
         if key not in self._designs:
-            self._designs[key] = Design(list(architecture))
+            self._designs[key] = Design(list(architecture), self._reading)
         return self._designs[key]
 
     def _take(self, outcome: Outcome) -> None:
-        tag = outcome.job.tag
-        assert isinstance(tag, Counted)
-        self._sums[tag.point][tag.workload].add(
-            outcome.job.digest, outcome.record, tag.count, tag.macs
-        )
+        """Count an outcome; the fronts of a workload when all of them are there."""
+        tag = _tag_of(outcome)
         if outcome.record.error is not None:
             self._errors.setdefault(tag.point, f"{outcome.job.name}: {outcome.record.error}")
+        if outcome.job.options.objective != (NETWORK_EDP,):
+            self._add_all([outcome], {})
+            return
+        key = tag.point, tag.workload
+        fronts = self._fronts.setdefault(key, [])
+        fronts.append(outcome)
+        if len(fronts) == len(self._plan.workloads[tag.workload].layers):
+            runs = Counter[str]()
+            for each in fronts:
+                runs[each.job.digest] += _tag_of(each).count
+            found = {each.job.digest: each.record for each in fronts}
+            self._add_all(self._fronts.pop(key), least_edp_records(found, runs))
+
+    def _add_all(self, outcomes: Sequence[Outcome], chosen: Mapping[str, Record]) -> None:
+        """Add outcomes to the sums, those in `chosen`, by digest, with that record."""
+        for each in outcomes:
+            tag, key = _tag_of(each), each.job.digest
+            record = chosen.get(key, each.record)
+            self._sums[tag.point][tag.workload].add(key, record, tag.count, tag.macs)
 
     def _points(self) -> tuple[tuple[SweepPoint, ...], tuple[str, ...]]:
         found = [
@@ -182,3 +215,9 @@ class _Sweep:
             tuple(replace(point, pareto=mark) for point, mark in zip(found, marked, strict=True)),
             axes,
         )
+
+
+def _tag_of(outcome: Outcome) -> Counted:
+    tag = outcome.job.tag
+    assert isinstance(tag, Counted)
+    return tag

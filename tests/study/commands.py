@@ -1,4 +1,4 @@
-"""The command line as a process, for tests of studies."""
+"""The command line for tests of studies: in this process, or as one that can be killed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from typer.testing import CliRunner
+
+from solver_mapper.cli.app import app
+
 
 def start(*words: str | Path) -> subprocess.Popen[str]:
+    """A process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "solver_mapper", *map(str, words)],
         stdout=subprocess.PIPE,
@@ -17,7 +22,6 @@ def start(*words: str | Path) -> subprocess.Popen[str]:
 
 
 def run(*words: str | Path) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error."""
-    process = start(*words)
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
+    """Exit code, standard output and standard error, in this process."""
+    done = CliRunner().invoke(app, list(map(str, words)))
+    return done.exit_code, done.stdout, done.stderr

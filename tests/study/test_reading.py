@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -57,5 +59,42 @@ def test_the_command_has_the_options(template: Path, tmp_path: Path) -> None:
     layers.write_text("layers:\n- {name: a, shape: gemm, instance: {M: 4, N: 4, K: 4}}\n")
     code, _, err = run("solve", template, layers, "-D", "size=64", "--json")
     assert code == 0 and "warning: " in err and "colour" in err
-    assert run("solve", template, layers, "-D", "size=64", "--strict")[0] == 2
+    code, _, err = run("solve", template, layers, "-D", "size=64", "--strict")
+    assert code == 2 and "colour" in err
+    code, _, err = run("solve", template, layers, "-D", "size=64", "-W", "accelergy-attribute")
+    assert code == 0 and "colour" not in err
     assert run("solve", template, layers)[0] == 2
+
+
+SWEEP = """sweep:
+  architecture: arch.yaml.jinja2
+  workloads: [tiny/mm8]
+  parameters: {GLB.entries: [64, {{ most }}]}
+"""
+
+
+@pytest.fixture
+def sweep(template: Path) -> Path:
+    path = template.parent / "sweep.yaml.jinja2"
+    path.write_text(SWEEP)
+    return path
+
+
+def test_sweeps_take_variables_for_themselves_and_their_architecture(sweep: Path) -> None:
+    """Neither is reported as unused because only one of the two files uses it; a third is."""
+    code, out, err = run(
+        "sweep", sweep, "-D", "most=128", "-D", "size=64", "-D", "other=1", "--json"
+    )
+    assert code == 0
+    points = json.loads(out)["points"]
+    assert [each["parameters"]["GLB.entries"] for each in points] == [64, 128]
+    assert re.findall("no template uses the variable '([a-z]+)'", err) == ["other"]
+
+
+def test_sweeps_tell_warnings_once_and_filter_them(sweep: Path) -> None:
+    said = ("sweep", sweep, "-D", "most=128", "-D", "size=64", "--json")
+    code, _, err = run(*said)
+    assert code == 0 and err.count("colour") == 1
+    assert "colour" not in run(*said, "-W", "accelergy-attribute")[2]
+    code, _, err = run(*said, "--strict")
+    assert code == 2 and "colour" in err

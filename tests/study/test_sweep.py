@@ -312,3 +312,40 @@ def test_one_exceptional_layer_of_a_case_is_named(tmp_path: Path) -> None:
         " [{psum_spad.entries: 0}]\n"
     )
     assert run("sweep", file, "--json")[0] == 1
+
+
+def test_the_edp_of_a_network_is_minimized_at_each_point() -> None:
+    """Each workload has the totals that it has by itself; with the objective edp they are no
+    better.
+    """
+    result = sm.sweep(
+        {
+            "architecture": "eyeriss",
+            "workloads": ["tiny/mm8", "tiny/mm12"],
+            "cases": [{"objective": "network-edp"}, {"objective": "edp"}],
+        }
+    )
+    whole, layers = result.points
+    assert result.status == "complete"
+    for name in ("tiny/mm8", "tiny/mm12"):
+        assert whole.workloads[name] == sm.solve_network("eyeriss", name, "network-edp").totals
+        best, other = whole.workloads[name].edp, layers.workloads[name].edp
+        assert best is not None and other is not None and best <= other
+    assert whole.pareto
+
+
+def test_an_unfinished_sweep_of_network_edp_has_no_totals() -> None:
+    sweep = {
+        "architecture": "eyeriss",
+        "workloads": ["tiny"],
+        "cases": [{"objective": "network-edp"}],
+    }
+    result = sm.sweep(sweep, time_limit=0)
+    assert result.status == "partial"
+    assert result.points[0].workloads["tiny"].edp is None
+
+
+def test_answers_for_network_edp_cannot_be_verified() -> None:
+    sweep = {**SWEEP, "objective": "network-edp"}
+    with pytest.raises(sm.InputError, match="cannot be verified by other routes"):
+        sm.sweep(sweep, verify=True)

@@ -13,11 +13,13 @@ from solver_mapper.errors import InputError, SourceLocation
 @dataclass(frozen=True)
 class TemplateOptions:
     """`variables` of templates by name; `include_dirs`, further folders below which templates may
-    include files.
+    include files; `used_elsewhere`, the variables that other input uses: none of them is reported
+    as unused.
     """
 
     variables: Mapping[str, Any] = field(default_factory=dict)
     include_dirs: tuple[str, ...] = ()
+    used_elsewhere: frozenset[str] = frozenset()
 
 
 def variable_of(definition: str) -> tuple[str, Any]:

@@ -151,10 +151,15 @@ class Reader:
         search = SearchPath(Path.cwd() if own is None else own.parent)
         return File(name, text, search, self.options.variables, () if own is None else (own,))
 
+    @property
+    def template_names(self) -> frozenset[str]:
+        """The variables that the templates read so far use."""
+        return frozenset(self.rendering.names if "rendering" in self.__dict__ else ())
+
     def _note_unused_variables(self) -> None:
-        names = self.rendering.names if "rendering" in self.__dict__ else set[str]()
+        names = self.template_names
         for name in self.options.variables:
-            if name not in names:
+            if name not in names | self.options.used_elsewhere:
                 hint = did_you_mean(name, names) if names else "none of the files is a template"
                 what = f"no template uses the variable '{name}'" + (f"; {hint}" if hint else "")
                 self.notes.add("unused-variable", SourceLocation("-D"), what)
