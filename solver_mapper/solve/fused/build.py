@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from solver_mapper.cost.looptree.hardware import Kind
 from solver_mapper.cost.looptree.mapping_tree import Compute, Leaf, Spatial, Storage, Temporal, Toll
 from solver_mapper.cost.looptree.workload import Relevance, indexes_alone
+from solver_mapper.solve.fused.alike import renamed
 from solver_mapper.solve.fused.rows import Dimension, Table
 from solver_mapper.solve.fused.skeleton import Skeleton
 
@@ -26,6 +27,15 @@ class Part:
     def nodes(self) -> tuple[Leaf, ...]:
         """All nodes in order, for an Einsum by itself."""
         return (*self.roots, *self.slots[0], *self.inner)
+
+    def renamed(self, names: Mapping[str, str], einsum: str) -> Part:
+        """The same nodes with other names of tensors, rank variables and the Einsum."""
+        return Part(
+            tuple(renamed(node, names, einsum) for node in self.roots),
+            tuple(tuple(renamed(node, names, einsum) for node in slot) for slot in self.slots),
+            tuple(renamed(node, names, einsum) for node in self.shared),
+            tuple(renamed(node, names, einsum) for node in self.inner),
+        )
 
 
 def part_of(

@@ -4,11 +4,13 @@ part of something better.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from solver_mapper.cost.looptree.storage_choices import placements
+from solver_mapper.solve.fused.alike import Form, form_of
 from solver_mapper.solve.fused.collect import Collector, Points, columns
 from solver_mapper.solve.fused.compiled import compile_skeleton
 from solver_mapper.solve.fused.cuts import View
@@ -16,6 +18,7 @@ from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Minimizer
 from solver_mapper.solve.fused.single import all_skeletons, leak_of
 from solver_mapper.solve.fused.skeleton import Neighbours
+from solver_mapper.solve.fused.stopping import poll_of
 from solver_mapper.solve.fused.terms import Floats
 
 _QUICK = 2
@@ -30,13 +33,15 @@ class Cell:
 
     `least` and the rows of `points.cost` have a column for energy and one for latency, as far as
     the goal needs them. `searched` is the least that all other Einsums were taken to cost when
-    `points` was collected.
+    `points` was collected. `names` leads from the names in the searches to those of this Einsum:
+    the searches may be those of another Einsum that is alike.
     """
 
     view: View
     searches: list[tuple[Floats, Minimizer]]
     floor: Floats
     least: Floats
+    names: Mapping[str, str]
     collector: Collector | None = None
     points: Points | None = None
     searched: Floats | None = None
@@ -60,11 +65,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellMaker:
-    """Makes cells of a graph, for one goal. `over` says when to stop."""
+    """Makes cells of a graph, for one goal. `over` says when to stop.
+
+    `made`, `bounded` and `glimpses` remember the cells, bounds and first mappings of forms,
+    `sights` what the search sees of each Einsum.
+    """
 
     graph: Graph
     goal: EnergyDelayProduct
     over: Callable[[], bool]
+    made: dict[Hashable, tuple[Form, Cell | None]] = field(default_factory=dict)
+    bounded: dict[Hashable, Floats | None] = field(default_factory=dict)
+    glimpses: dict[int, tuple[Collector, Points | None]] = field(default_factory=dict)
+    sights: dict[int, tuple[object, ...]] = field(default_factory=dict)
 
     @property
     def width(self) -> int:
@@ -88,7 +101,7 @@ class CellMaker:
         """A search for each skeleton that has mappings, by increasing bound. Args: `roomy`, see
         `compile_skeleton`.
         """
-        graph = self.graph
+        graph, poll = self.graph, poll_of(self.over)
         einsum = graph.workload.einsums[view.position]
         neighbours = Neighbours(
             view.prefix, {tensor: home.depth for tensor, home in view.fused}, dict(view.floors)
@@ -100,6 +113,7 @@ class CellMaker:
             neighbours,
             {tensor: home.memory for tensor, home in view.fused},
         ):
+            poll()
             compiled = compile_skeleton(skeleton, roomy)
             if not compiled.empty:
                 goal = replace(
@@ -114,18 +128,46 @@ class CellMaker:
                     found.append((cost, search))
         return sorted(found, key=lambda item: (self.value(item[0][None])[0], tuple(item[0])))
 
+    def form(self, view: View) -> Form:
+        """The view but for the names of its Einsum."""
+        einsum = self.graph.workload.einsums[view.position]
+        if view.position not in self.sights:
+            architecture = self.graph.architecture
+            self.sights[view.position] = tuple(
+                (chain, tuple(placements(architecture, einsum, chain)))
+                for chain in self.graph.chains(view.position)
+            )
+        return form_of(einsum, self.sights[view.position], view.prefix, view.fused, view.floors)
+
     def cell(self, view: View) -> Cell | None:
-        """The cell of a view; None if it has no mapping."""
+        """The cell of a view; None if it has no mapping. Views that differ in names only share
+        their searches.
+        """
+        form = self.form(view)
+        if form.shape not in self.made:
+            self.made[form.shape] = form, self._new(view)
+        origin, known = self.made[form.shape]
+        if known is None:
+            return None
+        return replace(known, view=view, names=dict(zip(origin.names, form.names, strict=True)))
+
+    def _new(self, view: View) -> Cell | None:
         searches = self.searches(view)
         if not searches:
             return None
         floor = np.min([cost for cost, _ in searches], axis=0)
-        return Cell(view, searches, floor, floor)
+        return Cell(view, searches, floor, floor, {})
 
     def relaxed(self, view: View) -> Floats | None:
         """The least that the Einsum costs if what it shares takes no room; None if it has no
         mapping. Energy and latency are each the least by themselves.
         """
+        shape = self.form(view).shape
+        if shape not in self.bounded:
+            self.bounded[shape] = self._relaxed(view)
+        return self.bounded[shape]
+
+    def _relaxed(self, view: View) -> Floats | None:
         searches = [search for _, search in self.searches(view, roomy=True)]
         if not searches:
             return None
@@ -147,10 +189,13 @@ class CellMaker:
 
     def quick(self, cell: Cell) -> None:
         """The most promising mappings of a cell: no proof."""
-        collector = Collector(float("inf"), tuple(self.graph.crowded), len(cell.view.prefix))
-        for _, search in cell.searches[:_QUICK]:
-            search.again(search.goal, collector).run(beam=_BEAM)
-        cell.collector, cell.points = collector, collector.points()
+        key = id(cell.searches)
+        if key not in self.glimpses:
+            collector = Collector(float("inf"), tuple(self.graph.crowded), len(cell.view.prefix))
+            for _, search in cell.searches[:_QUICK]:
+                search.again(search.goal, collector).run(beam=_BEAM)
+            self.glimpses[key] = collector, collector.points()
+        cell.collector, cell.points = self.glimpses[key]
 
     def exact(self, cell: Cell, rest: Floats, limit: float) -> bool:
         """Everything that could be part of something better than `limit`, if all others cost at

@@ -29,6 +29,7 @@ from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.minimize import EnergyDelayProduct
 from solver_mapper.solve.fused.single import SearchCount
 from solver_mapper.solve.fused.states import Joiner, States, links, start, together
+from solver_mapper.solve.fused.stopping import TimeUpError, poll_of
 from solver_mapper.solve.fused.terms import Floats
 from solver_mapper.solve.fused.trees import EinsumNodes, tree_of
 
@@ -67,14 +68,18 @@ class GraphSearch:
         self.maker = CellMaker(self.graph, EnergyDelayProduct(*self.powers), self.over)
         self.never = np.full(sum(columns(self.maker.goal)), np.inf)
         self.cells: dict[View, Cell | None] = {}
-        self.unfused()
-        if self.relax():
-            self.count.complete = self.deepen() if np.isfinite(self.bound) else True
-        else:
+        try:
+            self.count.complete = self.searched()
+        except TimeUpError:
             self.count.complete = False
         self.count.bound = self.bound
         self.count.skeletons = sum(len(cell.searches) for cell in self.cells.values() if cell)
         self.count.searched = sum(len(cell.seen) for cell in self.cells.values() if cell)
+
+    def searched(self) -> bool:
+        """Search. Returns whether the best is proven. Raises: TimeUpError."""
+        self.unfused()
+        return self.relax() and (self.deepen() if np.isfinite(self.bound) else True)
 
     @property
     def cutoff(self) -> float:
@@ -338,7 +343,7 @@ class GraphSearch:
         searched are not used.
         """
         after = self.sweeps(steps)[1]
-        joiner = Joiner(self.graph, self.maker.value, self.cutoff)
+        joiner = Joiner(self.graph, self.maker.value, self.cutoff, poll_of(self.over))
         states: dict[Cut, States] = {CLOSED: start(len(self.never), len(self.graph.crowded))}
         for position, listed in enumerate(steps):
             parts: dict[Cut, list[States]] = {}
@@ -353,7 +358,10 @@ class GraphSearch:
                     part = joiner.joined(before, step, cell.points, rest)
                     if part is not None and len(part):
                         parts.setdefault(step.right, []).append(part)
-            states = {cut: together(listed_parts).pruned() for cut, listed_parts in parts.items()}
+            states = {
+                cut: together(listed_parts).pruned(joiner.poll)
+                for cut, listed_parts in parts.items()
+            }
         if CLOSED in states:
             self.note(states[CLOSED])
 
@@ -372,15 +380,14 @@ class GraphSearch:
             assert cell is not None and cell.points is not None and cell.collector is not None
             compiled = cell.collector.compiled[int(cell.points.origin[link.point])]
             rows = [int(each) for each in cell.points.rows[link.point]]
-            yield EinsumNodes(
-                link.step,
-                part_of(
-                    compiled.skeleton,
-                    compiled.dimensions,
-                    [group.table for group in compiled.groups],
-                    rows,
-                ),
+            part = part_of(
+                compiled.skeleton,
+                compiled.dimensions,
+                [group.table for group in compiled.groups],
+                rows,
             )
+            einsum = self.workload.einsums[link.step.view.position].name
+            yield EinsumNodes(link.step, part.renamed(cell.names, einsum))
 
 
 def _sweep(

@@ -68,6 +68,9 @@ def minimize(
     count = SearchCount()
     work: list[tuple[float, int, Minimizer]] = []
     for skeleton in listed:
+        if work and over():
+            count.complete, count.bound = False, 0.0
+            break
         count.skeletons += 1
         compiled: Compiled = compile_skeleton(skeleton)
         if not compiled.empty:
@@ -77,13 +80,14 @@ def minimize(
     for bound, _, minimizer in work[:_FIRST]:
         if bound <= best.cutoff:
             minimizer.run(beam=_BEAM)
-    for position, (bound, _, minimizer) in enumerate(work):
+    for bound, _, minimizer in work:
         if bound > best.cutoff:
             break
-        if over():
-            count.complete, count.bound = False, min(each[0] for each in work[position:])
-            break
         report(best.value, min(bound, best.value))
-        count.searched += 1
+        minimizer.over = over
         minimizer.run()
+        if minimizer.stopped or over():
+            count.complete, count.bound = False, min(count.bound, bound)
+            break
+        count.searched += 1
     return count

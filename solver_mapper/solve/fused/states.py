@@ -22,6 +22,7 @@ from solver_mapper.solve.fused.compiled import EPSILON
 from solver_mapper.solve.fused.cuts import Step
 from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.pareto import front
+from solver_mapper.solve.fused.stopping import Poll, never
 from solver_mapper.solve.fused.terms import Floats
 
 _BLOCK = 200_000
@@ -62,7 +63,7 @@ class States:
             self.sources,
         )
 
-    def pruned(self) -> States:
+    def pruned(self, poll: Poll = never) -> States:
         """Without rows that another of the same trips equals or beats."""
         if len(self) < 2:
             return self
@@ -72,6 +73,7 @@ class States:
                 np.hstack(
                     [self.cost, self.held.reshape(len(self), -1), self.peak.reshape(len(self), -1)]
                 ),
+                poll,
             )
         )
 
@@ -94,11 +96,12 @@ def start(columns: int, memories: int) -> States:
 @dataclass(frozen=True)
 class Joiner:
     """Joins states with points. A row can be part of something better only if its cost and the
-    least of what is to come stay below the cutoff."""
+    least of what is to come stay below the cutoff. `poll` is called for each block of rows."""
 
     graph: Graph
     value: Callable[[Floats], Floats]
     cutoff: float
+    poll: Poll
 
     def joined(self, states: States, step: Step, points: Points, rest: Floats) -> States | None:
         """Every pair of a state and a mapping of the next Einsum that agree on the open loops and
@@ -107,14 +110,15 @@ class Joiner:
         parts: list[States] = []
         waiting = 0
         for left, right in _pairs(states, points, len(step.left.loops)):
-            part = self._paired(states, left, step, points, right, rest).pruned()
+            self.poll()
+            part = self._paired(states, left, step, points, right, rest).pruned(self.poll)
             if len(part):
                 parts.append(part)
                 waiting += len(part)
                 if waiting > _PRUNE:
-                    parts = [together(parts).pruned()]
+                    parts = [together(parts).pruned(self.poll)]
                     waiting = 0
-        return together(parts).pruned() if parts else None
+        return together(parts).pruned(self.poll) if parts else None
 
     def _paired(
         self, states: States, left: Ints, step: Step, points: Points, right: Ints, rest: Floats
