@@ -42,7 +42,11 @@ ACCEPTED, NEARLY = Fraction(1, 10**6), Fraction(1, 100)
 """The gap to which branch and bound confirms an answer; and the one up to which it speaks of a
 confirmation at all.
 """
-OTHERS = (("linearization_level", 1), ("cp_model_probing_level", 0))
+OTHERS = (
+    ("linearization_level", 1),
+    ("use_sat_inprocessing", True),
+    ("inprocessing_probing_dtime", 0),
+)
 
 OnProgress = Callable[[Progress], None]
 
