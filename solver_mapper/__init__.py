@@ -14,6 +14,7 @@ from solver_mapper.api import (
     explain,
     fuse,
     fuse_mappings,
+    import_fused,
     import_model,
     load,
     pareto,
@@ -51,6 +52,7 @@ from solver_mapper.errors import (
 from solver_mapper.explain.nearest.suggestion import Difference, Suggestion
 from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.io.convert import Conversion
+from solver_mapper.io.onnx.fused import FusedModel
 from solver_mapper.io.onnx.model import ImportedModel
 from solver_mapper.solve.cpsat.model_hook import Model
 from solver_mapper.study.design import Reading
@@ -79,6 +81,7 @@ __all__ = [
     "ExactnessError",
     "Front",
     "FrontPoint",
+    "FusedModel",
     "FusedPoint",
     "FusionOptions",
     "FusionSpaceSize",
@@ -127,6 +130,7 @@ __all__ = [
     "explain",
     "fuse",
     "fuse_mappings",
+    "import_fused",
     "import_model",
     "load",
     "pareto",

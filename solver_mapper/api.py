@@ -54,6 +54,8 @@ from solver_mapper.explain.reason import Reason
 from solver_mapper.io import bundled
 from solver_mapper.io.accelforge.specification import is_tree_input, read_tree_spec
 from solver_mapper.io.convert import Conversion, to_looptree, to_timeloop
+from solver_mapper.io.onnx.fused import FusedModel
+from solver_mapper.io.onnx.fused import import_fused as read_fused
 from solver_mapper.io.onnx.model import ImportedModel
 from solver_mapper.io.onnx.model import import_model as read_onnx
 from solver_mapper.io.templates import TemplateOptions
@@ -97,6 +99,7 @@ __all__ = [
     "explain",
     "fuse",
     "fuse_mappings",
+    "import_fused",
     "import_model",
     "load",
     "pareto",
@@ -854,6 +857,17 @@ def import_model(path: str | Path, dims: Table[str, int] | None = None) -> Impor
     Raises: InputError for a file that is no ONNX model, and for sizes that are not known.
     """
     return read_onnx(path, dims)
+
+
+def import_fused(path: str | Path, dims: Table[str, int] | None = None) -> FusedModel:
+    """An ONNX model as a LoopTree workload of Einsums that share tensors, for `fuse` and `solve`;
+    needs the package `onnx`.
+
+    Args: `dims`, sizes of the dimensions that the model leaves open, by name: `{"batch": 1}`.
+    Raises: InputError for a file that is no ONNX model, for sizes that are not known, and for a
+    model without Einsums.
+    """
+    return read_fused(path, dims)
 
 
 def _study_options(

@@ -25,13 +25,17 @@ def import_model(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE.yaml", help="The file to write.")
     ] = None,
+    fused: Annotated[
+        bool, typer.Option("--fused", help="One LoopTree workload: Einsums that share tensors.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """The layers of an ONNX model, as a file that solve and sweep read.
 
     What is left out is listed on standard error, with its share of the multiply-accumulates.
     """
-    imported = api.import_model(model, dict(map(_size, dim or [])))
+    sizes = dict(map(_size, dim or []))
+    imported = api.import_fused(model, sizes) if fused else api.import_model(model, sizes)
     for note in imported.notes:
         print(note, file=sys.stderr)
     if output is not None:

@@ -45,6 +45,8 @@ class Graph:
     file: str
     operations: tuple[Operation, ...]
     shapes: Mapping[str, tuple[int | str, ...]]
+    constants: frozenset[str] = frozenset()
+    """Tensors that do not depend on the model's inputs."""
 
     def shape(self, tensor: str, reader: Operation) -> tuple[int, ...]:
         """The sizes of a tensor.
@@ -107,9 +109,23 @@ def read_graph(path: str | Path, dims: Mapping[str, int] | None = None) -> Graph
         raise InputError(
             f"its shapes cannot be inferred: {str(error).strip()[:200]}", SourceLocation(str(path))
         ) from None
+    operations = tuple(_operations(model))
     return Graph(
-        model.graph.name or Path(path).stem, str(path), tuple(_operations(model)), _shapes(model)
+        model.graph.name or Path(path).stem,
+        str(path),
+        operations,
+        _shapes(model),
+        _constants(model, operations),
     )
+
+
+def _constants(model: Any, operations: tuple[Operation, ...]) -> frozenset[str]:
+    """Weights, and what operations make of weights alone."""
+    found = {each.name for each in model.graph.initializer}
+    for operation in operations:
+        if not operation.nested and found.issuperset(filter(None, operation.inputs)):
+            found |= set(operation.outputs)
+    return frozenset(found)
 
 
 def _set_dims(model: Any, dims: Mapping[str, int], file: str) -> None:
