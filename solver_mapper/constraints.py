@@ -143,7 +143,9 @@ class _Comparison:
     def _cap(self) -> Constraint:
         if self.sign not in ("<=", "<"):
             raise InputError(
-                f"'{self}' is no cap", self.location, "figures can be capped only, with '<=' or '<'"
+                f"'{self}' is not a cap",
+                self.location,
+                "metrics can only be capped, with '<=' or '<'",
             )
         most = (
             self.number if isinstance(self.number, int | Fraction) else Fraction(str(self.number))
@@ -188,7 +190,7 @@ class ConstraintSet:
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            "rules are neither true nor false: combine them with '&', and write '1 <= x <= 4' as (x"
+            "constraints have no truth value: combine them with '&', and write '1 <= x <= 4' as (x"
             " >= 1) & (x <= 4)"
         )
 
@@ -209,7 +211,7 @@ class Quantity:
 
     def __mul__(self, other: Quantity) -> Quantity:
         if self.metric or other.metric:
-            raise TypeError("figures cannot be multiplied: there is 'edp'")
+            raise TypeError("metrics cannot be multiplied; use 'edp'")
         return Quantity(self.terms + other.terms)
 
     def __le__(self, number: Number) -> ConstraintSet:

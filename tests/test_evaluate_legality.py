@@ -114,4 +114,4 @@ def test_a_mapping_without_figures_is_an_input_error() -> None:
     exit code 2.
     """
     code, out, err = run("-", text=as_text(mapping=MAPPING[:2]))
-    assert (code, out) == (2, "") and "only a whole mapping has figures" in err
+    assert (code, out) == (2, "") and "statistics need a complete mapping" in err

@@ -118,8 +118,8 @@ def test_a_problem_that_only_looks_like_a_known_shape_is_not_given_its_dataflow(
     with pytest.raises(InputError) as caught:
         bundled.resolve({"problem": transposed}, "eyeriss")
     assert (
-        "eyeriss has no dataflow rules for Weights[M N], Inputs[K M], Outputs[M N]; it has them for"
-        in str(caught.value)
+        "eyeriss has no dataflow constraints for Weights[M N], Inputs[K M], Outputs[M N]; it has"
+        " some for" in str(caught.value)
     )
     assert bundled.resolve({"problem": transposed}, "eyeriss/arch")[1] == bundled.path(
         "architectures", "eyeriss", "arch.yaml"

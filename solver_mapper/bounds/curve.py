@@ -67,19 +67,19 @@ class LevelBound:
 class Curve(Shown, Generic[P]):
     """A strict staircase: `points[i].buffer` rises, `points[i].accesses` falls.
 
-    `units` are "words", "bytes" or "bits" of both figures. `compulsory` is the traffic no buffer
-    avoids: every word of every tensor that must come from or go to the backing store, once.
-    `operations` counts multiplications and additions. `operands` is the size of all tensors
-    together. `assumptions` say what the figures hold for. `beside` are other staircases to compare
-    with, by name, as (buffer, accesses). `proof` says why no mapping lies below. `levels` are
-    bounds of a machine's levels. `macs` counts the points of all iteration spaces; `roofline` gives
-    the least cycles of each step.
+    `units` are "words", "bytes" or "bits" of both figures. `algorithmic_minimum` is the traffic
+    that no buffer avoids: every word of every tensor that must come from or go to the backing
+    store, once. `operations` counts multiplications and additions. `operands` is the size of all
+    tensors together. `assumptions` say what the figures hold for. `beside` are other staircases to
+    compare with, by name, as (buffer, accesses). `proof` says why no mapping lies below. `levels`
+    are bounds of a machine's levels. `macs` counts the points of all iteration spaces; `roofline`
+    gives the least cycles of each step.
     """
 
     title: str
     units: str
     points: tuple[P, ...]
-    compulsory: int
+    algorithmic_minimum: int
     operations: int
     operands: int
     assumptions: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ class Curve(Shown, Generic[P]):
             "title": self.title,
             "units": self.units,
             "curve": curve,
-            "compulsory": self.compulsory,
+            "compulsory": self.algorithmic_minimum,
             "least": self.least,
             "enough": self.enough,
             "effectual_ratio": float(self.effectual_ratio),
@@ -196,7 +196,7 @@ class Curve(Shown, Generic[P]):
                 "accesses",
                 "operational_intensity",
                 *(["cycles"] if self.roofline else []),
-                *(name or "witness" for name in columns),
+                *(name or "mapping" for name in columns),
             ]
         )
         for point in self.points:
@@ -220,7 +220,7 @@ class Curve(Shown, Generic[P]):
     def __str__(self) -> str:
         head = [f"{self.title}: least accesses for each buffer size, in {self.units}"]
         timed = self.roofline is not None
-        rows = [["buffer", "accesses", "ops per access", *["cycles"] * timed, "witness"]]
+        rows = [["buffer", "accesses", "ops per access", *["cycles"] * timed, "mapping"]]
         for point in self.points:
             words = "  ".join(
                 f"{name} {text}" if name else text for name, text in point.summary().items() if text
@@ -242,8 +242,9 @@ class Curve(Shown, Generic[P]):
                 + row[-1]
             )
         head.append(
-            f"No buffer goes below {self.least:,}, which {self.enough:,} reach "
-            f"({float(self.effectual_ratio):.3g} of all operands); compulsory: {self.compulsory:,}."
+            f"Least accesses: {self.least:,}, from a buffer of {self.enough:,} on"
+            f" ({float(self.effectual_ratio):.3g} of all operands);"
+            f" algorithmic minimum: {self.algorithmic_minimum:,}."
         )
         head += (
             [str(level) for level in self.levels]

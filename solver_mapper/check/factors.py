@@ -49,7 +49,7 @@ def factor(constraint: FactorConstraint, level: LevelMapping) -> Iterator[Violat
     yield Violation(
         "factor",
         f"{level.level} {constraint.kind}: the factor of {constraint.dim} is {found}; "
-        f"{cited(constraint)} asks for {WORDS[constraint.comparison]}{wanted}",
+        f"{cited(constraint)} requires {WORDS[constraint.comparison]}{wanted}",
         level=level.level,
         dimension=constraint.dim,
         found=bound if bound == last else found,
@@ -122,7 +122,7 @@ def product(
     )
     yield Violation(
         "product",
-        f"{factors} make {found}; {cited(constraint)} asks for "
+        f"{factors} make {found}; {cited(constraint)} requires "
         f"{WORDS[constraint.comparison]}{constraint.value}",
         found=found,
         limit=constraint.value,
@@ -156,7 +156,7 @@ def metric(constraint: MetricConstraint, statistics: Statistics) -> Iterator[Vio
     )
     yield Violation(
         "metric",
-        f"{constraint.metric} is {found}; {cited(constraint)} asks for "
+        f"{constraint.metric} is {found}; {cited(constraint)} requires "
         f"{WORDS['<' if constraint.strict else '<=']}{most}",
         found=int(value) if value.denominator == 1 else float(value),
         limit=int(constraint.most) if constraint.most.denominator == 1 else float(constraint.most),

@@ -36,7 +36,7 @@ def order(
         yield Violation(
             "permutation" if isinstance(constraint, PermutationConstraint) else "dataflow",
             f"{level.level} {kind}: innermost first the loops are {listed}; "
-            f"{cited(constraint)} wants {pair[1]} inside {pair[0]}",
+            f"{cited(constraint)} requires {pair[1]} inside {pair[0]}",
             level=level.level,
             dimension=pair[1],
             found=listed,

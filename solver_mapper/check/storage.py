@@ -16,7 +16,7 @@ def keep(constraint: KeepConstraint, level: LevelMapping) -> Iterator[Violation]
         does, must = ("keeps", "to be bypassed") if kept else ("bypasses", "to be kept")
         yield Violation(
             "keep" if constraint.keep else "bypass",
-            f"{level.level} {does} {constraint.tensor}; {cited(constraint)} wants it {must}",
+            f"{level.level} {does} {constraint.tensor}; {cited(constraint)} requires it {must}",
             level=level.level,
             tensor=constraint.tensor,
             found="keep" if kept else "bypass",

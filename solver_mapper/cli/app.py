@@ -27,8 +27,8 @@ from solver_mapper.version import __version__
 app = typer.Typer(
     name="solver-mapper",
     help=(
-        "Provably optimal mappings of tensor operations onto accelerators, with an exact account of"
-        " every word moved."
+        "Finds a provably optimal mapping of a tensor operation onto an accelerator, reports its"
+        " exact access counts, energy and cycles, and explains why a mapspace is empty."
     ),
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -40,14 +40,12 @@ app = typer.Typer(
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...", help="YAML files, model names, or - for standard input; merged."
+        metavar="FILE...", help="YAML files (merged), bundled model names, or - for standard input."
     ),
 ]
 Json = Annotated[
     bool,
-    typer.Option(
-        "--json", help="Print one JSON object on standard output, and nothing else there."
-    ),
+    typer.Option("--json", help="Print one JSON object on standard output, and nothing else."),
 ]
 
 COMMAND_LINE = SourceLocation("<command line>")

@@ -42,28 +42,32 @@ class BoundArguments(TypedDict):
 def bound(
     files: Files,
     einsum: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which Einsum of a workload of several.")
+        str | None, typer.Option(metavar="NAME", help="The Einsum, if the workload has several.")
     ] = None,
     word_bits: Annotated[
         str | None, typer.Option(metavar="A=8,...", help="Bits per word of every tensor.")
     ] = None,
     stationary: Annotated[
-        str | None, typer.Option(metavar="TENSOR", help="Only mappings that keep this tensor.")
+        str | None,
+        typer.Option(metavar="TENSOR", help="Only mappings that keep this tensor stationary."),
     ] = None,
     order: Annotated[
-        str | None, typer.Option(metavar="MNK", help="Only this order of the loops over tiles.")
+        str | None, typer.Option(metavar="MNK", help="Only this loop order, outermost first.")
     ] = None,
     tile: Annotated[
         str | None, typer.Option(metavar="M=4,...", help="Only these tile sizes.")
     ] = None,
     constrained: Annotated[
-        bool, typer.Option("--constrained", help="Only what the constraint files allow.")
+        bool, typer.Option("--constrained", help="Only mappings that satisfy the constraints.")
     ] = False,
     regular_shifts: Annotated[
-        bool, typer.Option("--regular-shifts", help="Count sliding windows as solve does.")
+        bool,
+        typer.Option(
+            "--regular-shifts", help="Count sliding windows as the cost model of 'solve' does."
+        ),
     ] = False,
     bypass: Annotated[
-        bool, typer.Option("--bypass", help="Tensors may do without a tile in the buffer.")
+        bool, typer.Option("--bypass", help="Tensors may bypass the buffer.")
     ] = False,
     output: Annotated[
         Path | None,
@@ -77,7 +81,9 @@ def bound(
     plot: Plots = None,
     as_json: Json = False,
 ) -> int:
-    """Buffer size against the least data movement that any mapping can have."""
+    """Bound data movement by buffer size, for one Einsum.
+
+    No mapping with a buffer of that size moves less data."""
     check_listing(
         all_mappings,
         pareto,

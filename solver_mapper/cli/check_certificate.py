@@ -25,7 +25,7 @@ def check_certificate(
 ) -> int:
     """Check an optimality certificate without the solver.
 
-    Exit code 0: it holds; 1: it is refused, and why; 2: it cannot be used.
+    Exit code 0: it is valid; 1: it is refused; 2: it cannot be read.
     """
     if len(files) < 2:
         raise InputError(

@@ -25,9 +25,10 @@ def convert(
     to: Annotated[str, typer.Option(help="timeloop or looptree.")],
     as_json: Json = False,
 ) -> int:
-    """FILE... in the other notation; rules by which the two accounts differ go to standard error.
+    """Convert between Timeloop and LoopTree files.
 
-    An operator's file becomes the nest of its tiling, as Timeloop files.
+    Differences between the two cost models are printed to standard error. An operator for `tile`
+    becomes the loop nest of its tiling, in Timeloop files.
     """
     operator = _operator(files)
     if operator is not None:

@@ -24,16 +24,18 @@ def evaluate(
     files: Files,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Directory for evaluation.json, stats.txt, pictures."),
+        typer.Option(
+            "-o", "--output", help="Directory for evaluation.json, stats.txt and diagrams."
+        ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Exit with 0 also for an illegal mapping.")
+        bool, typer.Option("--force", help="Exit with 0 even if the mapping is illegal.")
     ] = False,
     html: Html = None,
     plot: Plots = None,
     as_json: Json = False,
 ) -> int:
-    """Exact figures of the mapping in FILE..., and whether it is legal."""
+    """Compute exact statistics of a mapping, and check it."""
     drawn = pictures(html, plot)
     spec = read_any(files)
     statistics = api.evaluate(spec)

@@ -18,12 +18,16 @@ def explain(
     files: Files,
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Seconds after which the answer is what is known by then.", min=0),
+        typer.Option(
+            help="Seconds for the whole command; what is known by then is printed.", min=0
+        ),
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Why no mapping of FILE... exists: constraints, capacities, meshes and bounds that collide,
-    and what would lift that.
+    """Explain why no legal mapping exists.
+
+    Prints a minimal conflict of constraints, capacities, fan-outs and dimensions, and changes that
+    resolve it.
     """
     reason = api.explain(read(files, energies=False), time_limit)
     if as_json:
@@ -34,7 +38,7 @@ def explain(
 
 
 def _print(reason: Reason) -> None:
-    """The reason, with the line that each entry of the conflict was written on below it."""
+    """Print the reason, each entry of the conflict followed by its line in the file."""
     console = Console(highlight=False, soft_wrap=True)
     first, *rest = str(reason).split("\n")
     console.print(first, markup=False)

@@ -32,30 +32,41 @@ def fuse(
     files: Files,
     template: Annotated[
         Literal["ffmr", "ffmt", "v2"] | None,
-        typer.Option(help="What fused mappings look like.", show_default="ffmr"),
+        typer.Option(help="The class of fused mappings.", show_default="ffmr"),
     ] = None,
     uneven_fusion: Annotated[
         bool,
-        typer.Option("--uneven-fusion", help="Readers may wait and buffer: fused loops differ."),
+        typer.Option(
+            "--uneven-fusion", help="Consumers may buffer: fused loops of two Einsums may differ."
+        ),
     ] = False,
     uneven_tensors: Annotated[
-        bool, typer.Option("--uneven-tensors", help="Einsums may hold a tensor whole.")
+        bool, typer.Option("--uneven-tensors", help="An Einsum may store a whole tensor on chip.")
     ] = False,
     share_inputs: Annotated[
-        bool, typer.Option("--share-inputs", help="Inputs may stay on chip between readers.")
+        bool,
+        typer.Option(
+            "--share-inputs", help="A workload input may stay on chip for several Einsums."
+        ),
     ] = False,
     recompute: Annotated[
-        bool, typer.Option("--recompute", help="Einsums may run again for each tile of the last.")
+        bool,
+        typer.Option(
+            "--recompute", help="An Einsum may be computed again for each tile of the last one."
+        ),
     ] = False,
-    most: Annotated[int, typer.Option(help="Einsums fused tile by tile at a time.", min=1)] = 64,
+    most: Annotated[
+        int, typer.Option(help="Largest number of Einsums in a fused group.", min=1)
+    ] = 64,
     must_fuse: Annotated[
-        str | None, typer.Option(metavar="T,...", help="Intermediates to keep on chip.")
+        str | None,
+        typer.Option(metavar="T,...", help="Intermediate tensors that must stay on chip."),
     ] = None,
     never_fuse: Annotated[
-        str | None, typer.Option(metavar="T,...", help="Intermediates not to.")
+        str | None, typer.Option(metavar="T,...", help="Intermediate tensors that must not.")
     ] = None,
     must_fuse_easily: Annotated[
-        bool, typer.Option("--must-fuse-easily", help="Keep what small Einsums read.")
+        bool, typer.Option("--must-fuse-easily", help="Also those that small Einsums read.")
     ] = False,
     head: Annotated[
         str | None, typer.Option(metavar="h,...", help="Variables whose fused loops are outermost.")
@@ -72,10 +83,10 @@ def fuse(
         ),
     ] = None,
     head_is_tiled: Annotated[
-        bool, typer.Option("--head-is-tiled", help="Heads do not run one after another (v2).")
+        bool, typer.Option("--head-is-tiled", help="A fused loop over heads adds footprints (v2).")
     ] = False,
     tensor_core: Annotated[
-        str | None, typer.Option(metavar="m=..,n=..,k=..", help="The least tile of the unit.")
+        str | None, typer.Option(metavar="m=..,n=..,k=..", help="Least tile of the compute unit.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -89,7 +100,10 @@ def fuse(
     plot: Plots = None,
     as_json: Json = False,
 ) -> int:
-    """Buffer size against the least data movement of all Einsums together, fusion included."""
+    """Bound data movement by buffer size, for fused Einsums.
+
+    No mapping of the chosen class with a buffer of that size moves less data.
+    """
     check_listing(
         all_mappings,
         pareto,

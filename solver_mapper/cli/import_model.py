@@ -20,7 +20,7 @@ def import_model(
     ],
     dim: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=SIZE", help="A size that the model leaves open."),
+        typer.Option(metavar="NAME=SIZE", help="Value of a symbolic dimension of the model."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE.yaml", help="The file to write.")
@@ -30,7 +30,9 @@ def import_model(
     ] = False,
     as_json: Json = False,
 ) -> int:
-    """The layers of an ONNX model, as a file that solve and sweep read.
+    """Import the layers of an ONNX model.
+
+    The file is input for solve and sweep.
 
     What is left out is listed on standard error, with its share of the multiply-accumulates.
     """

@@ -14,13 +14,13 @@ from solver_mapper.io import bundled
 
 FOLDER = "start"
 Target = Annotated[
-    Path, typer.Argument(metavar="[DIR]", help="The folder to write to; made if there is none.")
+    Path, typer.Argument(metavar="[DIR]", help="Directory to write to; created if needed.")
 ]
 
 
 @command("init")
 def init(folder: Target = Path(".")) -> int:
-    """Write a commented architecture, problem and constraints to start from."""
+    """Write commented input files to start from."""
     if str(folder) == "-":
         raise InputError(
             "files cannot be written to standard output", SourceLocation("-"), "name a folder"

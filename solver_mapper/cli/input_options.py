@@ -32,7 +32,7 @@ IncludeDirs = Annotated[
     typer.Option(
         "--include-dir",
         metavar="DIR",
-        help="A further folder below which templates may include files (repeatable).",
+        help="Directory from which templates may include files (repeatable).",
     ),
 ]
 IgnoreSparse = Annotated[

@@ -22,15 +22,13 @@ from solver_mapper.report.tables import render, table
 
 Name = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[NAME]", help="An architecture, a network or a layer, to see it in detail."
-    ),
+    typer.Argument(metavar="[NAME]", help="An architecture, network or layer to show in detail."),
 ]
 
 
 @command("models")
 def models(name: Name = None, as_json: Json = False) -> int:
-    """List the architectures and networks that come with the package, or show one of them.
+    """List bundled architectures and networks, or show one.
 
     A layer is printed as a Timeloop problem, ready to be saved as a file.
     """
@@ -156,9 +154,9 @@ def _architecture_tables(each: Accelerator) -> list[Table | str]:
         unit.name, "", str(unit.word_bits), f"{unit.instances:,}", mesh, f"{float(unit.energy):g}"
     )
     constraints = (
-        f"Dataflow rules for {', '.join(each.dataflows)}"
+        f"Dataflow constraints for {', '.join(each.dataflows)}"
         if each.dataflows
-        else "Without dataflow rules"
+        else "Without dataflow constraints"
     )
     return [
         f"{each.title}.",

@@ -49,7 +49,8 @@ Scheduler = Annotated[
 NoTieBreak = Annotated[
     bool,
     typer.Option(
-        "--no-tie-break", help="Do not tell mappings of equal value apart by energy, then delay."
+        "--no-tie-break",
+        help="Accept any optimal mapping; by default the one of least energy, then delay.",
     ),
 ]
 StorePath = Annotated[

@@ -27,15 +27,17 @@ def pareto(
     ] = "energy,delay",
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Seconds after which the points so far are the answer.", min=0),
+        typer.Option(
+            help="Seconds for the whole command; the points proven so far are printed.", min=0
+        ),
     ] = None,
     workers: Annotated[
         int,
         typer.Option(
-            help="CP-SAT's threads; above 1, equal points may have other mappings.", min=1
+            help="CP-SAT threads; with more than 1, the mapping of a point may vary.", min=1
         ),
     ] = 1,
-    seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="CP-SAT random seed.", min=0)] = 0,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Directory for front.json, front.txt, map-1.yaml..."),
@@ -44,7 +46,7 @@ def pareto(
     plot: Plots = None,
     as_json: Json = False,
 ) -> int:
-    """The complete proven front of energy against delay, or of any two figures."""
+    """Find the Pareto front of two metrics, with a proof."""
     drawn = pictures(html, plot)
     spec = read(files)
     if output is not None:

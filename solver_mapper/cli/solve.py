@@ -65,15 +65,21 @@ def solve(
     ] = "edp",
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Seconds after which the best mapping so far is the answer.", min=0),
+        typer.Option(
+            help="Seconds for the whole command; the best mapping so far is printed.", min=0
+        ),
     ] = None,
     gap: Annotated[
         float, typer.Option(help="Accepted relative optimality gap.", min=0, max=1)
     ] = GAP,
     workers: Annotated[
-        int, typer.Option(help="CP-SAT's threads; above 1, equal optima may alternate.", min=1)
+        int,
+        typer.Option(
+            help="CP-SAT threads; with more than 1, which of several optima is found may vary.",
+            min=1,
+        ),
     ] = 1,
-    seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="CP-SAT random seed.", min=0)] = 0,
     keep_mapping: Annotated[
         bool | None,
         typer.Option(
@@ -106,7 +112,7 @@ def solve(
         ),
     ] = EngineName.CPSAT,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Prove the answer again by other routes.")
+        bool, typer.Option("--verify", help="Prove the answer again by independent methods.")
     ] = False,
     certificate: Annotated[
         Path | None,
@@ -127,7 +133,7 @@ def solve(
     store: StorePath = None,
     scheduler: Scheduler = None,
 ) -> int:
-    """The best mapping of FILE..., with a proof.
+    """Find a provably optimal mapping.
 
     FILE... may name a whole network, such as resnet50, beside an architecture: then every layer is
     mapped.

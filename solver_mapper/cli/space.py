@@ -9,7 +9,11 @@ from solver_mapper.cli.inputs import read_any
 
 @command("space")
 def space(files: Files, as_json: Json = False) -> int:
-    """Size of the mapspace, and what each constraint prunes; fused design space of Einsums."""
+    """Count the mappings of a mapspace.
+
+    Prints its size, how much each constraint prunes, and which constraints are redundant; of a
+    workload of Einsums, the size of its space of fused mappings.
+    """
     mapspace_size = api.space(read_any(files, energies=False))
     print_result(mapspace_size, as_json)
     return NO if mapspace_size.empty else YES

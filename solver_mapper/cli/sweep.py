@@ -52,11 +52,11 @@ def sweep(
     gap: Annotated[
         float, typer.Option(help="Accepted relative optimality gap.", min=0, max=1)
     ] = GAP,
-    workers: Annotated[int, typer.Option(help="CP-SAT's threads in each search.", min=1)] = 1,
-    seed: Annotated[int, typer.Option(help="CP-SAT's random seed.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="CP-SAT threads of each search.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="CP-SAT random seed.", min=0)] = 0,
     no_tie_break: NoTieBreak = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Prove each answer again by other routes.")
+        bool, typer.Option("--verify", help="Prove each answer again by independent methods.")
     ] = False,
     output: Annotated[
         Path | None,

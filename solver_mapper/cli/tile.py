@@ -31,6 +31,7 @@ from solver_mapper.errors import InfeasibleError, InputError, SourceLocation, di
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
+from solver_mapper.io.yaml.warnings import WarningFilter
 from solver_mapper.tiling import given
 from solver_mapper.tiling.api import Options, default_objective, tile_job
 from solver_mapper.tiling.configurations import all_configurations
@@ -45,14 +46,14 @@ Objective = Annotated[
     typer.Option(
         metavar="utilization|traffic|given",
         help=(
-            "SMAUG's choice (the default), provably the fewest elements moved, or the tiling in"
-            " FILE (the default if there is one)."
+            "SMAUG's choice (the default), provably least elements moved, or the tiling in FILE"
+            " (the default if there is one)."
         ),
     ),
 ]
 Backend = Annotated[
     str | None,
-    typer.Option(metavar="NAME|FILE", help="The accelerator, instead of the one in FILE."),
+    typer.Option(metavar="NAME|FILE", help="Accelerator, instead of the one in FILE."),
 ]
 Plugins = Annotated[
     list[Path] | None,
@@ -76,29 +77,37 @@ def tile(
     plugins: Plugins = None,
     stale_padding: Stale = True,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="S", min=0, help="Seconds of solving for each operator.")
+        float | None, typer.Option(metavar="S", min=0, help="Seconds for each operator.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the solver.")] = 0,
     every: Annotated[
-        bool, typer.Option("--all", help="List all tile shapes that fit, as SMAUG enumerates them.")
+        bool, typer.Option("--all", help="List every tile shape that fits, in SMAUG's order.")
     ] = False,
     timeloop: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write one operator's nest as Timeloop files."),
+        typer.Option(metavar="FILE", help="Write the operator's loop nest as Timeloop files."),
     ] = None,
     html: Html = None,
     plot: Plots = None,
     as_json: Json = False,
 ) -> int:
-    """Tiles and a schedule for the operator in FILE..., or a table over the layers of a network.
+    """Tile an operator or a network for scratchpads.
 
-    A tiling under 'tiling:' in FILE is judged, scheduled and compared. Shipped networks go by name:
-    resnet50, vgg16.
+    Prints tile shapes and a schedule as SMAUG does. A tiling under 'tiling:' in FILE is checked,
+    scheduled and compared. Bundled networks go by name: resnet50, vgg16.
     """
     drawn = pictures(html, plot)
     for plugin in plugins or []:
         load_plugin(plugin)
-    options = Options(stale_padding, Limits(time_limit, seed))
+    options = Options(stale_padding, Limits(time_limit, seed or 0))
+    refuse_given(
+        {
+            "--ignore-sparse": current().ignore_sparse,
+            "-W or --strict": current().warnings != WarningFilter(),
+        },
+        "is for architectures and problems: operators have no such warnings",
+        COMMAND_LINE,
+    )
     sources = tuple(source_of(word) for word in files)
     top = Reader(sources, current().templates).all(*sources)
     if every:
@@ -108,6 +117,7 @@ def tile(
                 "--objective": objective is not None,
                 "--timeloop": timeloop is not None,
                 "--time-limit": time_limit is not None,
+                "--seed": seed is not None,
                 "--html": html is not None,
                 "--plot": bool(plot),
             },

@@ -20,17 +20,24 @@ def validate(
     files: Files,
     suggest: Annotated[
         bool,
-        typer.Option("--suggest", help="Show the nearest legal mapping: fewest factors changed."),
+        typer.Option(
+            "--suggest", help="Also print the legal mapping that changes the fewest factors."
+        ),
     ] = False,
     hold_bypass: Annotated[
-        bool, typer.Option("--hold-bypass", help="With --suggest: bypass as given if that will do.")
+        bool,
+        typer.Option(
+            "--hold-bypass", help="With --suggest: keep the bypass of the mapping if possible."
+        ),
     ] = False,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds to look for the nearest legal mapping.", min=0)
+        float | None, typer.Option(help="With --suggest: seconds for the search.", min=0)
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Is the mapping in FILE... legal: hardware, problem and constraints."""
+    """Check whether a mapping is legal.
+
+    The check covers the hardware, the problem and the constraints."""
     if not suggest:
         refuse_given(
             {"--hold-bypass": hold_bypass, "--time-limit": time_limit is not None},

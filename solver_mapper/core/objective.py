@@ -159,7 +159,7 @@ def parse_objective(text: str | Iterable[str]) -> Objective:
     goals = tuple(_goal(word.strip()) for word in words)
     if len({goal.powers for goal in goals}) != len(goals):
         raise InputError(
-            f"the objective names a goal twice: {', '.join(words)}", SourceLocation("--objective")
+            f"the objective names a metric twice: {', '.join(words)}", SourceLocation("--objective")
         )
     return Objective(goals)
 

@@ -70,7 +70,7 @@ def _irreducible(
             needed.append(dropped)
             confirm(spec, guarded, answer, [*needed[:-1], *left])
     if not isinstance(colliding(guarded, needed, clock), tuple):
-        raise ExactnessError("the solver named a conflict that is none")
+        raise ExactnessError("the solver reported a conflict that does not exist")
     return tuple(needed)
 
 

@@ -96,17 +96,21 @@ class Reason:
 
     def __str__(self) -> str:
         if self.feasible:
-            return "there are legal mappings"
+            return "Legal mappings exist."
         lines = [
-            "no mapping is legal, for these collide (any of them left out, the others can be"
-            " obeyed):"
+            "No legal mapping. Minimal conflict (removing any one entry resolves it; other"
+            " conflicts may remain):"
         ]
         lines += [
             f"  {_where(entry.location)}{entry.text}{f' ({entry.note})' if entry.note else ''}"
             for entry in self.conflict
         ]
         if self.repairs:
-            lines += ["any one of these would do:" if len(self.repairs) > 1 else "this would do:"]
+            lines += [
+                "Each of these changes alone makes the mapspace non-empty:"
+                if len(self.repairs) > 1
+                else "This change makes the mapspace non-empty:"
+            ]
             lines += [f"  {_where(repair.location)}{repair.text}" for repair in self.repairs]
         return "\n".join(lines)
 

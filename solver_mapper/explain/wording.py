@@ -50,18 +50,15 @@ def text_of(requirement: Requirement, architecture: Architecture, problem: Probl
     if isinstance(requirement, Constraint):
         return requirement.text
     if isinstance(requirement, DimensionBound):
-        return f"dimension {requirement.dim} of {problem.bounds[requirement.dim]}"
+        return f"dimension {requirement.dim}={problem.bounds[requirement.dim]}"
     buffer = architecture.levels[requirement.level]
     if isinstance(requirement, Fanout):
         width, height = architecture.fanout(requirement.level)
         below = inner_name(architecture, requirement.level)
-        return f"{width} x {height} {below} below each {buffer.name}"
+        return f"{buffer.name} fan-out: {width} x {height} {below}"
     if isinstance(requirement, Capacity):
-        return f"{buffer.name} has room for {buffer.capacity} words"
-    return (
-        f"{buffer.name} must be filled to {100 * float(buffer.min_utilization):g} %"
-        " (min-utilization)"
-    )
+        return f"{buffer.name} capacity: {buffer.capacity} words"
+    return f"{buffer.name} min-utilization: {100 * float(buffer.min_utilization):g} %"
 
 
 def location_of(

@@ -238,13 +238,15 @@ def _fitting(known: Accelerator, problem: Problem) -> str | None:
     if not known.dataflows:
         return None
     hint = (
-        f"it has them for {', '.join(known.dataflows)}; '{known.name}/{_PLAIN}' is the hardware"
+        f"it has some for {', '.join(known.dataflows)}; '{known.name}/{_PLAIN}' is the hardware"
         " without them"
     )
     tensors = ", ".join(
         f"{tensor.name}[{' '.join(sorted(tensor.dims))}]" for tensor in problem.tensors
     )
-    raise InputError(f"{known.name} has no dataflow rules for {tensors}", problem.location, hint)
+    raise InputError(
+        f"{known.name} has no dataflow constraints for {tensors}", problem.location, hint
+    )
 
 
 def _relevance(problem: Problem) -> tuple[frozenset[str], dict[str, frozenset[str]]]:

@@ -13,7 +13,7 @@ from solver_mapper.report.tables import short
 
 @dataclass(frozen=True)
 class Port:
-    """One limited bandwidth of a level: `words` per instance at `bandwidth` words a cycle, on
+    """One limited bandwidth of a level: `words` per instance at `bandwidth` words per cycle, on
     `instances` instances in use.
     """
 
@@ -30,7 +30,7 @@ class Port:
     @property
     def description(self) -> str:
         unit = "words" if self.bandwidth > 1 else "word"
-        return f"{self.what}, {short(self.bandwidth)} {unit} a cycle"
+        return f"{self.what}, {short(self.bandwidth)} {unit} per cycle"
 
 
 def ports(statistics: Statistics) -> Iterator[Port]:
@@ -53,5 +53,5 @@ def bottleneck(statistics: Statistics) -> str:
     """What determines the cycles, in words."""
     slowest = max(ports(statistics), key=lambda port: port.cycles, default=None)
     if slowest is None or slowest.cycles <= compute_steps(statistics):
-        return "bound by computing"
-    return f"bound by {slowest.level}: {slowest.description}"
+        return "compute-bound"
+    return f"limited by {slowest.level} ({slowest.description})"

@@ -34,13 +34,13 @@ def verdict(front: Front) -> str:
     first, second = front.metrics
     return {
         "complete": (
-            f"The complete front of {first} against {second}: no mapping in this mapspace beats a"
-            " point or adds one"
+            f"Complete Pareto front of {first} and {second}: no mapping in this mapspace dominates"
+            " a point or adds one"
         ),
         "partial": (
-            f"Part of the front of {first} against {second}: each point is proven; those with a"
+            f"Partial Pareto front of {first} and {second}: each point is proven; points with a"
             f" smaller {second} are missing"
         ),
-        "infeasible": "Proven infeasible: no mapping obeys the hardware and the constraints",
-        "unknown": "No point was proven before the search ended",
+        "infeasible": "Proven infeasible: no mapping satisfies the hardware and the constraints",
+        "unknown": "The search stopped before it proved a point",
     }[front.status]

@@ -32,7 +32,7 @@ def loop_nest_text(mapping: Mapping, statistics: Statistics) -> str:
 def _header(level: LevelMapping, statistics: Statistics) -> str:
     rows = statistics.levels[level.level].tensors
     tiles = "  ".join(f"{name}: {row.tile:,}" for name, row in rows.items())
-    return f"{level.level} [{tiles or 'nothing kept'}]"
+    return f"{level.level} [{tiles or 'nothing stored'}]"
 
 
 def _loop(each: Loop) -> str:

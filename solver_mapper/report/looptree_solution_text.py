@@ -33,10 +33,10 @@ def verdict(solution: TreeSolution) -> str:
     names = ", then ".join(solution.objective.names)
     return {
         "optimal": f"Proven optimal for {names}: no mapping in this mapspace is better",
-        "feasible": f"Not proven optimal for {names}: the search ended before",
-        "infeasible": "Proven infeasible: no mapping exists that obeys hardware and rules",
+        "feasible": f"Search stopped early: not proven optimal for {names}",
+        "infeasible": "Proven infeasible: no mapping satisfies the hardware and the constraints",
         "unknown": (
-            "No mapping was found before the search ended, and it is not proven that none exists"
+            "The search stopped before it found a mapping; it is not proven that none exists"
         ),
     }[solution.status]
 

@@ -14,10 +14,10 @@ spatial loop; loop nests also in
 the order of loops above 1, whether or not that changes any figure; mappings also in what levels \
 keep. Every number is exact."""
 
-BY_ITSELF = "Choices that rules leave, each by itself"
+BY_ITSELF = "Choices of each level that satisfy its constraints"
 LEVEL_BY_LEVEL = f"""\
-{BY_ITSELF}; then the tiles that occur in legal mappings,
-and the different ways to choose all levels so far that lead to one"""
+{BY_ITSELF}, the tiles of legal mappings,
+and the choices from the outermost level to this one that some legal mapping extends"""
 
 
 @text_of.register
@@ -35,7 +35,7 @@ def mapspace_size_text(mapspace_size: MapspaceSize) -> str:
     if mapspace_size.cuts:
         parts += [
             "",
-            "Mappings without one rule or capacity, the others kept",
+            "Legal mappings if one constraint or capacity is removed",
             _cuts(mapspace_size),
             *_redundancy(mapspace_size),
         ]
@@ -46,21 +46,21 @@ def _headline(mapspace_size: MapspaceSize) -> str:
     if mapspace_size.legal is None:
         return (
             f"The problem has {mapspace_size.tiles:,} tiles: too many to count the mappings that"
-            " obey all rules together.\nCounted is what each choice has by itself; meshes,"
-            " capacities and rules over several loops cut more."
+            " satisfy all constraints together.\nBelow are the choices of each level alone; meshes,"
+            " capacities and constraints on several loops leave fewer."
         )
     if mapspace_size.empty:
-        return "no mapping is legal: see 'explain'"
+        return "no legal mapping exists; run 'solver-mapper explain'"
     plural = "" if mapspace_size.legal.mappings == 1 else "s"
-    limit = ", as far as constraints are counted" if mapspace_size.uncounted else ""
+    limit = ", not counting the constraints named below" if mapspace_size.uncounted else ""
     return f"{mapspace_size.legal.mappings:,} legal mapping{plural}{limit}"
 
 
 def _stages(mapspace_size: MapspaceSize) -> Table:
     made = table("", ">factorizations", ">loop nests", ">mappings")
     for title, count in (
-        ("on these meshes, without rules", mapspace_size.unconstrained),
-        ("obeying the rules", mapspace_size.constrained),
+        ("hardware and problem only", mapspace_size.unconstrained),
+        ("satisfying the constraints", mapspace_size.constrained),
         ("fitting the buffers", mapspace_size.legal),
     ):
         if count is not None:
@@ -71,7 +71,7 @@ def _stages(mapspace_size: MapspaceSize) -> Table:
 
 
 def _levels(mapspace_size: MapspaceSize) -> Table:
-    joint = (">tiles", ">ways down to here") if mapspace_size.legal is not None else ()
+    joint = (">tiles", ">cumulative choices") if mapspace_size.legal is not None else ()
     made = table("level", ">temporal factors", ">orders", ">spatial factors", ">bypass", *joint)
     for level in mapspace_size.levels:
         cells = [_of(each) for each in (level.temporal, level.orders, level.spatial, level.bypass)]
@@ -94,7 +94,7 @@ def _dimensions(mapspace_size: MapspaceSize) -> str:
 
 
 def _cuts(mapspace_size: MapspaceSize) -> Table:
-    made = table("rule or capacity", ">mappings without it", ">times")
+    made = table("constraint or capacity", ">mappings", ">times")
     for cut in mapspace_size.cuts:
         where = "" if cut.location.line is None else f"{cut.location}: "
         made.add_row(f"{where}{cut.text}", number(cut.without), _times(cut))
@@ -104,9 +104,9 @@ def _cuts(mapspace_size: MapspaceSize) -> Table:
 def _times(cut: Cut) -> str:
     """Four digits; a constraint that cuts anything never reads as 1."""
     if cut.times is None:
-        return "from none" if cut.without else "still none"
+        return "none before" if cut.without else "still none"
     if cut.redundant:
-        return "1 (redundant)" if cut.is_constraint else "1 (never too small)"
+        return "1 (redundant)" if cut.is_constraint else "1 (never binding)"
     digits = short(cut.times)
     return "above 1" if digits == "1" else digits
 
@@ -117,16 +117,17 @@ def _redundancy(mapspace_size: MapspaceSize) -> list[str]:
         return []
     spare = [cut for cut in redundant if cut.spare]
     if len(redundant) == 1:
-        return ["The redundant rule cuts nothing that the others leave."]
+        return ["The redundant constraint prunes nothing: the other constraints imply it."]
     if len(spare) == len(redundant):
         return [
-            f"The {len(redundant)} redundant rules cut nothing that the others leave, and can all"
-            " be dropped together."
+            f"The {len(redundant)} redundant constraints prune nothing; they can all"
+            " be removed together."
         ]
     stay = "; ".join(cut.text for cut in redundant if not cut.spare)
     return [
-        f"Each of the {len(redundant)} redundant rules cuts nothing that the others leave.",
-        f"{len(spare)} of them can be dropped together; then these must stay: {stay}",
+        f"Each of the {len(redundant)} redundant constraints prunes nothing: the other"
+        " constraints imply it.",
+        f"{len(spare)} of them can be removed together if these stay: {stay}",
     ]
 
 
@@ -135,7 +136,7 @@ def _uncounted(mapspace_size: MapspaceSize) -> list[str]:
         return []
     return [
         (
-            "Not counted are these rules, so that mappings which break them are in all numbers"
+            "Constraints that are not counted (mappings that violate them are in all numbers"
             f" above: {'; '.join(mapspace_size.uncounted)}."
         ),
         (

@@ -32,7 +32,7 @@ def solution_text(solution: Solution) -> str:
         return f"{verdict(solution)}\n{proof}"
     return "\n".join(
         [
-            "Loop nest, outer to inner, with the words that one instance holds",
+            "Loop nest, outer to inner, with the words that one instance stores",
             loop_nest_text(solution.mapping, solution.evaluation),
             "",
             str(solution.evaluation),
@@ -48,10 +48,10 @@ def verdict(solution: Solution) -> str:
     goals = ", then ".join(solution.objective.names)
     return {
         "optimal": f"Proven optimal for {goals}: no mapping in this mapspace is better",
-        "feasible": f"Not proven optimal for {goals}: the search ended before",
-        "infeasible": "Proven infeasible: no mapping obeys the hardware and the constraints",
+        "feasible": f"Search stopped early: not proven optimal for {goals}",
+        "infeasible": "Proven infeasible: no mapping satisfies the hardware and the constraints",
         "unknown": (
-            "No mapping was found before the search ended, and it is not proven that none exists"
+            "The search stopped before it found a mapping; it is not proven that none exists"
         ),
     }[solution.status]
 
@@ -72,7 +72,7 @@ def proof_rows(solution: Solution) -> list[tuple[str, str]]:
     ]
     rows += [("proof", _step(step)) for step in certificate.proofs]
     rows += [("conflict", _entry(entry)) for entry in solution.conflict]
-    rows += [("repairs", "are what 'solver-mapper explain' tries out")] if solution.conflict else []
+    rows += [("repairs", "run 'solver-mapper explain' to list them")] if solution.conflict else []
     rows += [
         (_VERDICTS[each["verdict"]], f"{each['route']}: {each['did']}; {each['found']}")
         for each in certificate.verification
@@ -171,8 +171,8 @@ def _mapspace(space: Table[str, Any]) -> str:
 
 
 def _step(step: Table[str, Any]) -> str:
-    runs = f"{step['runs']} run{'s' if step['runs'] > 1 else ''} of the solver"
-    excluded = f", {step['excluded']} mappings evaluated one by one" if step["excluded"] else ""
+    runs = f"{step['runs']} solver call{'s' if step['runs'] > 1 else ''}"
+    excluded = f", {step['excluded']} candidates excluded one by one" if step["excluded"] else ""
     tolerance = f", within {step['tolerance']:.0e} of the value" if step["tolerance"] else ""
     return f"{step['goal']}: {step['claim']} ({runs}{excluded}{tolerance})"
 

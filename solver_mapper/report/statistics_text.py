@@ -35,8 +35,8 @@ def statistics_text(statistics: Statistics) -> str:
     sections: list[tuple[str, Table]] = [
         ("Words per instance of each level, energy of all instances", _words(statistics)),
         *([("Networks, per instance of the level above", networks)] if networks.row_count else []),
-        (f"Where the cycles go: {bottleneck(statistics)}", _cycles(statistics)),
-        ("Where the energy goes", _energy(statistics)),
+        (f"Cycles: {bottleneck(statistics)}", _cycles(statistics)),
+        ("Energy by component", _energy(statistics)),
     ]
     illegal = (
         [] if statistics.verdict is None or statistics.verdict.legal else [str(statistics.verdict)]
@@ -88,7 +88,7 @@ def summary_rows(statistics: Statistics) -> list[tuple[str, str, str]]:
         ),
     ]
     if statistics.last_level_accesses:
-        most = Fraction(statistics.macs, compulsory_words(statistics))
+        most = Fraction(statistics.macs, algorithmic_minimum(statistics))
         intensity = Fraction(statistics.macs, statistics.last_level_accesses)
         rows.append(
             (
@@ -110,7 +110,7 @@ def _cycles_note(statistics: Statistics) -> str:
     )
 
 
-def compulsory_words(statistics: Statistics) -> int:
+def algorithmic_minimum(statistics: Statistics) -> int:
     """Words that every mapping moves at the backing store: each word of the tensors kept there,
     once.
     """
@@ -125,10 +125,11 @@ def compulsory_words(statistics: Statistics) -> int:
 
 def _traffic_note(statistics: Statistics) -> str:
     share = f"{short(Fraction(statistics.last_level_accesses, statistics.macs))} per MAC"
-    least = compulsory_words(statistics)
+    least = algorithmic_minimum(statistics)
     if not least:
         return share
-    return f"{share}, {statistics.last_level_accesses / least:.3f} x the compulsory {number(least)}"
+    ratio = f"{statistics.last_level_accesses / least:.3f}"
+    return f"{share}, {ratio} x algorithmic minimum {number(least)}"
 
 
 def _words(statistics: Statistics) -> Table:
@@ -152,7 +153,7 @@ def _words(statistics: Statistics) -> Table:
         made.add_row(
             buffer.name,
             f"{used:,} of {buffer.instances:,}",
-            number(held) if level.tensors else "nothing held",
+            number(held) if level.tensors else "none",
             _full(buffer, held) or "unlimited",
             "",
             "",
@@ -194,8 +195,8 @@ def _networks(statistics: Statistics) -> Table:
     made = table(
         "network and tensor",
         ">multicast",
-        ">words in",
-        ">from neighbours",
+        ">ingresses",
+        ">link transfers",
         ">reductions",
         ">hops",
         f">energy ({unit})",
@@ -234,11 +235,11 @@ def _cycles(statistics: Statistics) -> Table:
     slowest = max(level.cycles for level in statistics.levels.values())
     latency = statistics.cycles - slowest
     rows = [
-        (units.name, Fraction(units.cycles), "computing"),
+        (units.name, Fraction(units.cycles), "compute"),
         *((port.level, port.cycles, port.description) for port in ports(statistics)),
     ]
     if latency:
-        rows.append(("networks", Fraction(latency), "filling and draining, once"))
+        rows.append(("networks", Fraction(latency), "network fill and drain"))
     for name, cycles, what in rows:
         share = cycles / statistics.cycles
         made.add_row(
@@ -254,7 +255,7 @@ def _cycles(statistics: Statistics) -> Table:
 
 def _energy(statistics: Statistics) -> Table:
     unit, scale = energy_unit(statistics.energy_pj)
-    made = table("", "", f">{unit}", ">share", ">pJ/MAC", ">words/MAC", "price from")
+    made = table("", "", f">{unit}", ">share", ">pJ/MAC", ">words/MAC", "energy source")
     rows: list[tuple[str, Fraction, str, str]] = []
     for level in statistics.levels.values():
         if level.energy_pj or level.tensors:

@@ -164,20 +164,20 @@ def _enumerated(mapspace: EnumeratedMapspace, claim: Claim, clock: Clock) -> Rou
 
     def check_time() -> None:
         if clock.over:
-            raise LimitReached("the time was up")
+            raise LimitReached("the time limit was reached")
 
     try:
         best = exhaustive.best([claim.goals], check_time)[0]
     except LimitReached as limit:
         return Route(
             name,
-            f"{exhaustive.enumerated:,} of {nests:,} loop nests were looked at",
+            f"{exhaustive.enumerated:,} of {nests:,} loop nests were enumerated",
             "none",
             f"no verdict: {limit}",
         )
     least = None if best is None else tuple(goal.rank(best[1]) for goal in claim.goals.goals)
     claim.check(name, least)
-    did = f"all {nests:,} loop nests with all their bypass choices were looked at"
+    did = f"all {nests:,} loop nests with all their bypass choices were enumerated"
     return Route(name, did, "agrees", _outcome(claim, least))
 
 
@@ -198,7 +198,7 @@ def _proved(spec: Spec, claim: Claim, clock: Clock) -> Route:
             found = f"there is a mapping with {claim.show(ranks)}"
             raise disagreement(name, found, f"the answer has {claim.shown}")
     did = (
-        f"boxes of mappings were split until bounds settled them: {nodes:,} boxes,"
+        f"boxes of mappings were split until bounds excluded them: {nodes:,} boxes,"
         f" {evaluated:,} mappings evaluated"
     )
     return Route(name, did, *_told_of(proof, claim, ranks))
@@ -263,7 +263,7 @@ def _again(
         f"{key} {value}" for key, value in changed.items()
     )
     if clock.over:
-        return Route(name, "nothing was done", "none", "no verdict: the time was up")
+        return Route(name, "nothing was done", "none", "no verdict: the time limit was reached")
     architecture = spec.need_architecture()
     space = build_space(architecture, spec.need_problem(), spec.constraints, latency(architecture))
     search = prepare(space, settings, clock, _told(on_progress), symmetric=True)
@@ -277,7 +277,7 @@ def _again(
     )
     if not ended:
         _contradicted(name, claim, least, search.bound)
-        return Route(name, did, "none", "no verdict: the time was up")
+        return Route(name, did, "none", "no verdict: the time limit was reached")
     claim.check(name, least)
     return Route(name, did, "agrees", _outcome(claim, least))
 

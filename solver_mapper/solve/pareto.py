@@ -42,11 +42,11 @@ def _two(metrics: Sequence[str]) -> tuple[str, str]:
     for name in metrics:
         if name not in METRICS:
             raise InputError(
-                f"unknown figure '{name}'", SourceLocation("--metrics"), did_you_mean(name, METRICS)
+                f"unknown metric '{name}'", SourceLocation("--metrics"), did_you_mean(name, METRICS)
             )
     if len(metrics) != 2 or metrics[0] == metrics[1]:
         raise InputError(
-            "a front needs two different figures",
+            "a front needs two different metrics",
             SourceLocation("--metrics"),
             f"of {', '.join(METRICS)}",
         )

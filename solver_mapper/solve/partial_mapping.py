@@ -35,7 +35,9 @@ def with_directives(spec: Spec, keep: bool | None = None) -> Spec:
         return replace(spec, mapping=None, directives=()) if partial else spec
     if not spec.directives:
         raise InputError(
-            "there are no directives to keep", spec.location, "give a mapping in a file, or rules"
+            "there are no directives to keep",
+            spec.location,
+            "give a mapping in a file, or constraints",
         )
     constraints = Constraints((*spec.constraints, *spec.directives))
     return replace(

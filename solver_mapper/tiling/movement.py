@@ -8,7 +8,7 @@ from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.tensors import SAME, Rank, Span, Tensor, padded
 
 
-def compulsory(operator: Operator, alignment: int) -> int:
+def algorithmic_minimum(operator: Operator, alignment: int) -> int:
     """Elements that every tiling moves: each one that is needed once in, each output once out, with
     alignment padding.
 

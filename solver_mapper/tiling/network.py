@@ -16,7 +16,7 @@ from solver_mapper.io.yaml.source import Source, Table
 from solver_mapper.tiling import compatible, given
 from solver_mapper.tiling.api import Options, tile_job
 from solver_mapper.tiling.backend import Backend, backend_of, load_backend
-from solver_mapper.tiling.movement import compulsory
+from solver_mapper.tiling.movement import algorithmic_minimum
 from solver_mapper.tiling.read import Job, job_of, sized
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.search import traffic
@@ -41,9 +41,9 @@ class Comparison:
     results: dict[str, Tiling | InfeasibleError]
 
     @property
-    def compulsory(self) -> int:
+    def algorithmic_minimum(self) -> int:
         """Elements that any tiling moves."""
-        return compulsory(self.job.operator, self.job.backend.alignment)
+        return algorithmic_minimum(self.job.operator, self.job.backend.alignment)
 
     def moved(self, objective: str) -> int | None:
         """Elements that a schedule computing the operator moves; None if there is none."""
@@ -72,7 +72,7 @@ class Comparison:
             "name": self.job.operator.name,
             "operator": self.job.operator.kind,
             "count": self.job.count,
-            "compulsory_elems": self.compulsory,
+            "compulsory_elems": self.algorithmic_minimum,
             "modes": modes,
         }
 
@@ -104,15 +104,17 @@ class NetworkTiling(Shown):
             for each, layer in zip(known, self.layers, strict=True)
         )
 
-    def compulsory(self, runs: bool = False) -> int:
+    def algorithmic_minimum(self, runs: bool = False) -> int:
         """Elements that all layers move under any tiling."""
-        return sum(layer.compulsory * (layer.job.count if runs else 1) for layer in self.layers)
+        return sum(
+            layer.algorithmic_minimum * (layer.job.count if runs else 1) for layer in self.layers
+        )
 
     def to_dict(self) -> dict[str, Any]:
         def totals(runs: bool) -> dict[str, Any]:
             return {
                 **{objective: self.total(objective, runs) for objective in OBJECTIVES},
-                "compulsory": self.compulsory(runs),
+                "compulsory": self.algorithmic_minimum(runs),
             }
 
         return {

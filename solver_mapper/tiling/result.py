@@ -16,7 +16,7 @@ from solver_mapper.errors import InfeasibleError
 from solver_mapper.tiling import data
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.dims import dims_of
-from solver_mapper.tiling.movement import compulsory
+from solver_mapper.tiling.movement import algorithmic_minimum
 from solver_mapper.tiling.nest import BadNest, Moved, Nest
 from solver_mapper.tiling.operator import Array, Operator
 from solver_mapper.tiling.schedule import Invocation, invocations, loop_nest_text
@@ -143,9 +143,9 @@ class Tiling(Shown):
         return self.moved.total
 
     @cached_property
-    def compulsory(self) -> int:
+    def algorithmic_minimum(self) -> int:
         """Elements that any tiling moves."""
-        return compulsory(self.operator, self.backend.alignment)
+        return algorithmic_minimum(self.operator, self.backend.alignment)
 
     @property
     def utilization(self) -> Fraction:
@@ -219,7 +219,7 @@ class Tiling(Shown):
                 for name, tiled in self.tiled.items()
             },
             "schedule": self._schedule_dict(),
-            "compulsory_elems": self.compulsory,
+            "compulsory_elems": self.algorithmic_minimum,
             "utilization": float(self.utilization),
             "notes": list(self.notes),
         }
@@ -258,12 +258,12 @@ def tiling_of(
     """A tiling from its nest alone: tile shapes are the largest tiles', and tiling dims name the
     ranks cut.
 
-    Args: `certificate`; without one, the tiling is reported as found, with the compulsory traffic
+    Args: `certificate`; without one, the tiling is reported as found, with the algorithmic minimum
     for a bound.
     """
     operator, tiled = nest.operator, nest.tiled
     if certificate is None:
-        floor = compulsory(operator, backend.alignment)
+        floor = algorithmic_minimum(operator, backend.alignment)
         certificate = Certificate(objective, "one tiling", nest.moved().total, floor, "none", 0)
     basic = {
         name: tuple(max(span.size for span in axis) for axis in each.axes)

@@ -124,7 +124,7 @@ def moved_lines(tiling: Tiling) -> list[str]:
     )
     lines = [
         f"moves {moved.total:,} elements ({parts}) in {moved.invocations:,} invocations; "
-        f"any tiling moves {tiling.compulsory:,}"
+        f"any tiling moves {tiling.algorithmic_minimum:,}"
     ]
     if tiling.defect is not None and tiling.verdict is None:
         lines.append(f"but this schedule computes something else: {tiling.defect}")
@@ -176,7 +176,7 @@ def _layer_row(layer: Comparison) -> tuple[str, ...]:
         str(layer.job.count),
         *cells,
         _saved(fullest, least),
-        f"{layer.compulsory:,}",
+        f"{layer.algorithmic_minimum:,}",
     )
 
 
@@ -190,7 +190,7 @@ def _total_row(title: str, tilings: NetworkTiling, runs: bool) -> tuple[str, ...
         _count(least),
         "",
         _saved(fullest, least),
-        f"{tilings.compulsory(runs):,}",
+        f"{tilings.algorithmic_minimum(runs):,}",
     )
 
 
@@ -209,7 +209,7 @@ def comparison_text(comparison: Comparison) -> str:
             )
         else:
             rows.append((objective, "-", "-", "-"))
-    rows.append(("any tiling", f"{comparison.compulsory:,}", "", ""))
+    rows.append(("any tiling", f"{comparison.algorithmic_minimum:,}", "", ""))
     return "\n".join(
         [
             *table(("objective", "elements moved", "scratchpads used", "invocations"), rows),

@@ -105,7 +105,7 @@ def brute_force(problem):
 def test_gemm_and_batched_gemm_equal_the_recorded_curves(case):
     curve = bound(gemm(case["M"], case["K"], case["N"], case["heads"]))
     assert steps(curve) == [(point["buffer"], point["accesses"]) for point in case["curve"]]
-    assert curve.compulsory == curve.least == case["algorithmic_min_accesses"]
+    assert curve.algorithmic_minimum == curve.least == case["algorithmic_min_accesses"]
     assert curve.operations == case["ops_orojenesis"]
 
 
@@ -304,7 +304,7 @@ def test_reading_a_curve():
 def test_strides_that_skip_words_do_not_count_them_as_compulsory():
     """A 1x1 filter with stride 2 touches every second column only."""
     curve = bound(conv(2, 1, P=4, C=2, K=3))
-    assert curve.compulsory == 2 * 4 + 2 * 3 + 3 * 4 == curve.least
+    assert curve.algorithmic_minimum == 2 * 4 + 2 * 3 + 3 * 4 == curve.least
 
 
 @pytest.mark.parametrize(

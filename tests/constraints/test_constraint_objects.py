@@ -132,7 +132,7 @@ def test_messages_show_the_line_that_made_the_rule() -> None:
         (constraints.temporal("GLB", "C") <= 0, "whole numbers of at least 1, not 0"),
         (constraints.temporal("GLB", "C") <= 1.5, "whole numbers of at least 1, not 1.5"),
         (constraints.temporal("GLB", "C") * constraints.temporal(ALL, "C") <= 4, "stands twice"),
-        (constraints.cycles >= 4, "'cycles >= 4' is no cap"),
+        (constraints.cycles >= 4, "'cycles >= 4' is not a cap"),
         (
             constraints.constraint(target="GLB", type="temporal", factor="C=2"),
             "no field 'factor'; did you mean 'factors'?",

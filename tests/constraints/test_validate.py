@@ -70,10 +70,10 @@ REJECTED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         temporal("GLB", factors="C=4,2"),
         {"rule": "factor", "found": 2, "limit": "4,2"},
-        "asks for 4,2",
+        "requires 4,2",
     ),
-    (temporal("GLB", factors="R=2,1"), {"rule": "factor", "found": 3}, "asks for 2,1"),
-    (temporal("GLB", factors="P=0"), {"rule": "factor", "found": 2, "limit": 16}, "asks for 16"),
+    (temporal("GLB", factors="R=2,1"), {"rule": "factor", "found": 3}, "requires 2,1"),
+    (temporal("GLB", factors="P=0"), {"rule": "factor", "found": 2, "limit": 16}, "requires 16"),
     (
         spatial("GLB", factors="K=1"),
         {"rule": "factor", "found": 4, "limit": 1},
@@ -82,20 +82,24 @@ REJECTED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         temporal("GLB", permutation="CR"),
         {"rule": "permutation", "found": "R C P"},
-        "wants C inside R",
+        "requires C inside R",
     ),
     (
         temporal("GLB", permutation="P"),
         {"rule": "permutation", "found": "R C P"},
-        "wants P inside R",
+        "requires P inside R",
     ),
-    (temporal("GLB", permutation="_R"), {"rule": "permutation"}, "wants C inside R"),
+    (temporal("GLB", permutation="_R"), {"rule": "permutation"}, "requires C inside R"),
     (
         temporal("GLB", permutation="P*R"),
         {"rule": "permutation", "dimension": "P"},
-        "wants P inside R",
+        "requires P inside R",
     ),
-    (spatial("GLB", permutation="PK"), {"rule": "permutation", "found": "K P"}, "wants P inside K"),
+    (
+        spatial("GLB", permutation="PK"),
+        {"rule": "permutation", "found": "K P"},
+        "requires P inside K",
+    ),
     (
         spatial("GLB", permutation="KPCR", split=2),
         {"rule": "split", "limit": 2, "dimension": "P"},

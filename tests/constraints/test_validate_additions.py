@@ -42,7 +42,7 @@ REJECTED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         {"rule": "product", "found": 16, "limit": 8, "level": None},
         (
             "K=4 (GLB spatial) x P=4 (GLB spatial) make 16; 'all levels spatial: product K*P <= 8'"
-            " asks for at most 8"
+            " requires at most 8"
         ),
     ),
     (
@@ -63,21 +63,21 @@ REJECTED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         {"metrics": {"cycles": "< 96"}},
         {"rule": "metric", "found": 96, "limit": 96},
-        "cycles is 96; 'metrics: cycles < 96' asks for less than 96",
+        "cycles is 96; 'metrics: cycles < 96' requires less than 96",
     ),
     ({"metrics": {"energy_pj": 100}}, {"rule": "metric", "limit": 100}, "energy_pj is "),
     ({"metrics": {"edp": "<= 0.5"}}, {"rule": "metric", "limit": 0.5}, "edp is "),
     (
         {"metrics": {"last_level_accesses": "<= 1"}},
         {"rule": "metric", "found": FIGURES.last_level_accesses},
-        "asks for at most 1",
+        "requires at most 1",
     ),
     (
         {"target": "GLB", "dataflow": "weight-stationary"},
         {"rule": "dataflow", "level": "GLB", "found": "R C P", "dimension": "P"},
         (
             "GLB temporal: innermost first the loops are R C P; 'GLB: dataflow weight-stationary'"
-            " wants P inside"
+            " requires P inside"
         ),
     ),
     (

@@ -151,7 +151,9 @@ def test_a_tensor_must_be_held_somewhere() -> None:
     nowhere = Mapping(tuple(replace(level, keep=frozenset("AB")) for level in LEGAL.levels))
     found = only(nowhere)
     assert (found.rule, found.tensor) == ("bypass", "Z")
-    assert found.message == "Z is bypassed at every level (DRAM, GLB, RF): nothing holds it for MAC"
+    assert (
+        found.message == "Z is bypassed at every level (DRAM, GLB, RF): no level stores it for MAC"
+    )
 
 
 def test_levels_and_names_must_exist() -> None:

@@ -136,7 +136,7 @@ def test_solve_names_the_same_conflict(tmp_path: Path) -> None:
     solution = sm.solve(load(*files))
     assert solution.status == "infeasible"
     assert solution.to_dict()["conflict"] == sm.explain(load(*files)).to_dict()["conflict"]
-    assert "RF has room for 4 words" in " ".join(str(solution).split())
+    assert "RF capacity: 4 words" in " ".join(str(solution).split())
 
 
 def test_command_line(tmp_path: Path) -> None:
@@ -144,14 +144,14 @@ def test_command_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "solver_mapper", "explain", *files]
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     assert shown.returncode == 1
-    assert "RF has room for 4 words" in shown.stdout
+    assert "RF capacity: 4 words" in shown.stdout
     assert "{name: RF, entries: 4," in shown.stdout
     printed = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     answer = json.loads(printed.stdout)
     assert answer["feasible"] is False
     assert {
         "what": "capacity",
-        "text": "RF has room for 4 words",
+        "text": "RF capacity: 4 words",
         "file": files[0],
         "line": 4,
     } in answer["conflict"]

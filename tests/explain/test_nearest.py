@@ -97,7 +97,7 @@ def test_a_legal_mapping_is_its_own_suggestion() -> None:
     assert (suggestion.differences, suggestion.diff, str(suggestion)) == (
         (),
         "",
-        "the mapping is legal as it is",
+        "the mapping is legal; nothing to change",
     )
 
 
@@ -174,7 +174,7 @@ def test_caps_on_figures_are_kept(caps: dict[str, str], factors: int | None) -> 
 def test_where_nothing_is_legal_there_is_no_suggestion() -> None:
     suggestion = sm.suggest(spec_with(spatial("GLB", factors="P=16 K=8")))
     assert (suggestion.mapping, suggestion.proven) == (None, True)
-    assert str(suggestion) == "no mapping is legal: see 'explain'"
+    assert str(suggestion) == "no legal mapping exists; run 'solver-mapper explain'"
     assert suggestion.to_dict()["mapping"] is None
 
 

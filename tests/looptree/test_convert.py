@@ -234,7 +234,7 @@ def explanation(spec: sm.Spec, statistics: sm.Statistics, tensor: str) -> str | 
     if any(len(rank) > 1 for rank in problem.tensor(tensor).ranks):
         return rules.HALO
     if any(loop.last != loop.bound for loop in mapping.loops()):
-        return rules.RESTS
+        return rules.RESIDUALS
     if any(
         network.tensors[tensor].link_transfers
         for network in statistics.networks.values()

@@ -22,10 +22,10 @@ RULES = [
     rules.DIAGONAL,
     rules.LINKS,
     rules.BLOCKS,
-    rules.PRICES,
+    rules.WRITE_ENERGY,
     rules.CLUSTERS,
     rules.NETWORKS,
-    rules.RESTS,
+    rules.RESIDUALS,
     rules.FIRST_READS,
 ]
 

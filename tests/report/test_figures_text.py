@@ -10,7 +10,7 @@ import pytest
 import solver_mapper as sm
 from solver_mapper.io import bundled
 from solver_mapper.report import tables as plain
-from solver_mapper.report.statistics_text import compulsory_words
+from solver_mapper.report.statistics_text import algorithmic_minimum
 from tests import golden
 
 TESTS = Path(__file__).parents[1]
@@ -43,7 +43,7 @@ def test_figures_read_as_before(name: str) -> None:
 def test_the_energy_shares_are_of_all_there_is() -> None:
     """Every part of the energy has a line: levels, multipliers and wires add up to the total."""
     statistics = figures_of(*CASES["wires_leakage_residuals"])
-    table = str(statistics).split("Where the energy goes\n")[1].splitlines()[2:]
+    table = str(statistics).split("Energy by component\n")[1].splitlines()[2:]
     parts = [*statistics.levels.values(), *statistics.networks.values()]
     assert [line.split("  ")[0] for line in table] == [
         part.name for part in parts if part.energy_pj
@@ -118,7 +118,7 @@ def test_compulsory_words_are_those_that_every_mapping_moves() -> None:
     }
     statistics = sm.evaluate(sm.load(problem, arch, mapping))
     assert isinstance(statistics, sm.Statistics)
-    assert compulsory_words(statistics) == 4 * 3 + 3 + 4
+    assert algorithmic_minimum(statistics) == 4 * 3 + 3 + 4
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ CERTIFICATE = sm.Certificate(
     proofs=(
         {
             "goal": "edp",
-            "claim": "nothing below the incumbent",
+            "claim": "no better mapping exists",
             "runs": 2,
             "excluded": 3,
             "tolerance": 1e-8,
@@ -112,7 +112,7 @@ def test_out_of_time_says_that_nothing_is_known() -> None:
     text = str(nothing("unknown"))
     assert (
         text.splitlines()[0]
-        == "No mapping was found before the search ended, and it is not proven that none exists"
+        == "The search stopped before it found a mapping; it is not proven that none exists"
     )
 
 

@@ -72,7 +72,7 @@ def test_a_front_with_several_points():
     assert front.points[-1].value("delay") == sm.solve(spec, "delay").rank
     assert all(point.proofs for point in front.points)
     lines = str(front).split("\n")
-    assert "complete front of energy against delay" in lines[0]
+    assert "Complete Pareto front of energy and delay" in lines[0]
     assert len(lines) == len(front.points) + 3
 
 

@@ -106,7 +106,7 @@ def test_the_traffic_objective_needs_no_strategy(example: ModuleType) -> None:
     }
     tiling = sm.tile(case, objective="traffic")
     assert tiling.certificate.optimal
-    assert tiling.compulsory <= tiling.traffic <= sm.tile(case).traffic
+    assert tiling.algorithmic_minimum <= tiling.traffic <= sm.tile(case).traffic
 
 
 def test_tiles_that_do_not_fit_are_not_run(example: ModuleType) -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import solver_mapper as sm
-from solver_mapper.tiling.movement import compulsory
+from solver_mapper.tiling.movement import algorithmic_minimum
 from solver_mapper.tiling.nest import BadNest, Nest, NestLoop
 from solver_mapper.tiling.read import Job, read_operator
 from solver_mapper.tiling.search.enumeration import enumerate_least
@@ -159,7 +159,7 @@ def test_the_solver_alone_finds_what_enumeration_does(case: Case) -> None:
     assert known is not None
     proof = prove(space, 0, space.finest(), Limits())
     assert space.traffic(proof.point) == proof.bound == space.traffic(known)
-    assert proof.bound >= compulsory(job.operator, job.backend.alignment)
+    assert proof.bound >= algorithmic_minimum(job.operator, job.backend.alignment)
     part = space.thinned(1000)
     start = enumerate_least(part)
     assert start is not None
@@ -248,4 +248,4 @@ def test_a_time_limit_leaves_a_tiling_and_a_bound() -> None:
         "padding": "same",
     }
     tiling = sm.tile(case, objective="traffic", time_limit=1e-3)
-    assert tiling.compulsory <= tiling.certificate.bound <= tiling.traffic
+    assert tiling.algorithmic_minimum <= tiling.certificate.bound <= tiling.traffic

@@ -150,7 +150,7 @@ def test_routes_that_get_nowhere_say_so(small, monkeypatch):
         each["route"]: each
         for each in verify_solution(small, solution, clock).certificate.verification
     }
-    assert "the time was up" in told["second proof"]["found"]
+    assert "the time limit was reached" in told["second proof"]["found"]
     assert "loop nests" in told["enumeration"]["found"]
     assert told["enumeration"]["verdict"] == told["second proof"]["verdict"] == "none"
     monkeypatch.undo()
@@ -159,7 +159,7 @@ def test_routes_that_get_nowhere_say_so(small, monkeypatch):
         for each in verify_solution(small, solution, clock).certificate.verification
     }["enumeration"]
     assert looked["verdict"] == "none"
-    assert "the time was up" in looked["found"]
+    assert "the time limit was reached" in looked["found"]
 
 
 def test_without_an_answer_there_is_nothing_to_verify(small):

@@ -95,7 +95,7 @@ def fuse(
         title,
         net.units,
         tuple(points),
-        _compulsory(net),
+        _algorithmic_minimum(net),
         net.operations,
         sum(net.touched.values()),
         (*_SNOWCAT, *assumed),
@@ -177,7 +177,7 @@ def _ffmr(net: DataflowGraph, options: FusionOptions) -> _Answer:
     )
     plans, proof = joined(net, rules)
     return _Answer(
-        _checked(net, plans), tuple(said), f"{proof}; each witness was counted again from its loops"
+        _checked(net, plans), tuple(said), f"{proof}; each mapping was counted again from its loops"
     )
 
 
@@ -259,7 +259,7 @@ def must_names(net: DataflowGraph, options: FusionOptions) -> frozenset[str]:
     return frozenset(must) - frozenset(options.never_fuse)
 
 
-def _compulsory(net: DataflowGraph) -> int:
+def _algorithmic_minimum(net: DataflowGraph) -> int:
     """Workload inputs and outputs, each word once."""
     return sum(
         net.touched[name] * net.repeats[min(net.users[name])]

@@ -186,7 +186,7 @@ def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violatio
         yield Violation(
             "utilization",
             f"Einsum '{branch.einsum.name}' uses {used} of {fanout.size} copies along"
-            f" '{fanout.name}' of '{unit.name}'; min_usage {float(fanout.min_usage):g} asks for"
+            f" '{fanout.name}' of '{unit.name}'; min_usage {float(fanout.min_usage):g} requires"
             f" {float(least):g}",
             level=unit.name,
             found=used,

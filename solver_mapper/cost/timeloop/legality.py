@@ -54,7 +54,7 @@ def _levels(architecture: Architecture, mapping: Mapping) -> Iterator[Violation]
     for name in wanted:
         if name not in found:
             yield Violation(
-                "missing-level", f"the mapping says nothing about level {name}", level=name
+                "missing-level", f"the mapping has no directive for level {name}", level=name
             )
     if sorted(found) == sorted(wanted) and found != wanted:
         order = ", ".join(wanted)
@@ -148,7 +148,7 @@ def _kept_somewhere(
         if not any(tensor in level.keep for level in mapping.levels):
             location = mapping.levels[0].location("bypass") if mapping.levels else NOWHERE
             message = (
-                f"{tensor} is bypassed at every level ({names}): nothing holds it for"
+                f"{tensor} is bypassed at every level ({names}): no level stores it for"
                 f" {architecture.arithmetic.name}"
             )
             yield Violation("bypass", message, tensor=tensor, location=location)
@@ -233,7 +233,7 @@ def _capacity(
         what = subject if tiles else f"{buffer.name}: no tensor is kept and so the tiles"
         yield Violation(
             "utilization",
-            f"{what} fill {needed} of {capacity} words; min-utilization asks for at least {least}",
+            f"{what} fill {needed} of {capacity} words; min-utilization requires at least {least}",
             level=buffer.name,
             found=needed,
             limit=least,

@@ -52,7 +52,7 @@ def evaluate(architecture: Architecture, problem: Problem, mapping: Mapping) -> 
         raise InputError(
             errors[0].message,
             errors[0].location,
-            "only a whole mapping has figures",
+            "statistics need a complete mapping",
             tuple(errors[1:]),
         )
     return Evaluator(architecture, problem, every_hop=True).evaluate(mapping)

@@ -95,12 +95,12 @@ class Suggestion:
     def __str__(self) -> str:
         if self.mapping is None:
             return (
-                "no mapping is legal: see 'explain'"
+                "no legal mapping exists; run 'solver-mapper explain'"
                 if self.proven
                 else "no legal mapping was found within the limits"
             )
         if not self.differences:
-            return "the mapping is legal as it is"
+            return "the mapping is legal; nothing to change"
         title = (
             "the nearest legal mapping"
             if self.proven
@@ -113,7 +113,7 @@ class Suggestion:
         factors = self.count("factor")
         others = len(self.differences) - factors
         text = f"{factors} factor{'' if factors == 1 else 's'} changed"
-        return f"{text}, and {others} other thing{'' if others == 1 else 's'}" if others else text
+        return f"{text}, and {others} other change{'' if others == 1 else 's'}" if others else text
 
 
 def _differences(given: MappingDirectives, index: int, found: LevelMapping) -> Iterator[Difference]:

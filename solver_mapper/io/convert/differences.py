@@ -28,15 +28,15 @@ DIAGONAL = (
 )
 LINKS = "links: Timeloop may pass data between neighbours; a LoopTree has none"
 BLOCKS = "blocks: Timeloop rounds accesses up to whole blocks; a LoopTree counts parts"
-PRICES = "prices: Timeloop prices fills and updates apart; a LoopTree has one price for writing"
+WRITE_ENERGY = "write energy: Timeloop charges fills and updates apart; a LoopTree has one energy"
 CLUSTERS = (
     "clusters: Timeloop lets the instances of a cluster share one access; a LoopTree does not"
 )
 NETWORKS = "networks: Timeloop charges wires and routers; a LoopTree does not"
 
-RESTS = (
-    "rests: with residual factors Timeloop charges every instance like the first; a LoopTree counts"
-    " the tiles there are"
+RESIDUALS = (
+    "residuals: with residual factors Timeloop charges every instance like the first; a LoopTree"
+    " counts the tiles there are"
 )
 FIRST_READS = (
     "first reads: Timeloop skips one first read for each word of a result; a LoopTree one for each"
@@ -61,11 +61,11 @@ def applying(
     if any(level.block_size > 1 for level in architecture.levels):
         yield BLOCKS
     if any(level.energy.fill != level.energy.update for level in architecture.levels):
-        yield PRICES
+        yield WRITE_ENERGY
     if any(level.cluster_size > 1 for level in architecture.levels):
         yield CLUSTERS
     if mapping is not None and any(loop.last != loop.bound for loop in mapping.loops()):
-        yield RESTS
+        yield RESIDUALS
     written = [tensor for tensor in problem.tensors if tensor.read_write]
     if mapping is not None and any(
         tensor.name in level.no_multicast for tensor in written for level in mapping.levels

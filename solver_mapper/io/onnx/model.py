@@ -121,7 +121,7 @@ def _import(operation: Operation, graph: Graph) -> tuple[tuple[ImportedLayer, ..
     if found is not None:
         return found, None
     if operation.nested:
-        return (), Skipped(operation.kind, 1, None, "; what its branches contain is not looked at")
+        return (), Skipped(operation.kind, 1, None, "; what its branches contain is not read")
     return (), Skipped(
         operation.kind,
         1,

@@ -140,7 +140,7 @@ def _set_dims(model: Any, dims: Mapping[str, int], file: str) -> None:
     for name in dims:
         if name not in known:
             listed = (
-                f"open sizes are {', '.join(sorted(known))}" if known else "it leaves no size open"
+                f"open sizes are {', '.join(sorted(known))}" if known else "all its sizes are fixed"
             )
             raise InputError(f"the model has no open size '{name}'", SourceLocation(file), listed)
 

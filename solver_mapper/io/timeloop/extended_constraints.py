@@ -146,9 +146,9 @@ def _metric_constraints(fields: Fields, target: Node | None) -> Iterator[Constra
         sign, number = _CAP.fullmatch(text).groups()  # type: ignore[union-attr]  # matches any text
         if number[:1] in ("=", ">", "!", "<"):
             raise InputError(
-                f"'{text}' is no cap on '{key}'",
+                f"'{text}' is not a cap on '{key}'",
                 node.location,
-                "figures can be capped only, with '<=' or '<'",
+                "metrics can only be capped, with '<=' or '<'",
             )
         most = number_of(Scalar(number, node.location), f"the cap on '{key}'")
         yield MetricConstraint(

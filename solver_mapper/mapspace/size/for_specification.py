@@ -248,7 +248,7 @@ def _capacity_cuts(counter: MappingCounter) -> list[Cut]:
                 if buffer.min_utilization
                 else ""
             )
-            text = f"{buffer.name} has room for {buffer.capacity} words{fill}"
+            text = f"{buffer.name} capacity: {buffer.capacity} words{fill}"
             cuts.append(
                 Cut(
                     text,

@@ -13,7 +13,7 @@ from solver_mapper.report.charts.choice import chosen
 from solver_mapper.report.tables import energy_unit, percent, short
 
 OTHER = "leakage and other"
-COMPUTE = "computing"
+COMPUTE = "compute"
 
 
 def energy_parts(statistics: Statistics) -> list[tuple[str, dict[str, Fraction]]]:

@@ -24,7 +24,7 @@ def tiling_chart(tiling: Tiling) -> BarChart:
         "elements",
         tuple(parts),
         {"moved": tuple(float(count) for count in parts.values())},
-        f"{moved.total:,} elements in all; any tiling moves {tiling.compulsory:,}.",
+        f"{moved.total:,} elements in all; any tiling moves {tiling.algorithmic_minimum:,}.",
     )
 
 
@@ -45,7 +45,7 @@ def network_tiling_chart(tilings: NetworkTiling) -> BarChart:
                 _NAMES[name]: tuple(float(each.moved(name) or 0) for each in layers)
                 for name in OBJECTIVES
             },
-            "any tiling": tuple(float(each.compulsory) for each in layers),
+            "any tiling": tuple(float(each.algorithmic_minimum) for each in layers),
         },
         f"{len(layers)} layers.",
         grouped=True,

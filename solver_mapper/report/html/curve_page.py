@@ -38,7 +38,7 @@ def _facts(curve: Curve[Any]) -> tuple[tuple[str, str, str], ...]:
     return (
         ("least accesses", f"{curve.least:,} {curve.units}", "with a buffer of any size"),
         ("sufficient buffer", f"{curve.enough:,} {curve.units}", ratio),
-        ("algorithmic minimum", f"{curve.compulsory:,} {curve.units}", "every word once"),
+        ("algorithmic minimum", f"{curve.algorithmic_minimum:,} {curve.units}", "every word once"),
         ("operations", number(curve.operations), ""),
     )
 

@@ -40,7 +40,7 @@ def network_page(result: NetworkResult) -> Page:
     energy = layers_energy_chart(result)
     if energy is not None:
         charts = [Plot(energy), Plot(chart_of(result))]
-        sections.insert(1, Section("Where the energy goes", tuple(charts)))
+        sections.insert(1, Section("Energy by component", tuple(charts)))
     wrong = tuple(errors(result))
     if wrong:
         sections.insert(1, Section("Errors", (Words(wrong),), brief=True))

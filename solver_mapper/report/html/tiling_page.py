@@ -76,10 +76,10 @@ def _standing(tiling: Tiling) -> tuple[str, str]:
 
 def _facts(tiling: Tiling) -> tuple[tuple[str, str, str], ...]:
     moved = tiling.moved
-    ratio = f"{moved.total / tiling.compulsory:.3f} x the least of any tiling"
+    ratio = f"{moved.total / tiling.algorithmic_minimum:.3f} x the least of any tiling"
     return (
-        ("elements moved", number(moved.total), ratio if tiling.compulsory else ""),
-        ("any tiling moves", number(tiling.compulsory), "at least"),
+        ("elements moved", number(moved.total), ratio if tiling.algorithmic_minimum else ""),
+        ("any tiling moves", number(tiling.algorithmic_minimum), "at least"),
         ("invocations", number(moved.invocations), "of the kernel"),
         ("scratchpads used", percent(tiling.utilization), "by the largest tiles"),
     )
@@ -121,7 +121,7 @@ def network_tiling_page(tilings: NetworkTiling) -> Page:
         (name, "none" if total is None else f"{total:,} elements", "all runs of all layers")
         for name, total in (
             *((f"moved under {each}", tilings.total(each, runs=True)) for each in OBJECTIVES),
-            ("moved by any tiling", tilings.compulsory(runs=True)),
+            ("moved by any tiling", tilings.algorithmic_minimum(runs=True)),
         )
     )
     drawn = any(all(each.moved(name) is not None for name in OBJECTIVES) for each in tilings.layers)
@@ -147,7 +147,7 @@ def _layers(tilings: NetworkTiling) -> DataTable:
             layer.job.operator.name,
             layer.job.count,
             *(value for name in OBJECTIVES for value in _under(layer, name)),
-            layer.compulsory,
+            layer.algorithmic_minimum,
         )
         for layer in tilings.layers
     ]

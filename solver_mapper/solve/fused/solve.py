@@ -161,7 +161,7 @@ def _powers(parsed: Objective, spec: TreeSpec) -> tuple[int, int]:
     """The powers of energy and latency in the goal."""
     if len(parsed.goals) > 1:
         raise InputError(
-            "LoopTree input takes one goal at a time",
+            "LoopTree input takes one metric at a time",
             spec.location,
             "name energy, latency or edp alone",
         )

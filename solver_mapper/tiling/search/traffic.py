@@ -11,7 +11,7 @@ from solver_mapper.solve.cpsat.engine import solver_name
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.compatible import fullest
 from solver_mapper.tiling.cutting import cut_by_loops
-from solver_mapper.tiling.movement import compulsory
+from solver_mapper.tiling.movement import algorithmic_minimum
 from solver_mapper.tiling.nest import Nest, NestLoop
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.result import Certificate, Tiling, tiling_of
@@ -41,7 +41,7 @@ def least_traffic(operator: Operator, backend: Backend, limits: Limits) -> Tilin
         return _streamed(fullest(operator, backend, limits), limits)
     space = space_of(operator, backend)
     space.require_one()
-    floor = compulsory(operator, backend.alignment)
+    floor = algorithmic_minimum(operator, backend.alignment)
     checks = [
         "elements moved, counted invocation by invocation",
         "every tile inside its scratchpad",
@@ -82,8 +82,8 @@ def _streamed(tiling: Tiling, limits: Limits) -> Tiling:
         OBJECTIVE,
         "all tilings: each moves every element once",
         tiling.traffic,
-        tiling.compulsory,
-        "the compulsory traffic",
+        tiling.algorithmic_minimum,
+        "the algorithmic minimum",
         limits.seed,
         ("tile sizes again by plain arithmetic",),
     )

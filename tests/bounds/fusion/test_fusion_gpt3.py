@@ -40,13 +40,15 @@ def test_every_layer_has_a_bound_that_ends_at_its_compulsory_traffic():
     ]
     for name, least in LEAST.items():
         curve = sm.bound(spec, einsum=name)
-        assert curve.least == curve.compulsory == least, name
+        assert curve.least == curve.algorithmic_minimum == least, name
 
 
 def test_the_ffn_pair_saves_its_intermediate():
     """Unfused each layer moves the 32768 x 16384 words between them, fused neither does."""
     curve = sm.fuse(sm.load(EXAMPLES / "gpt3_6.7b_ffn.yaml"))
-    assert curve.least == curve.compulsory == 402_653_184 == 2 * ACTIVATION + 2 * HIDDEN * FFN
+    assert (
+        curve.least == curve.algorithmic_minimum == 402_653_184 == 2 * ACTIVATION + 2 * HIDDEN * FFN
+    )
     assert curve.beside["unfused"][-1][1] == 1_476_395_008 == LEAST["FFA"] + LEAST["FFB"]
     assert curve.enough == 2 * HIDDEN * FFN + HIDDEN + 1 + HIDDEN
 
@@ -60,7 +62,7 @@ def test_uneven_fusion_saves_both_intermediates_of_output_projection_and_ffn():
         sm.load(EXAMPLES / "gpt3_6.7b_output_ffn.yaml"), options=FusionOptions(uneven=True)
     )
     weights = HIDDEN**2 + 2 * HIDDEN * FFN
-    assert curve.least == curve.compulsory == 2 * ACTIVATION + weights
+    assert curve.least == curve.algorithmic_minimum == 2 * ACTIVATION + weights
     assert weights < curve.enough < weights + 2 * FFN
     assert (
         min(moved for buffer, moved in curve.beside["even fusion"] if buffer <= curve.enough)
@@ -77,7 +79,7 @@ def test_the_fused_curve_of_the_whole_block():
     spec = sm.load(EXAMPLES / "gpt3_6.7b_block.yaml")
     curve = sm.fuse(spec)
     assert time.process_time() - start < 600
-    assert curve.least == curve.compulsory + 2 * ACTIVATION, (
+    assert curve.least == curve.algorithmic_minimum + 2 * ACTIVATION, (
         "Q, K and V each fetch X, which is compulsory once"
     )
     assert curve.points[0].buffer == 3

@@ -133,7 +133,7 @@ def test_whether_heads_make_v2_footprints_additive():
 def test_inputs_that_several_einsums_read_may_be_shared():
     load = workload(JOIN, m=6, k=4, p=8)
     own, shared = fuse(load), fuse(load, options=FusionOptions(share_inputs=True))
-    assert own.least == shared.least + 6 * 4 and shared.least == shared.compulsory
+    assert own.least == shared.least + 6 * 4 and shared.least == shared.algorithmic_minimum
     assert all(shared.accesses(point.buffer) <= point.accesses for point in own.points)
     assert any("T0" in names for names in fused(shared))
 
@@ -187,7 +187,7 @@ def test_windows_are_fused_whole_only():
         for loop in step.plan.trunk
         for rank in loop.ranks
     }
-    assert loops <= {"c"} and curve.least == curve.compulsory
+    assert loops <= {"c"} and curve.least == curve.algorithmic_minimum
 
 
 def test_word_sizes_weigh_the_tensors():
