@@ -743,11 +743,9 @@ def solve_network(
     """
     _check_search(clock, time_limit, workers, gap)
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
-    whole = objective == NETWORK_EDP
-    if whole and verify:
-        raise InputError("answers for the edp of a network cannot be verified by other routes")
-    names = (NETWORK_EDP,) if whole else parse_objective(objective).names
+    names = (NETWORK_EDP,) if objective == NETWORK_EDP else parse_objective(objective).names
     search = SearchOptions(names, gap, workers or 1, seed, verify, tie_break)
+    search.check(names)
     return map_network(
         architecture,
         network,

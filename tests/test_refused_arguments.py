@@ -148,6 +148,12 @@ def test_numbers_out_of_range_are_refused(
         (("bound", "levels.yaml", "--einsum", "Y"), "there is no workload with an Einsum 'Y'"),
         (("tile", "resnet50", "--objective", "traffic"), "--objective is for a single operator"),
         (("tile", "resnet50", "--timeloop", "x"), "--timeloop is for a single operator"),
+        (("tile", "resnet50", "--all", "--seed", "3"), "--seed does not go with --all"),
+        (("tile", "gemm.yaml", "--strict"), "-W or --strict is for architectures and problems"),
+        (("tile", "gemm.yaml", "-W", "no-energy-table"), "-W or --strict is for architectures"),
+        (("tile", "gemm.yaml", "--ignore-sparse"), "--ignore-sparse is for architectures"),
+        (("solve", "eyeriss", "tiny", "--objective", "network-edp", "--no-tie-break"), "tie_break"),
+        (("solve", "eyeriss", "tiny", "--objective", "network-edp", "--gap", "0.1"), "gap is not"),
     ],
 )
 def test_commands_refuse_options_without_a_meaning(

@@ -79,7 +79,9 @@ def tile(
     time_limit: Annotated[
         float | None, typer.Option(metavar="S", min=0, help="Seconds for each operator.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed of the solver.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed of the solver.", show_default="0")
+    ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="List every tile shape that fits, in SMAUG's order.")
     ] = False,

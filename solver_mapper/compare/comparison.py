@@ -17,7 +17,7 @@ from solver_mapper.core.solution import directives
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.timeloop.latency import port_demands
 
-COMPUTE = "computing"
+COMPUTE = "compute"
 LEAKAGE = "leakage"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP
@@ -31,6 +32,22 @@ class SearchOptions:
     seed: int = 0
     verify: bool = False
     tie_break: bool = True
+
+    def check(self, objective: tuple[str, ...]) -> None:
+        """Refuse options that mean nothing for an objective.
+
+        Raises: InputError for options that the fronts behind `NETWORK_EDP` do not have.
+        """
+        if objective == (NETWORK_EDP,):
+            refuse_given(
+                {
+                    "verify": self.verify,
+                    "tie_break=False": not self.tie_break,
+                    "gap": self.gap != GAP,
+                },
+                f"is not supported for the objective {NETWORK_EDP}: it needs the complete Pareto"
+                " front of each layer",
+            )
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,8 @@ def sweep(
     reading: Reading | None = None,
 ) -> SweepResult:
     """See `api.sweep`."""
-    if search.verify and any(point.objective == (NETWORK_EDP,) for point in plan.points):
-        raise InputError("answers for the edp of a network cannot be verified by other routes")
+    for objective in dict.fromkeys(point.objective for point in plan.points):
+        search.check(objective)
     run = _Sweep(plan, search, options, clock or StudyClock(), on_progress, reading)
     with nullcontext(store) if isinstance(store, Store) else Store(store or ":memory:") as opened:
         return run.result(opened)

@@ -74,7 +74,7 @@ def test_the_better_mapping_is_the_one_of_least_value(compared: sm.Comparison) -
 def test_the_command_compares_the_files_mapping_with_others(other: str) -> None:
     code, shown, _ = run(*FILES, GIVEN, "--mapping", other)
     assert code == 0
-    assert "mapping in FILE is better: " in shown and "bound by computing" in shown
+    assert "mapping in FILE is better: " in shown and "bound by compute" in shown
     assert max(map(len, shown.split("\n\n")[0].splitlines())) <= 100
 
 

@@ -106,8 +106,9 @@ def test_a_front_that_is_not_complete_proves_nothing() -> None:
 
 
 def test_what_cannot_be_asked_of_a_network_is_refused() -> None:
-    with pytest.raises(sm.InputError, match="cannot be verified by other routes"):
-        sm.solve_network("eyeriss", NETWORK, "network-edp", verify=True)
+    for name, value in {"verify": True, "tie_break": False, "gap": 0.5}.items():
+        with pytest.raises(sm.InputError, match=f"{name}.* is not supported for the objective"):
+            sm.solve_network("eyeriss", NETWORK, "network-edp", **{name: value})
     with pytest.raises(sm.InputError, match="unknown objective 'network-edp'"):
         sm.sweep(
             {

@@ -345,7 +345,8 @@ def test_an_unfinished_sweep_of_network_edp_has_no_totals() -> None:
     assert result.points[0].workloads["tiny"].edp is None
 
 
-def test_answers_for_network_edp_cannot_be_verified() -> None:
+@pytest.mark.parametrize(("name", "value"), [("verify", True), ("tie_break", False), ("gap", 0.5)])
+def test_options_that_network_edp_does_not_have_are_refused(name: str, value: float) -> None:
     sweep = {**SWEEP, "objective": "network-edp"}
-    with pytest.raises(sm.InputError, match="cannot be verified by other routes"):
-        sm.sweep(sweep, verify=True)
+    with pytest.raises(sm.InputError, match=f"{name}.* is not supported for the objective"):
+        sm.sweep(sweep, **{name: value})
