@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many mappings a second the nest model evaluates: one by one, and in batches.
+"""How many mappings a second the cost model evaluates: one by one, and in batches.
 
 usage: model_speed.py [--mappings N] [--batch N] [--timeloop CASE.yaml]
 
@@ -24,12 +24,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from batch_model import BatchEvaluator
 
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.problem import Problem, Tensor, Term
 from solver_mapper.cost.timeloop import Evaluator
-from solver_mapper.cost.timeloop.batch import BatchEvaluator
 
 BOUNDS = {"N": 4, "K": 64, "C": 64, "P": 56, "Q": 56, "R": 3, "S": 3}
 

@@ -1,5 +1,5 @@
-"""Provably optimal mappings of tensor operations onto accelerators, with an exact account of every
-word moved.
+"""Provably optimal mappings of tensor operations onto accelerators, with exact access counts,
+energy and cycles.
 """
 
 from solver_mapper import renderers  # noqa: F401  (registers how results are printed)

@@ -1,4 +1,4 @@
-"""The public functions: the only place that joins reading, the nest model and the solver."""
+"""The public functions: the only place that joins reading, the cost model and the solver."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def enumerate(
 
     Two mappings differ in a factor at a level, the axis of a spatial loop, a tensor kept or
     bypassed, or the order of loops above 1 along one axis or over time, whether or not that order
-    changes any figure. Loops to 1 make no difference.
+    changes any figure. Loops of bound 1 make no difference.
 
     Args: `limit`, the most that are wanted; `orders` false gives one order of each; `constraints`,
     further constraints (see `solver_mapper.constraints`); `time_limit` in seconds and `clock` end
@@ -403,7 +403,7 @@ def solve(
     an Einsum (None: no limit); `relax`, for LoopTree input: constraints to lower where they cannot
     be met ("min_usage").
     Raises: InputError if architecture or problem are missing or the objective is unknown;
-    ExactnessError if the solver and the exact nest model, or two proofs, disagree, which is a bug.
+    ExactnessError if the solver and the exact cost model, or two proofs, disagree, which is a bug.
     """
     _check_search(clock, time_limit, workers, gap)
     clock = clock or Clock(time_limit)

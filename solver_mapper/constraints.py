@@ -291,7 +291,7 @@ def dataflow(target: Target, name: str) -> ConstraintSet:
 
 
 def utilization(least: Number) -> ConstraintSet:
-    """At least this share (0 to 1) of the multipliers is in use."""
+    """At least this share (0 to 1) of the compute units is in use."""
     return constraint(target=0, type="utilization", min=float(least))
 
 

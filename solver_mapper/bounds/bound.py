@@ -11,7 +11,7 @@ from solver_mapper.bounds.curve import Curve, Mark
 from solver_mapper.bounds.dataflow import restriction
 from solver_mapper.bounds.example_mapping import tree_of_tile
 from solver_mapper.bounds.halo_reuse import regular_movements, regular_traffic
-from solver_mapper.bounds.listing import corners_of, loop_orders, strict_staircase, tiles_within
+from solver_mapper.bounds.listing import corners_of, loop_orders, strict_curve, tiles_within
 from solver_mapper.bounds.search import FREE, Found, Restriction, least_traffic
 from solver_mapper.core.mapping import LevelMapping, loop
 from solver_mapper.core.mapping import Mapping as LoopMapping
@@ -36,7 +36,7 @@ WINDOWS = (
 )
 REGULAR = (
     "a sliding window fetches only what is new while it moves by one and the same shift, as the"
-    " nest model counts"
+    " cost model counts"
 )
 
 
@@ -44,7 +44,7 @@ REGULAR = (
 class Counting:
     """What a bound admits, and how it counts.
 
-    `regular_shifts`: sliding windows keep their overlap where the nest model (and so `solve`) says
+    `regular_shifts`: sliding windows keep their overlap where the cost model (and so `solve`) says
     that they do (see `regular`), not where Orojenesis does (see `traffic`). `bypass`: tensors may
     do without a tile in the buffer (at least one has one); each operation then moves its own word
     of them.
@@ -76,7 +76,9 @@ class TilePoint:
 
     @property
     def mapping(self) -> LoopMapping:
-        """The witness as a mapping of an architecture with the levels "MainMemory" and "Buffer"."""
+        """The example mapping as a mapping of an architecture with the levels "MainMemory" and
+        "Buffer".
+        """
         outer = tuple(loop(dim, self.problem.bounds[dim] // self.tile[dim]) for dim in self.order)
         inner = tuple(loop(dim, self.tile[dim]) for dim in self.problem.dims if self.tile[dim] > 1)
         everything = frozenset(self.problem.tensor_names)
@@ -88,7 +90,7 @@ class TilePoint:
 
     @property
     def tree(self) -> TreeMapping:
-        """The witness as a LoopTree with the components MainMemory, Buffer and MAC."""
+        """The example mapping as a LoopTree with the components MainMemory, Buffer and MAC."""
         return tree_of_tile(self.problem, self.tile, self.order, self.kept)
 
     @property
@@ -153,7 +155,7 @@ def bound(
     """
     space = restriction(problem, stationary, order, tiles) if within is None else within
     weights, units = unit_weights(problem, word_bits)
-    points = strict_staircase(
+    points = strict_curve(
         point
         for kept in _kept_sets(problem, counting.bypass, stationary)
         for point in _points(
@@ -259,7 +261,7 @@ def _points(
     space: Restriction,
     regular: bool,
 ) -> Iterator[TilePoint]:
-    """The staircase of the mappings that keep exactly `kept`, each step counted a second time."""
+    """The bound curve of the mappings that keep exactly `kept`, each step counted a second time."""
     seen = replace(
         problem, tensors=tuple(tensor for tensor in problem.tensors if tensor.name in kept)
     )

@@ -1,5 +1,5 @@
-"""Strict staircases: fronts of buffer size against accesses, each step with a code that says where
-it came from.
+"""Bound curves: Pareto fronts of buffer size against accesses, each step with a code that says
+where it came from.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ LARGEST = 2**62
 
 @dataclass(frozen=True)
 class BoundCurve:
-    """`buffers` strictly rise, `accesses` strictly fall. `codes[i]` is the caller's witness of step
-    i.
+    """`buffers` strictly rise, `accesses` strictly fall. `codes[i]` is the caller's example mapping
+    of step i.
     """
 
     buffers: Ints
@@ -30,7 +30,7 @@ class BoundCurve:
         return len(self.buffers)
 
     def merged(self, buffers: Ints, accesses: Ints, codes: Ints) -> BoundCurve:
-        """The staircase of these points and new ones. Of equal points the earlier stays."""
+        """The bound curve of these points and new ones. Of equal points the earlier stays."""
         fresh = self.better(buffers, accesses)
         if not fresh.any():
             return self
@@ -53,7 +53,7 @@ EMPTY = BoundCurve(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
 def strict(buffers: Ints, accesses: Ints, codes: Ints) -> BoundCurve:
-    """The strict staircase of arbitrary points: those that no other point beats or equals in both
+    """The bound curve of arbitrary points: those that no other point beats or equals in both
     respects.
     """
     order = (

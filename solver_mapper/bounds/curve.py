@@ -29,7 +29,7 @@ class Point(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
     def summary(self) -> Mapping[str, str]:
-        """The witness in a few words, by column."""
+        """The example mapping in a few words, by column."""
         ...
 
 
@@ -65,15 +65,15 @@ class LevelBound:
 
 @dataclass(frozen=True)
 class Curve(Shown, Generic[P]):
-    """A strict staircase: `points[i].buffer` rises, `points[i].accesses` falls.
+    """A bound curve: `points[i].buffer` rises, `points[i].accesses` falls.
 
     `units` are "words", "bytes" or "bits" of both figures. `algorithmic_minimum` is the traffic
     that no buffer avoids: every word of every tensor that must come from or go to the backing
     store, once. `operations` counts multiplications and additions. `operands` is the size of all
-    tensors together. `assumptions` say what the figures hold for. `beside` are other staircases to
-    compare with, by name, as (buffer, accesses). `proof` says why no mapping lies below. `levels`
-    are bounds of a machine's levels. `macs` counts the points of all iteration spaces; `roofline`
-    gives the least cycles of each step.
+    tensors together. `assumptions` say what the figures hold for. `beside` are other bound curves
+    to compare with, by name, as (buffer, accesses). `proof` says why no mapping lies below.
+    `levels` are bounds of a machine's levels. `macs` counts the points of all iteration spaces;
+    `roofline` gives the least cycles of each step.
     """
 
     title: str
@@ -184,8 +184,8 @@ class Curve(Shown, Generic[P]):
         }
 
     def to_csv(self) -> str:
-        """One line a step: buffer, accesses, operational intensity, and the witness in columns of
-        its own.
+        """One line a step: buffer, accesses, operational intensity, and the example mapping in
+        columns of its own.
         """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -278,7 +278,7 @@ class Curve(Shown, Generic[P]):
 
 
 def _gain(name: str, steps: Sequence[tuple[int, int]], curve: Curve[Any]) -> str:
-    """Where a curve gains most against another staircase: at one of its own steps, for that is
+    """Where a curve gains most against another bound curve: at one of its own steps, for that is
     where it falls.
     """
     gains = []

@@ -1,4 +1,4 @@
-"""Witnesses of bounds as LoopTrees on the Snowcat architecture."""
+"""Example mappings of bounds as LoopTrees on the Snowcat architecture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The staircase of one loop nest with sliding windows counted as the nest model counts them
+"""The bound curve of one loop nest with sliding windows counted as the cost model counts them
 (docs/explanation/model.md, "Words into a level").
 
 A tile is reused only while it keeps moving by the shift of the innermost loop. So an idle step ends

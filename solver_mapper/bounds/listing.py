@@ -56,7 +56,7 @@ class Placed(Protocol):
 P = TypeVar("P", bound=Placed)
 
 
-def strict_staircase(points: Iterable[P]) -> tuple[P, ...]:
+def strict_curve(points: Iterable[P]) -> tuple[P, ...]:
     """The points with fewer accesses than every point of a smaller or equal buffer; of equals, the
     first.
     """
@@ -68,5 +68,5 @@ def strict_staircase(points: Iterable[P]) -> tuple[P, ...]:
 
 
 def corners_of(points: Iterable[Placed]) -> dict[int, int]:
-    """The strict staircase of `points`: least accesses by buffer."""
-    return {point.buffer: point.accesses for point in strict_staircase(points)}
+    """The bound curve of `points`: least accesses by buffer."""
+    return {point.buffer: point.accesses for point in strict_curve(points)}

@@ -1,4 +1,4 @@
-"""Every tile in every reuse class, evaluated in bulk: the exact staircase of one loop nest.
+"""Every tile in every reuse class, evaluated in bulk: the exact bound curve of one loop nest.
 
 For each reuse class the candidate tiles form a grid, one axis a dimension; footprints and traffic
 are products of per-axis vectors, so numpy evaluates some ten million tiles a second. Nothing is
@@ -58,7 +58,7 @@ def least_traffic(
     restriction: Restriction = FREE,
     held: Sequence[tuple[Tensor, int]] = (),
 ) -> tuple[Found, ...]:
-    """The strict staircase of buffer size against least accesses, both in units of
+    """The bound curve of buffer size against least accesses, both in units of
     `weights[tensor]` per word (1 by default).
 
     Mapspace: perfect factors, tiles of all tensors in the buffer, any order of the loops over

@@ -36,7 +36,7 @@ def constraint_violations(
     """Every constraint that `mapping` breaks. Levels that either does not know are left to
     `nest.legality`.
 
-    Figures are judged only of mappings that have any: whose loops make up the problem.
+    Metrics are checked only of mappings that have any: whose loops make up the problem.
     """
     constraints = tuple(constraints)
     levels = {

@@ -1,5 +1,5 @@
-"""Constraints about numbers, judged: loop factors, their products, the use of the multipliers, and
-caps on figures.
+"""Constraints about numbers, checked: loop factors, their products, the use of the compute units,
+and caps on figures.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Constraints about the order of loops, judged: permutations, and which positions of the spatial
+"""Constraints about the order of loops, checked: permutations, and which positions of the spatial
 order lie along X.
 
-Loops to 1 have no position in a mapping, so they never offend; in the full order that a split
+Loops of bound 1 have no position in a mapping, so they never offend; in the full order that a split
 counts, every dimension has one.
 """
 

@@ -1,4 +1,4 @@
-"""Constraints about what levels hold and which reuse they do without, judged."""
+"""Constraints about what levels hold and which reuse they do without, checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The accelerator: a chain of storage levels above an array of multipliers, whatever notation
+"""The accelerator: a chain of storage levels above an array of compute units, whatever notation
 described it.
 """
 

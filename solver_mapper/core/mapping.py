@@ -42,8 +42,8 @@ def loop(dim: str, bound: int, axis: str = "") -> Loop:
 
 @dataclass(frozen=True)
 class LevelMapping:
-    """What one storage level does. Loops are listed outer to inner and include loops to 1 only if
-    their writer gave them.
+    """What one storage level does. Loops are listed outer to inner and include loops of bound 1
+    only if their writer gave them.
 
     `keep` names the tensors that the level holds. The flag sets name the tensors whose reuse is
     switched off: `no_temporal_reuse` into this level, `no_multicast` and `no_link_transfer` in the

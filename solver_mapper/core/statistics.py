@@ -52,7 +52,7 @@ class TensorStatistics:
 
 @dataclass(frozen=True)
 class LevelStatistics:
-    """One storage level (or the multipliers, which hold no tensors). `throttling` is the share of
+    """One storage level (or the compute units, which hold no tensors). `throttling` is the share of
     full speed that its bandwidth allows."""
 
     name: str
@@ -127,7 +127,7 @@ class Statistics(Shown):
     energy_pj: Fraction
     macs: int
     computes: int
-    multipliers: int
+    compute_units: int
     last_level_accesses: int
     area_um2: Fraction
     levels: dict[str, LevelStatistics]
@@ -154,8 +154,8 @@ class Statistics(Shown):
 
     @property
     def utilization(self) -> Fraction:
-        """Operations over what all multipliers could do in that time."""
-        return Fraction(self.macs, self.multipliers * self.cycles)
+        """Operations over what all compute units could do in that time."""
+        return Fraction(self.macs, self.compute_units * self.cycles)
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {

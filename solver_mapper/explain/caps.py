@@ -137,10 +137,10 @@ def _patience(clock: Clock) -> float:
 def capped_conflict(spec: Spec, clock: Clock) -> tuple[Requirement, ...]:
     """An irreducible conflict of a `spec` that has legal mappings, but none within its caps.
 
-    One ask after the other is left out, and stays out if there is no mapping all the same. The
-    fewer constraints are left, the larger is the space to be searched: when a step takes long, the
-    asks that were not looked at are taken as given too. The order is: constraints that the user
-    set, caps, sizes of buffers, constraints of the architecture.
+    One requirement after the other is left out, and stays out if there is no mapping all the same.
+    The fewer constraints are left, the larger is the space to be searched: when a step takes long,
+    the requirements that were not tried are taken as given too. The order is: constraints that the
+    user set, caps, sizes of buffers, constraints of the architecture.
     """
     requirements = tuple(
         requirement for requirement in requirements_of(spec) if _may_give_way(requirement, spec)
@@ -255,7 +255,7 @@ def raised_caps(spec: Spec, clock: Clock) -> tuple[Change, ...]:
 
 
 def _value(spec: Spec, requirement: Requirement, mapping: Mapping) -> Value:
-    """The number with which `mapping` obeys `requirement`; None for asks without a number."""
+    """The number with which `mapping` obeys `requirement`; None if that has no number."""
     architecture = spec.need_architecture()
     if isinstance(requirement, Capacity | LeastFill):
         buffer = architecture.levels[requirement.level]

@@ -1,4 +1,4 @@
-"""Changes to a specification: an ask lifted altogether, or given another number."""
+"""Changes to a specification: a requirement lifted altogether, or given another number."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class Change:
     requirement: Requirement
     to: Value = None
     least: bool = True
-    """Whether no number closer to the ask's own would do, as far as this ask is concerned."""
+    """Whether no number closer to the requirement's own suffices, as far as this requirement is
+    concerned.
+    """
 
 
 def decimal(value: Fraction) -> str:

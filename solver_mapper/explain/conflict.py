@@ -1,5 +1,5 @@
-"""An irreducible conflict: asks that no mapping obeys together, though some mapping obeys any
-smaller part of them.
+"""An irreducible conflict: requirements that no mapping obeys together, though some mapping obeys
+any smaller part of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def conflict_of(spec: Spec, clock: Clock) -> tuple[Requirement, ...]:
     """The smallest of a few irreducible conflicts of `spec`, which must not have a legal mapping
     within its caps on figures.
 
-    That each smaller part can be obeyed is shown by a mapping, which the exact model judges.
+    That each smaller part can be obeyed is shown by a mapping, which the exact cost model
+    evaluates.
     Raises: LimitReached; ExactnessError if the solver contradicts itself or the exact model.
     """
     if caps_of(spec) and legal_mapping(spec, clock) is not None:
@@ -75,7 +76,7 @@ def _irreducible(
 
 
 def confirm(spec: Spec, legal: Legal, read: Read, held: Collection[Requirement]) -> None:
-    """Let the exact model judge that the mapping which `read` stands for obeys `held`, with
+    """Let the exact cost model confirm that the mapping which `read` stands for obeys `held`, with
     everything else lifted.
 
     Raises: ExactnessError if it does not.

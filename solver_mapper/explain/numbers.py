@@ -1,4 +1,4 @@
-"""The number that would do: how far an ask must give way, while all others are obeyed."""
+"""The number that suffices: how far a requirement must be relaxed while all others hold."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _plain(change: Change) -> Any:
 
 @dataclass(frozen=True)
 class Reason:
-    """Whether any mapping is legal; if not, entries that collide, none of which can be spared, and
+    """Whether any mapping is legal; if not, a minimal conflict, and
     what would lift the conflict.
 
     `mapping` is some legal mapping, if there is one. `complete` tells whether the time sufficed to

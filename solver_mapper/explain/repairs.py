@@ -1,4 +1,4 @@
-"""Repairs: the smallest sets of asks to lift, and the numbers that would do, each tried out."""
+"""Repairs: the smallest sets of requirements to lift, and numbers that suffice, each tested."""
 
 from __future__ import annotations
 

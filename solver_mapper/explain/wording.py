@@ -41,12 +41,12 @@ def what_of(requirement: Requirement) -> What:
 
 
 def inner_name(architecture: Architecture, level: int) -> str:
-    """What lies below a level: the next inner one, or the multipliers."""
+    """What lies below a level: the next inner one, or the compute units."""
     return (*architecture.level_names, architecture.arithmetic.name)[level + 1]
 
 
 def text_of(requirement: Requirement, architecture: Architecture, problem: Problem) -> str:
-    """The ask in one line."""
+    """The requirement in one line."""
     if isinstance(requirement, Constraint):
         return requirement.text
     if isinstance(requirement, DimensionBound):
@@ -64,7 +64,7 @@ def text_of(requirement: Requirement, architecture: Architecture, problem: Probl
 def location_of(
     requirement: Requirement, architecture: Architecture, problem: Problem
 ) -> SourceLocation:
-    """Where the user wrote what the ask comes from."""
+    """Where the user wrote what the requirement comes from."""
     if isinstance(requirement, Constraint):
         return requirement.location
     if isinstance(requirement, DimensionBound):
@@ -128,7 +128,7 @@ def advice(change: Change, architecture: Architecture, problem: Problem) -> str:
 
 
 def _to(change: Change, side: str) -> str:
-    """The number, "at least" or "at most" if it is known that none nearer would do."""
+    """The number, "at least" or "at most" if it is known that none nearer suffices."""
     number = decimal(change.to) if isinstance(change.to, Fraction) else f"{change.to}"
     return f"{side} {number}" if change.least else number
 

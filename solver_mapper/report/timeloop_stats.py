@@ -35,7 +35,7 @@ _SPEC, _STAT, _WIRE = 27, 40, 39
 
 
 def timeloop_stats(statistics: Statistics) -> str:
-    """All sections, level 0 being the multipliers."""
+    """All sections, level 0 being the compute units."""
     return "\n".join(
         [
             *_levels(statistics),

@@ -1,5 +1,5 @@
-"""A good mapping within a second: from a legal mapping to better ones by small steps, each judged
-by the exact model.
+"""A good mapping within a second: from a legal mapping to better ones by small steps, each
+evaluated by the exact model.
 
 Any incumbent is sound, since nothing is claimed of it but its figures. A step moves a prime factor
 of a dimension to another slot, trades two such factors between slots, changes one loop's position

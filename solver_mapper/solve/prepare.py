@@ -1,4 +1,4 @@
-"""A search with the exact nest model as its judge, under the space's caps on figures."""
+"""A search with the exact cost model, under the space's caps on figures."""
 
 from __future__ import annotations
 

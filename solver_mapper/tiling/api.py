@@ -65,7 +65,7 @@ def tile(
     Args: operator: a path, open file or mapping that describes one operator
         (docs/reference/tiling.md). objective: "utilization", SMAUG's choice; "traffic", provably
         the fewest elements moved; "given", the tiling in the
-            operator's file, judged; or one added with `solver_mapper.tiling.objective`. None:
+            operator's file, checked; or one added with `solver_mapper.tiling.objective`. None:
             "given" if the file has a tiling, else "utilization".
         backend: a shipped backend's name, a path, a mapping, or None for what the operator's file
         says (by default "smv"). stale_padding: as SMAUG, keep the padding of the whole tensor in
@@ -85,8 +85,8 @@ def default_objective(job: Job) -> str:
 
 
 def tile_job(job: Job, objective: str, options: Options) -> Tiling:
-    """Tile an operator that has been read; a tiling that was given with it is judged if that is the
-    objective.
+    """Tile an operator that has been read; a tiling that was given with it is checked if that is
+    the objective.
     """
     if objective == given.OBJECTIVE:
         if job.given is None:

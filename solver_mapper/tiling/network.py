@@ -159,7 +159,7 @@ def read_network(source: Source, backend: Source | Backend | None = None) -> Net
         raise InputError(
             "layers of a network cannot give tilings",
             fields.location_of("layers"),
-            "judge each operator by itself",
+            "tile each operator by itself",
         )
     return Network(name, jobs)
 

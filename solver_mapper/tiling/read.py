@@ -20,7 +20,7 @@ LABELS = ("id", "source", "test")
 @dataclass(frozen=True)
 class Job:
     """An operator to tile, for a backend. `count` is how often a network runs it; `given` is a
-    tiling to judge instead.
+    tiling to check instead.
     """
 
     operator: Operator

@@ -11,7 +11,7 @@ sender, whichever gives more. Constraints about factors, orders and utilization 
 can only lower the bound. In the style of Orojenesis (Huang et al., ISCA 2024), which bounds the
 traffic of one buffer so.
 
-Cycles are at least the steps of the best split over the multipliers, and at least the least words
+Cycles are at least the steps of the best split over the compute units, and at least the least words
 at a port over its bandwidth. Energy is that of operations, accesses and leakage; wires are left
 out.
 """

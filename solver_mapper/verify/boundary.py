@@ -1,6 +1,6 @@
 """The least words that must cross into one level, whatever the mapping.
 
-Take any legal mapping and a level c (or the multipliers, which hold one point each). Every
+Take any legal mapping and a level c (or the compute units, which hold one point each). Every
 dimension of size n splits into n = inside * spatial * outside: its loops at c and further in, its
 spatial loops outside c, and its temporal loops outside c. The inside extents give the tiles of c,
 which must fit; the spatial factors multiply to at most the instances of c. Let tensor T be held at
@@ -22,12 +22,13 @@ Then at least `words * C * U` words enter c and at least `words * max(1, C / B) 
 - A multicast reaches instances that differ in idle dimensions (or in windows) only, at most B of
   them from one instance of p.
 
-For a `plain` tensor words * C * U is the nest model's own count with the spared dimensions as they
+For a `plain` tensor words * C * U is the cost model's own count with the spared dimensions as they
 are, and of partial sums all but the first round are read again: `words * C * (U - 1)`. For others
 the model rounds per instance: one word each is taken off. With a window and a level between p and c
-that does not hold T, Timeloop's accounts scale what a level passes on by the multicast of another
-one; then only the fixed dimensions' words are counted, once. Multipliers remember nothing: without
-neighbours to help, each operation asks for its operands, and only a multicast saves words.
+that does not hold T, Timeloop's cost model scales what a level passes on by the multicast of
+another one; then only the fixed dimensions' words are counted, once. Compute units remember
+nothing: without neighbours to help, each operation asks for its operands, and only a multicast
+saves words.
 
 What p sends to a level further in than c may be counted at c as well: the loops outside that level
 are those outside c and more inside them, so that no more is spared of the ones outside c.
@@ -92,13 +93,15 @@ class Boundary:
         return prod(x * y for x, y in map(self.architecture.fanout, range(parent, self.child)))
 
     @property
-    def feeds_multipliers(self) -> bool:
+    def feeds_compute_units(self) -> bool:
         return self.child == len(self.architecture.levels)
 
     def fitting(self, views: Sequence[View]) -> npt.NDArray[np.bool_]:
         """Where the tiles of `views` fit into the child together."""
         fits = np.ones(len(self.inside[0]), dtype=bool)
-        capacity = None if self.feeds_multipliers else self.architecture.levels[self.child].capacity
+        capacity = (
+            None if self.feeds_compute_units else self.architecture.levels[self.child].capacity
+        )
         if capacity is not None:
             fits = (
                 sum([self.tile(each) for each in views], np.zeros(len(fits), dtype=np.int64))
@@ -131,7 +134,7 @@ class Boundary:
                    meant then.
         """
         ones = np.ones(len(self.inside[0]), dtype=np.int64)
-        steady = not self.feeds_multipliers or self.helpers
+        steady = not self.feeds_compute_units or self.helpers
         paid = view.idle - spared if steady else view.idle
         copies = _product(ones, self.spatial, view.idle)
         rounds = _product(ones, self.outside, paid)
@@ -180,7 +183,7 @@ class Boundary:
         else:
             sent = filled = view.fixed_words * rounds
         levels = self.architecture.levels
-        rounding = none if self.feeds_multipliers else none + levels[self.child].instances
+        rounding = none if self.feeds_compute_units else none + levels[self.child].instances
         return Moved(
             np.maximum(sent - levels[parent].instances, 0),
             none,
@@ -192,8 +195,8 @@ class Boundary:
 def boundary(
     architecture: Architecture, problem: Problem, child: int, fine: int | None = None
 ) -> Boundary:
-    """The splits at level `child`, or at the multipliers if that is the number of levels; coarsely
-    above `fine` of them (None: as many as `MOST_POINTS`).
+    """The splits at level `child`, or at the compute units if that is the number of levels;
+    coarsely above `fine` of them (None: as many as `MOST_POINTS`).
 
     Raises: ValueError if even coarsely there are more than `MOST_POINTS`.
     """

@@ -1,7 +1,7 @@
 """What each tensor contributes to the figures of a mapping, for every bypass choice, remembered by
 what that depends on.
 
-The figures come from the nest model's own functions. A tensor does not see which of the dimensions
+The figures come from the cost model's own functions. A tensor does not see which of the dimensions
 that do not index it a loop runs over, nor a border between two such loops, so nests that differ
 only there share their contributions.
 """
@@ -27,8 +27,9 @@ from solver_mapper.verify.mapspace import Bars, EnumeratedMapspace, Skeleton
 @dataclass(frozen=True)
 class Option:
     """One bypass choice of a tensor: `accesses` per level (None where bypassed), energy of all
-    levels and networks in units of the tally's, and the words that the outermost level reads and
-    writes."""
+    levels and networks in units of the enumeration's, and the words that the outermost level reads
+    and writes.
+    """
 
     keep: tuple[bool, ...]
     accesses: tuple[Accesses | None, ...]

@@ -49,8 +49,8 @@ class Target:
         ]
 
     def progress(self, statistics: LeastStatistics | None) -> float:
-        """How far a box with these bounds is from being settled: for each goal at most 1, their
-        number where it is settled. None: no mapping fits."""
+        """How far a box with these bounds is from being excluded: for each goal at most 1, their
+        number where it is excluded. None: no mapping fits."""
         goals = self.objective.goals
         if statistics is None or self.capped(statistics):
             return float(len(goals))

@@ -291,7 +291,7 @@ class EnumeratedMapspace:
         )
 
     def contains(self, mapping: Mapping) -> bool:
-        """Whether a mapping that makes up the problem is one of this mapspace. Meshes are judged,
+        """Whether a mapping that makes up the problem is one of this mapspace. Meshes are checked,
         capacities are not.
         """
         bounds: list[dict[str, Bounds]] = []

@@ -1,9 +1,9 @@
-"""Which loop orders the constraints of one level allow, judged order by order from the constraints'
-meaning.
+"""Which loop orders the constraints of one level allow, checked order by order from the
+constraints' meaning.
 
-Loops to 1 do not exist: a constraint orders the others among themselves. Positions that a split
-refers to are those of a full permutation, loops to 1 included, which the user may place as they
-like where no constraint names them.
+Loops of bound 1 do not exist: a constraint orders the others among themselves. Positions that a
+split refers to are those of a full permutation, loops of bound 1 included, which the user may place
+as they like where no constraint names them.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The incumbent's value is given; the search shows that no mapping is better by mo
 takes the box whose bound is least, and splits it by the decision that raises the bounds of both
 parts most: a few decisions that did so before are tried (strong branching on pseudo-costs,
 Achterberg, Koch, Martin: Branching constraints revisited, 2005). Boxes that are down to single
-bounds, but whose bound grants more reuse than there is, are settled by evaluating their mappings.
+bounds, but whose bound grants more reuse than there is, are excluded by evaluating their mappings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from solver_mapper.verify.relaxation import LeastStatistics, Relaxation
 TRIED, RELIABLE = 4, 3
 """Decisions tried at a node; and how often each is tried before its record counts."""
 MOST_EVALUATED = 3000
-"""Mappings that are evaluated to settle one box."""
+"""Mappings that are evaluated to decide one box."""
 LEAST_GAIN = 1e-4
 
 
@@ -88,7 +88,7 @@ class Prover:
         self._evaluator = Evaluator(space.architecture, space.problem)
 
     def prove(self) -> Proof:
-        """Search until everything is settled, a better mapping is found, or `over` says that the
+        """Search until every box is decided, a better mapping is found, or `over` says that the
         time is.
         """
         root = self._node(self.space.root())

@@ -1,4 +1,4 @@
-"""The bound of one Einsum: recorded curves, brute force, closed forms and the nest model."""
+"""The bound of one Einsum: recorded curves, brute force, closed forms and the cost model."""
 
 import itertools
 import json

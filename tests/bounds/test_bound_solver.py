@@ -1,7 +1,7 @@
 """The staircase and the solver, which share no search: with a buffer of any size, both find the
 same least traffic.
 
-Windows are counted as the nest model counts them (`regular_shifts`).
+Windows are counted as the cost model counts them (`regular_shifts`).
 """
 
 import pytest

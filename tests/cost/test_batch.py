@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +15,12 @@ from hypothesis import strategies as st
 from solver_mapper.core.architecture import Network
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.cost.timeloop import Evaluator
-from solver_mapper.cost.timeloop.batch import CHUNK, BatchEvaluator
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import InputError
 from tests.strategies import Case, cases, splits
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from batch_model import CHUNK, BatchEvaluator
 
 
 def template_of(mapping: Mapping, dims: tuple[str, ...]) -> Mapping:

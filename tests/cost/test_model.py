@@ -1,4 +1,4 @@
-"""The nest model on designs small enough to count by hand."""
+"""The cost model on designs small enough to count by hand."""
 
 from fractions import Fraction
 

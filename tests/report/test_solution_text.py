@@ -49,7 +49,7 @@ CERTIFICATE = sm.Certificate(
             "tolerance": 1e-8,
         },
     ),
-    checks=("legal for hardware and problem", "figures equal to the exact nest model's"),
+    checks=("legal for hardware and problem", "figures equal to the exact cost model's"),
 )
 SECONDS = {"compile": 0.25, "solve": 12.5, "check": 0.0, "load": 0.031}
 

@@ -1,5 +1,5 @@
 """The compiled model against the exact one, mapping by mapping: what the solver is told must be
-what the nest model says.
+what the cost model says.
 
 Of a random legal mapping all decisions are fixed; the least value that the compiled model then
 allows for a metric is what a solver that has these decisions would claim.
@@ -141,7 +141,7 @@ def disagreements(made: Instance, mappings: int, tries: int = 200) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_products(seed):
-    """Of matrix products and their relatives the compiled model says exactly what the nest model
+    """Of matrix products and their relatives the compiled model says exactly what the cost model
     says.
     """
     assert not disagreements(instance(seed, 10**6, PLAIN, wired=False), 3)

@@ -36,7 +36,7 @@ def with_entries(made: Instance, router: bool) -> Instance:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_entries_of_plain_tensors_are_exact(seed):
-    """The compiled model calls itself exact then, and its energy is that of the nest model."""
+    """The compiled model calls itself exact then, and its energy is that of the cost model."""
     assert not disagreements(
         with_entries(instance(seed, 10**6, PLAIN, wired=False), router=False), 3
     )

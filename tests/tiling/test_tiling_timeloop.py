@@ -1,4 +1,4 @@
-"""A tiling written as Timeloop files is legal there, and the nest model counts exactly the
+"""A tiling written as Timeloop files is legal there, and the cost model counts exactly the
 schedule's loads and stores.
 """
 

@@ -1,5 +1,5 @@
-"""What a workload is put together from: single Einsums and groups, each with a staircase for every
-home of its tensors.
+"""What a workload is put together from: single Einsums and groups, each with a bound curve for
+every home of its tensors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Block:
 
 
 class Blocks:
-    """The blocks of a net under `rules`, and their staircases, remembered."""
+    """The blocks of a net under `rules`, and their bound curves, remembered."""
 
     def __init__(self, net: DataflowGraph, rules: PlanRules):
         self.net, self.rules = net, rules
@@ -99,7 +99,7 @@ class Blocks:
         )
 
     def plans(self, block: Block, held: frozenset[str]) -> Plans:
-        """The staircase of a block. Tensors in `held` are on chip as a whole and not counted."""
+        """The bound curve of a block. Tensors in `held` are on chip as a whole and not counted."""
         if (block, held) not in self._plans:
             self._plans[block, held] = self._searched(block, held)
         return self._plans[block, held]

@@ -37,7 +37,8 @@ class Row:
 @dataclass(frozen=True)
 class Family:
     """Mappings of Einsum `einsum` that fuse `fused` with fused loops over `loops`, outermost first.
-    With `trips` (uneven fusion only) all have those iteration counts. `points` is their staircase.
+    With `trips` (uneven fusion only) all have those iteration counts. `points` is their bound
+    curve.
     """
 
     einsum: int
@@ -136,7 +137,7 @@ def families(
 def pattern_points(
     net: DataflowGraph, pattern: FusionPattern, uneven_tensors: bool
 ) -> Iterator[Row]:
-    """The staircases of one pattern: one for each set of whole tensors and each block."""
+    """The bound curves of one pattern: one for each set of whole tensors and each block."""
     problem = net.problems[pattern.einsum]
     for whole in whole_sets(problem, pattern.fused, uneven_tensors):
         for space in restrictions(net, pattern):
@@ -189,8 +190,8 @@ def moving_problem(
 def _rows(
     net: DataflowGraph, pattern: FusionPattern, whole: tuple[str, ...], space: Restriction
 ) -> Iterator[Row]:
-    """The staircase with `whole` tensors whole: each takes all its room and moves once; the others
-    stream.
+    """The bound curve with `whole` tensors whole: each takes all its room and moves once; the
+    others stream.
     """
     moving, units = moving_problem(net, pattern, whole)
     for found in least_traffic(moving, net.weights, space, pattern.held):

@@ -102,7 +102,7 @@ def _unfit(net: DataflowGraph, why: str) -> InputError:
 
 
 def ffmt_plans(net: DataflowGraph) -> tuple[Plan, ...]:
-    """The strict staircase of the template. Raises: InputError if the workload is no chain."""
+    """The bound curve of the template. Raises: InputError if the workload is no chain."""
     chain = chain_of(net)
     stairs, plans = EMPTY, list[GroupPlan]()
     for parts in parts_of(chain.group.ranks):

@@ -1,9 +1,9 @@
-"""The staircase of a group, all trunks at once: arrays over the trips of every rank.
+"""The bound curve of a group, all trunks at once: arrays over the trips of every rank.
 
 In a small group with many common ranks, trunks by far outnumber the ways to keep tensors. So this
 search turns the loops around: it walks over which tensors are resident above which set of loops,
 and evaluates all trips of all ranks (and all tiles of the streamed tensors) as one grid. It finds
-the staircase that `Fuser.group` finds trunk by trunk.
+the bound curve that `Fuser.group` finds trunk by trunk.
 
 Two reductions are lossless. Only the sets of loops between two storage nodes matter, not the order
 in a set, so trunks are ordered partitions of the ranks. And a rank below which no tensor is stored
@@ -35,7 +35,7 @@ MOST_GRIDS, MOST_CELLS = 20_000, 4_000_000
 def by_grids(
     net: DataflowGraph, group: Group, held: frozenset[str], uneven: bool = False
 ) -> Plans | None:
-    """The staircase of `group`, or None if it is more work than trunk by trunk.
+    """The bound curve of `group`, or None if it is more work than trunk by trunk.
 
     Args: `held`, tensors that are on chip as a whole; `uneven`, see `Leaves`.
     """

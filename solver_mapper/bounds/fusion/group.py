@@ -1,4 +1,4 @@
-"""The staircase of one group: every trunk, every combination of its members' choices.
+"""The bound curve of one group: every trunk, every combination of its members' choices.
 
 Capacity is the sum of what stays across the trunk's loops (additive) plus the largest of what is
 live while one member runs (maximal): its streamed tiles and the tiles of all tensors that are on
@@ -56,7 +56,7 @@ class GroupPlan:
 
 @dataclass(frozen=True)
 class Plans:
-    """A staircase with its plans: `stairs.codes` index `plans`."""
+    """A bound curve with its plans: `stairs.codes` index `plans`."""
 
     stairs: BoundCurve
     plans: tuple[GroupPlan, ...]
@@ -94,7 +94,7 @@ class Fold:
 
 
 class Fuser:
-    """Staircases of single Einsums and of groups, for one net."""
+    """Bound curves of single Einsums and of groups, for one net."""
 
     def __init__(self, net: DataflowGraph, uneven: bool = False):
         self.net = net

@@ -1,7 +1,7 @@
-"""Joining groups into the whole workload: the exact staircase over all orders of execution.
+"""Joining groups into the whole workload: the exact bound curve over all orders of execution.
 
 A state is the set of Einsums that have run and the whole tensors that a later one still needs on
-chip. Each state has a staircase of (peak capacity so far, accesses so far). What follows a state
+chip. Each state has a bound curve of (peak capacity so far, accesses so far). What follows a state
 costs the same however the state was reached, capacities combine by maximum and accesses by sum,
 both monotone; so dropping every point of a state that another point of it beats loses nothing.
 """
@@ -28,7 +28,7 @@ State = tuple[frozenset[int], frozenset[str]]
 
 @dataclass
 class _Front:
-    """The staircase of a state. `stairs.codes` index `history`: the state before, the code there,
+    """The bound curve of a state. `stairs.codes` index `history`: the state before, the code there,
     and the step taken.
     """
 
@@ -37,14 +37,14 @@ class _Front:
 
 
 class Joined(NamedTuple):
-    """The strict staircase of a net, a plan for each step, and what proves it."""
+    """The bound curve of a net, a plan for each step, and what proves it."""
 
     plans: tuple[Plan, ...]
     proof: str
 
 
 def joined(net: DataflowGraph, rules: PlanRules) -> Joined:
-    """The staircase of a net under `rules`: state by state, or by CP-SAT if states are too many."""
+    """The bound curve of a net under `rules`: by states, or by CP-SAT if there are too many."""
     blocks = Blocks(net, rules)
     walk = StateJoin(net, blocks, rules.states)
     found = walk.plans()
@@ -67,7 +67,7 @@ class StateJoin:
         self.net, self.blocks, self.most, self.states = net, blocks, most, 1
 
     def plans(self) -> tuple[Plan, ...] | None:
-        """The strict staircase, a plan for each step; None if there are too many states."""
+        """The bound curve, a plan for each step; None if there are too many states."""
         zero = np.zeros(1, dtype=self.net.dtype)
         start: State = frozenset(), frozenset()
         fronts = {start: _Front(BoundCurve(zero, zero, np.zeros(1, dtype=np.int64)), [None])}

@@ -226,7 +226,7 @@ def undominated(choices: list[Choice], net: DataflowGraph) -> tuple[Choice, ...]
 def undominated_triples(additive: Ints, own: Ints, accesses: Ints) -> list[int]:
     """Indices of the triples that no other beats or equals in all three.
 
-    A sweep over rising `additive` (then `own`, then `accesses`) keeps the staircase of the other
+    A sweep over rising `additive` (then `own`, then `accesses`) keeps the bound curve of the other
     two columns so far; a triple on or above it is beaten by one that came before, and nothing that
     comes later beats what is kept.
     """

@@ -66,7 +66,7 @@ class Nester:
         self._inner: dict[object, Plans] = {}
 
     def improve(self, known: Plans, group: Group, held: frozenset[str]) -> Plans:
-        """`known`, a group's staircase, with everything that has at least one part entered."""
+        """`known`, a group's bound curve, with everything that has at least one part entered."""
         stairs, plans = known.stairs, list(known.plans)
         for trunk in trunks_of(self.net, group):
             for row in self._rows(group, held, trunk):

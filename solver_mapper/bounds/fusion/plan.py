@@ -20,7 +20,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """One point of a workload's staircase: its groups in order of execution."""
+    """One point of a workload's bound curve: its groups in order of execution."""
 
     buffer: int
     accesses: int

@@ -41,7 +41,7 @@ class FusedPoint:
 
     @property
     def mapping(self) -> TreeMapping:
-        """The witness as a LoopTree with the components MainMemory, Buffer and MAC.
+        """The example mapping as a LoopTree with the components MainMemory, Buffer and MAC.
 
         Raises: InputError where a shared loop has tiles of different sizes in the Einsums below it.
         """

@@ -1,4 +1,4 @@
-"""The staircase of a group by whichever search is less work; both are exact."""
+"""The bound curve of a group by whichever search is less work; both are exact."""
 
 from __future__ import annotations
 

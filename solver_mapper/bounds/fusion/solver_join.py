@@ -1,10 +1,11 @@
 """Joining groups with CP-SAT, for graphs with too many orders of execution to walk through.
 
-One literal for every step of every group's staircase; each Einsum is in exactly one. A tensor that
-is whole on chip occupies the buffer from the first group that uses it to the last, so groups have
-positions in the order of execution, and a group needs its own capacity plus all whole tensors that
-it uses or that pass it by. The staircase is swept from the right: least accesses within a capacity,
-then least capacity for those accesses, then on just below it. Both answers of each step are proven.
+One literal for every step of every group's bound curve; each Einsum is in exactly one. A tensor
+that is whole on chip occupies the buffer from the first group that uses it to the last, so groups
+have positions in the order of execution, and a group needs its own capacity plus all whole tensors
+that it uses or that pass it by. The bound curve is swept from the right: least accesses within a
+capacity, then least capacity for those accesses, then on just below it. Both answers of each step
+are proven.
 
 Positions are left out at first: then whole tensors count only in groups that use them, which bounds
 every order from below. If the groups so chosen can be put in an order that needs no more, that is
@@ -32,8 +33,8 @@ from solver_mapper.solve.cpsat.engine import Read, Settings, run
 
 @dataclass(frozen=True)
 class _Pick:
-    """One step of the staircase of `block` with the tensors `held` whole on chip: a literal of the
-    model.
+    """One step of the bound curve of `block` with the tensors `held` whole on chip: a literal of
+    the model.
     """
 
     literal: cp_model.IntVar
@@ -77,7 +78,7 @@ class SolverJoin:
         self._constrain()
 
     def plans(self) -> tuple[Plan, ...]:
-        """The strict staircase, a plan for each step."""
+        """The bound curve, a plan for each step."""
         found: list[Plan] = []
         limit = self._most_capacity()
         while (best := self._least("accesses", limit, None)) is not None:

@@ -4,7 +4,7 @@ Two Einsums are compatible if they fuse the same of the tensors they share and e
 fused loop that concerns the other (case A, untiled) or their fused loops match in order (case B,
 tiled). Footprints of tiled-fused Einsums add, transitively; those of different components are
 maxed. The published code keeps approximate fronts and, where one family mixes tiled and untiled
-members, picks the rule by accident of hashing; here every combination is judged by its own
+members, picks the rule by accident of hashing; here every combination is checked by its own
 components and every front is exact.
 """
 

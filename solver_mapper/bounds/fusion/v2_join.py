@@ -88,7 +88,7 @@ class V2:
         return frozenset(must) & frozenset(self.net.problems[einsum].tensor_names)
 
     def picks(self) -> tuple[Pick, ...]:
-        """The strict staircase with a mapping of each Einsum for every point."""
+        """The bound curve with a mapping of each Einsum for every point."""
         states: dict[State, tuple[Ints, Ints]] = {
             ((), ()): (np.zeros((1, 2), dtype=self.net.dtype), np.array([-1]))
         }

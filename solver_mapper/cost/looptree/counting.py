@@ -1,4 +1,4 @@
-"""How many values move between the holders of one tensor, for one Einsum: LoopTree's account.
+"""How many values move between the holders of one tensor, for one Einsum: LoopTree's cost model.
 
 Each time control reaches a holder, once per iteration of every loop above, relevant or not, it
 fetches its whole tile from the holder above. Outputs are also returned on leaving. The first fetch

@@ -73,7 +73,7 @@ def common_problems(
 
 
 def _nesting(branch: EinsumPath, check_ends: bool) -> Iterator[Violation]:
-    """Tiles larger than what is around them, and (if these are to be judged) loops that end above
+    """Tiles larger than what is around them, and (if these are to be checked) loops that end above
     tiles of 1.
     """
     einsum = branch.einsum

@@ -20,7 +20,7 @@ from solver_mapper.cost.looptree.workload import Workload
 def violations(
     architecture: Architecture, workload: Workload, mapping: TreeMapping
 ) -> tuple[Violation, ...]:
-    """Everything that makes `mapping` illegal. Fan-outs and capacities are judged as far as tiles
+    """Everything that makes `mapping` illegal. Fan-outs and capacities are checked as far as tiles
     are known, the architecture's rules for Einsums whose own branch makes sense: nothing is
     reported that only follows from another mistake.
 

@@ -2,7 +2,7 @@
 notations.
 
 A word that enters or leaves the main memory costs one unit of energy and nothing else costs any, so
-`evaluate` prints a witness's traffic as its energy (for LoopTrees in bits).
+`evaluate` prints an example mapping's traffic as its energy (for LoopTrees in bits).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def touched_indices(rank: tuple[Term, ...], bounds: Mapping[str, int]) -> int:
     """Distinct values of `sum(coefficient * dim)` over the box `bounds`.
 
     Every prefix of terms, smallest stride first, is a set of values; as soon as it is an interval
-    at least as long as the next stride, the next set is an interval too, which settles the usual
+    at least as long as the next stride, the next set is an interval too, which covers the usual
     windows without a list.
     """
     terms = sorted(

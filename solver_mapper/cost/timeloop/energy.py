@@ -42,7 +42,7 @@ class Prices(NamedTuple):
 
 
 def prices(buffer: Buffer) -> Prices:
-    """The prices of `buffer`. A negative address energy asks for Timeloop's built-in adder, which
+    """The energies of `buffer`. A negative address energy asks for Timeloop's built-in adder, which
     is free.
     """
     amounts = (

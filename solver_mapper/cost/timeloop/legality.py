@@ -18,7 +18,7 @@ from solver_mapper.errors import NOWHERE
 def violations(
     architecture: Architecture, problem: Problem, mapping: Mapping
 ) -> tuple[Violation, ...]:
-    """Everything that makes `mapping` illegal. Capacity and fanout are judged once the loops make
+    """Everything that makes `mapping` illegal. Capacity and fanout are checked once the loops make
     up the problem.
     """
     found = structural_violations(architecture, problem, mapping)

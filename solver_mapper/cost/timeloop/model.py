@@ -1,4 +1,4 @@
-"""The exact nest model: what a mapping costs on an architecture."""
+"""The exact cost model: what a mapping costs on an architecture."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Evaluator:
             energy_pj=_total([*levels.values(), *networks.values()]),
             macs=self.problem.macs,
             computes=operations,
-            multipliers=self.architecture.arithmetic.instances,
+            compute_units=self.architecture.arithmetic.instances,
             last_level_accesses=sum(
                 each.accesses for each in levels[self.architecture.levels[0].name].tensors.values()
             ),

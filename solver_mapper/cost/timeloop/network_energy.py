@@ -203,8 +203,8 @@ def _connections(level: Buffer) -> list[tuple[Network, frozenset[str]]]:
 
 
 def hop_energy(network: Network, width: Fraction) -> Fraction:
-    """pJ per word and hop of `width` um. Timeloop's built-in wire model, for wires without a price,
-    gives 0.
+    """pJ per word and hop of `width` um. Timeloop's built-in wire model, for wires without an
+    energy, gives 0.
     """
     if network.energy_per_hop is not None:
         return network.energy_per_hop

@@ -1,4 +1,4 @@
-"""Operations that the multipliers are charged for."""
+"""Operations that the compute units are charged for."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from solver_mapper.cost.timeloop.tiles import Nest
 
 
 def charged_operations(nest: Nest, macs: int) -> int:
-    """Operations of all used multipliers, each charged like those below instance 0 of the innermost
-    level.
+    """Operations of all used compute units, each charged like those below instance 0 of the
+    innermost level.
 
-    Equal to `macs` for perfect factors. Residual spatial factors leave some multipliers with less
+    Equal to `macs` for perfect factors. Residual spatial factors leave some compute units with less
     to do, which this rule (that of Timeloop) ignores: see docs/reference/conventions.md.
     """
     if nest.perfect:

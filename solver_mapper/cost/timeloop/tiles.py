@@ -33,7 +33,7 @@ class PlacedLoop(NamedTuple):
 
 @dataclass(frozen=True)
 class Nest:
-    """All loops of a mapping, outer to inner, without loops to 1.
+    """All loops of a mapping, outer to inner, without loops of bound 1.
 
     `temporal[i]` and `spatial[i]` belong to level `i` (0 is the backing store). `tiles[i]` is the
     box of iterations of one tile of level `i`; the entry after the last level is the single point
@@ -62,7 +62,7 @@ class Nest:
 
     @cached_property
     def instances(self) -> tuple[int, ...]:
-        """Used instances of each level, and of the multipliers after the last."""
+        """Used instances of each level, and of the compute units after the last."""
         counts = [1]
         for fanout in self.fanouts:
             counts.append(counts[-1] * fanout)

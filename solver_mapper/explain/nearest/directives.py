@@ -14,7 +14,7 @@ from solver_mapper.core.problem import Problem
 
 KINDS: tuple[Kind, Kind] = ("temporal", "spatial")
 Nest = dict[str, Loop]
-"""The loops of one level and kind by dimension, innermost first. Loops to 1 stand where their
+"""The loops of one level and kind by dimension, innermost first. Loops of bound 1 stand where their
 writer put them.
 """
 

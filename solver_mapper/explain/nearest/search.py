@@ -26,7 +26,7 @@ from solver_mapper.solve.legality.model import Legal, legal_model
 from solver_mapper.solve.legality.queries import least
 
 _TRIES = 200
-"""Mappings that are judged by their figures before the search gives up."""
+"""Mappings that are evaluated before the search gives up."""
 Cost = tuple[list[cp_model.LinearExprT], int]
 """Terms of what is to be small, and the most that they can be together."""
 
@@ -61,7 +61,7 @@ def suggest_for(spec: Spec, mapping: Mapping, hold_bypass: bool, clock: Clock) -
 
 
 def _fewer_steps(legal: Legal, caps: Sequence[MetricConstraint]) -> None:
-    """No mapping has fewer cycles than steps of its temporal loops; other caps are judged one
+    """No mapping has fewer cycles than steps of its temporal loops; other caps are evaluated one
     mapping at a time.
     """
     most = min(

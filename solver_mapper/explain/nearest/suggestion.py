@@ -200,8 +200,8 @@ def _written(given: MappingDirectives, index: int, level: LevelMapping) -> Level
 
 
 def _padded(given: MappingDirectives, index: int, level: LevelMapping) -> LevelMapping:
-    """With a loop to 1 where a loop was given that is gone, so that lines of a diff show factors
-    and nothing else.
+    """With a loop of bound 1 where a loop was given that is gone, so that lines of a diff show
+    factors and nothing else.
     """
     spatial = _with_units(level.spatial, given.nests[index, "spatial"])
     return replace(

@@ -11,8 +11,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Conversion:
-    """`text` is a YAML file in the other notation. `notes` name the rules by which the two accounts
-    differ on this input.
+    """`text` is a YAML file in the other notation. `notes` name the rules by which the two cost
+    models differ on this input.
     """
 
     text: str

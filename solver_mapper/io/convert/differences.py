@@ -1,5 +1,5 @@
-"""The rules by which Timeloop's account and LoopTree's differ. `docs/reference/looptree.md` shows
-each on one example.
+"""The rules by which Timeloop's cost model and LoopTree's differ. `docs/reference/looptree.md`
+shows each on one example.
 """
 
 from __future__ import annotations

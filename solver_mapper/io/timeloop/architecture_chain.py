@@ -43,8 +43,8 @@ def count_of(name: str, location: SourceLocation) -> tuple[str, int]:
 
 @dataclass
 class Parts:
-    """What a notation has found: levels outer to inner, arrays of multipliers, networks, and which
-    level names which network.
+    """What a notation has found: levels outer to inner, arrays of compute units, networks, and
+    which level names which network.
     """
 
     levels: list[Buffer] = field(default_factory=list)
@@ -72,7 +72,7 @@ def build(
     location: SourceLocation,
     groups: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Architecture:
-    """Check the chain of levels above exactly one array of multipliers, and lay the wires between
+    """Check the chain of levels above exactly one array of compute units, and lay the wires between
     them.
 
     Raises: InputError for a missing or second array, no storage, equal names, meshes that do not

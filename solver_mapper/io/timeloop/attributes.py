@@ -1,4 +1,4 @@
-"""The attributes of one component: what a buffer, an array of multipliers and their wires are, in
+"""The attributes of one component: what a buffer, an array of compute units and their wires are, in
 every notation alike.
 
 Names, defaults and the derivation of one attribute from others follow Timeloop v3.0.3

@@ -10,7 +10,7 @@ from solver_mapper.io.yaml.fields import Fields, normal
 from solver_mapper.io.yaml.source import Table, kind_of
 from solver_mapper.io.yaml.warnings import Notes
 
-# Attributes that decide figures, under all names that are in use, for buffers, multipliers and
+# Attributes that decide figures, under all names that are in use, for buffers, compute units and
 # declared networks.
 WORD_BITS = ("word-bits", "word_width", "datawidth")
 _MESH = ("instances", "meshX", "meshY")

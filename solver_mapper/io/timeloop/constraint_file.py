@@ -49,7 +49,7 @@ _TYPES = (*_KINDS, *KEEP_TYPES, *_UTILIZATION)
 @dataclass(frozen=True)
 class Context:
     """What constraints are read against. `origin` is the top-level key they stand under, `requests`
-    gathers what can only be settled when all constraints have been read, `notes` warnings; `scope`
+    gathers what can only be decided when all constraints have been read, `notes` warnings; `scope`
     has the names that arithmetic may use.
     """
 

@@ -40,7 +40,7 @@ def buffer_ports(fields: Fields) -> Ports:
 
 
 def compute_ports(fields: Fields) -> Ports:
-    """Operands arrive and results leave above the multipliers."""
+    """Operands arrive and results leave above the compute units."""
     return Ports(None, None, _name(fields, "operand"), _name(fields, "result"), fields.location)
 
 

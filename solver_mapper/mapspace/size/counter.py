@@ -77,7 +77,7 @@ class MappingCounter:
 
     @cached_property
     def inward(self) -> tuple[Tiles, ...]:
-        """For each level, and for the multipliers, how many ways lead to each tile from outside."""
+        """For each level and the compute units, how many ways lead to each tile from outside."""
         found = [self._origin]
         for level in self.levels:
             found.append(level.inward(found[-1]))
@@ -85,7 +85,7 @@ class MappingCounter:
 
     @cached_property
     def outward(self) -> tuple[Tiles, ...]:
-        """For each level, and for the multipliers, how many ways lead on from each tile to single
+        """For each level, and for the compute units, how many ways lead on from each tile to single
         operations.
         """
         found: list[Tiles] = [{self.start: self.lattice.at((0,) * len(self.lattice.shape))}]

@@ -91,7 +91,7 @@ def roofline_chart(statistics: Statistics) -> PlaneChart:
         share = float(Fraction(statistics.macs, statistics.last_level_accesses))
         spots.append((share, backing, "all words"))
     low, high = _span([x for x, _, _ in spots] or [1.0], statistics, limits)
-    peak = float(statistics.multipliers)
+    peak = float(statistics.compute_units)
     roof = Series("compute units", (low, high), (peak, peak), "line", dashed=True)
     here = Series(
         "this mapping",
@@ -106,7 +106,7 @@ def roofline_chart(statistics: Statistics) -> PlaneChart:
         (here, roof, *_slopes(limits, low, high, peak)),
         summary=(
             f"The mapping does {short(Fraction(statistics.macs, statistics.cycles))} of at most"
-            f" {statistics.multipliers:,} MACs per cycle: {bottleneck(statistics)}."
+            f" {statistics.compute_units:,} MACs per cycle: {bottleneck(statistics)}."
         ),
     )
 
@@ -117,7 +117,7 @@ def _intensity(statistics: Statistics, port: Port) -> float:
 
 def _span(found: list[float], statistics: Statistics, limits: list[Port]) -> tuple[float, float]:
     """The range of intensities that shows all points, and where each slope meets the roof."""
-    knees = [float(statistics.multipliers / (port.bandwidth * port.instances)) for port in limits]
+    knees = [float(statistics.compute_units / (port.bandwidth * port.instances)) for port in limits]
     return min([*found, *knees]) / 10, max([*found, *knees]) * 4
 
 

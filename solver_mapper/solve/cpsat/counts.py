@@ -121,7 +121,8 @@ class Counts:
     ) -> list[tuple[cp_model.IntVar | None, bool]]:
         """Literals that share `on`, each with whether operands stay while the tensor is idle.
 
-        Buffers keep their tiles. Multipliers do not, unless neighbours pass operands on: two modes.
+        Buffers keep their tiles. Compute units do not, unless neighbours pass operands on: two
+        modes.
         """
         if child < self.space.depth:
             return [(on, True)]
@@ -184,7 +185,7 @@ class Counts:
 
     def linked(self, child: int, on: cp_model.IntVar | None) -> LinearForm:
         """Words that instances of `child` take from each other where windows slide, below one
-        parent: Timeloop's account spreads these over the instances of all parents
+        parent: Timeloop's cost model spreads these over the instances of all parents
         (docs/explanation/model.md "Links"), and counts them as read there and filled.
         """
         beyond, across = self._spatial(above=child - 1), self._spatial(below=child - 1, above=child)

@@ -1,7 +1,7 @@
 """First reads that need not happen: the distinct words of windows that are written
 (docs/explanation/model.md "Reads, fills, updates").
 
-Each word's first update needs no read of an old value. The nest model counts those words by
+Each word's first update needs no read of an old value. The cost model counts those words by
 dividing the whole tensor over the instances, mesh by mesh, and rounding down; here one mesh is
 divided by, and rounded up, so the number is never too small.
 """

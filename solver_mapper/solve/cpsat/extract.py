@@ -19,7 +19,7 @@ Values = list[tuple[cp_model.IntVar, int]]
 
 
 def mapping_of(compiled: Compiled, read: Read) -> Mapping:
-    """The mapping that variable values stand for. Loops to 1 are left out."""
+    """The mapping that variable values stand for. Loops of bound 1 are left out."""
     variables, space = compiled.variables, compiled.variables.space
     bounds: dict[tuple[str, Slot], int] = {}
     for (dim, prime, slot), variable in variables.power.items():
@@ -103,7 +103,7 @@ def values_of(compiled: Compiled, mapping: Mapping) -> Values | None:
 
     Orders that cost the same share a pattern, so `mapping_of` may return a mapping that differs
     from this one in what changes no figure, or that reuses more. Capacities, meshes and constraints
-    are left for the model to judge.
+    are left to the exact cost model.
     """
     variables, space = compiled.variables, compiled.variables.space
     bounds: dict[tuple[str, Slot], int] = {}

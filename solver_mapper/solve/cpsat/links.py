@@ -1,6 +1,6 @@
-"""Transfers between neighbouring multipliers.
+"""Transfers between neighbouring compute units.
 
-Multipliers hold nothing, so each step asks for operands anew, but a neighbour that had the same
+Compute units hold nothing, so each step asks for operands anew, but a neighbour that had the same
 operand a step before passes it on (docs/explanation/model.md "Links"). In steps that leave a tensor
 alone, the units that share its words through a multicast feed each other, and the level above sends
 nothing. `Links` gives each tensor a literal for that, which needs neighbours that share their
@@ -24,7 +24,7 @@ from solver_mapper.solve.cpsat.variables import Variables
 
 @dataclass
 class Links:
-    """Link literals of the network above the multipliers."""
+    """Link literals of the network above the compute units."""
 
     variables: Variables
     neighbours: Neighbours

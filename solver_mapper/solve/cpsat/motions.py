@@ -11,7 +11,7 @@ indexes the tensor may run inside):
 - *slide*: the innermost loop runs over d, and each tile overlaps the last. Where base(e) = F
   base(d), a loop over e outside goes on with the same steps.
 - *return*: loops that leave the tensor alone are innermost, and e and f cancel: base(e) = (F - 1)
-  base(f). The tile stays. Multipliers keep nothing, but neighbours that share a tile pass it on
+  base(f). The tile stays. Compute units keep nothing, but neighbours that share a tile pass it on
   (`cpsat.links`).
 """
 
@@ -337,7 +337,7 @@ class Claims:
 
     def _stay(self, position: WindowPosition, motion: Motion, literal: cp_model.IntVar) -> None:
         """Buffers keep a tile through loops inside that leave the tensor alone. Without these, and
-        at multipliers, neighbours that share a tile pass it on.
+        at compute units, neighbours that share a tile pass it on.
         """
         space, model = self.variables.space, self.variables.model
         if position.child == space.depth:

@@ -56,7 +56,7 @@ class ForwardingClaim:
 
 @dataclass
 class NeighbourForwarding:
-    """The standings of units at a site."""
+    """How units stand beside each other at a level."""
 
     variables: Variables
     reuse: Reuse
@@ -65,8 +65,8 @@ class NeighbourForwarding:
     claims: list[ForwardingClaim] = field(default_factory=list)
 
     def helpful(self, runs: dict[Tuple, Run]) -> list[tuple[NeighbourPosition, list[Tuple]]]:
-        """Standings with the points at which they relieve the parent of more than those that they
-        include.
+        """Neighbour positions with the points at which they relieve the parent of more than those
+        that they include.
         """
         sent = {ALONE: {point: send_runs(run).sent for point, run in runs.items()}}
         found: list[tuple[NeighbourPosition, list[Tuple]]] = []
@@ -86,8 +86,8 @@ class NeighbourForwarding:
         return found
 
     def _neighbour_positions(self) -> Iterator[tuple[NeighbourPosition, list[NeighbourPosition]]]:
-        """Standings, each after those that it includes: whenever it holds, they may be claimed as
-        well.
+        """Neighbour positions, each after those that it includes: whenever it holds, they may be
+        claimed as well.
         """
         dims = [
             dim

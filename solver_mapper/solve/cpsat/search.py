@@ -1,4 +1,4 @@
-"""Branching over whole models: minimize a goal, with the exact model as the judge of every
+"""Branching over whole models: minimize a goal, with the exact cost model evaluating every
 candidate.
 
 CP-SAT minimizes what it can express, which never exceeds the exact figure. Each mapping it meets is
@@ -39,7 +39,7 @@ bound is raised in stages; likewise after as many candidates have been ruled out
 STAGE = Fraction(11, 10)
 """A stage ends at the incumbent where the bound is this close."""
 FEW, MANY = 32, 4096
-"""How many mappings that the model does not tell apart are judged for each candidate, and before
+"""How many mappings that the model does not tell apart are evaluated for each candidate, and before
 one is ruled out.
 """
 
@@ -320,8 +320,8 @@ class Search(Generic[F]):
             constraint.only_enforce_if(never)
 
     def _all_variants(self, goal: Goal) -> bool:
-        """Judge all mappings that the model does not tell from the last candidate; False if there
-        are too many.
+        """Evaluate all mappings that the model does not tell from the last candidate; False if
+        there are too many.
         """
         if not self._complete and self.last is not None:
             self.last = self._assess_variants(goal, self.last.mapping, MANY)

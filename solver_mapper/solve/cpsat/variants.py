@@ -1,4 +1,4 @@
-"""Mappings that the decisions of the model do not tell apart, but the exact account of sliding
+"""Mappings that the decisions of the model do not tell apart, but the exact count of sliding
 windows does.
 
 The order of spatial loops along an axis decides who is whose neighbour; the order of temporal loops

@@ -206,7 +206,7 @@ def _allowed(
 
 
 def _compares(constraint: Comparison, variable: str, values: Ints) -> Flags:
-    """Where a rule about each variable on its own holds; products are judged later."""
+    """Where a rule about each variable on its own holds; products are checked later."""
     if constraint.product or variable not in constraint.variables:
         return np.ones(len(values), dtype=np.bool_)
     return COMPARE[constraint.operator](values, constraint.value)

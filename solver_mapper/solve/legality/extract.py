@@ -24,7 +24,7 @@ Read = Callable[[cp_model.IntVar], int]
 def mapping_of(
     legal: Legal, read: Read, requirements: Iterable[Requirement] | None = None
 ) -> Mapping:
-    """The mapping that variable values stand for, without loops to 1, in an order that
+    """The mapping that variable values stand for, without loops of bound 1, in an order that
     `requirements` allow (None: all of the model).
     """
     obeyed = tuple(legal.guards if requirements is None else requirements)

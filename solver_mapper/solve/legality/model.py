@@ -1,5 +1,5 @@
-"""The model of legality: every ask of a specification as constraints, each under a literal of its
-own where it can be lifted.
+"""The model of legality: every requirement of a specification as constraints, each under a literal
+of its own where it can be lifted.
 """
 
 from __future__ import annotations
@@ -98,12 +98,13 @@ def legal_model(
     guarded: bool = False,
     lifted: Sequence[Requirement] = (),
 ) -> Legal:
-    """All legal mappings of perfect factors that obey `requirements`; if `guarded`, each ask only
-    where its own literal holds, except those that nobody can change. Caps on figures are left out.
+    """All legal mappings of perfect factors that obey `requirements`; if `guarded`, each
+    requirement only where its own literal holds, except those that nobody can change. Caps on
+    figures are left out.
 
-    `lifted` are asks that need not be obeyed. What stands in the place of these, and of guarded
-    ones whose literal does not hold, is as free as can be: any mesh, any number of words, and for a
-    bound any product of the primes in it and in the factors that constraints ask for.
+    `lifted` are requirements that need not be obeyed. What stands in the place of these, and of
+    guarded ones whose literal does not hold, is as free as can be: any mesh, any number of words,
+    and for a bound any product of the primes in it and in the factors that constraints ask for.
     """
     model = cp_model.CpModel()
     loose = (*lifted, *(requirements if guarded else ()))
@@ -220,7 +221,7 @@ def _fanout(legal: Legal, requirement: Fanout, guard: Guard) -> None:
 
 
 def units_of(architecture: Architecture) -> int:
-    """Multipliers below one instance of the outermost level."""
+    """Compute units below one instance of the outermost level."""
     return math.prod(
         math.prod(architecture.fanout(level)) for level in range(len(architecture.levels))
     )

@@ -106,7 +106,7 @@ class Columns:
 
 
 def word_columns(columns: Columns, projection: Projection) -> list[Column]:
-    """`W(c)` for the levels 1 to n and the multipliers: words fetched in the whole run by one
+    """`W(c)` for the levels 1 to n and the compute units: words fetched in the whole run by one
     instance.
     """
     words: list[Column] = []

@@ -15,17 +15,17 @@ from math import lcm, prod
 
 import numpy as np
 import numpy.typing as npt
-
-from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
-from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.problem import Problem
-from solver_mapper.cost.timeloop.batch_counts import (
+from batch_counts import (
     Column,
     Columns,
     content_columns,
     maybe_linked,
     word_columns,
 )
+
+from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.network_energy import all_network_links
