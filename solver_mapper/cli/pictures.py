@@ -131,21 +131,23 @@ def run_of(files: Sequence[str], spec: Warned | None) -> Run:
 
 
 def _inputs(files: Sequence[str]) -> Iterable[InputFile]:
-    """The text of each word of FILE...; bundled names are followed to their files and layers."""
+    """The text of each source; bundled names are followed to their files and layers."""
     for word in files:
         if word == "-":
             yield InputFile("standard input")
         elif bundled.is_file(word):
-            yield InputFile(word, _text(Path(word)))
+            path = Path(word)
+            yield (
+                _bundled(path)
+                if path.is_relative_to(bundled.root())
+                else InputFile(word, _text(path))
+            )
     words = [word for word in files if word != "-"]
     names = [word for word in words if not bundled.is_file(word)]
     networks = {word: bundled.network(word) for word in names}
     for network in networks.values():
         if network is not None:
             yield _bundled(bundled.path("workloads", f"{network.name}.yaml"))
-    for word in names:
-        if word in bundled.names("operators"):
-            yield _bundled(bundled.path("operators", f"{word}.yaml"))
     yield from _models([word for word in words if networks.get(word) is None])
 
 

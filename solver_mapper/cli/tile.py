@@ -145,13 +145,13 @@ def tile(
                 ),
             )
         print_result(result, as_json)
-        drawn.write(result, None, files)
+        drawn.write(result, None, _named(sources))
         return INTERRUPTED if result.interrupted else YES
     job = read_operator(top, backend)
 
     tiling, code = _tile_one(job, objective or default_objective(job), options, timeloop, as_json)
     if tiling is not None:
-        drawn.write(tiling, None, files)
+        drawn.write(tiling, None, _named(sources))
     return code
 
 
@@ -241,3 +241,8 @@ def load_plugin(file: Path) -> None:
         raise InputError(
             f"cannot be run: {type(error).__name__}: {error}", SourceLocation(str(file))
         ) from None
+
+
+def _named(sources: tuple[Source, ...]) -> list[str]:
+    """The names of what was read; `-` for standard input."""
+    return [str(each) if isinstance(each, (str, Path)) else "-" for each in sources]

@@ -28,7 +28,7 @@
     place.replaceChildren();
     place.setAttribute("role", "img");
     place.setAttribute("aria-label", place.closest("figure").querySelector("figcaption").textContent.trim());
-    Plotly.newPlot(place, data, themed(layout), { responsive: true, displaylogo: false, displayModeBar: "hover" });
+    Plotly.newPlot(place, data, themed(layout), { responsive: true, displaylogo: false, displayModeBar: innerWidth > 600 ? "hover" : false });
     drawn.push([place, layout]);
   };
   const recolour = () => drawn.forEach(([place, layout]) => Plotly.relayout(place, themed(layout)));

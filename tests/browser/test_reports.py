@@ -1,0 +1,146 @@
+"""Reports in a browser: no error, no request, charts drawn, tables sorted, narrow and wide, light
+and dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import solver_mapper as sm
+from tests.browser.chromium import Tab, open_tab, program
+from tests.documents import ROOT
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(program() is None, reason="chromium is not installed"),
+]
+
+DESIGN = tuple(
+    str(ROOT / "examples" / name) for name in ("first_accelerator.yaml", "first_layer.yaml")
+)
+SWEEP = {
+    "architecture": "eyeriss",
+    "workloads": ["tiny/conv_small"],
+    "parameters": {"psum_spad.entries": [0, 16, 32], "shared_glb.entries": [4096, 65536]},
+}
+KINDS = ("layer", "network", "sweep", "tree", "bound", "compare")
+
+
+def result_of(kind: str) -> sm.Solution | sm.NetworkResult:
+    """A small result of each kind; all have `to_html`."""
+    spec = sm.load(*DESIGN)
+    made = {
+        "layer": lambda: sm.solve(spec),
+        "network": lambda: sm.solve_network("eyeriss", "tiny"),
+        "sweep": lambda: sm.sweep(SWEEP),
+        "tree": lambda: sm.solve(sm.load(str(ROOT / "examples" / "fused_matmuls.yaml"))),
+        "bound": lambda: sm.bound(spec),
+        "compare": lambda: sm.compare(spec, {"one": next(sm.enumerate(spec, 1))}, optimum=True),
+    }
+    return made[kind]()  # type: ignore[no-any-return, no-untyped-call]
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Tab]:
+    with open_tab() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    for kind in KINDS:
+        result_of(kind).to_html(folder / f"{kind}.html")
+    return {kind: folder / f"{kind}.html" for kind in KINDS}
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_report_opens_without_errors_and_fits(
+    kind: str, width: int, dark: bool, tab: Tab, reports: dict[str, Path]
+) -> None:
+    """Every chart is drawn by Plotly; the page itself never scrolls sideways."""
+    tab.show(reports[kind], width, dark)
+    charts = tab.value("document.querySelectorAll('script[data-chart]').length")
+    drawn = tab.value(
+        "[...document.querySelectorAll('.js-plotly-plot')].map("
+        "(each) => each.querySelectorAll('.main-svg .trace path').length)"
+    )
+    assert charts and len(drawn) == charts and all(drawn)
+    assert tab.value("document.documentElement.scrollWidth") <= width
+    shade = tab.value("getComputedStyle(document.body).backgroundColor")
+    assert shade == ("rgb(20, 24, 29)" if dark else "rgb(255, 255, 255)")
+    assert not tab.errors
+    assert all(url.startswith(("file:", "data:", "blob:")) for url in tab.requests)
+
+
+def column(tab: Tab, number: int) -> list[str]:
+    rows = "document.querySelector('#access-counts table').tBodies[0].rows"
+    found = tab.value(f"[...{rows}].map((row) => row.cells[{number}].textContent)")
+    return list(found)
+
+
+def test_tables_are_sorted_by_pointer_and_keyboard(tab: Tab, reports: dict[str, Path]) -> None:
+    """Numbers as numbers; the header says in which order."""
+    tab.show(reports["layer"], 1440, False)
+    heads = "document.querySelectorAll('#access-counts table th')"
+    titles = tab.value(f"[...{heads}].map((each) => each.textContent)")
+    reads = titles.index("reads")
+    tab.value(f"{heads}[{reads}].querySelector('button').click()")
+    numbers = [int(each.replace(",", "")) for each in column(tab, reads)]
+    assert numbers == sorted(numbers) and len(set(numbers)) > 2
+    assert tab.value(f"{heads}[{reads}].getAttribute('aria-sort')") == "ascending"
+    tab.value(f"{heads}[{reads}].querySelector('button').focus()")
+    tab.press("Enter")
+    assert column(tab, reads) == [f"{each:,}" for each in sorted(numbers, reverse=True)]
+    assert tab.value(f"{heads}[{reads}].getAttribute('aria-sort')") == "descending"
+    tab.value(f"{heads}[1].querySelector('button').click()")
+    assert column(tab, 1) == sorted(column(tab, 1))
+    assert tab.value(f"{heads}[{reads}].getAttribute('aria-sort')") is None
+
+
+def test_the_reader_switches_between_light_and_dark(tab: Tab, reports: dict[str, Path]) -> None:
+    """Charts follow."""
+    tab.show(reports["layer"], 1440, False)
+    tab.value("document.getElementById('theme').click()")
+    ink = "getComputedStyle(document.querySelector('.xtick text')).fill"
+    assert tab.value("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
+    assert tab.value(ink) == "rgb(230, 233, 236)"
+    tab.value("document.getElementById('theme').click()")
+    assert tab.value(ink) == "rgb(27, 31, 36)"
+    tab.value("localStorage.clear()")
+
+
+def test_everything_is_reached_by_keyboard(tab: Tab, reports: dict[str, Path]) -> None:
+    """The first key leads past the header, and regions that scroll can be focused."""
+    tab.show(reports["layer"], 390, False)
+    tab.press("Tab")
+    assert tab.value("document.activeElement.textContent") == "Skip to the content"
+    assert tab.value(
+        "[...document.querySelectorAll('.scroll, pre')].every((each) => each.tabIndex === 0)"
+    )
+    assert tab.value(
+        "[...document.querySelectorAll('.picture')].every((each) => each.ariaLabel.length > 10)"
+    )
+
+
+def test_a_report_prints(tab: Tab, reports: dict[str, Path]) -> None:
+    tab.show(reports["layer"], 1440, True)
+    assert tab.pdf().startswith(b"%PDF") and not tab.errors
+
+
+def test_a_report_without_plotly_shows_pictures(
+    tab: Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("solver_mapper.report.html.render.library", lambda: None)
+    file = tmp_path / "plain.html"
+    result_of("layer").to_html(file)
+    assert file.stat().st_size < 300_000
+    tab.show(file, 390, True)
+    assert tab.value("document.querySelectorAll('.picture > svg').length") == 4
+    assert tab.value("document.documentElement.scrollWidth") <= 390
+    assert not tab.errors
