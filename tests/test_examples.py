@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import solver_mapper as sm
@@ -33,3 +35,12 @@ def test_the_mapping_by_hand_of_a_layer_onto_eyeriss_has_the_figures_that_its_co
         for name in ("ifmap_spad", "weights_spad", "psum_spad")
     }
     assert spads == {"ifmap_spad": 12, "weights_spad": 192, "psum_spad": 16}
+
+
+def test_the_pictures_of_the_gallery_are_what_the_program_draws(tmp_path: Path) -> None:
+    """`python examples/draw_pictures.py examples/pictures` draws them again."""
+    program = EXAMPLES / "draw_pictures.py"
+    subprocess.run([sys.executable, str(program), str(tmp_path)], check=True, timeout=300)
+    kept = EXAMPLES / "pictures"
+    drawn = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
+    assert drawn == {path.name: path.read_text("utf-8") for path in kept.iterdir()}

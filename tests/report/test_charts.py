@@ -172,7 +172,8 @@ def test_notebooks_show_charts_and_mappings(statistics: sm.Statistics) -> None:
         ([0.0, 9.0], False, [0.0, 2.0, 4.0, 6.0, 8.0]),
         ([1.0, 100.0], True, [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]),
         ([5.0, 5.0], False, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]),
-        ([0.0], True, [1.0]),
+        ([0.0], True, [0.9, 0.95, 1.0, 1.05, 1.1]),
+        ([220.0, 230.0], True, [200.0, 220.0, 240.0, 260.0]),
     ],
 )
 def test_scales_have_round_ticks(values: list[float], log: bool, ticks: list[float]) -> None:

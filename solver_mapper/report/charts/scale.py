@@ -30,8 +30,11 @@ class Scale:
         return self.start + (at - low) / (high - low) * (self.end - self.start)
 
     def ticks(self, about: int = 6) -> list[float]:
-        """Round values within the scale, `about` so many."""
-        return list(self._decades() if self.log else self._even(about))
+        """Round values within the scale, `about` so many; on a short logarithmic scale they are as
+        far from each other as on a linear one.
+        """
+        decades = list(self._decades()) if self.log else []
+        return decades if len(decades) > 2 else list(self._even(about))
 
     def _even(self, about: int) -> Iterator[float]:
         rough = (self.high - self.low) / max(about, 1)

@@ -1,0 +1,59 @@
+"""Adds the pages, pictures and notebooks that lie outside docs/ to the documentation site."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[1]
+ADDED = {"examples/README.md": "gallery.md", "CONTRIBUTING.md": "CONTRIBUTING.md"}
+ADDED["CHANGELOG.md"] = "CHANGELOG.md"
+FOLDERS = {"examples/pictures": "pictures", "examples/notebooks": "notebooks"}
+_LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)\s]+)(\))")
+
+
+def _places() -> dict[str, str]:
+    """Where each file of the repository stands on the site."""
+    found = dict(ADDED)
+    for folder, there in FOLDERS.items():
+        for path in sorted((ROOT / folder).iterdir()):
+            if path.suffix in (".svg", ".ipynb"):
+                found[f"{folder}/{path.name}"] = f"{there}/{path.name}"
+    docs = ((path, path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md"))
+    return found | {f"docs/{inner.as_posix()}": inner.as_posix() for _, inner in docs}
+
+
+@event_priority(100)
+def on_files(files: Files, config: Any) -> Files:
+    """Add the files, before other plugins look at them."""
+    for source, there in ADDED.items():
+        files.append(File.generated(config, there, abs_src_path=str(ROOT / source)))
+    for there in _places().values():
+        if there.startswith(tuple(FOLDERS.values())):
+            place = (config.site_dir, config.use_directory_urls)
+            files.append(File(there, str(ROOT / "examples"), *place))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Links of added pages lead to where their targets stand on the site."""
+    places = _places()
+    source = next((name for name, there in ADDED.items() if there == page.file.src_uri), None)
+    if source is None:
+        return markdown
+
+    def led(match: re.Match[str]) -> str:
+        target, _, anchor = match[2].partition("#")
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        if path not in places:
+            return match[0]
+        here = posixpath.dirname(page.file.src_uri)
+        link = posixpath.relpath(places[path], here or ".")
+        return f"{match[1]}{link}{'#' + anchor if anchor else ''}{match[3]}"
+
+    return _LINK.sub(led, markdown)

@@ -1,0 +1,44 @@
+"""The documentation site is built strictly: no broken link, no page outside the menu."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.documents import ROOT
+
+
+@pytest.mark.campaign
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    """Every page of docs/, the gallery, the notebooks and the interface are part of it."""
+    for package in ("mkdocs", "material", "mkdocstrings", "mkdocs_jupyter"):
+        pytest.importorskip(package)
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for page in (ROOT / "docs").rglob("*.md"):
+        inner = page.relative_to(ROOT / "docs").with_suffix("")
+        folder = inner.parent if inner.name == "README" else inner
+        assert (tmp_path / folder / "index.html").exists(), page
+    assert "solve" in (tmp_path / "reference" / "python" / "index.html").read_text("utf-8")
+    assert (tmp_path / "gallery" / "index.html").exists()
+
+
+def test_the_menu_has_every_page() -> None:
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert str(page.relative_to(ROOT / "docs").as_posix()) in menu, page
+    for notebook in (ROOT / "examples" / "notebooks").glob("*.ipynb"):
+        assert f"notebooks/{notebook.name}" in menu, notebook
