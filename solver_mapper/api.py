@@ -22,6 +22,7 @@ from solver_mapper.compare.comparison import ComparedMapping, Comparison
 from solver_mapper.constraints import ConstraintSet
 from solver_mapper.core.arguments import refuse_given, require_at_least
 from solver_mapper.core.clock import Clock
+from solver_mapper.core.factors import PERFECT, is_imperfect, refuse_imperfect
 from solver_mapper.core.fusion_space import FusionSpaceSize
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.mapspace_size import MapspaceSize
@@ -70,6 +71,7 @@ from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.enumerate import list_mappings
 from solver_mapper.solve.fused.solve import solve_tree
+from solver_mapper.solve.imperfect.run import solve_imperfect
 from solver_mapper.solve.pareto import find_front
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import open_session
@@ -221,6 +223,7 @@ def suggest(
     hold_bypass: bool = False,
     constraints: ConstraintSets = (),
     clock: Clock | None = None,
+    factors: str = PERFECT,
 ) -> Suggestion:
     """The legal mapping of perfect factors that changes the fewest factors of `mapping`, with what
     it changes.
@@ -233,6 +236,7 @@ def suggest(
     """
     if isinstance(spec, TreeSpec):
         raise InputError("suggestions for LoopTree mappings are not supported", spec.location)
+    refuse_imperfect(factors, spec.location)
     _check_search(clock, time_limit)
     spec = _under(spec, constraints)
     return suggest_for(spec, _levels(spec, mapping), hold_bypass, clock or Clock(time_limit))
@@ -246,6 +250,7 @@ def enumerate(
     constraints: ConstraintSets = (),
     time_limit: float | None = None,
     clock: Clock | None = None,
+    factors: str = PERFECT,
 ) -> Iterator[Mapping]:
     """All legal mappings of perfect factors, one by one, each different, in no order of merit; it
     ends when there are no more.
@@ -262,6 +267,7 @@ def enumerate(
     """
     if isinstance(spec, TreeSpec):
         raise InputError("listing LoopTree mappings is not supported", spec.location)
+    refuse_imperfect(factors, spec.location)
     _check_search(clock, time_limit)
     if limit is not None and limit < 0:
         raise InputError(f"the limit is {limit}; it must not be negative")
@@ -272,15 +278,19 @@ def enumerate(
 
 
 @overload
-def space(spec: Spec, *, constraints: ConstraintSets = ()) -> MapspaceSize: ...
-@overload
-def space(spec: TreeSpec, *, constraints: ConstraintSets = ()) -> FusionSpaceSize: ...
+def space(
+    spec: Spec, *, constraints: ConstraintSets = (), factors: str = PERFECT
+) -> MapspaceSize: ...
 @overload
 def space(
-    spec: Spec | TreeSpec, *, constraints: ConstraintSets = ()
+    spec: TreeSpec, *, constraints: ConstraintSets = (), factors: str = PERFECT
+) -> FusionSpaceSize: ...
+@overload
+def space(
+    spec: Spec | TreeSpec, *, constraints: ConstraintSets = (), factors: str = PERFECT
 ) -> MapspaceSize | FusionSpaceSize: ...
 def space(
-    spec: Spec | TreeSpec, *, constraints: ConstraintSets = ()
+    spec: Spec | TreeSpec, *, constraints: ConstraintSets = (), factors: str = PERFECT
 ) -> MapspaceSize | FusionSpaceSize:
     """How many mappings of perfect factors there are, exactly: without constraints, under the
     constraints, and legal; level by level; and how many there would be without each constraint and
@@ -291,8 +301,13 @@ def space(
     Raises: InputError if architecture or problem, or the workload, are missing.
     """
     if isinstance(spec, TreeSpec):
-        refuse_given({"constraints": _any(constraints)}, _NOT_FOR_TREES, spec.location)
+        refuse_given(
+            {"constraints": _any(constraints), "factors='imperfect'": is_imperfect(factors)},
+            _NOT_FOR_TREES,
+            spec.location,
+        )
         return fusion_space(spec.need_workload())
+    refuse_imperfect(factors, spec.location)
     return mapspace_size_of(_under(spec, constraints))
 
 
@@ -316,6 +331,7 @@ def solve(
     relax: Collection[str] = (),
     tie_break: bool = True,
     engine: Engine = "cpsat",
+    factors: str = PERFECT,
 ) -> Solution: ...
 @overload
 def solve(
@@ -337,6 +353,7 @@ def solve(
     relax: Collection[str] = (),
     tie_break: bool = True,
     engine: Engine = "cpsat",
+    factors: str = PERFECT,
 ) -> TreeSolution: ...
 @overload
 def solve(
@@ -358,6 +375,7 @@ def solve(
     relax: Collection[str] = (),
     tie_break: bool = True,
     engine: Engine = "cpsat",
+    factors: str = PERFECT,
 ) -> Solution | TreeSolution: ...
 def solve(
     spec: Spec | TreeSpec,
@@ -378,10 +396,11 @@ def solve(
     relax: Collection[str] = (),
     tie_break: bool = True,
     engine: Engine = "cpsat",
+    factors: str = PERFECT,
 ) -> Solution | TreeSolution:
-    """The best mapping of perfect factors, with a proof. A mapping in `spec` is where the search
-    begins, if it is legal; of one that was given in part, whose loops do not make up the problem,
-    the directives are kept and the rest is found.
+    """The best mapping, with a proof. A mapping in `spec` is where the search begins, if it is
+    legal; of one that was given in part, whose loops do not make up the problem, the directives are
+    kept and the rest is found.
 
     Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles),
     "edp", "last-level-accesses" (words), or a product such as "energy^2*delay"; `time_limit` in
@@ -397,7 +416,10 @@ def solve(
     conflict is named, and `verify` has nothing to say); `tie_break`, whether mappings that are
     equal in a single figure are told apart by energy, then delay; `engine`, "cpsat",
     "branch-and-bound" (the search and the proof use the prover of `verify`, not CP-SAT), or "both"
-    (a short branch and bound first, then CP-SAT from its mapping). LoopTree input takes one goal of
+    (a short branch and bound first, then CP-SAT from its mapping); `factors`, "perfect" (loop
+    bounds multiply to the size of a dimension) or "imperfect" (the last rounds of loops may be
+    shorter; ties are then broken among the mappings met, without a proof). LoopTree input takes one
+    goal of
     energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
     `max_fused_loops`, for LoopTree input of several Einsums: how many shared loops may stand above
     an Einsum (None: no limit); `relax`, for LoopTree input: constraints to lower where they cannot
@@ -406,6 +428,7 @@ def solve(
     ExactnessError if the solver and the exact cost model, or two proofs, disagree, which is a bug.
     """
     _check_search(clock, time_limit, workers, gap)
+    imperfect = is_imperfect(factors)
     clock = clock or Clock(time_limit)
     if isinstance(spec, TreeSpec):
         refuse_given(
@@ -418,6 +441,7 @@ def solve(
                 "certificate": certificate is not None,
                 "tie_break=False": not tie_break,
                 "engine": engine != "cpsat",
+                "factors='imperfect'": imperfect,
             },
             _NOT_FOR_TREES,
             spec.location,
@@ -451,6 +475,18 @@ def solve(
         spec.location,
         "leave it out, or use the engine cpsat",
     )
+    if imperfect:
+        refuse_given(
+            {
+                "verify": verify,
+                "certificate": certificate is not None,
+                "model_hook": model_hook is not None,
+                "engine": engine != "cpsat",
+                "workers above 1": workers is not None and workers > 1,
+            },
+            "is not supported with imperfect factors",
+            spec.location,
+        )
     recorder = Recorder(on_progress)
     session = open_session(
         _under(spec, constraints),
@@ -460,6 +496,9 @@ def solve(
         clock=clock,
         keep_mapping=keep_mapping,
     )
+    if imperfect:
+        found = solve_imperfect(session, objective, gap=gap, tie_break=tie_break)
+        return replace(found, history=tuple(recorder.changes))
     solution = solve_spec(
         session,
         objective,
@@ -497,6 +536,7 @@ def pareto(
     on_progress: Callable[[Progress], None] | None = None,
     *,
     clock: Clock | None = None,
+    factors: str = PERFECT,
 ) -> Front:
     """The complete front of two figures: every pair of values that no mapping of perfect factors
     improves upon, with a mapping each.
@@ -508,6 +548,7 @@ def pareto(
     """
     if isinstance(spec, TreeSpec):
         raise InputError("fronts of LoopTree input are not supported", spec.location)
+    refuse_imperfect(factors, spec.location)
     _check_search(clock, time_limit, workers)
     session = open_session(
         spec,
@@ -526,6 +567,7 @@ def explain(
     *,
     clock: Clock | None = None,
     constraints: ConstraintSets = (),
+    factors: str = PERFECT,
 ) -> Reason:
     """Why no mapping of perfect factors is legal: constraints, capacities, meshes and bounds that
     collide, and what would lift that.
@@ -543,6 +585,7 @@ def explain(
     """
     if isinstance(spec, TreeSpec):
         raise InputError("explaining LoopTree input is not supported", spec.location)
+    refuse_imperfect(factors, spec.location)
     _check_search(clock, time_limit)
     return explain_spec(_under(spec, constraints), clock or Clock(time_limit))
 
@@ -721,6 +764,7 @@ def solve_network(
     gap: float = GAP,
     verify: bool = False,
     tie_break: bool = True,
+    factors: str = PERFECT,
     memory: int | None = None,
     on_progress: Callable[[StudyProgress], None] | None = None,
     clock: StudyClock | None = None,
@@ -731,20 +775,20 @@ def solve_network(
 
     Args: `architecture`, a bundled name, a path, the content of a file, or a list of these;
     `network`, a bundled name, a file with layers, or a list of (name, count, problem); `objective`,
-    `workers`, `seed`, `gap`, `verify` and `tie_break` as for `solve`, for each layer; the objective
-    "network-edp" is the product of the totals, least over all choices of mappings; `jobs`, the
-    number of processes (None: this one), each with at most `memory` bytes of data; `scheduler`, the
-    address of a Dask scheduler whose workers run the searches; `store`, an SQLite file: layers that
-    it knows are not solved again; `time_limit`, seconds for the network, shared out evenly among
-    the layers that are left; `layer_time_limit`, seconds for each layer; `on_progress`, called at
-    each event; `clock`, to stop from outside; `reading`, variables of templates and which warnings
-    count.
+    `workers`, `seed`, `gap`, `verify`, `tie_break` and `factors` as for `solve`, for each layer;
+    the objective "network-edp" is the product of the totals, least over all choices of mappings;
+    `jobs`, the number of processes (None: this one), each with at most `memory` bytes of data;
+    `scheduler`, the address of a Dask scheduler whose workers run the searches; `store`, an
+    SQLite file: layers that it knows are not solved again; `time_limit`, seconds for the network,
+    shared out evenly among the layers that are left; `layer_time_limit`, seconds for each layer;
+    `on_progress`, called at each event; `clock`, to stop from outside; `reading`, variables of
+    templates and which warnings count.
     Raises: InputError for input that cannot be used, before any layer is solved.
     """
     _check_search(clock, time_limit, workers, gap)
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
     names = (NETWORK_EDP,) if objective == NETWORK_EDP else parse_objective(objective).names
-    search = SearchOptions(names, gap, workers or 1, seed, verify, tie_break)
+    search = SearchOptions(names, gap, workers or 1, seed, verify, tie_break, factors)
     search.check(names)
     return map_network(
         architecture,
@@ -771,6 +815,7 @@ def sweep(
     gap: float = GAP,
     verify: bool = False,
     tie_break: bool = True,
+    factors: str = PERFECT,
     memory: int | None = None,
     on_progress: Callable[[StudyProgress], None] | None = None,
     clock: StudyClock | None = None,
@@ -786,7 +831,8 @@ def sweep(
     """
     _check_search(clock, time_limit, workers, gap)
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
-    search = SearchOptions(("edp",), gap, workers or 1, seed, verify, tie_break)
+    search = SearchOptions(("edp",), gap, workers or 1, seed, verify, tie_break, factors)
+    search.check(search.objective)
     return run_sweep(
         read_sweep(source, None if reading is None else reading.templates),
         search,

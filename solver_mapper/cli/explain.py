@@ -9,6 +9,7 @@ from rich.console import Console
 
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
+from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read
 from solver_mapper.explain.reason import Reason
 
@@ -22,6 +23,7 @@ def explain(
             help="Seconds for the whole command; what is known by then is printed.", min=0
         ),
     ] = None,
+    factors: Factors = FactorWord.PERFECT,
     as_json: Json = False,
 ) -> int:
     """Explain why no legal mapping exists.
@@ -29,7 +31,7 @@ def explain(
     Prints a minimal conflict of constraints, capacities, fan-outs and dimensions, and changes that
     resolve it.
     """
-    reason = api.explain(read(files, energies=False), time_limit)
+    reason = api.explain(read(files, energies=False), time_limit, factors=factors.value)
     if as_json:
         print_result(reason, as_json)
     else:

@@ -126,6 +126,7 @@ def solve_network(
     seed: int,
     verify: bool,
     tie_break: bool,
+    factors: str,
 ) -> int:
     """Map all layers, write what `-o` asks for, print the table or JSON; return the exit code."""
     architecture = [_source(word) for word in files if word != network]
@@ -155,6 +156,7 @@ def solve_network(
             seed=seed,
             verify=verify,
             tie_break=tie_break,
+            factors=factors,
             clock=clock,
             on_progress=partial(show, line),
             reading=reading(),

@@ -10,6 +10,7 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
@@ -44,6 +45,7 @@ def pareto(
     ] = None,
     html: Html = None,
     plot: Plots = None,
+    factors: Factors = FactorWord.PERFECT,
     as_json: Json = False,
 ) -> int:
     """Find the Pareto front of two metrics, with a proof."""
@@ -55,7 +57,13 @@ def pareto(
     names = [name.strip() for name in metrics.split(",")]
     with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
         front = api.pareto(
-            spec, names, seed=seed, workers=workers, on_progress=line.show, clock=clock
+            spec,
+            names,
+            seed=seed,
+            workers=workers,
+            on_progress=line.show,
+            clock=clock,
+            factors=factors.value,
         )
     if output is not None:
         write_files(output, _files(front))

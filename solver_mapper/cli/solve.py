@@ -12,6 +12,7 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, LIMIT, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.network import (
     JobMemory,
@@ -104,6 +105,7 @@ def solve(
         list[Relaxation] | None,
         typer.Option(help="LoopTree: a constraint to lower where an Einsum cannot meet it."),
     ] = None,
+    factors: Factors = FactorWord.PERFECT,
     no_tie_break: NoTieBreak = False,
     engine: Annotated[
         EngineName,
@@ -169,6 +171,7 @@ def solve(
             seed=seed,
             verify=verify,
             tie_break=not no_tie_break,
+            factors=factors.value,
         )
     words.refuse()
     started = time.perf_counter()
@@ -195,6 +198,7 @@ def solve(
             relax=[each.value for each in relax or ()],
             certificate=certificate,
             engine=engine.value,
+            factors=factors.value,
         )
     solution.seconds["load"] = load_seconds
     if output is not None:

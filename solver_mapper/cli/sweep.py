@@ -11,6 +11,7 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import LIMIT, NO, YES, Json, command, print_result
+from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import from_standard_input
 from solver_mapper.cli.network import (
     JobMemory,
@@ -54,6 +55,7 @@ def sweep(
     ] = GAP,
     workers: Annotated[int, typer.Option(help="CP-SAT threads of each search.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="CP-SAT random seed.", min=0)] = 0,
+    factors: Factors = FactorWord.PERFECT,
     no_tie_break: NoTieBreak = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Prove each answer again by independent methods.")
@@ -86,6 +88,7 @@ def sweep(
             seed=seed,
             verify=verify,
             tie_break=not no_tie_break,
+            factors=factors.value,
             clock=clock,
             on_progress=partial(show, line),
             reading=reading(),

@@ -9,6 +9,7 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, excerpt, print_result
+from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.verdict import Verdict
@@ -33,6 +34,7 @@ def validate(
     time_limit: Annotated[
         float | None, typer.Option(help="With --suggest: seconds for the search.", min=0)
     ] = None,
+    factors: Factors = FactorWord.PERFECT,
     as_json: Json = False,
 ) -> int:
     """Check whether a mapping is legal.
@@ -40,7 +42,11 @@ def validate(
     The check covers the hardware, the problem and the constraints."""
     if not suggest:
         refuse_given(
-            {"--hold-bypass": hold_bypass, "--time-limit": time_limit is not None},
+            {
+                "--hold-bypass": hold_bypass,
+                "--time-limit": time_limit is not None,
+                "--factors imperfect": factors is FactorWord.IMPERFECT,
+            },
             "is for --suggest",
             COMMAND_LINE,
             "add --suggest",
@@ -48,7 +54,9 @@ def validate(
     spec = read_any(files, energies=False)
     verdict = api.validate(spec)
     suggestion = (
-        api.suggest(spec, time_limit=time_limit, hold_bypass=hold_bypass) if suggest else None
+        api.suggest(spec, time_limit=time_limit, hold_bypass=hold_bypass, factors=factors.value)
+        if suggest
+        else None
     )
     if as_json:
         print_result(_Validation(verdict, suggestion), as_json)

@@ -80,7 +80,8 @@ def proof_rows(solution: Solution) -> list[tuple[str, str]]:
     if certificate.checks:
         rows.append(("checked", "; ".join(certificate.checks)))
     parameters = ", ".join(f"{name} {value}" for name, value in certificate.parameters.items())
-    rows.append(("solver", f"{certificate.solver}, seed {certificate.seed}; {parameters}"))
+    named = f"{certificate.solver}, seed {certificate.seed}"
+    rows.append(("solver", f"{named}; {parameters}" if parameters else named))
     rows.append(
         (
             "seconds",
@@ -171,7 +172,11 @@ def _mapspace(space: Table[str, Any]) -> str:
 
 
 def _step(step: Table[str, Any]) -> str:
-    runs = f"{step['runs']} solver call{'s' if step['runs'] > 1 else ''}"
+    runs = (
+        f"{step['cells']:,} cells"
+        if "cells" in step
+        else f"{step['runs']} solver call{'s' if step['runs'] > 1 else ''}"
+    )
     excluded = f", {step['excluded']} candidates excluded one by one" if step["excluded"] else ""
     tolerance = f", within {step['tolerance']:.0e} of the value" if step["tolerance"] else ""
     return f"{step['goal']}: {step['claim']} ({runs}{excluded}{tolerance})"

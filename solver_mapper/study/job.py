@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.clock import Clock
+from solver_mapper.core.factors import PERFECT, is_imperfect
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP
 from solver_mapper.core.progress import Progress
@@ -14,6 +15,7 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, SolverMapperError
 from solver_mapper.explain.explain import conflict_entries
 from solver_mapper.solve.confirm import verify_solution
+from solver_mapper.solve.imperfect.run import solve_imperfect
 from solver_mapper.solve.pareto import find_front
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import open_session
@@ -32,6 +34,7 @@ class SearchOptions:
     seed: int = 0
     verify: bool = False
     tie_break: bool = True
+    factors: str = PERFECT
 
     def check(self, objective: tuple[str, ...]) -> None:
         """Refuse options that mean nothing for an objective.
@@ -47,6 +50,15 @@ class SearchOptions:
                 },
                 f"is not supported for the objective {NETWORK_EDP}: it needs the complete Pareto"
                 " front of each layer",
+            )
+        if is_imperfect(self.factors):
+            refuse_given(
+                {
+                    "verify": self.verify,
+                    "workers above 1": self.workers > 1,
+                    f"the objective {NETWORK_EDP}": objective == (NETWORK_EDP,),
+                },
+                "is not supported with imperfect factors",
             )
 
 
@@ -107,6 +119,11 @@ def solve_job(
         if options.objective == (NETWORK_EDP,):
             front = find_front(session)
             return Record.of_front(front, clock.seconds if clock.stopped else allowed)
+        if is_imperfect(options.factors):
+            imperfect = solve_imperfect(
+                session, options.objective, gap=options.gap, tie_break=options.tie_break
+            )
+            return Record.of(imperfect, clock.seconds if clock.stopped else allowed)
         solution = solve_spec(
             session,
             options.objective,

@@ -1,0 +1,1 @@
+"""The search over imperfect factors: loops whose last rounds may be shorter."""

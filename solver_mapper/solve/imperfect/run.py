@@ -1,0 +1,166 @@
+"""`solve` over imperfect factors: the best perfect mapping first, then branch and bound from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from solver_mapper.core.clock import Clock
+from solver_mapper.core.objective import GAP, Goal, Limit, Objective, parse_objective
+from solver_mapper.core.progress import Progress
+from solver_mapper.core.solution import Certificate, Solution, Status
+from solver_mapper.core.spec import Spec
+from solver_mapper.cost.timeloop.model import evaluate
+from solver_mapper.errors import InputError, LimitReached
+from solver_mapper.solve.imperfect.search import Found, Search, Tree
+from solver_mapper.solve.run import solve_spec
+from solver_mapper.solve.session import CHECKS, Session, describe
+from solver_mapper.verify.imperfect import ImperfectMapspace
+
+SHARE = 0.4
+"""The part of the time that the search over perfect factors may take."""
+ENGINE = "branch and bound over loop chains"
+
+
+def solve_imperfect(
+    session: Session,
+    objective: str | Sequence[str] = "edp",
+    *,
+    gap: float = GAP,
+    tie_break: bool = False,
+) -> Solution:
+    """See `api.solve`. The mapping is never worse than the best one of perfect factors that was
+    found within `SHARE` of the time.
+
+    Raises: InputError for energies below zero.
+    """
+    spec, timer = session.spec, session.timer
+    refuse_negative_energies(spec)
+    goals = parse_objective(objective)
+    best, notes = _start(session, goals, gap)
+    timer.lap("start")
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    try:
+        tree = Tree(spec, space)
+    except LimitReached as error:
+        return _solution(session, goals, best, None, False, [], (*notes, str(error)))
+    timer.lap("compile")
+    ties = goals.with_tie_break().ties if tie_break else ()
+    searches: list[Search] = []
+    for goal in goals.goals:
+        limits = tuple(
+            Limit(done.goal, done.goal.rank(done.best.statistics), False)
+            for done in searches
+            if done.best is not None
+        )
+        search = Search(tree, goal, gap, lambda: session.clock.over, best, limits, ties)
+        search.better = _reporter(session, goals.goals[0], searches or [search])
+        search.run()
+        searches.append(search)
+        best = search.best
+        if best is None or not search.complete:
+            break
+    timer.lap("solve")
+    proven = len(searches) == len(goals.goals) or best is None
+    proven = proven and all(search.complete for search in searches)
+    return _solution(session, goals, best, searches[0].bound, proven, searches, notes)
+
+
+def refuse_negative_energies(spec: Spec) -> None:
+    """Raises: InputError if an access or an operation costs less than nothing."""
+    for level in spec.need_architecture().levels:
+        energy = level.energy
+        if min(energy.read, energy.fill, energy.update, energy.leak) < 0:
+            raise InputError(
+                f"{level.name} has an energy below zero; imperfect factors are not supported then",
+                level.location,
+                "use perfect factors",
+            )
+    units = spec.need_architecture().arithmetic
+    if min(units.energy, units.leak) < 0:
+        raise InputError(
+            f"{units.name} has an energy below zero; imperfect factors are not supported then",
+            units.location,
+            "use perfect factors",
+        )
+
+
+def _start(session: Session, goals: Objective, gap: float) -> tuple[Found | None, tuple[str, ...]]:
+    """A mapping to begin with: the given one or the best of perfect factors."""
+    given, spec, clock = session.spec.mapping, session.spec, session.clock
+    if clock.over:
+        return None, ()
+    limit = None if clock.left is None else clock.left * SHARE
+    part = Clock(limit)
+    clock.end_run = part.stop
+    inner = replace(session, clock=part, spec=replace(spec, mapping=None))
+    perfect = solve_spec(inner, goals.names, gap=gap)
+    clock.end_run = None
+    found: list[tuple[Found, str]] = []
+    if perfect.mapping is not None and perfect.evaluation is not None:
+        sort = "optimal" if perfect.status == "optimal" else "best known"
+        note = f"the search began with the {sort} mapping of perfect factors"
+        found.append((Found(perfect.mapping, perfect.evaluation), note))
+    if given is not None and not session.violations(given):
+        statistics = evaluate(spec.need_architecture(), spec.need_problem(), given)
+        space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+        if space.contains(given):
+            found.append((Found(given, statistics), "the search began with the given mapping"))
+    if not found:
+        return None, ()
+    ranks = [tuple(goal.rank(each.statistics) for goal in goals.goals) for each, _ in found]
+    best, note = found[ranks.index(min(ranks))]
+    return best, (note,)
+
+
+def _reporter(session: Session, goal: Goal, searches: Sequence[Search]):  # type: ignore[no-untyped-def]
+    def report(found: Found) -> None:
+        if session.on_progress is not None:
+            bound = searches[0].bound
+            session.on_progress(
+                Progress(
+                    goal.shown(goal.rank(found.statistics)),
+                    None if bound is None else float(goal.shown_below(bound)),
+                    session.clock.seconds,
+                    goal.name,
+                )
+            )
+
+    return report
+
+
+def _solution(
+    session: Session,
+    goals: Objective,
+    best: Found | None,
+    bound: Fraction | None,
+    proven: bool,
+    searches: Sequence[Search],
+    notes: tuple[str, ...],
+) -> Solution:
+    timer = session.timer
+    proofs = tuple(
+        {
+            "goal": search.goal.name,
+            "claim": "no better mapping exists",
+            "cells": search.cells,
+            "excluded": search.evaluated,
+            "tolerance": search.gap,
+        }
+        for search in searches
+        if search.complete
+    )
+    mapspace = describe(session.space, session.spec.constraints) | {"factors": "imperfect"}
+    checks = (*notes, *CHECKS) if best is not None else notes
+    certificate = Certificate(mapspace, ENGINE, session.settings.seed, {}, proofs, checks)
+    if best is None:
+        status: Status = "infeasible" if proven else "unknown"
+        return Solution(status, goals, None, None, None, bound, certificate, timer.seconds)
+    statistics = session.checked(best.mapping, best.statistics, bound, goals)
+    timer.lap("check")
+    status = "optimal" if proven else "feasible"
+    value = goals.goals[0].rank(statistics)
+    return Solution(
+        status, goals, best.mapping, statistics, value, bound, certificate, timer.seconds
+    )

@@ -1,0 +1,348 @@
+"""Branch and bound over the chains of all dimensions, best bound first.
+
+The search keeps *chunks*: cells of one plan, sorted by their bounds. It takes the chunk with the
+least bound and splits its cells, each at the dimension whose chains differ most, or the plan, at
+the level whose decision raises the bounds more. Cells of single chains under a decided plan are
+settled by evaluating their mappings with the exact cost model.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import count, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver_mapper.check.factors import within
+from solver_mapper.check.mapping import is_legal
+from solver_mapper.core.constraints import MetricConstraint
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import Goal, Limit
+from solver_mapper.core.spec import Spec
+from solver_mapper.core.statistics import Statistics
+from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.solve.imperfect.bounds import NOISE, Bounds, Kind, Nodes, Plan
+from solver_mapper.solve.imperfect.chains import ChainTable, Floats, chain_table
+from solver_mapper.solve.imperfect.mappings import level_bounds, mappings
+from solver_mapper.verify.imperfect import ImperfectMapspace
+
+CHUNK = 1024
+SAMPLE = 24
+"""Cells of a chunk, and those of them by which the next decision is chosen."""
+BEAM, ENDS, DIVES = 48, 6, 6
+"""Cells that a dive keeps at each step, those that it evaluates at its end, and plans that begin
+with a dive.
+"""
+EVERY = 40
+"""Chunks between two dives."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A legal mapping with its figures."""
+
+    mapping: Mapping
+    statistics: Statistics
+
+
+@dataclass
+class Tree:
+    """The decisions about one mapspace: chain trees, kinds of innermost loops, plans."""
+
+    spec: Spec
+    space: ImperfectMapspace
+
+    def __post_init__(self) -> None:
+        tables = [chain_table(self.space, dim) for dim in self.space.problem.dims]
+        self.tables: list[ChainTable] = [each for each in tables if each is not None]
+        self.empty = len(self.tables) < len(tables)
+        if not self.empty:
+            self.bounds = Bounds(self.space, self.tables)
+            self.kinds = [self._kinds(level) for level in range(self.space.depth)]
+
+    def _kinds(self, level: int) -> list[frozenset[int]]:
+        """What the innermost temporal loop of a level may be over: dimensions that the same tensors
+        are free of stand for each other, unless they slide windows.
+        """
+        low = [self._extreme(dim, level, least=True) for dim in range(len(self.tables))]
+        high = [self._extreme(dim, level, least=False) for dim in range(len(self.tables))]
+        groups: dict[object, set[int]] = {}
+        for dim in range(len(self.tables)):
+            if high[dim] > 1:
+                free = frozenset(n for n, s in enumerate(self.bounds.shapes) if dim in s.free)
+                slides = any(dim in shape.sliding for shape in self.bounds.shapes)
+                groups.setdefault((free, dim if slides else None), set()).add(dim)
+        none = [frozenset[int]()] if max(low, default=1) <= 1 else []
+        return [*none, *(frozenset(group) for group in groups.values())]
+
+    def _extreme(self, dim: int, level: int, *, least: bool) -> float:
+        table = self.tables[dim]
+        row = self.bounds.number[f"temporal{level}"]
+        return float((table.least if least else table.greatest)[row, 0])
+
+    def plans(self) -> list[Plan]:
+        """One for each choice of stores, with undecided loops where there is a choice."""
+        innermost: tuple[Kind, ...] = tuple(
+            kinds[0] if len(kinds) == 1 else None for kinds in self.kinds
+        )
+        if not all(self.kinds):
+            return []
+        keeps = [self.space.keeps(name) for name in self.space.problem.tensor_names]
+        return [Plan(stores, innermost) for stores in product(*keeps)]
+
+    def root(self) -> Nodes:
+        return np.zeros((1, len(self.tables)), dtype=np.int64)
+
+    def halves(self, nodes: Nodes) -> tuple[Nodes, NDArray[np.bool_]]:
+        """Cells split in two where they differ most, and which of `nodes` are single."""
+        spread = np.stack(
+            [table.spread[nodes[:, dim]] for dim, table in enumerate(self.tables)], axis=1
+        )
+        widest = spread.argmax(axis=1)
+        single = spread[np.arange(len(nodes)), widest] == 0
+        split, at = nodes[~single], widest[~single]
+        left, right = split.copy(), split.copy()
+        for dim, table in enumerate(self.tables):
+            rows = at == dim
+            left[rows, dim], right[rows, dim] = table.parts[:, split[rows, dim]]
+        return np.concatenate([left, right]), single
+
+    def chains(self, nodes: NDArray[np.int64]) -> list[int]:
+        """The single chains of a cell."""
+        return [int(table.chain[n]) for n, table in zip(nodes, self.tables, strict=True)]
+
+
+@dataclass(order=True)
+class _Chunk:
+    bound: float
+    number: int
+    plan: Plan = field(compare=False)
+    nodes: Nodes = field(compare=False)
+    values: Floats = field(compare=False)
+
+
+@dataclass
+class Search:
+    """Minimizes one goal. `limits` hold for all mappings; `better` is called with each better one.
+    `bound` is proven for the goal's rank as far as the search came.
+    """
+
+    tree: Tree
+    goal: Goal
+    gap: float
+    over: Callable[[], bool]
+    best: Found | None = None
+    limits: tuple[Limit, ...] = ()
+    ties: tuple[Goal, ...] = ()
+    better: Callable[[Found], None] = lambda found: None
+    cells: int = 0
+    evaluated: int = 0
+    complete: bool = False
+    pruned: float = np.inf
+
+    def __post_init__(self) -> None:
+        space = self.tree.space
+        self._evaluate = Evaluator(space.architecture, space.problem).evaluate
+        self._caps = [c for c in space.constraints if isinstance(c, MetricConstraint)]
+        bare = tuple(c for c in space.constraints if not isinstance(c, MetricConstraint))
+        self._bare = replace(self.tree.spec, constraints=bare)
+        self._queue: list[_Chunk] = []
+        self._number = count()
+
+    @property
+    def bound(self) -> Fraction | None:
+        """No mapping has a smaller rank."""
+        least = min([self.pruned, *(chunk.bound for chunk in self._queue)])
+        if self.best is not None:
+            rank = self.goal.rank(self.best.statistics)
+            if least >= float(rank):
+                return rank
+        if not np.isfinite(least):
+            return None
+        return max(Fraction(0), Fraction(least * (1 - NOISE)))
+
+    def run(self) -> None:
+        """Search until nothing is left, or `over` says that the time is."""
+        if not self.tree.empty:
+            for plan in self.tree.plans():
+                self._push(plan, self.tree.root())
+                if self.over():
+                    break
+            else:
+                self._loop()
+        self.complete = self.tree.empty or not (self._queue or self.over())
+
+    def _loop(self) -> None:
+        for chunk in sorted(self._queue)[:DIVES]:
+            self._dive(chunk.plan, chunk.nodes)
+        done = 0
+        while self._queue and not self.over():
+            chunk = heapq.heappop(self._queue)
+            done += 1
+            if done % EVERY == 0:
+                self._dive(chunk.plan, chunk.nodes[:BEAM])
+            keep = self._open(chunk.values)
+            if keep.any():
+                self._expand(chunk.plan, chunk.nodes[keep], chunk.values[keep])
+
+    def _dive(self, plan: Plan, nodes: Nodes) -> None:
+        """Look for a better mapping: follow the cells of least bound down to single chains."""
+        while len(nodes) and not self.over():
+            halves, single = self.tree.halves(nodes)
+            undecided = [level for level, kind in enumerate(plan.innermost) if kind is None]
+            if single.all() and not undecided:
+                for row in nodes[:ENDS]:
+                    self._settle(plan, row)
+                return
+            parts = [(plan, np.concatenate([halves, nodes[single]]))]
+            if single.all():
+                parts = [(part, nodes) for part in self._decided(plan, undecided[-1])]
+            ranked = [(part, cells, self._values(part, cells)) for part, cells in parts]
+            plan, nodes, values = min(ranked, key=lambda each: float(each[2].min()))
+            order = np.argsort(values, kind="stable")[:BEAM]
+            nodes = nodes[order[values[order] < self._threshold()]]
+
+    def _threshold(self) -> float:
+        if self.best is None:
+            return np.inf
+        return float(self.goal.rank(self.best.statistics)) * (1 - self.gap)
+
+    def _open(self, values: Floats) -> NDArray[np.bool_]:
+        """Which cells may hold something better; the others count for the bound."""
+        keep = values < self._threshold()
+        closed = values[~keep]
+        if len(closed):
+            self.pruned = min(self.pruned, float(closed.min()))
+        return keep
+
+    def _values(self, plan: Plan, nodes: Nodes) -> Floats:
+        """Bounds of the goal; infinite where a limit or a cap excludes all mappings."""
+        energy, cycles, last = self.tree.bounds.least(plan, nodes)
+        figures = {"energy": energy, "delay": cycles, "last-level-accesses": last}
+        value = self._rank(self.goal, figures)
+        for limit in self.limits:
+            value[self._rank(limit.goal, figures) * (1 - NOISE) > float(limit.rank)] = np.inf
+        names = {
+            "cycles": cycles,
+            "energy_pj": energy,
+            "edp": energy * cycles,
+            "last_level_accesses": last,
+        }
+        for cap in self._caps:
+            value[names[cap.metric] * (1 - NOISE) > float(cap.most)] = np.inf
+        return value
+
+    @staticmethod
+    def _rank(goal: Goal, figures: dict[str, Floats]) -> Floats:
+        value = np.ones(len(figures["energy"]))
+        with np.errstate(invalid="ignore"):
+            for metric, power in goal.powers:
+                value = value * figures[metric] ** power
+        return np.where(np.isnan(value), np.inf, value)
+
+    def _push(self, plan: Plan, nodes: Nodes, known: Floats | None = None) -> None:
+        if not len(nodes):
+            return
+        self.cells += len(nodes)
+        values = self._values(plan, nodes)
+        if known is not None:
+            values = np.maximum(values, known)
+        keep = np.isfinite(values)
+        nodes, values = nodes[keep], values[keep]
+        keep = self._open(values)
+        nodes, values = nodes[keep], values[keep]
+        order = np.argsort(values, kind="stable")
+        for start in range(0, len(order), CHUNK):
+            rows = order[start : start + CHUNK]
+            heapq.heappush(
+                self._queue,
+                _Chunk(float(values[rows[0]]), next(self._number), plan, nodes[rows], values[rows]),
+            )
+
+    def _expand(self, plan: Plan, nodes: Nodes, values: Floats) -> None:
+        halves, single = self.tree.halves(nodes)
+        undecided = [level for level, kind in enumerate(plan.innermost) if kind is None]
+        if undecided:
+            level, gain = self._best_level(plan, nodes[:SAMPLE], values[:SAMPLE], undecided)
+            if single.all() or gain > self._gain(plan, nodes[:SAMPLE], values[:SAMPLE]):
+                for part in self._decided(plan, level):
+                    self._push(part, nodes, values)
+                return
+            if single.any():
+                for part in self._decided(plan, level):
+                    self._push(part, nodes[single], values[single])
+        else:
+            for row, value in zip(nodes[single], values[single], strict=True):
+                if self.over():
+                    self._push(plan, nodes[single])
+                    break
+                if value < self._threshold():
+                    self._settle(plan, row)
+                else:
+                    self.pruned = min(self.pruned, float(value))
+        self._push(plan, halves)
+
+    def _decided(self, plan: Plan, level: int) -> list[Plan]:
+        kinds = plan.innermost
+        return [
+            replace(plan, innermost=(*kinds[:level], kind, *kinds[level + 1 :]))
+            for kind in self.tree.kinds[level]
+        ]
+
+    def _best_level(
+        self, plan: Plan, nodes: Nodes, values: Floats, levels: Sequence[int]
+    ) -> tuple[int, float]:
+        """The level whose decision raises the bounds most, and by which factor on average."""
+        gains = []
+        for level in levels:
+            parts = [self._values(part, nodes) for part in self._decided(plan, level)]
+            self.cells += len(parts) * len(nodes)
+            gains.append((self._raised(values, parts), level))
+        gain, level = max(gains, key=lambda each: (each[0], -each[1]))
+        return level, gain
+
+    def _gain(self, plan: Plan, nodes: Nodes, values: Floats) -> float:
+        """The same for splitting cells."""
+        halves, _ = self.tree.halves(nodes)
+        if not len(halves):
+            return 0.0
+        found = self._values(plan, halves)
+        found = found[np.isfinite(found)]
+        return _mean_log(found) - _mean_log(values) if len(found) else np.inf
+
+    @staticmethod
+    def _raised(values: Floats, parts: list[Floats]) -> float:
+        found = np.concatenate([part[np.isfinite(part)] for part in parts])
+        return _mean_log(found) - _mean_log(values) if len(found) else np.inf
+
+    def _settle(self, plan: Plan, nodes: NDArray[np.int64]) -> None:
+        """Evaluate the mappings of a single cell."""
+        bounds = level_bounds(self.tree.space, self.tree.tables, self.tree.chains(nodes))
+        checked = False
+        for mapping in mappings(self.tree.space, plan, bounds):
+            if not checked and not is_legal(self._bare, mapping):
+                return
+            checked = True
+            self.evaluated += 1
+            self._offer(Found(mapping, self._evaluate(mapping)))
+
+    def _offer(self, found: Found) -> None:
+        statistics = found.statistics
+        if not all(within(cap, statistics) for cap in self._caps):
+            return
+        if not all(limit.admits(statistics) for limit in self.limits):
+            return
+        if self.best is None or self._key(statistics) < self._key(self.best.statistics):
+            self.best = found
+            self.better(found)
+
+    def _key(self, statistics: Statistics) -> tuple[Fraction, ...]:
+        return tuple(goal.rank(statistics) for goal in (self.goal, *self.ties))
+
+
+def _mean_log(values: Floats) -> float:
+    return float(np.log(np.maximum(values, 1e-300)).mean())

@@ -1,0 +1,74 @@
+"""The search over imperfect factors against every mapping: same feasibility, same least value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+
+from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.spec import Spec
+from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.solve.imperfect.run import solve_imperfect
+from solver_mapper.solve.session import open_session
+from solver_mapper.verify.imperfect import ImperfectMapspace
+from tests.imperfect.enumeration import few, legal_mappings
+from tests.instances import instance
+
+OBJECTIVES = ("energy", "delay", "edp", "last-level-accesses")
+ACCEPTED = Fraction(1, 10**6)
+
+
+def disagreements(spec: Spec, objectives: Sequence[str] = OBJECTIVES) -> list[str]:
+    """What differs between solving and enumerating, in words."""
+    evaluate = Evaluator(spec.need_architecture(), spec.need_problem()).evaluate
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    figures = [evaluate(mapping) for mapping in legal_mappings(spec)]
+    wrong = []
+    for text in objectives:
+        goal = parse_objective(text).goals[0]
+        least = min((goal.rank(each) for each in figures), default=None)
+        solution = solve_imperfect(open_session(spec), text)
+        if solution.status != ("infeasible" if least is None else "optimal"):
+            wrong.append(f"{text}: {solution.status}, least {least}")
+        elif least is not None:
+            assert solution.rank is not None and solution.bound_rank is not None
+            assert solution.mapping is not None
+            if not solution.bound_rank <= least <= solution.rank <= least * (1 + ACCEPTED):
+                wrong.append(
+                    f"{text}: {float(solution.rank)}, bound {float(solution.bound_rank)},"
+                    f" but least {float(least)}"
+                )
+            if not space.contains(solution.mapping):
+                wrong.append(f"{text}: {solution.mapping} is not in the mapspace")
+    return wrong
+
+
+def small(seed: int, most: int) -> Spec | None:
+    spec = instance(seed, most=60, wired=seed % 3 == 0).spec
+    return spec if few(spec, most) else None
+
+
+# fmt: off
+QUICK = (
+    4, 9, 13, 18, 28, 42, 46, 52, 57, 60, 61, 66, 73, 81, 89, 101, 116, 121, 122, 124, 125, 127,
+    128, 131, 132, 134, 139, 148, 162, 164, 165,
+)
+# fmt: on
+"""Problems whose mappings are enumerated within a fraction of a second."""
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_the_optimum_is_that_of_all_mappings(seed: int) -> None:
+    spec = small(seed, 1500)
+    assert spec is not None
+    assert not disagreements(spec, [OBJECTIVES[seed % len(OBJECTIVES)]]), spec
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, 800, 50)])
+def test_the_optimum_is_that_of_all_mappings_of_many_problems(seeds: range) -> None:
+    found = {seed: spec for seed in seeds if (spec := small(seed, 1500)) is not None}
+    assert found
+    assert not {seed: w for seed, spec in found.items() if (w := disagreements(spec))}

@@ -1,0 +1,211 @@
+"""What a user sees of imperfect factors: answers, files that carry them, and refusals."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import solver_mapper as sm
+from solver_mapper.cli.app import app
+from solver_mapper.core.clock import Clock
+
+KEEP_ALL = {"target": "Buf", "type": "bypass", "keep": ["A", "B", "Z"]}
+ARCHITECTURE: dict[str, Any] = {
+    "arch": {
+        "arithmetic": {
+            "name": "MAC",
+            "instances": 16,
+            "meshX": 4,
+            "meshY": 4,
+            "vector-access-energy": 1.0,
+        },
+        "storage": [
+            {"name": "Buf", "entries": 200, "instances": 1, "vector-access-energy": 6.0},
+            {"name": "DRAM", "technology": "DRAM", "instances": 1, "vector-access-energy": 200.0},
+        ],
+    },
+    "mapspace_constraints": [KEEP_ALL],
+}
+
+
+def gemm(m: int, k: int, n: int) -> dict[str, Any]:
+    return {
+        "problem": {
+            "shape": {
+                "name": "gemm",
+                "dimensions": ["M", "K", "N"],
+                "data-spaces": [
+                    {"name": "A", "projection": [[["M"]], [["K"]]]},
+                    {"name": "B", "projection": [[["K"]], [["N"]]]},
+                    {"name": "Z", "projection": [[["M"]], [["N"]]], "read-write": True},
+                ],
+            },
+            "instance": {"M": m, "K": k, "N": n},
+        }
+    }
+
+
+def test_prime_sizes_use_the_array() -> None:
+    spec = sm.load(ARCHITECTURE, gemm(7, 13, 5))
+    perfect = sm.solve(spec, "delay")
+    imperfect = sm.solve(spec, "delay", factors="imperfect")
+    assert perfect.status == imperfect.status == "optimal"
+    assert perfect.value == 7 * 13 * 5
+    assert imperfect.value < perfect.value / 10
+    assert imperfect.to_dict()["certificate"]["mapspace"]["factors"] == "imperfect"
+    assert perfect.to_dict()["certificate"]["mapspace"]["factors"] == "perfect"
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+def test_the_mapping_file_has_the_same_statistics(tmp_path: Path, objective: str) -> None:
+    spec = sm.load(ARCHITECTURE, gemm(7, 2, 1))
+    solution = sm.solve(spec, objective, factors="imperfect")
+    assert solution.status == "optimal" and not solution.mapping.perfect
+    path = tmp_path / "map.yaml"
+    path.write_text(solution.mapping.to_yaml(), encoding="utf-8")
+    again = sm.evaluate(sm.load(ARCHITECTURE, gemm(7, 2, 1), path))
+    assert again.to_dict() == solution.evaluation.to_dict()
+
+
+def test_one_input_has_one_answer() -> None:
+    spec = sm.load(ARCHITECTURE, gemm(5, 2, 1))
+    first, second = (sm.solve(spec, "edp", factors="imperfect") for _ in range(2))
+    assert first.mapping == second.mapping
+    assert first.certificate == second.certificate
+
+
+def test_constraints_speak_of_the_bound() -> None:
+    constraint = {"target": "DRAM", "type": "temporal", "factors": "M=4"}
+    spec = sm.load(ARCHITECTURE, gemm(7, 2, 1), {"architecture_constraints": [constraint]})
+    assert sm.solve(spec, "delay").status == "infeasible"
+    mapping = sm.solve(spec, "delay", factors="imperfect").mapping
+    (found,) = [each for each in mapping.levels[0].temporal if each.dim == "M"]
+    assert found.bound == 4 and sm.validate(spec, mapping).legal
+
+
+def test_a_residue_can_be_asked_for() -> None:
+    constraint = {"target": "Buf", "type": "temporal", "factors": "M=4,3"}
+    spec = sm.load(ARCHITECTURE, gemm(7, 3, 2), {"architecture_constraints": [constraint]})
+    mapping = sm.solve(spec, "delay", factors="imperfect").mapping
+    (found,) = [each for each in mapping.levels[1].temporal if each.dim == "M"]
+    assert (found.bound, found.last) == (4, 3)
+
+
+def test_what_no_factors_can_do_is_infeasible() -> None:
+    constraint = {"target": "DRAM", "type": "temporal", "factors": "M=8"}
+    spec = sm.load(ARCHITECTURE, gemm(7, 3, 2), {"architecture_constraints": [constraint]})
+    assert sm.solve(spec, "delay", factors="imperfect").status == "infeasible"
+
+
+def test_goals_one_after_another() -> None:
+    spec = sm.load(ARCHITECTURE, gemm(5, 2, 1))
+    delay = sm.solve(spec, "delay", factors="imperfect")
+    both = sm.solve(spec, "delay,energy", factors="imperfect")
+    assert both.status == "optimal" and both.value == delay.value
+    assert both.evaluation.energy_pj <= delay.evaluation.energy_pj
+
+
+def test_a_search_without_time_claims_no_proof() -> None:
+    spec = sm.load(ARCHITECTURE, gemm(97, 101, 103))
+    solution = sm.solve(spec, "energy", time_limit=2.0, factors="imperfect")
+    assert solution.status == "feasible"
+    assert solution.bound is None or solution.bound <= solution.value
+
+
+def test_a_stopped_clock_ends_the_search() -> None:
+    clock = Clock(None)
+    clock.stop()
+    spec = sm.load(ARCHITECTURE, gemm(97, 101, 103))
+    solution = sm.solve(spec, "energy", clock=clock, factors="imperfect")
+    assert solution.status in ("feasible", "unknown")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"verify": True},
+        {"certificate": "c.json"},
+        {"model_hook": lambda model: None},
+        {"workers": 2},
+    ],
+)
+def test_solve_refuses_what_imperfect_factors_do_not_support(given: dict[str, Any]) -> None:
+    spec = sm.load(ARCHITECTURE, gemm(5, 3, 4))
+    with pytest.raises(sm.InputError, match="is not supported with imperfect factors"):
+        sm.solve(spec, factors="imperfect", **given)
+
+
+@pytest.mark.parametrize("function", [sm.pareto, sm.explain, sm.space, sm.enumerate, sm.suggest])
+def test_functions_that_only_know_perfect_factors_say_so(function: Any) -> None:
+    spec = sm.load(ARCHITECTURE, gemm(5, 3, 4))
+    with pytest.raises(sm.InputError, match="only perfect factors"):
+        function(spec, factors="imperfect")
+
+
+@pytest.mark.parametrize("command", ["pareto", "explain", "space"])
+def test_commands_that_only_know_perfect_factors_say_so(tmp_path: Path, command: str) -> None:
+    path = tmp_path / "all.yaml"
+    path.write_text(json.dumps(ARCHITECTURE | gemm(5, 3, 4)), encoding="utf-8")
+    result = CliRunner().invoke(app, [command, str(path), "--factors", "imperfect"])
+    assert result.exit_code == 2
+    assert "only perfect factors" in result.output
+
+
+def test_validate_needs_suggest_for_factors(tmp_path: Path) -> None:
+    path = tmp_path / "all.yaml"
+    path.write_text(json.dumps(ARCHITECTURE | gemm(5, 3, 4)), encoding="utf-8")
+    result = CliRunner().invoke(app, ["validate", str(path), "--factors", "imperfect"])
+    assert result.exit_code == 2 and "is for --suggest" in result.output
+
+
+def test_unknown_factors_are_refused() -> None:
+    spec = sm.load(ARCHITECTURE, gemm(5, 3, 4))
+    with pytest.raises(sm.InputError, match="unknown factors 'imperfekt'"):
+        sm.solve(spec, factors="imperfekt")
+
+
+def test_energies_below_zero_are_refused() -> None:
+    spec = sm.load(ARCHITECTURE, gemm(5, 3, 4))
+    outer, buffer = spec.need_architecture().levels
+    energy = replace(buffer.energy, read=Fraction(-1))
+    levels = (outer, replace(buffer, energy=energy))
+    spec = replace(spec, architecture=replace(spec.need_architecture(), levels=levels))
+    with pytest.raises(sm.InputError, match="imperfect factors are not supported then"):
+        sm.solve(spec, factors="imperfect")
+
+
+def test_networks_take_imperfect_factors() -> None:
+    layers = [("one", 1, gemm(17, 1, 1)), ("two", 2, gemm(1, 2, 1))]
+    perfect = sm.solve_network(ARCHITECTURE, layers, "delay")
+    imperfect = sm.solve_network(ARCHITECTURE, layers, "delay", factors="imperfect")
+    assert imperfect.status == "optimal"
+    assert imperfect.totals.cycles < perfect.totals.cycles
+
+
+def test_the_edp_of_a_network_needs_perfect_factors() -> None:
+    with pytest.raises(sm.InputError, match="not supported with imperfect factors"):
+        sm.solve_network(
+            ARCHITECTURE, [("one", 1, gemm(5, 3, 4))], "network-edp", factors="imperfect"
+        )
+
+
+def test_networks_refuse_what_imperfect_factors_do_not_support() -> None:
+    with pytest.raises(sm.InputError, match="verify is not supported with imperfect factors"):
+        sm.solve_network(
+            ARCHITECTURE, [("one", 1, gemm(5, 3, 4))], verify=True, factors="imperfect"
+        )
+
+
+def test_the_command_prints_the_mapspace(tmp_path: Path) -> None:
+    path = tmp_path / "all.yaml"
+    path.write_text(json.dumps(ARCHITECTURE | gemm(5, 3, 4)), encoding="utf-8")
+    command = ["solve", str(path), "--factors", "imperfect", "--objective", "delay"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0
+    assert "imperfect factors of M=5 K=3 N=4" in result.output
