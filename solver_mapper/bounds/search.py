@@ -102,6 +102,9 @@ def trivial_sets(problem: Problem, restriction: Restriction) -> list[frozenset[s
 def allowed_tiles(
     problem: Problem, restriction: Restriction, trivial: frozenset[str]
 ) -> dict[str, Sequence[int]]:
+    """Tile sizes that a restriction allows, by dimension; dimensions in `trivial` have their whole
+    bound.
+    """
     allowed = dict(restriction.tiles)
     for dim in trivial:
         whole = problem.bounds[dim]
@@ -241,6 +244,7 @@ def moved_words(
 
 
 def product_of(factors: Sequence[Ints]) -> Ints:
+    """The elementwise product of arrays; 1 for none."""
     total = np.ones((), dtype=np.int64)
     for factor in factors:
         total = total * factor

@@ -147,6 +147,7 @@ def within(constraint: MetricConstraint, statistics: Statistics) -> bool:
 
 
 def metric(constraint: MetricConstraint, statistics: Statistics) -> Iterator[Violation]:
+    """The violation of a cap on a metric, if `statistics` exceed it."""
     if within(constraint, statistics):
         return
     value = METRICS[constraint.metric](statistics)

@@ -11,6 +11,7 @@ from solver_mapper.core.verdict import Violation
 
 
 def keep(constraint: KeepConstraint, level: LevelMapping) -> Iterator[Violation]:
+    """The violation of a keep or bypass constraint at its level, if there is one."""
     kept = constraint.tensor in level.keep
     if kept != constraint.keep:
         does, must = ("keeps", "to be bypassed") if kept else ("bypasses", "to be kept")

@@ -106,6 +106,10 @@ class NetworkTensorStatistics:
 
 @dataclass(frozen=True)
 class NetworkStatistics:
+    """One network: `kind` is Timeloop's class of networks; `energy_pj` is of all instances and
+    tensors.
+    """
+
     name: str
     kind: str
     energy_pj: Fraction

@@ -57,12 +57,14 @@ short by them.
 
 
 def caps_of(spec: Spec) -> tuple[MetricConstraint, ...]:
+    """The caps on metrics among a specification's constraints."""
     return tuple(
         constraint for constraint in spec.constraints if isinstance(constraint, MetricConstraint)
     )
 
 
 def without_caps(spec: Spec) -> Spec:
+    """The specification without its caps on metrics."""
     return replace(
         spec,
         constraints=Constraints(

@@ -86,6 +86,7 @@ def _in_words(spec: Spec, changes: tuple[Change, ...]) -> Repair:
 
 
 def entry_of(requirement: Requirement, spec: Spec) -> Entry:
+    """A requirement as an entry of a conflict."""
     architecture, problem = spec.need_architecture(), spec.need_problem()
     return Entry(
         what_of(requirement),

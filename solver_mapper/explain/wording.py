@@ -31,6 +31,7 @@ What = Literal["constraint", "capacity", "utilization", "fanout", "dimension"]
 
 
 def what_of(requirement: Requirement) -> What:
+    """The kind of a requirement, as JSON names it."""
     kinds: dict[type, What] = {
         Capacity: "capacity",
         LeastFill: "utilization",

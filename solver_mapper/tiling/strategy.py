@@ -89,6 +89,7 @@ class Strategy(ABC):
 
 
 def axis_name(tensor: str, letter: str) -> str:
+    """The name of an axis of candidates, such as `inputs C`."""
     return f"{tensor} {letter}"
 
 

@@ -30,6 +30,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def sizes_text(sizes: Iterable[int]) -> str:
+    """Sizes as `16 x 8 x 8`."""
     return " x ".join(map(str, sizes))
 
 
@@ -234,4 +235,5 @@ def _saved(before: int | None, after: int | None) -> str:
 
 
 def percent(share: Fraction) -> str:
+    """A share with one decimal, such as `12.5 %`."""
     return f"{100 * float(share):.1f} %"

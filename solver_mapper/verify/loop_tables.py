@@ -47,6 +47,7 @@ class Access(NamedTuple):
 
 
 def members(mask: Mask) -> list[int]:
+    """The numbers whose bits a mask has."""
     return [number for number in range(mask.bit_length()) if mask >> number & 1]
 
 

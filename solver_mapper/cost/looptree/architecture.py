@@ -34,6 +34,8 @@ Texts = Mapping[str, Text]
 
 @dataclass(frozen=True)
 class ComparisonText:
+    """A comparison as written, such as `m <= 4`."""
+
     expression: Text
     operator: str
     value: Text

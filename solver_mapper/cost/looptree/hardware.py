@@ -17,6 +17,8 @@ NO_TIME = Latency()
 
 
 class Kind(Enum):
+    """The kinds of components, as AccelForge names them."""
+
     MEMORY = "Memory"
     TOLL = "Toll"
     COMPUTE = "Compute"

@@ -84,6 +84,7 @@ class Projection:
 
 
 def project(problem: Problem, tensor: Tensor) -> Projection:
+    """The projection of a tensor, with the problem's dimensions numbered in order."""
     index = {dim: number for number, dim in enumerate(problem.dims)}
     ranks = tuple(
         tuple((index[term.dim], term.coefficient) for term in rank) for rank in tensor.ranks

@@ -207,6 +207,7 @@ def subtract(box: Box, other: Box) -> tuple[Box, ...]:
 
 
 def volume(box: Box) -> int:
+    """Words in a box."""
     words = 1
     for low, high in zip(*box, strict=True):
         words *= high - low

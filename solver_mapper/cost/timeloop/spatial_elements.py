@@ -144,6 +144,7 @@ def linked_elements(now: Elements, before: Elements, step: int, grid: Grid) -> l
 
 
 def neighbours(position: int, grid: Grid) -> list[int]:
+    """Positions one step away along X or Y on a grid numbered row by row."""
     row, column = divmod(position, grid.width)
     positions = []
     if row > 0:

@@ -69,6 +69,7 @@ class Names:
 
 
 def names_of(spec: Spec) -> Names:
+    """Names for levels, tensors and dimensions that LoopTree accepts."""
     levels = (
         (*spec.architecture.level_names, spec.architecture.arithmetic.name)
         if spec.architecture

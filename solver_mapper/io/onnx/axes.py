@@ -60,6 +60,7 @@ View = tuple[Axis, ...]
 
 
 def new_view(size: int) -> View:
+    """A view of one new axis."""
     return (Axis(Extent(size)),)
 
 
@@ -69,10 +70,12 @@ def like(view: View) -> View:
 
 
 def leaves(view: View) -> list[Axis]:
+    """The innermost parts of all axes, in order."""
     return [leaf for axis in view for leaf in axis.leaves()]
 
 
 def size_of(view: View) -> int:
+    """The number of elements that a view covers."""
     return prod(axis.extent.size for axis in view)
 
 

@@ -63,6 +63,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def sandbox() -> Sandbox:
+    """A Jinja2 environment in which undefined names are errors and Python cannot be reached."""
     return Sandbox(
         undefined=StrictUndefined,
         extensions=[AssertTag],

@@ -53,6 +53,8 @@ class Branch:
 
 @dataclass(frozen=True)
 class Parallel:
+    """A `!Parallel` node: components side by side."""
+
     branches: tuple[Branch, ...]
     location: SourceLocation
 

@@ -62,12 +62,14 @@ def integer_of(node: Node, what: str, least: int = 0, scope: Scope | None = None
 
 
 def text_of(node: Node, what: str) -> str:
+    """The text of a scalar. Raises: InputError for anything else."""
     if isinstance(node, Scalar) and not node.is_null:
         return node.text
     raise InputError(f"{what} must be a word, not {kind_of(node)}", node.location)
 
 
 def flag_of(node: Node, what: str) -> bool:
+    """A truth value. Raises: InputError for anything else."""
     word = node.text.strip().lower() if isinstance(node, Scalar) else ""
     if word in _TRUE or word == "1":
         return True
@@ -77,6 +79,7 @@ def flag_of(node: Node, what: str) -> bool:
 
 
 def table_of(node: Node, what: str) -> Table:
+    """A YAML mapping. Raises: InputError for anything else."""
     if isinstance(node, Table):
         return node
     raise InputError(f"{what} must be a mapping, not {kind_of(node)}", node.location)

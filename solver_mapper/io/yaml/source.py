@@ -34,6 +34,8 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
+    """A YAML list."""
+
     items: tuple[Node, ...]
     location: SourceLocation
     tag: str | None = None

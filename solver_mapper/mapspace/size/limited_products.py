@@ -111,6 +111,7 @@ def _timed(listed: tuple[LimitedProduct, ...], level: int) -> bool:
 
 
 def amounts_of(space: Space) -> LimitedProducts:
+    """The products of loops that constraints limit."""
     listed = [
         LimitedProduct(space.loop_slots_of(constraint), constraint.comparison, constraint.value)
         for constraint in space.products

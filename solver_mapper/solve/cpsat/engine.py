@@ -15,6 +15,7 @@ Read = Callable[[cp_model.IntVar], int]
 
 
 def solver_name() -> str:
+    """Name and version of the solver, for certificates."""
     return f"OR-Tools CP-SAT {version('ortools')}"
 
 

@@ -90,6 +90,7 @@ def limit_values(variable: cp_model.IntVar, most: int) -> None:
 
 
 def total(amounts: Iterable[LinearForm]) -> LinearForm:
+    """The sum of linear forms."""
     terms: list[tuple[cp_model.IntVar, Fraction]] = []
     constant = Fraction(0)
     for amount in amounts:
@@ -99,6 +100,7 @@ def total(amounts: Iterable[LinearForm]) -> LinearForm:
 
 
 def weigh(variables: Iterable[cp_model.IntVar], weights: Iterable[Number]) -> LinearForm:
+    """A weighted sum of variables; weights of 0 are left out."""
     return LinearForm(tuple((v, Fraction(w)) for v, w in zip(variables, weights, strict=True) if w))
 
 

@@ -48,6 +48,8 @@ F = TypeVar("F", bound=HasStatistics)
 
 @dataclass(frozen=True)
 class Candidate(Generic[F]):
+    """A mapping that the search has evaluated exactly."""
+
     mapping: Mapping
     statistics: F
 

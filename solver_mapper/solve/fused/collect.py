@@ -50,6 +50,7 @@ class Points:
 
 
 def joined(parts: Sequence[Points]) -> Points:
+    """The points of several sets as one."""
     return Points(
         *(
             np.concatenate([getattr(part, name) for part in parts])

@@ -39,6 +39,8 @@ class Order:
 
 @dataclass(frozen=True)
 class Split:
+    """A split constraint of a level, and the literal under which it holds."""
+
     level: int
     constraint: SplitConstraint
     guard: Guard
