@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
+
+P = TypeVar("P")
+NEED_MAPPING = "add a file with 'mapping:', or let 'solve' find one"
 
 
 def refuse_given(
@@ -26,6 +30,17 @@ def refuse_given(
         raise InputError(
             message, location, advice, tuple(InputError(what, location, do) for what, do in others)
         )
+
+
+def require_part(part: P | None, name: str, location: SourceLocation, hint: str) -> P:
+    """A part of the input that must be there.
+
+    Args: `name`, what it is called in "no NAME was given"; `hint`, how to give it.
+    Raises: InputError if it is None.
+    """
+    if part is None:
+        raise InputError(f"no {name} was given", location, hint)
+    return part
 
 
 def require_at_least(least: float, given: Mapping[str, float | None]) -> None:

@@ -6,11 +6,12 @@ from collections import abc
 from dataclasses import dataclass, field, replace
 
 from solver_mapper.core.architecture import Architecture
+from solver_mapper.core.arguments import NEED_MAPPING, require_part
 from solver_mapper.core.constraints import Constraint, Constraints
 from solver_mapper.core.editing import edited
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
-from solver_mapper.errors import NOWHERE, InputError, SourceLocation
+from solver_mapper.errors import NOWHERE, SourceLocation
 from solver_mapper.io.yaml.source import Table
 from solver_mapper.io.yaml.warnings import InputWarning
 
@@ -51,27 +52,22 @@ class Spec:
         return changed
 
     def need_architecture(self) -> Architecture:
-        if self.architecture is None:
-            raise InputError(
-                "no architecture was given",
-                self.location,
-                "add a file with 'architecture:' or 'arch:'",
-            )
-        return self.architecture
+        """The architecture. Raises: InputError if none was given."""
+        return require_part(
+            self.architecture,
+            "architecture",
+            self.location,
+            "add a file with 'architecture:' or 'arch:'",
+        )
 
     def need_problem(self) -> Problem:
-        if self.problem is None:
-            raise InputError("no problem was given", self.location, "add a file with 'problem:'")
-        return self.problem
+        """The problem. Raises: InputError if none was given."""
+        return require_part(self.problem, "problem", self.location, "add a file with 'problem:'")
 
     def need_mapping(self) -> Mapping:
-        if self.mapping is None:
-            raise InputError(
-                "no mapping was given",
-                self.location,
-                "add a file with 'mapping:', or let 'solve' find one",
-            )
-        return self.mapping
+        """The mapping. Raises: InputError if none was given."""
+        return require_part(self.mapping, "mapping", self.location, NEED_MAPPING)
 
     def with_mapping(self, mapping: Mapping) -> Spec:
+        """The same with another mapping, as if it had been given in full."""
         return replace(self, mapping=mapping, directives=())

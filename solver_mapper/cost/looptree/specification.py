@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from solver_mapper.core.arguments import NEED_MAPPING, require_part
 from solver_mapper.core.rendering import html_of, svg_of
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.einsum_path import EinsumPath
@@ -12,7 +13,7 @@ from solver_mapper.cost.looptree.evaluate import evaluate
 from solver_mapper.cost.looptree.labels import LabelledTree, labels
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.workload import Workload
-from solver_mapper.errors import NOWHERE, InputError, SourceLocation
+from solver_mapper.errors import NOWHERE, SourceLocation
 from solver_mapper.io.yaml.warnings import InputWarning
 
 
@@ -29,23 +30,17 @@ class TreeSpec:
     warnings: tuple[InputWarning, ...] = field(default=(), compare=False)
 
     def need_architecture(self) -> Architecture:
-        if self.architecture is None:
-            raise InputError("no architecture was given", self.location, "add a file with 'arch:'")
-        return self.architecture
+        """The architecture. Raises: InputError if none was given."""
+        hint = "add a file with 'arch:'"
+        return require_part(self.architecture, "architecture", self.location, hint)
 
     def need_workload(self) -> Workload:
-        if self.workload is None:
-            raise InputError("no workload was given", self.location, "add a file with 'workload:'")
-        return self.workload
+        """The workload. Raises: InputError if none was given."""
+        return require_part(self.workload, "workload", self.location, "add a file with 'workload:'")
 
     def need_mapping(self) -> TreeMapping:
-        if self.mapping is None:
-            raise InputError(
-                "no mapping was given",
-                self.location,
-                "add a file with 'mapping:', or let 'solve' find one",
-            )
-        return self.mapping
+        """The mapping. Raises: InputError if none was given."""
+        return require_part(self.mapping, "mapping", self.location, NEED_MAPPING)
 
     def picture(self, mapping: TreeMapping | None = None) -> str:
         """A mapping (None: this one's) as the text of an SVG file: loops, storage and how full it
@@ -70,4 +65,5 @@ class TreeSpec:
         return prepare(self.need_architecture(), self.need_workload(), mapping).need_sound()
 
     def with_mapping(self, mapping: TreeMapping) -> TreeSpec:
+        """The same with another mapping."""
         return replace(self, mapping=mapping)

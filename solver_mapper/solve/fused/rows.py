@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.core.primes import divisors
 from solver_mapper.cost.looptree.hardware import Comparison, Fanout
 from solver_mapper.cost.looptree.workload import Access, Relevance
 from solver_mapper.solve.fused.skeleton import Skeleton
@@ -84,12 +85,6 @@ def splits(number: int, positions: int) -> Ints:
         rest = splits(number // first, positions - 1)
         parts.append(np.hstack([np.full((len(rest), 1), first, dtype=np.int64), rest]))
     return np.vstack(parts)
-
-
-@functools.lru_cache(maxsize=4096)
-def divisors(number: int) -> tuple[int, ...]:
-    small = [value for value in range(1, int(number**0.5) + 1) if number % value == 0]
-    return tuple(sorted({*small, *(number // value for value in small)}))
 
 
 def dimensions_of(skeleton: Skeleton) -> tuple[Dimension, ...]:
