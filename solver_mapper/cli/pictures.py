@@ -85,7 +85,7 @@ def pictures(html: Path | None, plots: Iterable[str] | None) -> Pictures:
     if html is not None and library() is None:
         print(
             "note: plotly is not installed, so the charts of the report are pictures; install"
-            " 'solver-mapper[report]' for charts that can be examined",
+            " solver-mapper with the extra 'report' for charts that can be examined",
             file=sys.stderr,
         )
     return Pictures(html, charts)

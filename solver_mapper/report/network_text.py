@@ -32,7 +32,7 @@ def network_text(result: NetworkResult) -> str:
     )
     for cells in _rows(result, scale):
         rows.add_row(*cells)
-    title = f"{result.network} on {result.architecture}: figures of one run of each layer"
+    title = f"{result.network} on {result.architecture}: statistics of one run of each layer"
     return "\n".join([title, render(rows), "", *_totals(result), *errors(result)])
 
 

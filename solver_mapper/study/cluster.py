@@ -80,7 +80,7 @@ def _dask() -> Any:
         raise InputError(
             "the package 'distributed' is not installed",
             SourceLocation("--scheduler"),
-            "install 'solver-mapper[dask]'",
+            "install solver-mapper with the extra 'dask'",
         ) from None
 
 

@@ -17,6 +17,8 @@ def data_frame(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> DataFr
         from pandas import DataFrame
     except ImportError:
         raise InputError(
-            "pandas is not installed", SourceLocation("to_pandas"), "install 'solver-mapper[study]'"
+            "pandas is not installed",
+            SourceLocation("to_pandas"),
+            "install solver-mapper with the extra 'study'",
         ) from None
     return DataFrame(list(rows), columns=list(columns))

@@ -109,7 +109,7 @@ def test_without_matplotlib_png_and_pdf_say_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(sm.InputError, match=r"matplotlib is not installed.*solver-mapper\[plot\]"):
+    with pytest.raises(sm.InputError, match=r"matplotlib is not installed.*with the extra 'plot'"):
         BARS.save(tmp_path / "chart.png")
     BARS.save(tmp_path / "chart.svg")
 

@@ -294,7 +294,7 @@ def test_without_plotly_the_html_option_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "plotly", None)
     code, shown = run("evaluate", *LAYER, "--html", str(tmp_path / "r.html"))
-    assert code == 0 and "install 'solver-mapper[report]'" in shown
+    assert code == 0 and "with the extra 'report'" in shown
     assert (tmp_path / "r.html").exists()
 
 

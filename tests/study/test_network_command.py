@@ -62,7 +62,7 @@ def test_a_store_is_shared_between_folders(tmp_path: Path) -> None:
 def test_without_json_the_table_is_printed_and_progress_goes_to_standard_error() -> None:
     code, out, err = run("solve", *TINY)
     assert code == 0
-    assert out.startswith("tiny on eyeriss: figures of one run of each layer\n")
+    assert out.startswith("tiny on eyeriss: statistics of one run of each layer\n")
     assert "Traceback" not in err
 
 

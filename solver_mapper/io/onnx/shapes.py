@@ -90,7 +90,7 @@ def read_graph(path: str | Path, dims: Mapping[str, int] | None = None) -> Graph
         raise InputError(
             "the package 'onnx' is not installed",
             SourceLocation(str(path)),
-            "install 'solver-mapper[onnx]'",
+            "install solver-mapper with the extra 'onnx'",
         ) from None
     try:
         model = onnx.load(str(path), load_external_data=False)

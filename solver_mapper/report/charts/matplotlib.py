@@ -23,7 +23,7 @@ def require_matplotlib() -> ModuleType:
         raise InputError(
             "matplotlib is not installed",
             SourceLocation("plot"),
-            "install 'solver-mapper[plot]', or save the chart as .svg",
+            "install solver-mapper with the extra 'plot', or save the chart as .svg",
         ) from None
     module: ModuleType = figure
     return module

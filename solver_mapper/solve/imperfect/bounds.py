@@ -82,6 +82,7 @@ class TensorShape:
 
 
 def tensor_shape(tensor: Tensor, dims: Sequence[str]) -> TensorShape:
+    """What bounds need to know of a tensor, with dimensions as numbers."""
     return TensorShape(
         tensor.name,
         tensor.read_write,
