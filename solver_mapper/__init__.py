@@ -37,6 +37,7 @@ from solver_mapper.core.solution import Certificate, Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.core.verdict import Verdict, Violation
+from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
@@ -114,6 +115,7 @@ __all__ = [
     "TilePoint",
     "Tiling",
     "Totals",
+    "TreeFront",
     "TreeMapping",
     "TreeSolution",
     "TreeSpec",

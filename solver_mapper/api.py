@@ -36,6 +36,7 @@ from solver_mapper.core.statistics import Statistics
 from solver_mapper.core.verdict import Verdict
 from solver_mapper.cost.looptree import evaluate as looptree_evaluate
 from solver_mapper.cost.looptree import validate as looptree_validate
+from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
@@ -70,6 +71,7 @@ from solver_mapper.solve.certify import with_certificate
 from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.enumerate import list_mappings
+from solver_mapper.solve.fused.front import find_tree_front
 from solver_mapper.solve.fused.solve import solve_tree
 from solver_mapper.solve.imperfect.run import solve_imperfect
 from solver_mapper.solve.pareto import find_front
@@ -527,6 +529,35 @@ def check_certificate(spec: Spec | TreeSpec, path: str | Path) -> Check:
     return check_certificate_file(spec, Path(path))
 
 
+@overload
+def pareto(
+    spec: Spec,
+    metrics: Sequence[str] = ("energy", "delay"),
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    *,
+    clock: Clock | None = None,
+    max_fused_loops: int | None = None,
+    relax: Collection[str] = (),
+    factors: str = PERFECT,
+) -> Front: ...
+@overload
+def pareto(
+    spec: TreeSpec,
+    metrics: Sequence[str] = ("energy", "delay"),
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    *,
+    clock: Clock | None = None,
+    max_fused_loops: int | None = None,
+    relax: Collection[str] = (),
+    factors: str = PERFECT,
+) -> TreeFront: ...
+@overload
 def pareto(
     spec: Spec | TreeSpec,
     metrics: Sequence[str] = ("energy", "delay"),
@@ -536,20 +567,53 @@ def pareto(
     on_progress: Callable[[Progress], None] | None = None,
     *,
     clock: Clock | None = None,
+    max_fused_loops: int | None = None,
+    relax: Collection[str] = (),
     factors: str = PERFECT,
-) -> Front:
+) -> Front | TreeFront: ...
+def pareto(
+    spec: Spec | TreeSpec,
+    metrics: Sequence[str] = ("energy", "delay"),
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    *,
+    clock: Clock | None = None,
+    max_fused_loops: int | None = None,
+    relax: Collection[str] = (),
+    factors: str = PERFECT,
+) -> Front | TreeFront:
     """The complete front of two figures: every pair of values that no mapping of perfect factors
     improves upon, with a mapping each.
 
-    Args: `metrics`, two of "energy" (pJ), "delay" (cycles) and "last-level-accesses" (words); the
-    others as for `solve`. A search that is stopped gives the points proven so far.
+    Args: `metrics`, two of "energy" (pJ), "delay" (cycles) and "last-level-accesses" (words); for
+    LoopTree input "energy" (J) and "delay" (s), or "energy", "delay" or "edp" and "usage:MEMORY",
+    the most bits that are in use in a memory; `max_fused_loops`, `relax` and the others as for
+    `solve`. A search that is stopped gives the points proven so far.
     Raises: InputError if architecture or problem are missing or the metrics make no sense;
     ExactnessError as `solve`.
     """
-    if isinstance(spec, TreeSpec):
-        raise InputError("fronts of LoopTree input are not supported", spec.location)
     refuse_imperfect(factors, spec.location)
     _check_search(clock, time_limit, workers)
+    if isinstance(spec, TreeSpec):
+        refuse_given(
+            {"workers above 1": workers is not None and workers > 1}, _NOT_FOR_TREES, spec.location
+        )
+        return find_tree_front(
+            spec,
+            metrics,
+            seed=seed,
+            max_fused_loops=max_fused_loops,
+            relax=relax,
+            on_progress=on_progress,
+            clock=clock or Clock(time_limit),
+        )
+    refuse_given(
+        {"max_fused_loops": max_fused_loops is not None, "relax": bool(relax)},
+        "is for LoopTree input",
+        spec.location,
+    )
     session = open_session(
         spec,
         time_limit=time_limit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,20 +12,30 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.factors import Factors, FactorWord
-from solver_mapper.cli.inputs import read
+from solver_mapper.cli.fused_options import MaxFusedLoops, Relax
+from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.pareto_front import Front
+from solver_mapper.core.pareto_front import Front, FrontPoint
+from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
+from solver_mapper.cost.looptree.specification import TreeSpec
 
 
 @command("pareto")
 def pareto(
     files: Files,
     metrics: Annotated[
-        str, typer.Option(help="Two of energy, delay and last-level-accesses.")
+        str,
+        typer.Option(
+            help=(
+                "Two of energy, delay and last-level-accesses. LoopTree: energy,delay, or energy,"
+                " delay or edp with usage:MEMORY."
+            )
+        ),
     ] = "energy,delay",
     time_limit: Annotated[
         float | None,
@@ -43,6 +54,8 @@ def pareto(
         Path | None,
         typer.Option("-o", "--output", help="Directory for front.json, front.txt, map-1.yaml..."),
     ] = None,
+    max_fused_loops: MaxFusedLoops = None,
+    relax: Relax = None,
     html: Html = None,
     plot: Plots = None,
     factors: Factors = FactorWord.PERFECT,
@@ -50,7 +63,13 @@ def pareto(
 ) -> int:
     """Find the Pareto front of two metrics, with a proof."""
     drawn = pictures(html, plot)
-    spec = read(files)
+    spec = read_any(files)
+    if isinstance(spec, TreeSpec):
+        refuse_given(
+            {"--html": html is not None, "--plot": bool(plot)},
+            "is not supported for fronts of LoopTree input",
+            spec.location,
+        )
     if output is not None:
         write_files(output, {})
     clock = Clock(time_limit)
@@ -64,21 +83,24 @@ def pareto(
             on_progress=line.show,
             clock=clock,
             factors=factors.value,
+            max_fused_loops=max_fused_loops,
+            relax=[each.value for each in relax or ()],
         )
     if output is not None:
         write_files(output, _files(front))
     print_result(front, as_json)
-    drawn.write(front, output, files, spec)
+    if isinstance(front, Front):
+        drawn.write(front, output, files, spec)
     return (
         stop.code
         or {"complete": YES, "partial": YES, "infeasible": NO, "unknown": LIMIT}[front.status]
     )
 
 
-def _files(front: Front) -> dict[str, str]:
+def _files(front: Front | TreeFront) -> dict[str, str]:
+    points: Sequence[FrontPoint | TreeFrontPoint] = front.points
     maps = {
-        f"map-{index}.yaml": point.mapping.to_yaml()
-        for index, point in enumerate(front.points, start=1)
+        f"map-{index}.yaml": point.mapping.to_yaml() for index, point in enumerate(points, start=1)
     }
     return {
         "front.json": json.dumps(front.to_dict(), indent=1) + "\n",

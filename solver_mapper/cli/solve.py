@@ -13,6 +13,7 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, LIMIT, NO, YES, Files, Json, command, print_result
 from solver_mapper.cli.factors import Factors, FactorWord
+from solver_mapper.cli.fused_options import MaxFusedLoops, Relax
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.network import (
     JobMemory,
@@ -37,12 +38,6 @@ from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.report.timeloop_stats import timeloop_stats
-
-
-class Relaxation(Enum):
-    """Constraints that can be lowered."""
-
-    MIN_USAGE = "min_usage"
 
 
 class EngineName(Enum):
@@ -91,20 +86,8 @@ def solve(
             ),
         ),
     ] = None,
-    max_fused_loops: Annotated[
-        int | None,
-        typer.Option(
-            help=(
-                "LoopTree: shared loops that may stand above an Einsum at most; no limit by"
-                " default."
-            ),
-            min=0,
-        ),
-    ] = None,
-    relax: Annotated[
-        list[Relaxation] | None,
-        typer.Option(help="LoopTree: a constraint to lower where an Einsum cannot meet it."),
-    ] = None,
+    max_fused_loops: MaxFusedLoops = None,
+    relax: Relax = None,
     factors: Factors = FactorWord.PERFECT,
     no_tie_break: NoTieBreak = False,
     engine: Annotated[

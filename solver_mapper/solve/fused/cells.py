@@ -24,6 +24,8 @@ from solver_mapper.solve.fused.terms import Floats
 _QUICK = 2
 """Skeletons of a view, the most promising first, from which a first mapping is made."""
 _BEAM = 60
+_HASTE = 4
+"""By how much the power of latency rises in the search for mappings below a limit of it."""
 
 
 @dataclass
@@ -194,6 +196,9 @@ class CellMaker:
             collector = Collector(float("inf"), tuple(self.graph.crowded), len(cell.view.prefix))
             for _, search in cell.searches[:_QUICK]:
                 search.again(search.goal, collector).run(beam=_BEAM)
+                if search.goal.latency_limit < float("inf"):
+                    faster = replace(search.goal, latency=search.goal.latency + _HASTE)
+                    search.again(faster, collector).run(beam=_BEAM)
             self.glimpses[key] = collector, collector.points()
         cell.collector, cell.points = self.glimpses[key]
 

@@ -61,7 +61,7 @@ def joined(parts: Sequence[Points]) -> Points:
 
 def columns(goal: EnergyDelayProduct) -> tuple[bool, bool]:
     """Whether energy and latency are cost columns."""
-    return goal.energy > 0, goal.latency > 0
+    return goal.energy > 0, goal.latency > 0 or goal.latency_limit < float("inf")
 
 
 @dataclass

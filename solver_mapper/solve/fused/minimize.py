@@ -37,7 +37,8 @@ class EnergyDelayProduct:
     """Total energy (J) to the power `energy` times total latency (s) to the power `latency`.
 
     The Einsum in question runs `repeats` times and leaks `leak` (W) while it runs; the others are
-    known to need at least `other_energy` and `other_latency`.
+    known to need at least `other_energy` and `other_latency`. What needs more than `latency_limit`
+    in all is worth nothing: its value is infinite.
     """
 
     energy: int
@@ -46,6 +47,7 @@ class EnergyDelayProduct:
     repeats: int = 1
     other_energy: float = 0.0
     other_latency: float = 0.0
+    latency_limit: float = float("inf")
 
     def total_energy(self, dynamic: Floats, latency: Floats) -> Floats:
         """Energy of all runs of this Einsum, leakage included."""
@@ -63,6 +65,8 @@ class EnergyDelayProduct:
             result = result * energy
         for _ in range(self.latency):
             result = result * latency
+        if self.latency_limit < float("inf"):
+            result = np.where(latency <= self.latency_limit, result, np.inf)
         return result
 
 
@@ -275,7 +279,7 @@ class Minimizer:
         totals += (self.constants + bounds.excess[:, rest].sum(axis=1))[:, None]
         keep = (totals <= (self.limits * (1 + EPSILON))[:, None]).all(axis=0)
         value = self.objective(totals)
-        keep &= value <= self.best.cutoff
+        keep &= (value <= self.best.cutoff) & np.isfinite(value)
         most = bounds.rest_most(rest)
         for key, limit in self.compiled.floors:
             keep &= states.partial[key] * most[key] >= limit * (1 - EPSILON)
@@ -393,6 +397,7 @@ class Minimizer:
         for quantity in self.compiled.lines:
             np.maximum(latency, total(quantity), out=latency)
         value = np.where(legal, self.goal.value(energy, latency), np.inf)
+        legal &= np.isfinite(value)
         left, right = np.nonzero(legal & (value <= self.best.threshold(float(value.min()))))
         if len(left):
             self.best.take(

@@ -45,7 +45,7 @@ Places = tuple[tuple[str, str | None], ...]
 class GraphSearch:
     """The search for one workload. `powers` of energy and latency in the goal; `over` says when to
     stop; `most` shared loops at most above any Einsum (None: no limit). What is better by a share
-    of at most `gap` may be passed over.
+    of at most `gap` may be passed over, what takes more than `latency_limit` (s) is not wanted.
     """
 
     architecture: Architecture
@@ -55,6 +55,7 @@ class GraphSearch:
     report: Callable[[float, float], None]
     most: int | None = None
     gap: float = 0.0
+    latency_limit: float = float("inf")
     count: SearchCount = field(default_factory=SearchCount)
     best: float = float("inf")
     bound: float = 0.0
@@ -65,7 +66,8 @@ class GraphSearch:
         whether that is proven.
         """
         self.graph = Graph(self.architecture, self.workload)
-        self.maker = CellMaker(self.graph, EnergyDelayProduct(*self.powers), self.over)
+        goal = EnergyDelayProduct(*self.powers, latency_limit=self.latency_limit)
+        self.maker = CellMaker(self.graph, goal, self.over)
         self.never = np.full(sum(columns(self.maker.goal)), np.inf)
         self.cells: dict[View, Cell | None] = {}
         try:
@@ -276,7 +278,8 @@ class GraphSearch:
     def within(self, cost: Floats) -> bool:
         return bool(
             np.isfinite(cost).all()
-            and self.maker.value(cost[None])[0] <= self.cutoff * (1 + EPSILON)
+            and np.isfinite(value := self.maker.value(cost[None])[0])
+            and value <= self.cutoff * (1 + EPSILON)
         )
 
     def useful(self, steps: list[list[Step]]) -> list[list[Step]]:
@@ -368,6 +371,8 @@ class GraphSearch:
     def note(self, final: States) -> None:
         """Remember the best of the joined graphs."""
         values = self.maker.value(final.cost)
+        if not len(values):
+            return
         row = int(np.lexsort((*final.cost.T, values))[0])
         if self.mapping is None or values[row] < self.best * (1 - 1e-12):
             self.best = float(values[row])

@@ -60,11 +60,12 @@ def solve_tree(
     relax: Collection[str] = (),
     on_progress: Callable[[Progress], None] | None = None,
     clock: Clock | None = None,
+    latency_limit: float = float("inf"),
 ) -> TreeSolution:
     """The best LoopTree mapping, with a proof. See `api.solve`.
 
     Args: `max_fused_loops`, how many shared loops may stand above an Einsum; `relax`, constraints
-    to lower where they cannot be met.
+    to lower where they cannot be met; `latency_limit` (s), the most that a mapping may take.
 
     Raises: InputError for missing parts, objectives other than energy, latency and their products,
     and architectures whose numbers or rules cannot be used; ExactnessError if search and evaluation
@@ -94,7 +95,7 @@ def solve_tree(
             )
 
     candidates, count, found = _search(
-        architecture, workload, powers, clock, report, max_fused_loops, gap
+        architecture, workload, powers, clock, report, max_fused_loops, gap, latency_limit
     )
     timer.lap("solve")
     best = _exact(architecture, workload, parsed.goals[0], candidates, found)
@@ -213,6 +214,7 @@ def _search(
     report: Callable[[float, float], None],
     max_fused_loops: int | None,
     gap: float,
+    latency_limit: float,
 ) -> tuple[Iterator[TreeMapping], SearchCount, float]:
     """Mappings within rounding of the best, how far the search went, and the value it claims."""
     if len(workload.einsums) == 1:
@@ -221,14 +223,23 @@ def _search(
         repeats = workload.instances * einsum.instances
         count = minimize(
             all_skeletons(architecture, einsum),
-            lambda skeleton: EnergyDelayProduct(*powers, leak_of(skeleton), repeats),
+            lambda skeleton: EnergyDelayProduct(
+                *powers, leak_of(skeleton), repeats, latency_limit=latency_limit
+            ),
             best,
             lambda: clock.over,
             report,
         )
         return (TreeMapping(_nodes(each)) for each in best.found), count, best.value
     search = GraphSearch(
-        architecture, workload, powers, lambda: clock.over, report, max_fused_loops, gap
+        architecture,
+        workload,
+        powers,
+        lambda: clock.over,
+        report,
+        max_fused_loops,
+        gap,
+        latency_limit,
     )
     search.run()
     return iter([search.mapping] if search.mapping else []), search.count, search.best

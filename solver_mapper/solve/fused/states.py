@@ -124,7 +124,8 @@ class Joiner:
         self, states: States, left: Ints, step: Step, points: Points, right: Ints, rest: Floats
     ) -> States:
         cost = states.cost[left] + points.cost[right]
-        good = self.value(cost + rest) <= self.cutoff * (1 + EPSILON)
+        value = self.value(cost + rest)
+        good = (value <= self.cutoff * (1 + EPSILON)) & np.isfinite(value)
         left, right, cost = left[good], right[good], cost[good]
         room = _Room(
             self.graph,

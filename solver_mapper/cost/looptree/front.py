@@ -1,0 +1,57 @@
+"""The answer of `pareto` on LoopTree input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from solver_mapper.core.pareto_front import FrontStatus
+from solver_mapper.core.rendering import text_of
+from solver_mapper.core.solution import Certificate
+from solver_mapper.cost.looptree.mapping_tree import TreeMapping, plain_nodes
+from solver_mapper.cost.looptree.statistics import TreeStatistics
+
+
+@dataclass(frozen=True)
+class TreeFrontPoint:
+    """A mapping of which none is as good in both metrics and better in one; `values` of the two
+    metrics, in J, s (or their product) and bits.
+    """
+
+    values: tuple[Fraction, Fraction]
+    mapping: TreeMapping
+    evaluation: TreeStatistics
+
+
+@dataclass(frozen=True)
+class TreeFront:
+    """The proven front of two metrics, by rising first and falling second metric (see
+    `core.pareto_front.Front` for `status`). Values that differ by less than a part in 10^8 count
+    as equal.
+    """
+
+    status: FrontStatus
+    metrics: tuple[str, str]
+    points: tuple[TreeFrontPoint, ...]
+    certificate: Certificate
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "metrics": list(self.metrics),
+            "points": [
+                {
+                    "values": dict(zip(self.metrics, map(float, point.values), strict=True)),
+                    "mapping": {"nodes": plain_nodes(point.mapping.nodes)},
+                    "evaluation": point.evaluation.to_dict(),
+                }
+                for point in self.points
+            ],
+            "certificate": self.certificate.to_dict(),
+            "seconds": self.seconds,
+        }
+
+    def __str__(self) -> str:
+        return text_of(self)

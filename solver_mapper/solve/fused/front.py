@@ -1,0 +1,158 @@
+"""The front of two figures of LoopTree mappings: the best first figure under a falling limit of the
+second.
+
+Every point is the answer of one search, so it is proven; the limit of the next search lies just
+below the point's second figure. A point that the next one equals in the first figure is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from solver_mapper.core.clock import Clock
+from solver_mapper.core.pareto_front import FrontStatus
+from solver_mapper.core.progress import Progress
+from solver_mapper.core.timer import Timer
+from solver_mapper.cost.looptree.architecture import Architecture, Branch, Component, Text
+from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
+from solver_mapper.cost.looptree.hardware import Kind
+from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.cost.looptree.specification import TreeSpec
+from solver_mapper.cost.looptree.statistics import TreeStatistics
+from solver_mapper.errors import InputError, SourceLocation, unknown_name
+from solver_mapper.solve.fused.solve import solve_tree
+
+_USAGE = "usage:"
+_NEAR = Fraction(1, 10**8)
+"""Share by which two values must differ to be two points."""
+_MOST_BITS = 2**62
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The second metric: latency, or the bits in use at the peak of a `memory`."""
+
+    memory: str | None
+
+    def value(self, statistics: TreeStatistics) -> Fraction:
+        if self.memory is None:
+            return statistics.latency
+        peak = statistics.occupancy.get(self.memory)
+        return Fraction(0) if peak is None else peak.bits
+
+
+def find_tree_front(
+    spec: TreeSpec,
+    metrics: Sequence[str],
+    *,
+    seed: int = 0,
+    max_fused_loops: int | None = None,
+    relax: Collection[str] = (),
+    on_progress: Callable[[Progress], None] | None = None,
+    clock: Clock | None = None,
+) -> TreeFront:
+    """The complete front of a goal against latency or against the room taken in a memory.
+
+    Args: `metrics`, "energy" and "delay", or "energy", "delay" or "edp" and "usage:MEMORY"; the
+    others as for `solve_tree`.
+    Raises: InputError as `solve_tree`, and for metrics that make no sense.
+    """
+    timer, clock = Timer(), clock or Clock()
+    goal, axis = _parsed(spec, metrics)
+    limit: Fraction | None = None
+    points: list[TreeFrontPoint] = []
+    while True:
+        solution = solve_tree(
+            _limited(spec, axis, limit),
+            goal,
+            seed=seed,
+            max_fused_loops=max_fused_loops,
+            relax=relax,
+            on_progress=on_progress,
+            clock=clock,
+            latency_limit=(
+                float("inf") if limit is None or axis.memory is not None else float(limit)
+            ),
+        )
+        if solution.status != "optimal":
+            break
+        point = _point(solution, axis)
+        if points and point.values[0] <= points[-1].values[0] * (1 + _NEAR):
+            points.pop()
+        points.append(point)
+        limit = point.values[1] * (1 - _NEAR)
+        if not limit:
+            break
+    timer.lap("solve")
+    return TreeFront(
+        _status(solution, points),
+        (metrics[0], metrics[1]),
+        tuple(points),
+        solution.certificate,
+        timer.seconds,
+    )
+
+
+def _status(last: TreeSolution, points: list[TreeFrontPoint]) -> FrontStatus:
+    if last.status in ("optimal", "infeasible"):
+        return "complete" if points else "infeasible"
+    return "partial" if points else "unknown"
+
+
+def _point(solution: TreeSolution, axis: _Axis) -> TreeFrontPoint:
+    assert solution.value is not None
+    assert solution.mapping is not None
+    assert solution.evaluation is not None
+    values = solution.value, axis.value(solution.evaluation)
+    return TreeFrontPoint(values, solution.mapping, solution.evaluation)
+
+
+def _parsed(spec: TreeSpec, metrics: Sequence[str]) -> tuple[str, _Axis]:
+    """The goal and the axis that metrics name."""
+    location = SourceLocation("--metrics")
+    known = "energy,delay, or energy, delay or edp with usage:MEMORY"
+    if len(metrics) != 2:
+        raise InputError(f"a front has two metrics, not {len(metrics)}", location, known)
+    first, second = metrics
+    if second.startswith(_USAGE) and first in ("energy", "delay", "edp"):
+        name = second.removeprefix(_USAGE)
+        memories = [
+            component.name
+            for component in spec.need_architecture().root.components()
+            if component.kind is Kind.MEMORY
+        ]
+        if name not in memories:
+            raise unknown_name("memory", name, memories, location)
+        return first, _Axis(name)
+    if (first, second) == ("energy", "delay"):
+        return first, _Axis(None)
+    raise InputError(
+        f"there is no front of '{first}' against '{second}' for LoopTree input", location, known
+    )
+
+
+def _limited(spec: TreeSpec, axis: _Axis, limit: Fraction | None) -> TreeSpec:
+    """The specification with the memory of the axis at most as large as the limit."""
+    if axis.memory is None:
+        return spec
+    architecture = spec.need_architecture()
+    size = Fraction(_MOST_BITS) if limit is None else limit
+    root = _smaller(architecture.root, axis.memory, size)
+    assert isinstance(root, Branch)
+    limited = Architecture(
+        root, architecture.variables, architecture.location, architecture.soft_usage
+    )
+    return replace(spec, architecture=limited)
+
+
+def _smaller(node: Component | Branch, memory: str, size: Fraction) -> Component | Branch:
+    if isinstance(node, Branch):
+        return replace(node, nodes=tuple(_smaller(each, memory, size) for each in node.nodes))
+    if node.name != memory:
+        return node
+    given = node.values["size"]
+    unlimited = given.text.lower().lstrip(".") in ("inf", "infinity")
+    text = str(size) if unlimited else f"min({given.text}, {size})"
+    return replace(node, values={**node.values, "size": Text(text, given.location)})

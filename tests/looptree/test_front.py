@@ -1,0 +1,107 @@
+"""Fronts of LoopTree mappings: complete, proven, and what is refused."""
+
+from __future__ import annotations
+
+import io
+from fractions import Fraction
+
+import pytest
+
+import solver_mapper as sm
+
+ARCH = """\
+arch:
+  nodes:
+  - !Memory
+    name: Dram
+    size: inf
+    leak_power: 0
+    tensors: {keep: ~Intermediates, may_keep: All}
+    actions: [{name: read, energy: 9, throughput: inf}, {name: write, energy: 9, throughput: inf}]
+  - !Memory
+    name: Sram
+    size: 2048
+    leak_power: 0
+    tensors: {keep: ~Dram, may_keep: All}
+    actions: [{name: read, energy: 1, throughput: 3}, {name: write, energy: 1, throughput: 3}]
+  - !Compute
+    name: Mac
+    leak_power: 0
+    actions: [{name: compute, energy: 1, throughput: 1}]
+"""
+PRODUCT = """\
+workload:
+  rank_sizes: {M: 8, K: 6, N: 4}
+  bits_per_value: {All: 8}
+  einsums: ["Z[m, n] = A[m, k] * B[k, n]"]
+"""
+CHAIN = """\
+workload:
+  rank_sizes: {M: 2, K: 1, N: 3, P: 2}
+  bits_per_value: {All: 8}
+  einsums:
+  - "Y[m, n] = A[m, k] * B[k, n]"
+  - "Z[m, p] = Y[m, n] * C[n, p]"
+"""
+
+
+def loaded(workload: str) -> sm.TreeSpec:
+    spec = sm.load(io.StringIO(ARCH + workload))
+    assert isinstance(spec, sm.TreeSpec)
+    return spec
+
+
+@pytest.mark.parametrize("workload", [PRODUCT, CHAIN])
+def test_no_point_beats_another_and_the_ends_are_the_optima(workload: str) -> None:
+    spec = loaded(workload)
+    front = sm.pareto(spec, max_fused_loops=1)
+    assert front.status == "complete"
+    values = [point.values for point in front.points]
+    assert len(values) > 1
+    assert values == sorted(values)
+    assert [second for _, second in values] == sorted((each for _, each in values), reverse=True)
+    assert values[0][0] == sm.solve(spec, "energy", max_fused_loops=1).value
+    assert values[-1][1] == sm.solve(spec, "delay", max_fused_loops=1).value
+    product = sm.solve(spec, "edp", max_fused_loops=1).value
+    assert product is not None
+    assert min(energy * delay for energy, delay in values) == product
+    for point in front.points:
+        assert sm.validate(spec, point.mapping).legal
+        figures = sm.evaluate(spec, point.mapping)
+        assert (figures.energy, figures.latency) == point.values
+
+
+def test_less_room_costs_energy_and_each_step_is_the_optimum_at_its_size() -> None:
+    spec = loaded(PRODUCT)
+    front = sm.pareto(spec, ("energy", "usage:Sram"))
+    assert front.status == "complete" and len(front.points) > 2
+    for point in front.points:
+        size = point.values[1]
+        peak = sm.evaluate(spec, point.mapping).occupancy.get("Sram")
+        assert (Fraction(0) if peak is None else peak.bits) == size
+        if size:
+            smaller = sm.load(io.StringIO(ARCH.replace("size: 2048", f"size: {size}") + PRODUCT))
+            assert sm.solve(smaller, "energy").value == point.values[0]
+
+
+def test_a_front_that_is_stopped_says_so() -> None:
+    assert sm.pareto(loaded(CHAIN), time_limit=0.0).status in ("unknown", "partial")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "words"),
+    [
+        (("energy",), "a front has two metrics, not 1"),
+        (("delay", "energy"), "no front of 'delay' against 'energy'"),
+        (("energy", "usage:Srm"), "unknown memory 'Srm'"),
+        (("last-level-accesses", "usage:Sram"), "no front of 'last-level-accesses'"),
+    ],
+)
+def test_metrics_without_a_meaning_are_refused(metrics: tuple[str, ...], words: str) -> None:
+    with pytest.raises(sm.InputError, match=words):
+        sm.pareto(loaded(PRODUCT), metrics)
+
+
+def test_workers_are_refused() -> None:
+    with pytest.raises(sm.InputError, match="workers above 1 is not supported for LoopTree"):
+        sm.pareto(loaded(PRODUCT), workers=2)
