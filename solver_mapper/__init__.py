@@ -50,6 +50,7 @@ from solver_mapper.errors import (
     SolverMapperError,
     SourceLocation,
 )
+from solver_mapper.explain.looptree import TreeReason
 from solver_mapper.explain.nearest.suggestion import Difference, Suggestion
 from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.io.convert import Conversion
@@ -117,6 +118,7 @@ __all__ = [
     "Totals",
     "TreeFront",
     "TreeMapping",
+    "TreeReason",
     "TreeSolution",
     "TreeSpec",
     "TreeStatistics",

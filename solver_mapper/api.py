@@ -50,6 +50,7 @@ from solver_mapper.errors import (
     did_you_mean,
 )
 from solver_mapper.explain.explain import conflict_entries, explain_spec
+from solver_mapper.explain.looptree import TreeReason, explain_tree
 from solver_mapper.explain.nearest.search import suggest_for
 from solver_mapper.explain.nearest.suggestion import Suggestion
 from solver_mapper.explain.reason import Reason
@@ -625,6 +626,25 @@ def pareto(
     return find_front(session, metrics)
 
 
+@overload
+def explain(
+    spec: Spec,
+    time_limit: float | None = None,
+    *,
+    clock: Clock | None = None,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+) -> Reason: ...
+@overload
+def explain(
+    spec: TreeSpec,
+    time_limit: float | None = None,
+    *,
+    clock: Clock | None = None,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+) -> TreeReason: ...
+@overload
 def explain(
     spec: Spec | TreeSpec,
     time_limit: float | None = None,
@@ -632,7 +652,15 @@ def explain(
     clock: Clock | None = None,
     constraints: ConstraintSets = (),
     factors: str = PERFECT,
-) -> Reason:
+) -> Reason | TreeReason: ...
+def explain(
+    spec: Spec | TreeSpec,
+    time_limit: float | None = None,
+    *,
+    clock: Clock | None = None,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+) -> Reason | TreeReason:
     """Why no mapping of perfect factors is legal: constraints, capacities, meshes and bounds that
     collide, and what would lift that.
 
@@ -647,10 +675,11 @@ def explain(
     Raises: InputError if architecture or problem are missing; LimitReached if the time does not
     suffice for a conflict.
     """
-    if isinstance(spec, TreeSpec):
-        raise InputError("explaining LoopTree input is not supported", spec.location)
     refuse_imperfect(factors, spec.location)
     _check_search(clock, time_limit)
+    if isinstance(spec, TreeSpec):
+        refuse_given({"constraints": _any(constraints)}, _NOT_FOR_TREES, spec.location)
+        return explain_tree(spec, clock or Clock(time_limit))
     return explain_spec(_under(spec, constraints), clock or Clock(time_limit))
 
 

@@ -10,7 +10,8 @@ from rich.console import Console
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
 from solver_mapper.cli.factors import Factors, FactorWord
-from solver_mapper.cli.inputs import read
+from solver_mapper.cli.inputs import read_any
+from solver_mapper.explain.looptree import TreeReason
 from solver_mapper.explain.reason import Reason
 
 
@@ -31,7 +32,7 @@ def explain(
     Prints a minimal conflict of constraints, capacities, fan-outs and dimensions, and changes that
     resolve it.
     """
-    reason = api.explain(read(files, energies=False), time_limit, factors=factors.value)
+    reason = api.explain(read_any(files, energies=False), time_limit, factors=factors.value)
     if as_json:
         print_result(reason, as_json)
     else:
@@ -39,7 +40,7 @@ def explain(
     return YES if reason.feasible else NO
 
 
-def _print(reason: Reason) -> None:
+def _print(reason: Reason | TreeReason) -> None:
     """Print the reason, each entry of the conflict followed by its line in the file."""
     console = Console(highlight=False, soft_wrap=True)
     first, *rest = str(reason).split("\n")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
@@ -95,24 +96,38 @@ class Reason:
         }
 
     def __str__(self) -> str:
-        if self.feasible:
-            return "Legal mappings exist."
-        lines = [
-            "No legal mapping. Minimal conflict (removing any one entry resolves it; other"
-            " conflicts may remain):"
-        ]
+        return reason_text(self.feasible, self.conflict, self.repairs)
+
+
+class Advice(Protocol):
+    """What would lift a conflict, in words, and where it would be written."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def location(self) -> SourceLocation: ...
+
+
+def reason_text(feasible: bool, conflict: Sequence[Entry], repairs: Sequence[Advice]) -> str:
+    """A conflict and its repairs as a user reads them, one a line."""
+    if feasible:
+        return "Legal mappings exist."
+    lines = [
+        "No legal mapping. Minimal conflict (removing any one entry resolves it; other"
+        " conflicts may remain):"
+    ]
+    lines += [
+        f"  {_where(entry.location)}{entry.text}{f' ({entry.note})' if entry.note else ''}"
+        for entry in conflict
+    ]
+    if repairs:
         lines += [
-            f"  {_where(entry.location)}{entry.text}{f' ({entry.note})' if entry.note else ''}"
-            for entry in self.conflict
+            "Each of these changes alone makes the mapspace non-empty:"
+            if len(repairs) > 1
+            else "This change makes the mapspace non-empty:"
         ]
-        if self.repairs:
-            lines += [
-                "Each of these changes alone makes the mapspace non-empty:"
-                if len(self.repairs) > 1
-                else "This change makes the mapspace non-empty:"
-            ]
-            lines += [f"  {_where(repair.location)}{repair.text}" for repair in self.repairs]
-        return "\n".join(lines)
+        lines += [f"  {_where(repair.location)}{repair.text}" for repair in repairs]
+    return "\n".join(lines)
 
 
 def _where(location: SourceLocation) -> str:

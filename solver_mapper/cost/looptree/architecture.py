@@ -4,8 +4,8 @@ Einsum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -28,7 +28,12 @@ class Text:
     text: str
     location: SourceLocation = field(default=NOWHERE, compare=False)
 
+    @property
+    def infinite(self) -> bool:
+        return self.text.lower() in _INFINITE
 
+
+_INFINITE = ("inf", ".inf", "infinity")
 Texts = Mapping[str, Text]
 
 
@@ -96,6 +101,13 @@ class Component:
     component_class: str | None = None
     location: SourceLocation = field(default=NOWHERE, compare=False)
 
+    def with_value(self, name: str, text: str | None) -> Component:
+        """The component with another value of a scalar field; None leaves the field out."""
+        values = {key: value for key, value in self.values.items() if key != name}
+        if text is not None:
+            values[name] = Text(text, self.values[name].location)
+        return replace(self, values=values)
+
     @property
     def dummy(self) -> bool:
         return self.component_class is not None and self.component_class.lower() == "dummy"
@@ -136,6 +148,13 @@ class Architecture:
         return tuple(
             component for component in self.root.components() if component.kind is Kind.COMPUTE
         )
+
+    def changed(self, name: str, change: Callable[[Component], Component]) -> Architecture:
+        """The architecture with another component in the place of the one called `name`."""
+        root = Branch(
+            tuple(_changed(self.root.nodes, name, change)), self.root.fork, self.root.location
+        )
+        return Architecture(root, self.variables, self.location, self.soft_usage)
 
     def path(self, compute: str) -> tuple[Component, ...]:
         """The components from the root to `compute`. Raises: InputError if there is no compute of
@@ -201,6 +220,16 @@ class Architecture:
             ),
         )
         return with_reachable_usage(chain, einsum) if self.soft_usage else chain
+
+
+def _changed(
+    nodes: Iterable[Component | Branch], name: str, change: Callable[[Component], Component]
+) -> Iterator[Component | Branch]:
+    for node in nodes:
+        if isinstance(node, Branch):
+            yield Branch(tuple(_changed(node.nodes, name, change)), node.fork, node.location)
+        else:
+            yield change(node) if node.name == name else node
 
 
 def _path(branch: Branch, compute: str) -> tuple[Component, ...] | None:
@@ -298,9 +327,6 @@ def unit_of(component: Component, scope: Scope, einsum: Einsum, instances: int) 
         location=component.location,
         size_location=size.location if size is not None else component.location,
     )
-
-
-_INFINITE = ("inf", ".inf", "infinity")
 
 
 def _need_numbers(components: Iterable[Component]) -> None:

@@ -15,7 +15,7 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.pareto_front import FrontStatus
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.timer import Timer
-from solver_mapper.cost.looptree.architecture import Architecture, Branch, Component, Text
+from solver_mapper.cost.looptree.architecture import Component
 from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
 from solver_mapper.cost.looptree.hardware import Kind
 from solver_mapper.cost.looptree.solution import TreeSolution
@@ -137,22 +137,11 @@ def _limited(spec: TreeSpec, axis: _Axis, limit: Fraction | None) -> TreeSpec:
     """The specification with the memory of the axis at most as large as the limit."""
     if axis.memory is None:
         return spec
-    architecture = spec.need_architecture()
     size = Fraction(_MOST_BITS) if limit is None else limit
-    root = _smaller(architecture.root, axis.memory, size)
-    assert isinstance(root, Branch)
-    limited = Architecture(
-        root, architecture.variables, architecture.location, architecture.soft_usage
-    )
-    return replace(spec, architecture=limited)
 
+    def smaller(memory: Component) -> Component:
+        given = memory.values["size"]
+        text = str(size) if given.infinite else f"min({given.text}, {size})"
+        return memory.with_value("size", text)
 
-def _smaller(node: Component | Branch, memory: str, size: Fraction) -> Component | Branch:
-    if isinstance(node, Branch):
-        return replace(node, nodes=tuple(_smaller(each, memory, size) for each in node.nodes))
-    if node.name != memory:
-        return node
-    given = node.values["size"]
-    unlimited = given.text.lower().lstrip(".") in ("inf", "infinity")
-    text = str(size) if unlimited else f"min({given.text}, {size})"
-    return replace(node, values={**node.values, "size": Text(text, given.location)})
+    return replace(spec, architecture=spec.need_architecture().changed(axis.memory, smaller))
