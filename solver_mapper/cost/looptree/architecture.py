@@ -202,7 +202,7 @@ class Architecture:
         return {}
 
     def _evaluated(self, einsum: Einsum, compute: str) -> Chain:
-        _need_numbers(self.root.components())
+        need_numbers(self)
         scope = self.scope(einsum)
         on_path = self.path(compute)
         instances = dict(_instances(self.root, 1, scope))
@@ -329,9 +329,9 @@ def unit_of(component: Component, scope: Scope, einsum: Einsum, instances: int) 
     )
 
 
-def _need_numbers(components: Iterable[Component]) -> None:
-    """Raise InputError naming every number that component models would have to supply."""
-    errors = [error for component in components for error in _lacking(component)]
+def need_numbers(architecture: Architecture) -> None:
+    """Raises: InputError that names every number that component models would have to supply."""
+    errors = [error for each in architecture.root.components() for error in _lacking(each)]
     if errors:
         raise InputError(errors[0].message, errors[0].location, errors[0].hint, tuple(errors[1:]))
 
@@ -357,7 +357,8 @@ def _lacking(component: Component) -> Iterator[InputError]:
         yield InputError(
             f"'{component.name}' lacks {'; '.join(missing)}",
             component.location,
-            f"{model}: write the numbers, or 'component_class: Dummy' for none",
+            f"{model}: write the numbers (AccelForge's 'Spec.calculate_component_costs()' finds"
+            " them where its models are installed), or 'component_class: Dummy' for none",
         )
 
 

@@ -18,7 +18,7 @@ from solver_mapper.cost.looptree.architecture import (
 from solver_mapper.cost.looptree.hardware import Kind
 from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
-from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, to_python
 
 _ACTIONS = {Kind.MEMORY: ("read", "write"), Kind.TOLL: ("read",), Kind.COMPUTE: ("compute",)}
 _SCALARS = (
@@ -70,7 +70,12 @@ def _variables(node: Node | None) -> Texts:
         return {}
     table = table_of(node, "'variables'")
     return {
-        name: Text(text_of(item, f"variable '{name}'"), item.location)
+        name: Text(
+            text_of(item, f"variable '{name}'")
+            if isinstance(item, Scalar)
+            else str(to_python(item)),
+            item.location,
+        )
         for name, item in table.entries.items()
     }
 

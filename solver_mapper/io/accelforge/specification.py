@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from solver_mapper.cost.looptree.architecture import Architecture
+from solver_mapper.cost.looptree.architecture import Architecture, need_numbers
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.workload import Workload
 from solver_mapper.errors import InputError
@@ -39,10 +39,13 @@ def read_tree_spec(top: Table) -> TreeSpec:
     """
     fields = Fields(top, "the input")
     variables = fields.node("variables")
-    numbers = _numbers(variables)
     workload, arch, mapping = fields.node("workload"), fields.node("arch"), fields.node("mapping")
+    architecture = read_architecture(arch, variables) if arch is not None else None
+    if architecture is not None and workload is not None:
+        need_numbers(architecture)
+    numbers = _numbers(variables)
     spec = TreeSpec(
-        read_architecture(arch, variables) if arch is not None else None,
+        architecture,
         (
             read_workload(
                 workload,
