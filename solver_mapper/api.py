@@ -66,6 +66,7 @@ from solver_mapper.io.timeloop.specification import read_spec
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
 from solver_mapper.io.yaml.warnings import WarningFilter, warning_filter
+from solver_mapper.mapspace.perfect_limit import with_limit
 from solver_mapper.mapspace.size.for_specification import mapspace_size_of
 from solver_mapper.solve.branch_and_bound import Engine, parse_engine
 from solver_mapper.solve.certify import with_certificate
@@ -511,7 +512,7 @@ def solve(
         tie_break=tie_break,
         engine=parse_engine(engine),
     )
-    solution = replace(solution, history=tuple(recorder.changes))
+    solution = replace(with_limit(session.spec, solution), history=tuple(recorder.changes))
     if verify:
         solution = verify_solution(session.spec, solution, clock, on_progress)
     if certificate is not None:

@@ -12,6 +12,7 @@ import yaml
 from solver_mapper.core.chart import Chart
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Objective
+from solver_mapper.core.perfect_limit import PerfectLimit
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.rendering import chart_of, svg_of
 from solver_mapper.core.shown import Shown
@@ -64,6 +65,8 @@ class Solution(Shown):
     conflict: tuple[dict[str, Any], ...] = ()
     history: tuple[Progress, ...] = field(default=(), compare=False, repr=False)
     """Where the search stood, at each change."""
+    limit: PerfectLimit | None = None
+    """What perfect factors leave on the table, if it is much."""
 
     @property
     def value(self) -> int | float | None:
@@ -107,6 +110,8 @@ class Solution(Shown):
         }
         if self.status == "infeasible":
             result["conflict"] = list(self.conflict)
+        if self.limit is not None:
+            result["perfect_limit"] = self.limit.to_dict()
         return result
 
     def plot(self, what: str = "energy") -> Chart:

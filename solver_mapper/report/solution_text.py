@@ -71,6 +71,8 @@ def proof_rows(solution: Solution) -> list[tuple[str, str]]:
         ("under", constraint) for sort in sorts for constraint in certificate.mapspace.get(sort, [])
     ]
     rows += [("proof", _step(step)) for step in certificate.proofs]
+    if solution.limit is not None:
+        rows.append(("perfect factors", str(solution.limit)))
     rows += [("conflict", _entry(entry)) for entry in solution.conflict]
     rows += [("repairs", "run 'solver-mapper explain' to list them")] if solution.conflict else []
     rows += [
