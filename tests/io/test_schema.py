@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -14,7 +15,6 @@ from solver_mapper.cli import app
 from solver_mapper.io import bundled
 from tests.io.test_planted_mistakes import DESIGN
 
-jsonschema = pytest.importorskip("jsonschema")
 DATA = Path(__file__).parents[1] / "data" / "timeloop"
 
 

@@ -212,6 +212,47 @@ def test_two_mappings_are_refused(tmp_path: Path) -> None:
     assert Path(caught.value.file).name == "two.yaml"
 
 
+TREE = """\
+architecture:
+  version: 0.3
+  subtree:
+  - name: chip
+    attributes: {WORD-BITS, technology: 45nm}
+    local:
+    - {name: GLB, class: SRAM, attributes: {depth: 64, word-bits: 8GATING}}
+    - {name: MAC, class: intmac, attributes: {datawidth: 8}}
+"""
+
+
+@pytest.mark.parametrize("gating", ["", ", has_power_gating: False"])
+def test_power_gating_is_not_modelled(gating: str) -> None:
+    def codes(attribute: str) -> dict[str, str]:
+        text = TREE.replace("WORD-BITS, ", "").replace("GATING", attribute)
+        spec = sm.load(io.StringIO(text), ignore_warnings=["no-energy-table"])
+        return {each.code: str(each) for each in spec.warnings}
+
+    assert "power-gating" not in codes(gating)
+    found = codes(", has_power_gating: True")["power-gating"]
+    assert found == (
+        "<stream>:7:88: power gating of storage level 'GLB' is not modelled: all instances leak"
+    )
+
+
+def test_attributes_of_a_subtree_do_not_reach_its_components_before_v04() -> None:
+    """Attributes that only estimators read, such as the technology, are not reported."""
+
+    def codes(attribute: str) -> dict[str, str]:
+        text = TREE.replace("WORD-BITS", attribute).replace("GATING", "")
+        spec = sm.load(io.StringIO(text), ignore_warnings=["no-energy-table"])
+        return {each.code: str(each) for each in spec.warnings}
+
+    assert codes("word-bits: 16")["subtree-attribute"] == (
+        "<stream>:5:18: attribute 'word-bits' of a subtree does not reach its components before"
+        " v0.4"
+    )
+    assert "subtree-attribute" not in codes("voltage: 1")
+
+
 def test_codes_turn_warnings_off_or_into_errors(tmp_path: Path) -> None:
     file = tmp_path / "design.yaml"
     file.write_text(

@@ -86,7 +86,15 @@ def _numbers(node: Node | None) -> dict[str, Fraction]:
         return values
     for name, item in table_of(node, "'variables'").entries.items():
         if isinstance(item, Scalar) and not item.is_null:
-            values[name] = evaluate(
-                text_of(item, f"variable '{name}'"), values, item.location, f"variable '{name}'"
-            )
+            text = text_of(item, f"variable '{name}'")
+            try:
+                values[name] = evaluate(text, values, item.location, f"variable '{name}'")
+            except InputError as error:
+                raise InputError(
+                    error.message,
+                    item.location,
+                    error.hint
+                    or "variables are numbers; words, lists and functions, as compute-in-memory"
+                    " architectures have them, are not supported",
+                ) from None
     return values
