@@ -9,6 +9,7 @@ from solver_mapper.api import (
     check_certificate,
     compare,
     convert,
+    energies,
     enumerate,
     evaluate,
     explain,
@@ -54,6 +55,7 @@ from solver_mapper.explain.looptree import TreeReason
 from solver_mapper.explain.nearest.suggestion import Difference, Suggestion
 from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.io.convert import Conversion
+from solver_mapper.io.estimators import EstimatedTable
 from solver_mapper.io.onnx.fused import FusedModel
 from solver_mapper.io.onnx.model import ImportedModel
 from solver_mapper.solve.cpsat.model_hook import Model
@@ -80,6 +82,7 @@ __all__ = [
     "EinsumChoices",
     "EinsumMapping",
     "Entry",
+    "EstimatedTable",
     "ExactnessError",
     "Front",
     "FrontPoint",
@@ -129,6 +132,7 @@ __all__ = [
     "check_certificate",
     "compare",
     "convert",
+    "energies",
     "enumerate",
     "evaluate",
     "explain",

@@ -57,6 +57,7 @@ from solver_mapper.explain.reason import Reason
 from solver_mapper.io import bundled
 from solver_mapper.io.accelforge.specification import is_tree_input, read_tree_spec
 from solver_mapper.io.convert import Conversion, to_looptree, to_timeloop
+from solver_mapper.io.estimators import EstimatedTable, estimated
 from solver_mapper.io.onnx.fused import FusedModel
 from solver_mapper.io.onnx.fused import import_fused as read_fused
 from solver_mapper.io.onnx.model import ImportedModel
@@ -100,6 +101,7 @@ __all__ = [
     "bound",
     "bound_mappings",
     "convert",
+    "energies",
     "enumerate",
     "evaluate",
     "explain",
@@ -1006,6 +1008,23 @@ def import_fused(path: str | Path, dims: Table[str, int] | None = None) -> Fused
     model without Einsums.
     """
     return read_fused(path, dims)
+
+
+def energies(spec: Spec | TreeSpec, tech_node: float = 45) -> EstimatedTable:
+    """Energies of the components of an architecture, as an energy reference table that stands
+    beside it; needs the package `hwcomponents`.
+
+    Args: `tech_node` in nm.
+    Raises: InputError, naming every figure that is missing, if hwcomponents is not installed or
+    does not know a component.
+    """
+    if isinstance(spec, TreeSpec):
+        raise InputError(
+            "energies of LoopTree files stand in their actions; there is no table to write",
+            spec.location,
+        )
+    require_at_least(1, {"tech_node": tech_node})
+    return estimated(spec.need_architecture(), tech_node)
 
 
 def _study_options(
