@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import solver_mapper as sm
 from solver_mapper.cli.app import app
 from solver_mapper.core.clock import Clock
+from solver_mapper.solve.imperfect import search
 
 KEEP_ALL = {"target": "Buf", "type": "bypass", "keep": ["A", "B", "Z"]}
 ARCHITECTURE: dict[str, Any] = {
@@ -119,6 +120,15 @@ def test_a_search_that_is_stopped_claims_no_proof() -> None:
     )
     assert solution.status == "feasible"
     assert solution.bound is None or solution.bound <= solution.value
+
+
+def test_a_search_with_too_many_open_cells_ends_without_a_proof(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search, "MOST_OPEN", 10)
+    spec = sm.load(ARCHITECTURE, gemm(7, 5, 3))
+    solution = sm.solve(spec, "edp", factors="imperfect")
+    assert solution.status == "feasible" and 0 < solution.bound < solution.value
 
 
 def test_a_stopped_clock_ends_the_search() -> None:

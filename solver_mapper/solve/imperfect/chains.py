@@ -20,8 +20,8 @@ from solver_mapper.verify.mapspace import LoopSlot
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-MOST_CHAINS = 60_000
-"""Chains of one dimension that are listed."""
+MOST_VALUES = 6_000_000
+"""Features of all chains of one dimension that are held."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Features:
 def chain_table(space: ImperfectMapspace, dim: str) -> ChainTable | None:
     """All chains of `dim`; None if there is none.
 
-    Raises: LimitReached if there are more than `MOST_CHAINS`.
+    Raises: LimitReached if there are too many for `MOST_VALUES`.
     """
     size = space.problem.bounds[dim]
     bounds = _listed(space, dim, size)
@@ -101,6 +101,7 @@ def chain_table(space: ImperfectMapspace, dim: str) -> ChainTable | None:
 
 def _listed(space: ImperfectMapspace, dim: str, size: int) -> Ints:
     """Chains site by site, from the innermost."""
+    limit = MOST_VALUES // len(Features(space.depth).number)
     strides = np.ones(1, dtype=np.int64)
     columns: list[Ints] = []
     for level, axis in reversed(space.loop_slots):
@@ -108,16 +109,20 @@ def _listed(space: ImperfectMapspace, dim: str, size: int) -> Ints:
         most = min(room, _most(space, dim, size, (level, axis)))
         left = -(-size // strides)
         counts = np.minimum(left, max(most, 1))
-        if counts.sum() > MOST_CHAINS:
-            raise LimitReached(f"dimension {dim} has more than {MOST_CHAINS:,} chains of loops")
+        if counts.sum() > 4 * limit:
+            raise LimitReached(f"dimension {dim} has more than {limit:,} chains of loops")
         rows = np.repeat(np.arange(len(strides)), counts)
         first = np.repeat(np.cumsum(counts) - counts, counts)
         bound = np.arange(len(rows)) - first + 1
         keep = _passes(space, dim, size, (level, axis), bound)
+        if axis == "Y" and (level, "X") in space.loop_slots:
+            keep &= (bound == 1) | (columns[-1][rows] == 1)
         rows, bound = rows[keep], bound[keep]
         columns = [column[rows] for column in columns] + [bound]
         strides = strides[rows] * bound
     done = strides >= size
+    if done.sum() > limit:
+        raise LimitReached(f"dimension {dim} has more than {limit:,} chains of loops")
     return np.stack([column[done] for column in reversed(columns)], axis=1)
 
 

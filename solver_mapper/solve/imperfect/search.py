@@ -39,6 +39,8 @@ with a dive.
 """
 EVERY = 40
 """Chunks between two dives."""
+MOST_OPEN = 8_000_000
+"""Cells that wait at once; where there would be more, the search ends without a proof."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ class Search:
     evaluated: int = 0
     complete: bool = False
     pruned: float = np.inf
+    waiting: int = 0
 
     def __post_init__(self) -> None:
         space = self.tree.space
@@ -180,8 +183,9 @@ class Search:
         for chunk in sorted(self._queue)[:DIVES]:
             self._dive(chunk.plan, chunk.nodes)
         done = 0
-        while self._queue and not self.over():
+        while self._queue and not self.over() and self.waiting <= MOST_OPEN:
             chunk = heapq.heappop(self._queue)
+            self.waiting -= len(chunk.nodes)
             done += 1
             if done % EVERY == 0:
                 self._dive(chunk.plan, chunk.nodes[:BEAM])
@@ -255,6 +259,7 @@ class Search:
         nodes, values = nodes[keep], values[keep]
         keep = self._open(values)
         nodes, values = nodes[keep], values[keep]
+        self.waiting += len(nodes)
         order = np.argsort(values, kind="stable")
         for start in range(0, len(order), CHUNK):
             rows = order[start : start + CHUNK]
