@@ -17,10 +17,11 @@ from tests.imperfect.enumeration import few, legal_mappings
 from tests.instances import instance
 
 OBJECTIVES = ("energy", "delay", "edp", "last-level-accesses")
-ACCEPTED = Fraction(1, 10**6)
 
 
-def disagreements(spec: Spec, objectives: Sequence[str] = OBJECTIVES) -> list[str]:
+def disagreements(
+    spec: Spec, objectives: Sequence[str] = OBJECTIVES, gap: float = 1e-6
+) -> list[str]:
     """What differs between solving and enumerating, in words."""
     evaluate = Evaluator(spec.need_architecture(), spec.need_problem()).evaluate
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
@@ -29,13 +30,13 @@ def disagreements(spec: Spec, objectives: Sequence[str] = OBJECTIVES) -> list[st
     for text in objectives:
         goal = parse_objective(text).goals[0]
         least = min((goal.rank(each) for each in figures), default=None)
-        solution = solve_imperfect(open_session(spec), text)
+        solution = solve_imperfect(open_session(spec), text, gap=gap)
         if solution.status != ("infeasible" if least is None else "optimal"):
             wrong.append(f"{text}: {solution.status}, least {least}")
         elif least is not None:
             assert solution.rank is not None and solution.bound_rank is not None
             assert solution.mapping is not None
-            if not solution.bound_rank <= least <= solution.rank <= least * (1 + ACCEPTED):
+            if not solution.bound_rank <= least <= solution.rank <= least * (1 + Fraction(gap)):
                 wrong.append(
                     f"{text}: {float(solution.rank)}, bound {float(solution.bound_rank)},"
                     f" but least {float(least)}"
@@ -64,6 +65,13 @@ def test_the_optimum_is_that_of_all_mappings(seed: int) -> None:
     spec = small(seed, 1500)
     assert spec is not None
     assert not disagreements(spec, [OBJECTIVES[seed % len(OBJECTIVES)]]), spec
+
+
+@pytest.mark.parametrize("seed", QUICK[:4])
+def test_without_a_gap_the_optimum_is_exact(seed: int) -> None:
+    spec = small(seed, 1500)
+    assert spec is not None
+    assert not disagreements(spec, [OBJECTIVES[(seed + 1) % len(OBJECTIVES)]], gap=0.0), spec
 
 
 @pytest.mark.campaign

@@ -162,7 +162,7 @@ class Search:
         least = min([self.pruned, *(chunk.bound for chunk in self._queue)])
         if self.best is not None:
             rank = self.goal.rank(self.best.statistics)
-            if least >= float(rank):
+            if least * (1 - NOISE) >= float(rank):
                 return rank
         if not np.isfinite(least):
             return None
@@ -217,7 +217,7 @@ class Search:
 
     def _open(self, values: Floats) -> NDArray[np.bool_]:
         """Which cells may hold something better; the others count for the bound."""
-        keep = values < self._threshold()
+        keep = values * (1 - NOISE) < self._threshold()
         closed = values[~keep]
         if len(closed):
             self.pruned = min(self.pruned, float(closed.min()))
@@ -285,7 +285,7 @@ class Search:
                 if self.over():
                     self._push(plan, nodes[single])
                     break
-                if value < self._threshold():
+                if value * (1 - NOISE) < self._threshold():
                     self._settle(plan, row)
                 else:
                     self.pruned = min(self.pruned, float(value))
