@@ -35,6 +35,7 @@ TEMPLATE_VARIABLES: dict[str, object] = {
     "DECODE": False,
     "N_NEW_TOKENS": 2048,
     "N_CACHED_TOKENS": 0,
+    "CHUNK_SIZE": 512,
     "N_EINSUMS": 2,
 }
 SIMPLE: dict[str, object] = {"MainMemoryEnergy": 100, "GlobalBufferSize": 16 * 2**20 * 8}

@@ -15,6 +15,7 @@ import solver_mapper as sm
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import accelforge_examples  # noqa: E402
 import growth  # noqa: E402
 import peers  # noqa: E402
 import suites  # noqa: E402
@@ -221,3 +222,26 @@ def test_growth_writes_its_tables(tmp_path):
         assert len(list(growth.inputs(family))) == count
     spec = sm.load(*next(growth.inputs("levels"))[1])
     assert len(spec.architecture.levels) == 2
+
+
+def test_examples_of_accelforge_end_in_an_answer_or_a_message(tmp_path: Path) -> None:
+    """One architecture that is solved, one that lacks figures, and their rows."""
+    folders = [tmp_path / "arches", tmp_path / "workloads" / "basic"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    simple = (ROOT / "benchmarks" / "looptree_simple.yaml").read_text(encoding="utf-8")
+    (folders[0] / "simple.yaml").write_text(simple, encoding="utf-8")
+    lacking = simple.replace("    leak_power: 0\n", "    component_class: SRAM\n")
+    (folders[0] / "modelled.yaml").write_text(lacking, encoding="utf-8")
+    (folders[1] / "matmuls.yaml").write_text(
+        "workload:\n  rank_sizes: {M: {{M}}, K: 4, N: 4}\n  bits_per_value: {All: 8}\n"
+        '  einsums: ["Z[m, n] = A[m, k] * B[k, n]"]\n',
+        encoding="utf-8",
+    )
+    cases = [case for case in accelforge_examples.cases(tmp_path) if "arches" in case.name]
+    results = [accelforge_examples.outcome(case, 60.0) for case in cases]
+    assert [(each.case.name, each.status) for each in results] == [
+        ("arches/modelled x two products", "refused"),
+        ("arches/simple x two products", "optimal"),
+    ]
+    assert "lacks 'leak_power'" in accelforge_examples.markdown(results, tmp_path)
