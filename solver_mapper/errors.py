@@ -56,14 +56,17 @@ class InputError(SolverMapperError):
 
     @property
     def file(self) -> str:
+        """The file in which the error is."""
         return self.location.file
 
     @property
     def line(self) -> int | None:
+        """The line from 1, None if unknown."""
         return self.location.line
 
     @property
     def column(self) -> int | None:
+        """The column from 1, None if unknown."""
         return self.location.column
 
     def describe(self) -> str:

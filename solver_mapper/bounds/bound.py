@@ -105,6 +105,7 @@ class TilePoint:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         tensors = {
             name: {"tile": move.tile, "reads": move.reads, "writes": move.writes}
             for name, move in self.moved.items()

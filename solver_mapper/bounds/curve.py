@@ -26,7 +26,8 @@ class Point(Protocol):
     @property
     def accesses(self) -> int: ...
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
 
     def summary(self) -> Mapping[str, str]:
         """The example mapping in a few words, by column."""
@@ -56,6 +57,7 @@ class LevelBound:
     least: int | None
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {"level": self.level, "capacity": self.capacity, "accesses": self.least}
 
     def __str__(self) -> str:
@@ -143,6 +145,7 @@ class Curve(Shown, Generic[P]):
         return replace(self, marks=(*self.marks, *marks))
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         curve = [
             point.to_dict()
             | {"operational_intensity": float(self.intensity(point))}

@@ -37,6 +37,7 @@ class Roofline:
         return "bandwidth" if accesses / self.bandwidth > self.compute_cycles else "compute"
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "macs": self.macs,
             "macs_per_cycle": float(self.peak),

@@ -65,7 +65,8 @@ P = ParamSpec("P")
 class Result(Protocol):
     """What every public function returns."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
 
 
 @app.callback(invoke_without_command=True)

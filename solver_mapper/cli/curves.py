@@ -25,7 +25,8 @@ from solver_mapper.errors import InputError
 class Listed(Protocol):
     """A mapping in a list."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
 
 
 def numbers(text: str | None, option: str) -> dict[str, int] | None:

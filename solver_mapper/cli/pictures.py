@@ -45,7 +45,8 @@ class Warned(Protocol):
     """A specification, of which only the warnings matter here."""
 
     @property
-    def warnings(self) -> Sequence[object]: ...
+    def warnings(self) -> Sequence[object]:
+        """Warnings of the input."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class ComparedMapping:
 
     @property
     def legal(self) -> bool:
+        """Whether the mapping violates nothing."""
         return self.statistics.verdict is None or self.statistics.verdict.legal
 
 
@@ -48,6 +49,7 @@ class EnergyTerm:
 
     @property
     def name(self) -> str:
+        """Level and tensor of the term."""
         return f"{self.level} {self.tensor}"
 
 
@@ -60,6 +62,7 @@ class NestRow:
 
     @property
     def differs(self) -> bool:
+        """Whether the mappings have different entries here."""
         return len(set(self.cells)) > 1
 
 
@@ -123,6 +126,7 @@ class Comparison(Shown):
         return own / best if best else 1.0 if own == best else float("inf")
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "objective": self.goal.name,
             "best": self.mappings[self.best].name,

@@ -139,6 +139,7 @@ class Architecture:
 
     @property
     def level_names(self) -> tuple[str, ...]:
+        """Names of the storage levels, outer to inner."""
         return tuple(level.name for level in self.levels)
 
     def index(self, name: str) -> int:

@@ -22,17 +22,21 @@ class Clock:
 
     @property
     def seconds(self) -> float:
+        """Seconds since the start."""
         return time.monotonic() - self.started
 
     @property
     def left(self) -> float | None:
+        """Seconds to the limit; None without one."""
         return None if self.limit is None else max(0.0, self.limit - self.seconds)
 
     @property
     def over(self) -> bool:
+        """Whether the limit is reached or somebody stopped the clock."""
         return self.stopped or (self.left is not None and self.left <= 0)
 
     def stop(self) -> None:
+        """End the search that runs now and all that would follow."""
         self.stopped = True
         self.stop_run()
 

@@ -131,6 +131,7 @@ class ProductConstraint(Constraint):
 
     @property
     def dims(self) -> frozenset[str]:
+        """The dimensions of the loops in the product."""
         return frozenset(dim for _, _, dim in self.loops)
 
 

@@ -24,6 +24,7 @@ class EinsumChoices:
     mappings: int
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "einsum": self.einsum,
             "fused_sets": self.fused_sets,
@@ -66,6 +67,7 @@ class FusionSpaceSize:
         }
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "fusable": list(self.fusable),
             "fused_sets": self.fused_sets,

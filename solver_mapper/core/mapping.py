@@ -28,6 +28,7 @@ class Loop:
 
     @property
     def perfect(self) -> bool:
+        """Whether no round of a loop is shorter than the others."""
         return self.bound == self.last
 
     def __str__(self) -> str:
@@ -81,6 +82,7 @@ class Mapping:
 
     @cached_property
     def perfect(self) -> bool:
+        """Whether no round of a loop is shorter than the others."""
         return all(each.perfect for each in self.loops())
 
     def loops(self) -> Iterator[Loop]:

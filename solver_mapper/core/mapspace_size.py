@@ -24,6 +24,7 @@ class Count:
     mappings: int
 
     def to_dict(self) -> dict[str, int]:
+        """JSON data, as `--json` prints it."""
         return {
             "factorizations": self.factorizations,
             "nests": self.nests,
@@ -39,6 +40,7 @@ class Choices:
     all: int
 
     def to_dict(self) -> dict[str, int]:
+        """JSON data, as `--json` prints it."""
         return {"left": self.left, "all": self.all}
 
 
@@ -61,6 +63,7 @@ class LevelCount:
     down: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         choices = {
             "temporal": self.temporal,
             "orders": self.orders,
@@ -99,6 +102,7 @@ class Cut:
         return Fraction(self.without, self.legal) if self.legal else None
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "text": self.text,
             "file": self.location.file,
@@ -136,6 +140,7 @@ class MapspaceSize:
         return self.legal is not None and not self.legal.mappings
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         counts = {"unruled": self.unconstrained, "ruled": self.constrained, "legal": self.legal}
         return {
             **{name: None if count is None else count.to_dict() for name, count in counts.items()},

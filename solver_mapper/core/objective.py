@@ -36,11 +36,16 @@ class HasStatistics(Protocol):
     """What a goal reads of an evaluation."""
 
     @property
-    def energy_pj(self) -> Fraction: ...
+    def energy_pj(self) -> Fraction:
+        """Energy in pJ."""
+
     @property
-    def cycles(self) -> int: ...
+    def cycles(self) -> int:
+        """Clock cycles."""
+
     @property
-    def last_level_accesses(self) -> int: ...
+    def last_level_accesses(self) -> int:
+        """Reads, fills and updates of the outermost level, in words."""
 
 
 def figure(statistics: HasStatistics, metric: str) -> Fraction:
@@ -104,6 +109,7 @@ class Limit:
     strict: bool
 
     def admits(self, statistics: HasStatistics) -> bool:
+        """Whether these statistics stay within the limit."""
         return self._holds(self.goal.rank(statistics))
 
     def excludes(self, energy: Fraction, cycles: int) -> bool:
@@ -124,6 +130,7 @@ class Objective:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The metrics as the user wrote them, most important first."""
         return tuple(goal.name for goal in self.goals)
 
     @property

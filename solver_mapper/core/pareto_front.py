@@ -49,6 +49,7 @@ class Front(Shown):
     seconds: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "status": self.status,
             "metrics": list(self.metrics),

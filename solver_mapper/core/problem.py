@@ -82,10 +82,12 @@ class Problem:
         return total
 
     def tensor(self, name: str) -> Tensor:
+        """The tensor of that name."""
         return next(tensor for tensor in self.tensors if tensor.name == name)
 
     @property
     def tensor_names(self) -> tuple[str, ...]:
+        """Names of all tensors, in the order of the file."""
         return tuple(tensor.name for tensor in self.tensors)
 
 

@@ -33,6 +33,7 @@ class Recorder:
     changes: list[Progress] = field(default_factory=list)
 
     def __call__(self, progress: Progress) -> None:
+        """Note a change of value or bound, and pass the progress on."""
         if not self.changes or _told(self.changes[-1]) != _told(progress):
             self.changes.append(progress)
         if self.listener is not None:

@@ -37,6 +37,7 @@ class Certificate:
     """What other routes found, if they were asked: see `verify.route.Route`."""
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         result = {
             "mapspace": self.mapspace,
             "solver": self.solver,
@@ -90,6 +91,7 @@ class Solution(Shown):
         return 1 - math.pow(self.bound_rank / self.rank, self.objective.goals[0].root)
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         result: dict[str, Any] = {
             "status": self.status,
             "objective": {

@@ -37,6 +37,7 @@ class TensorStatistics:
         return (self.reads + self.fills + self.updates) * self.instances
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "tile": self.tile,
             "instances": self.instances,
@@ -65,6 +66,7 @@ class LevelStatistics:
     tensors: dict[str, TensorStatistics]
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "cycles": self.cycles,
             "throttling": float(self.throttling),
@@ -93,6 +95,7 @@ class NetworkTensorStatistics:
     instances: int
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "multicast": self.multicast,
             "ingresses": _number(self.ingresses),
@@ -162,6 +165,7 @@ class Statistics(Shown):
         return Fraction(self.macs, self.compute_units * self.cycles)
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         result: dict[str, Any] = {
             "cycles": self.cycles,
             "energy_pj": float(self.energy_pj),

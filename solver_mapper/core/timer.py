@@ -14,6 +14,7 @@ class Timer:
     _since: float = field(default_factory=time.perf_counter)
 
     def lap(self, phase: str) -> None:
+        """Give the seconds since the last lap to a phase."""
         now = time.perf_counter()
         self.seconds[phase] = round(now - self._since, 4)
         self._since = now

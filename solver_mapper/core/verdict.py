@@ -29,6 +29,7 @@ class Violation:
     constraint: Constraint | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         constraint = self.constraint
         return {
             "rule": self.rule,
@@ -60,9 +61,11 @@ class Verdict:
 
     @property
     def legal(self) -> bool:
+        """Whether nothing is violated."""
         return not self.violations
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "legal": self.legal,
             "violations": [violation.to_dict() for violation in self.violations],

@@ -24,6 +24,7 @@ class Entry:
     """Why the mapspace, and not only the other entries, excludes it."""
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         plain = {
             "what": self.what,
             "text": self.text,
@@ -45,6 +46,7 @@ class Repair:
 
     @property
     def location(self) -> SourceLocation:
+        """Where the first change is to be made."""
         return self.entries[0].location
 
     def apply(self, spec: Spec) -> Spec:
@@ -54,6 +56,7 @@ class Repair:
         return spec
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         changes = [
             {**entry.to_dict(), "to": _plain(change)}
             for entry, change in zip(self.entries, self.changes, strict=True)
@@ -89,6 +92,7 @@ class Reason:
     seconds: float = field(default=0.0, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "feasible": self.feasible,
             "conflict": [entry.to_dict() for entry in self.conflict],

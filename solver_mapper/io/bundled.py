@@ -49,6 +49,7 @@ class Layer:
 
     @property
     def full_name(self) -> str:
+        """The name by which commands know the layer."""
         return f"{self.network}/{self.name}"
 
     @cached_property

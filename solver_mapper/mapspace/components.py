@@ -50,6 +50,7 @@ class Component:
         return tuple(sum(t.coefficient * points.get(t.dim, 0) for t in rank) for rank in self.ranks)
 
     def footprint(self, tile: Mapping[str, int]) -> int:
+        """Words that a tile touches along the ranks of the component."""
         words = 1
         for rank in self.ranks:
             words *= 1 + sum(abs(term.coefficient) * (tile[term.dim] - 1) for term in rank)

@@ -29,6 +29,7 @@ class Pattern:
     unit: frozenset[str]
 
     def reused(self, tensor: str) -> frozenset[str]:
+        """Dimensions over which a tensor stays while their loops run."""
         return dict(self.reuse).get(tensor, frozenset())
 
 

@@ -71,6 +71,7 @@ class Space:
 
     @cached_property
     def depth(self) -> int:
+        """The number of storage levels."""
         return len(self.architecture.levels)
 
     @cached_property
@@ -87,6 +88,7 @@ class Space:
 
     @cached_property
     def primes(self) -> Mapping[str, tuple[tuple[int, int], ...]]:
+        """The prime factorization of each bound."""
         return {dim: factorize(self.problem.bounds[dim]) for dim in self.dims}
 
     def allowed(self, level: int, kind: str, dim: str) -> frozenset[int]:
@@ -107,6 +109,7 @@ class Space:
         )
 
     def irrelevant(self, tensor: Tensor) -> frozenset[str]:
+        """Dimensions that do not index a tensor."""
         return frozenset(self.dims) - tensor.dims
 
     @cached_property
@@ -149,6 +152,7 @@ class Space:
         )
 
     def has_flag(self, flag: str, tensor: str, level: int) -> bool:
+        """Whether a kind of reuse is switched off for a tensor at a level."""
         return (tensor, level) in self.flags.get(flag, frozenset())
 
 

@@ -88,6 +88,7 @@ class Run:
 
     @property
     def step(self) -> int:
+        """Points by which an iteration of the loop moves the window."""
         return self.tile[self.dim] * self.units[self.dim] * self.stride
 
     @property
@@ -107,6 +108,7 @@ class Run:
 
     @property
     def full(self) -> int:
+        """Words of one tile."""
         return self.component.footprint(self.tile)
 
     @property

@@ -25,10 +25,12 @@ class Port:
 
     @property
     def cycles(self) -> Fraction:
+        """Cycles that this bandwidth alone needs."""
         return self.words / self.bandwidth
 
     @property
     def description(self) -> str:
+        """Kind and bandwidth in words."""
         unit = "words" if self.bandwidth > 1 else "word"
         return f"{self.what}, {short(self.bandwidth)} {unit} per cycle"
 

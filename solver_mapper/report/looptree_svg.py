@@ -42,6 +42,7 @@ class Box:
 
     @property
     def middle(self) -> float:
+        """The horizontal centre."""
         return self.x + self.width / 2
 
 
@@ -58,6 +59,7 @@ class Drawing:
     top: float
 
     def moved(self, dx: float, dy: float) -> Drawing:
+        """The drawing moved by a vector."""
         return Drawing(
             tuple(replace(box, x=box.x + dx, y=box.y + dy) for box in self.boxes),
             tuple((a + dx, b + dy, c + dx, d + dy) for a, b, c, d in self.lines),

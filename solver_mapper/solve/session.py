@@ -74,6 +74,7 @@ class Session:
         )
 
     def violations(self, mapping: Mapping) -> tuple[Violation, ...]:
+        """What a mapping violates: hardware, problem and constraints."""
         return all_violations(self.spec, mapping)
 
     def search(self, gap: float, *, hook: Hook | None = None) -> Search[Statistics]:

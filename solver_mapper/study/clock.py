@@ -16,6 +16,7 @@ class StudyClock(Clock):
     _followers: list[Callable[[], None]] = field(default_factory=list)
 
     def stop(self) -> None:
+        """Stop this clock and all that follow it."""
         super().stop()
         for follower in tuple(self._followers):
             follower()

@@ -59,6 +59,7 @@ class LayerResult:
 
     @property
     def status(self) -> Status:
+        """The status of the search of this layer."""
         return self.record.status
 
     @property
@@ -71,10 +72,12 @@ class LayerResult:
 
     @property
     def energy_pj(self) -> Fraction | None:
+        """Energy of one run in pJ, None without a mapping."""
         return self.record.energy
 
     @property
     def cycles(self) -> int | None:
+        """Cycles of one run, None without a mapping."""
         return self.record.cycles
 
     @property
@@ -160,6 +163,7 @@ class Totals:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         energy, edp = (
             None if value is None else float(value) for value in (self.energy_pj, self.edp)
         )
@@ -261,6 +265,7 @@ class NetworkResult(Shown):
         return next((status for status in worst if status in found), "optimal")
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "architecture": self.architecture,
             "network": self.network,

@@ -100,6 +100,7 @@ class Processes:
 
     @property
     def slots(self) -> int:
+        """The number of searches at a time."""
         return self.jobs
 
     def run(

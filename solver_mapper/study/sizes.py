@@ -19,6 +19,7 @@ class Sizes:
     area: Fraction
 
     def to_dict(self) -> dict[str, float | int]:
+        """JSON data, as `--json` prints it."""
         return {
             "capacity_bits": self.capacity,
             "compute_units": self.units,

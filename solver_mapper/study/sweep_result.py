@@ -44,6 +44,7 @@ class SweepPoint:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         sizes = {} if self.sizes is None else self.sizes.to_dict()
         told = {
             "parameters": self.parameters,
@@ -75,6 +76,7 @@ class SweepResult(Shown):
     """What was accepted of the files although it may not mean what its writer thinks."""
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "points": [point.to_dict() for point in self.points],
             "status": self.status,

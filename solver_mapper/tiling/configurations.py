@@ -43,6 +43,7 @@ class Configurations:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "operator": self.operator.kind,
             "name": self.operator.name,

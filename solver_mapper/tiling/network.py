@@ -58,6 +58,7 @@ class Comparison:
         return None if found.fault is None else f"{self.job.operator.name}: {found.fault}"
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         modes: dict[str, Any] = {}
         for objective, found in self.results.items():
             if isinstance(found, Tiling) and found.fault is None:
@@ -111,6 +112,8 @@ class NetworkTiling(Shown):
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
+
         def totals(runs: bool) -> dict[str, Any]:
             return {
                 **{objective: self.total(objective, runs) for objective in OBJECTIVES},

@@ -46,6 +46,7 @@ class Certificate:
         return self.value == self.bound
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "objective": self.objective,
             "mapspace": self.mapspace,

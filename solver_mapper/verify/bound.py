@@ -92,6 +92,7 @@ class LowerBound:
 
     @cached_property
     def boundaries(self) -> dict[int, Boundary]:
+        """The boundary above each level, by its number."""
         architecture, problem = self.mapspace.architecture, self.mapspace.problem
         return {
             child: boundary(architecture, problem, child, self.fine)
@@ -100,6 +101,7 @@ class LowerBound:
 
     @cached_property
     def spared(self) -> list[Spared]:
+        """What sliding windows can spare."""
         return sparings(self.views, len(self.mapspace.problem.dims))
 
     @property
@@ -127,6 +129,7 @@ class LowerBound:
 
     @cached_property
     def energy(self) -> Fraction | None:
+        """A lower bound of the energy in pJ, None if no choice fits."""
         architecture = self.mapspace.architecture
         rates = []
         for level in architecture.levels:

@@ -90,10 +90,12 @@ class Boundary:
         return self.below(0)
 
     def below(self, parent: int) -> int:
+        """Instances of the child below one instance of a parent."""
         return prod(x * y for x, y in map(self.architecture.fanout, range(parent, self.child)))
 
     @property
     def feeds_compute_units(self) -> bool:
+        """Whether compute units lie below, not a level."""
         return self.child == len(self.architecture.levels)
 
     def fitting(self, views: Sequence[View]) -> npt.NDArray[np.bool_]:

@@ -38,6 +38,7 @@ class BoxSpace(LoopTables):
     """The mapspace of perfect factors as a box, and how decisions split boxes."""
 
     def root(self) -> Box | None:
+        """The box of all mappings, None if there is none."""
         extents = []
         for dim, divisors in enumerate(self.divisors):
             whole = (1 << len(divisors)) - 1

@@ -49,6 +49,7 @@ class Check:
     evaluated: int
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "holds": self.holds,
             "reason": self.reason,

@@ -47,10 +47,12 @@ class LoopNest:
 
     @cached_property
     def plans(self) -> tuple[LevelMapping, ...]:
+        """The loops of each level."""
         return self.mapspace.levels(self.skeleton)
 
     @cached_property
     def nest(self) -> Nest:
+        """The loop nest."""
         return build_nest(self.mapspace.problem, Mapping(self.plans))
 
 

@@ -65,6 +65,7 @@ class EnumeratedMapspace:
 
     @cached_property
     def depth(self) -> int:
+        """The number of storage levels."""
         return len(self.architecture.levels)
 
     @cached_property

@@ -55,6 +55,7 @@ class Proof:
 
     @property
     def complete(self) -> bool:
+        """Whether the tree proves that no mapping is better."""
         return self.better is None and not self.open
 
     @property

@@ -27,6 +27,7 @@ class Route:
     found: str
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {"route": self.route, "did": self.did, "verdict": self.verdict, "found": self.found}
 
 

@@ -43,6 +43,7 @@ class EinsumMapping:
         return self.row.accesses
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "einsum": self.einsum,
             "fused": sorted(self.fused),

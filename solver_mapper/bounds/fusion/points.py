@@ -56,6 +56,7 @@ class FusedPoint:
             return False
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "buffer": self.buffer,
             "accesses": self.accesses,
@@ -143,6 +144,7 @@ class FamilyPoint:
         return tuple(name for name in self.net.workload.tensors if name in names)
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "buffer": self.buffer,
             "accesses": self.accesses,

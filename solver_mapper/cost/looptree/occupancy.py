@@ -48,6 +48,7 @@ class Occupancy:
         return self.bits / self.size if self.size else Fraction(int(self.bits > 0))
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "bits": float(self.bits),
             "fraction": float(self.fraction),

@@ -44,6 +44,7 @@ class TreeSolution(Shown):
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         result: dict[str, Any] = {
             "status": self.status,
             "objective": {

@@ -58,6 +58,7 @@ class EinsumStatistics:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "latency": float(self.latency),
             "energy": float(self.energy),
@@ -120,6 +121,7 @@ class TreeStatistics(Shown):
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             **({} if self.verdict is None else self.verdict.to_dict()),
             "energy": float(self.energy),

@@ -25,6 +25,7 @@ class Movement:
 
     @property
     def accesses(self) -> int:
+        """Words read and written together."""
         return self.reads + self.writes
 
 

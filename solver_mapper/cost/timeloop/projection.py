@@ -37,10 +37,12 @@ class Projection:
 
     @property
     def name(self) -> str:
+        """The tensor's name."""
         return self.tensor.name
 
     @property
     def read_write(self) -> bool:
+        """Whether the tensor is an output."""
         return self.tensor.read_write
 
     def words(self, extents: Sequence[int]) -> int:

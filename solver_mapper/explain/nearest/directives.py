@@ -27,6 +27,7 @@ class MappingDirectives:
     nests: Table[tuple[int, Kind], Nest]
 
     def loop(self, level: int, kind: Kind, dim: str) -> Loop:
+        """The loop over a dimension; one of bound 1 where none is written."""
         return self.nests[level, kind].get(dim, Loop(dim, 1, 1))
 
 

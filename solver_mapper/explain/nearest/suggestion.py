@@ -31,6 +31,7 @@ class Difference:
     location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "part": self.part,
             "level": self.level,
@@ -84,6 +85,7 @@ class Suggestion:
         return sum(each.part == part for each in self.differences)
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {
             "mapping": None if self.mapping is None else directives(self.mapping),
             "proven": self.proven,

@@ -25,6 +25,7 @@ class Affine:
 
     @property
     def variables(self) -> frozenset[str]:
+        """The rank variables that occur."""
         return frozenset(term.dim for term in self.terms)
 
     def __str__(self) -> str:

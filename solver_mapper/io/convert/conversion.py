@@ -19,6 +19,7 @@ class Conversion:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {"yaml": self.text, "notes": list(self.notes)}
 
     def __str__(self) -> str:

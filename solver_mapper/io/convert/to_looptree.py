@@ -65,6 +65,7 @@ class Names:
     einsum: str
 
     def fanout(self, level: str) -> str:
+        """The name of the spatial dimension below a level."""
         return f"{self.levels[level]}_fanout"
 
 

@@ -29,6 +29,7 @@ class Skipped:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         return {"kind": self.kind, "count": self.count, "macs": self.macs, "reason": self.reason}
 
 
@@ -63,6 +64,7 @@ class ImportedModel:
         return (*lines, f"left out, without MACs: {others}") if others else tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
         layers = [{**each.to_dict(), "macs": each.macs} for each in self.layers]
         return {
             "title": self.title,

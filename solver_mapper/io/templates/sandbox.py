@@ -32,6 +32,7 @@ class AssertTag(Extension):
     tags = {"assert"}  # noqa: RUF012 (declared so by jinja2)
 
     def parse(self, parser: Parser) -> nodes.Node:
+        """Read `{% assert condition, message %}`."""
         line = next(parser.stream).lineno
         condition = parser.parse_expression()
         message: nodes.Expr = nodes.Const("the condition does not hold")
@@ -41,6 +42,7 @@ class AssertTag(Extension):
         return nodes.CallBlock(call, [], [], []).set_lineno(line)
 
     def check(self, condition: Any, message: Any, line: int, caller: Callable[[], str]) -> str:
+        """Nothing if the condition holds. Raises: FailedAssertion."""
         if not condition:
             raise FailedAssertion(str(message), line)
         return caller()
@@ -52,6 +54,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"*", "**"})
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """An operation, refused where its result would be too large."""
         if operator == "**" and _bits(left) * _magnitude(right) > _LARGEST_BITS:
             raise SecurityError("the power is too large")
         if operator == "*" and (

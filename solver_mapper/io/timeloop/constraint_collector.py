@@ -51,6 +51,7 @@ class ConstraintCollector:
         self.constraints.append(constraint)
 
     def done(self) -> Constraints:
+        """The constraints collected."""
         return Constraints(tuple(self.constraints))
 
     def _contradicts(self, constraint: Constraint, other: Constraint) -> bool:

@@ -48,6 +48,7 @@ class ActionTable:
         return None
 
     def need(self, what: str, *actions: str) -> Fraction:
+        """The energy of the first action that is listed. Raises: InputError if none is."""
         energy = self.energy(*actions)
         if energy is None:
             raise InputError(
@@ -58,6 +59,7 @@ class ActionTable:
 
     @property
     def leak(self) -> Fraction:
+        """Leakage in pJ per cycle; 0 if none is listed."""
         return self.energy("leak") or Fraction(0)
 
 
@@ -97,6 +99,7 @@ class EnergyTables:
         )
 
     def compute_energy(self, component: str) -> Fraction | None:
+        """Energy of one operation in pJ, None without a table."""
         table = self.table(component)
         return None if table is None else table.need("multiply-accumulate", *_COMPUTE)
 
@@ -108,6 +111,7 @@ class EnergyTables:
         return None
 
     def area(self, component: str) -> Fraction | None:
+        """Area in um^2, None if unknown."""
         return next((area for name, area, _ in self.areas if base_name(name) == component), None)
 
 

@@ -48,17 +48,20 @@ class Evaluator:
             raise self.error("nested too deeply") from None
 
     def error(self, reason: str, hint: str | None = None) -> InputError:
+        """The error for this expression."""
         return InputError(
             f"{self.what}: cannot evaluate '{self.text[:80]}': {reason}", self.location, hint
         )
 
     def value(self, node: ast.expr) -> Any:
+        """The value of a node."""
         handler = getattr(self, "on_" + type(node).__name__.lower(), None)
         if handler is None:
             raise self.error(f"{type(node).__name__} is not supported here")
         return handler(node)
 
     def on_constant(self, node: ast.Constant) -> Any:
+        """A number or a truth value, exactly as written."""
         if isinstance(node.value, bool):
             return node.value
         if isinstance(node.value, (int, float)):
@@ -77,17 +80,21 @@ class Evaluator:
         raise self.error(f"{node.value!r} is not a number")
 
     def on_name(self, node: ast.Name) -> Any:
+        """The value that a name stands for."""
         if node.id in self.names:
             return self.names[node.id]
         raise self.error(f"unknown name '{node.id}'", did_you_mean(node.id, self.names))
 
     def on_unaryop(self, node: ast.UnaryOp) -> Any:
+        """Signs and `not`."""
         return self.unary(node.op, self.value(node.operand))
 
     def on_binop(self, node: ast.BinOp) -> Any:
+        """Arithmetic on two values."""
         return self.binary(node.op, self.value(node.left), self.value(node.right))
 
     def on_boolop(self, node: ast.BoolOp) -> Any:
+        """`and` and `or`, which stop at the first value that decides."""
         result: Any = None
         for part in node.values:
             result = self.value(part)
@@ -96,9 +103,11 @@ class Evaluator:
         return result
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
+        """`a if b else c`."""
         return self.value(node.body if self.value(node.test) else node.orelse)
 
     def on_compare(self, node: ast.Compare) -> bool:
+        """A chain of comparisons."""
         left = self.value(node.left)
         for operator, operand in zip(node.ops, node.comparators, strict=True):
             right = self.value(operand)
@@ -108,6 +117,7 @@ class Evaluator:
         return True
 
     def on_call(self, node: ast.Call) -> Any:
+        """A call of one of the functions that are known."""
         if not isinstance(node.func, ast.Name) or node.keywords:
             raise self.error("only plain function calls are supported")
         function = FUNCTIONS.get(node.func.id)
@@ -124,6 +134,7 @@ class Evaluator:
             raise self.error(str(error)) from None
 
     def unary(self, operator: ast.unaryop, value: Any) -> Any:
+        """An operator on one value."""
         if isinstance(operator, ast.Not):
             return not value
         if isinstance(operator, ast.USub):
@@ -133,6 +144,7 @@ class Evaluator:
         raise self.error("'~' needs a set")
 
     def binary(self, operator: ast.operator, left: Any, right: Any) -> Any:
+        """An arithmetic operator on two numbers."""
         a, b = self.number(left), self.number(right)
         if isinstance(operator, ast.Pow):
             return self.power(a, b)
@@ -145,6 +157,7 @@ class Evaluator:
             raise self.error("division by zero") from None
 
     def power(self, base: Fraction, exponent: Fraction) -> Fraction:
+        """A power with a whole exponent of limited size."""
         if exponent.denominator != 1:
             raise self.error("powers must be whole numbers")
         bits = max(base.numerator.bit_length(), base.denominator.bit_length())
@@ -155,17 +168,20 @@ class Evaluator:
         return base ** int(exponent)
 
     def compare(self, operator: ast.cmpop, left: Any, right: Any) -> bool:
+        """One comparison."""
         function = _COMPARISONS.get(type(operator))
         if function is None:
             raise self.error(f"comparison {type(operator).__name__} is not supported")
         return function(self.number(left), self.number(right))
 
     def number(self, value: Any) -> Fraction:
+        """A value as an exact number."""
         if isinstance(value, (Fraction, int)):
             return Fraction(value)
         raise self.error(f"{value} is not a number")
 
     def checked(self, value: Fraction) -> Fraction:
+        """A number, unless it has too many digits."""
         if max(value.numerator.bit_length(), value.denominator.bit_length()) > _LARGEST_BITS:
             raise self.error("the result is too large")
         return value

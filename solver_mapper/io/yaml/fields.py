@@ -155,6 +155,7 @@ class Fields:
         return found
 
     def require(self, *names: str) -> Node:
+        """The value of a field. Raises: InputError if it is missing."""
         node = self.node(*names)
         if node is not None:
             return node
@@ -172,6 +173,7 @@ class Fields:
         raise InputError(f"{self.what} lacks '{names[0]}'", self.location)
 
     def has(self, *names: str) -> bool:
+        """Whether a field was written."""
         return self.node(*names) is not None
 
     def location_of(self, *names: str) -> SourceLocation:
@@ -180,6 +182,7 @@ class Fields:
         return node.location if node is not None else self.location
 
     def integer(self, *names: str, least: int = 0) -> int | None:
+        """A whole number, None if the field is missing."""
         node = self._asked_for("integer", names)
         return (
             None
@@ -188,6 +191,7 @@ class Fields:
         )
 
     def number(self, *names: str, least: Fraction | int | None = 0) -> Fraction | None:
+        """An exact number, None if the field is missing."""
         node = self._asked_for("number", names)
         if node is None:
             return None
@@ -200,18 +204,22 @@ class Fields:
         return value
 
     def text(self, *names: str) -> str | None:
+        """A word, None if the field is missing."""
         node = self._asked_for("text", names)
         return None if node is None else text_of(node, f"'{names[0]}' of {self.what}")
 
     def flag(self, *names: str) -> bool | None:
+        """A truth value, None if the field is missing."""
         node = self._asked_for("flag", names)
         return None if node is None else flag_of(node, f"'{names[0]}' of {self.what}")
 
     def table_at(self, *names: str) -> Table | None:
+        """A YAML mapping, None if the field is missing."""
         node = self._asked_for("table", names)
         return None if node is None else table_of(node, f"'{names[0]}' of {self.what}")
 
     def sequence_at(self, *names: str) -> Sequence | None:
+        """A list, None if the field is missing."""
         node = self._asked_for("list", names)
         return None if node is None else sequence_of(node, f"'{names[0]}' of {self.what}")
 

@@ -26,6 +26,7 @@ class Origin:
     loaded: Mapping[str, Node | list[Node]] = field(default_factory=dict)
 
     def at(self, line: int, column: int) -> SourceLocation:
+        """The location of a line and column of the text."""
         return (
             SourceLocation(self.name, line, column)
             if self.location is None

@@ -29,6 +29,7 @@ class Scalar:
 
     @property
     def is_null(self) -> bool:
+        """Whether this is an unquoted null."""
         return not self.quoted and self.text in ("", "~", "null", "Null", "NULL")
 
 

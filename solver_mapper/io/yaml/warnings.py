@@ -48,6 +48,7 @@ class InputWarning(str):
     location: SourceLocation
 
     def __new__(cls, code: str, location: SourceLocation, what: str) -> InputWarning:
+        """The warning as a text with its code and location."""
         text = super().__new__(cls, f"{location}: {what}")
         text.code, text.location = code, location
         return text

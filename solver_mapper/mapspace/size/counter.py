@@ -41,10 +41,12 @@ class MappingCounter:
 
     @cached_property
     def lattice(self) -> Lattice:
+        """The tiles of the problem."""
         return Lattice({dim: self.space.problem.bounds[dim] for dim in self.space.dims})
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
+        """The choices of each level, outer to inner."""
         return tuple(self.level(number, self.space) for number in range(self.space.depth))
 
     def level(self, number: int, space: Space) -> Level:
@@ -53,6 +55,7 @@ class MappingCounter:
 
     @cached_property
     def total(self) -> int:
+        """The number of legal mappings."""
         return self.join(self._origin, self.outward[0]) if self.possible else 0
 
     @cached_property

@@ -71,6 +71,7 @@ class Lattice:
         return found
 
     def zeros(self) -> Counts:
+        """A count of 0 for each tile."""
         return np.zeros(self.shape, dtype=object)
 
     def at(self, point: Point) -> Counts:

@@ -126,17 +126,21 @@ class Level:
 
     @cached_property
     def amounts(self) -> LimitedProducts:
+        """The limited products, kept apart while counting."""
         return amounts_of(self.space)
 
     def allowed(self, kind: Kind, dim: str) -> frozenset[int]:
+        """Loop bounds that constraints allow for a dimension at this level."""
         return self.space.allowed(self.level, kind, dim)
 
     @cached_property
     def temporal_orders(self) -> Orders:
+        """The orders of temporal loops that constraints allow."""
         return Orders(self.space.temporal_orders.get(self.level, frozenset()))
 
     @cached_property
     def layouts(self) -> Layouts:
+        """The ways to lay spatial loops along X and Y that constraints allow."""
         orders = Orders(self.space.spatial_orders.get(self.level, frozenset()))
         return Layouts(
             orders, self.space.splits.get(self.level, frozenset()), self.space.problem.dims

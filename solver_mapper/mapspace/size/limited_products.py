@@ -25,6 +25,7 @@ class LimitedProduct:
     value: int
 
     def holds(self, product: int) -> bool:
+        """Whether a product satisfies the limit."""
         return HOLDS[self.comparison](product, self.value)
 
     def distinct(self, space: Space, level: int | None = None) -> int:
@@ -67,6 +68,7 @@ class LimitedProducts:
 
     @property
     def none(self) -> Values:
+        """The products before any loop."""
         return (1,) * len(self.listed)
 
     def of(self, slot: Slot, bounds: Mapping[str, int]) -> Values | None:
@@ -77,6 +79,7 @@ class LimitedProducts:
         )
 
     def times(self, one: Values, other: Values) -> Values | None:
+        """The products of two parts of a mapping together; None if a limit is exceeded."""
         return self._reduced(a * b for a, b in zip(one, other, strict=True))
 
     def _reduced(self, products: Iterable[int]) -> Values | None:
@@ -88,6 +91,7 @@ class LimitedProducts:
         return any((dim, slot) in each.loop_slots for each in self.listed)
 
     def hold(self, values: Values) -> bool:
+        """Whether all products satisfy their limits."""
         return all(each.holds(value) for each, value in zip(self.listed, values, strict=True))
 
 

@@ -73,6 +73,7 @@ class Layouts:
         return all(first <= min(split, len(self.dims)) <= last for split in self.splits)
 
     def count(self, across: Dims, along: Dims) -> int:
+        """The number of layouts with these dimensions along X and along Y."""
         return (
             self.orders.count(across) * self.orders.count(along)
             if self.allowed(across, along)

@@ -22,6 +22,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
+        """The pixel of a value."""
         low, high, at = (
             (math.log10(self.low), math.log10(self.high), math.log10(value))
             if self.log

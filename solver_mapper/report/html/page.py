@@ -23,6 +23,7 @@ class Cell:
 
     @property
     def numeric(self) -> bool:
+        """Whether the cell sorts as a number."""
         return isinstance(self.key, float)
 
 

@@ -65,6 +65,7 @@ class Proof:
     tolerance: float
 
     def to_dict(self) -> dict[str, object]:
+        """JSON data, as `--json` prints it."""
         return {
             "goal": self.goal,
             "claim": self.claim,

@@ -58,6 +58,7 @@ class TensorShape:
 
     @cached_property
     def dims(self) -> tuple[int, ...]:
+        """Dimensions that index the tensor."""
         return tuple(sorted({dim for rank in self.ranks for dim, _ in rank}))
 
     @cached_property
@@ -67,6 +68,7 @@ class TensorShape:
 
     @cached_property
     def sliding(self) -> tuple[int, ...]:
+        """Dimensions of its sliding windows."""
         return tuple(sorted({dim for rank in self.windows for dim, _ in rank}))
 
     @cached_property

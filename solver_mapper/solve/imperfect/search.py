@@ -97,6 +97,7 @@ class Tree:
         return [Plan(stores, innermost) for stores in product(*keeps)]
 
     def root(self) -> Nodes:
+        """The node of all chains."""
         return np.zeros((1, len(self.tables)), dtype=np.int64)
 
     def halves(self, nodes: Nodes) -> tuple[Nodes, NDArray[np.bool_]]:

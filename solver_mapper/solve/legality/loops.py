@@ -25,6 +25,7 @@ class RequirementTable:
 
     @property
     def expr(self) -> cp_model.LinearExprT:
+        """The value as a linear expression."""
         return cp_model.LinearExpr.weighted_sum(list(self.literals), list(self.values))
 
     def read(self, read: Callable[[cp_model.IntVar], int]) -> int:
@@ -42,6 +43,7 @@ class RequirementTable:
         )
 
     def where(self, condition: Callable[[int], bool]) -> list[cp_model.IntVar]:
+        """Literals of the values that satisfy a condition."""
         return [
             literal
             for value, literal in zip(self.values, self.literals, strict=True)
@@ -74,6 +76,7 @@ class Loops:
 
     @property
     def dims(self) -> tuple[str, ...]:
+        """The dimensions with loops."""
         return tuple(self.limits)
 
     def total(self, dim: str, prime: int) -> cp_model.LinearExprT:
@@ -81,6 +84,7 @@ class Loops:
         return cp_model.LinearExpr.sum([self.power[dim, prime, slot] for slot in self.slots])
 
     def at(self, level: int, kind: Kind) -> tuple[Slot, ...]:
+        """The slots of a level for temporal or for spatial loops."""
         return tuple(
             slot
             for slot in self.slots
@@ -92,6 +96,7 @@ class Loops:
         return tuple(slot for slot in self.slots if slot.level >= level)
 
     def loop_slots(self, dims: Iterable[str], slots: Iterable[Slot]) -> frozenset[LoopSlot]:
+        """All pairs of a dimension and a slot."""
         chosen = tuple(slots)
         return frozenset((dim, slot) for dim in dims if dim in self.limits for slot in chosen)
 

@@ -60,6 +60,7 @@ class Legal:
 
     @property
     def model(self) -> cp_model.CpModel:
+        """The CP-SAT model."""
         return self.loops.model
 
     def looped(self, constraint: FactorConstraint | ProductConstraint) -> RequirementTable | None:

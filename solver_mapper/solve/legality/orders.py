@@ -56,6 +56,7 @@ class Orders:
     """For the number of a split, the dimensions at the innermost positions."""
 
     def build(self, orders: Sequence[Order], splits: Sequence[Split]) -> None:
+        """Add all orders and splits to the model, level by level."""
         for level in sorted({slot.level for slot in self.loops.slots if slot.axis}):
             self._one_axis(level)
         for order in orders:
