@@ -14,7 +14,7 @@ import solver_mapper as sm
 from solver_mapper.io.convert import differences as rules
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = (ROOT / "examples" / "two_accounts.yaml").read_text(encoding="utf-8")
+EXAMPLE = (ROOT / "examples" / "two_cost_models.yaml").read_text(encoding="utf-8")
 RULES = [
     rules.IMPLIED_REUSE,
     rules.WRITE_BACK,
