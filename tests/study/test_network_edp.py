@@ -109,12 +109,3 @@ def test_what_cannot_be_asked_of_a_network_is_refused() -> None:
     for name, value in {"verify": True, "tie_break": False, "gap": 0.5}.items():
         with pytest.raises(sm.InputError, match=f"{name}.* is not supported for the objective"):
             sm.solve_network("eyeriss", NETWORK, "network-edp", **{name: value})
-    with pytest.raises(sm.InputError, match="unknown objective 'network-edp'"):
-        sm.sweep(
-            {
-                "architecture": "eyeriss",
-                "workloads": ["tiny"],
-                "objective": "network-edp",
-                "cases": [{"PE.count": 3}],
-            }
-        )
