@@ -115,12 +115,12 @@ def counted() -> dict[str, tuple[Fraction, Fraction]]:
             words(tree_in_a_row, "RF", "I", "read"),
         ),
         "blocks": (Fraction(-(-glb["W"].fills // 16)), looptree.action("GLB", "W", "write")),
-        "prices": (writes_of_outputs(timeloop), looptree.action("GLB", "O", "write") * 12),
+        "write energy": (writes_of_outputs(timeloop), looptree.action("GLB", "O", "write") * 12),
         "clusters": (
             clustered.energy_pj - timeloop.energy_pj,
             tree_clustered.energy * 10**12 - looptree.energy * 10**12,
         ),
-        "rests": (
+        "residuals": (
             Fraction(rest.levels["RF"].tensors["W"].reads * 6),
             words(tree_rest, "RF", "W", "read"),
         ),
