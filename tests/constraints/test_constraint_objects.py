@@ -82,8 +82,8 @@ def test_a_product_over_any_loops() -> None:
     assert solution.status == "infeasible"
     assert {entry["text"] for entry in solution.conflict} == {
         constraint.text,
-        "dimension C of 4",
-        "dimension P of 16",
+        "dimension C=4",
+        "dimension P=16",
     }
 
 
@@ -103,7 +103,7 @@ def test_solve_explain_and_validate_take_them() -> None:
     reason = sm.explain(spec, constraints=constraints.temporal("RF", "C") > 4)
     assert [entry.text for entry in reason.conflict] == [
         "RF temporal: factors C>4",
-        "dimension C of 4",
+        "dimension C=4",
     ]
 
 
