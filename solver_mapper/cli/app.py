@@ -6,6 +6,7 @@ import functools
 import io
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from solver_mapper.errors import (
     SolverMapperError,
     SourceLocation,
 )
+from solver_mapper.report.tables import on_terminal
 from solver_mapper.version import __version__
 
 app = typer.Typer(
@@ -32,7 +34,7 @@ app = typer.Typer(
     ),
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -172,8 +174,14 @@ def print_result(result: Result, as_json: bool) -> None:
         json.dump(result.to_dict(), sys.stdout, ensure_ascii=False)
         sys.stdout.write("\n")
     else:
-        sys.stdout.write(f"{result}\n")
+        with on_terminal(_columns()):
+            sys.stdout.write(f"{result}\n")
     sys.stdout.flush()
+
+
+def _columns() -> int | None:
+    """Columns of the terminal that shows the result; None if it goes to a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def main() -> None:

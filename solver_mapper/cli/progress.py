@@ -15,7 +15,7 @@ from rich.text import Text
 from solver_mapper.core.objective import rounded_down
 from solver_mapper.core.progress import Progress
 
-PERIOD = 2.0
+PERIOD = 30.0
 """Seconds between plain lines."""
 
 _REFRESH = 8

@@ -12,7 +12,7 @@ from rich.table import Table
 from solver_mapper.compare.comparison import Comparison, EnergyTerm
 from solver_mapper.core.rendering import text_of
 from solver_mapper.core.statistics import Statistics
-from solver_mapper.report.tables import WIDTH, number, percent, render, short, table
+from solver_mapper.report.tables import number, percent, render, short, table, text_width
 
 MOST_TERMS = 3
 """Terms of the energy that the explanation names."""
@@ -29,13 +29,15 @@ def comparison_text(comparison: Comparison) -> str:
             [f"Loop nests with tiles in words; {MARK} marks lines that differ", *_nests(comparison)]
         ),
         render("Figures", _table(comparison)),
-        "\n".join(line for paragraph in explanation(comparison) for line in wrap(paragraph, WIDTH)),
+        "\n".join(
+            line for paragraph in explanation(comparison) for line in wrap(paragraph, text_width())
+        ),
     ]
     return "\n\n".join(sections)
 
 
 def _nests(comparison: Comparison) -> Iterator[str]:
-    above, width = "", max((WIDTH - _LEVEL) // len(comparison.mappings) - 1, _LEAST_COLUMN)
+    above, width = "", max((text_width() - _LEVEL) // len(comparison.mappings) - 1, _LEAST_COLUMN)
     names = ["\n".join(wrap(each.name, width)) for each in comparison.mappings]
     made = table("level", *names, "")
     for row in comparison.nest:

@@ -17,7 +17,13 @@ def front_text(front: Front) -> str:
         return verdict(front)
     others = [metric for metric in METRICS if metric not in front.metrics]
     shown = (*front.metrics, *others)
-    rows = table(">", *(f">{_TITLES[metric]}" for metric in shown), ">pJ x cycles", ">utilization")
+    rows = table(
+        ">",
+        *(f">{_TITLES[metric]}" for metric in shown),
+        ">pJ x cycles",
+        ">utilization",
+        expendable=(3, 5),
+    )
     for index, point in enumerate(front.points, start=1):
         statistics = point.evaluation
         rows.add_row(

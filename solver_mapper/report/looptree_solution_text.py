@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from solver_mapper.core.rendering import text_of
 from solver_mapper.cost.looptree.solution import TreeSolution
-from solver_mapper.report.tables import WIDTH
+from solver_mapper.report.tables import text_width
 
 
 @text_of.register
@@ -21,7 +21,7 @@ def solution_text(solution: TreeSolution) -> str:
         line
         for title, text in rows
         for line in wrap(
-            text, WIDTH, initial_indent=title.ljust(indent), subsequent_indent=" " * indent
+            text, text_width(), initial_indent=title.ljust(indent), subsequent_indent=" " * indent
         )
     ]
     statistics = [] if solution.evaluation is None else [str(solution.evaluation), ""]

@@ -29,6 +29,7 @@ def network_text(result: NetworkResult) -> str:
         ">DRAM words",
         "proof",
         ">seconds",
+        expendable=(6, 5, 8, 4),
     )
     for cells in _rows(result, scale):
         rows.add_row(*cells)

@@ -14,7 +14,7 @@ from solver_mapper.core.objective import Goal, rounded_down
 from solver_mapper.core.rendering import text_of
 from solver_mapper.core.solution import Solution
 from solver_mapper.report.loop_nest_text import loop_nest_text
-from solver_mapper.report.tables import WIDTH, number
+from solver_mapper.report.tables import number, text_width
 
 _PHASES = ("load", "start", "branch and bound", "compile", "solve", "explain", "check", "verify")
 _VERDICTS = {"agrees": "verified", "consistent": "consistent", "none": "not verified"}
@@ -186,5 +186,5 @@ def _step(step: Table[str, Any]) -> str:
 
 def _line(title: str, text: str, indent: int) -> str:
     return "\n".join(
-        wrap(text, WIDTH, initial_indent=title.ljust(indent), subsequent_indent=" " * indent)
+        wrap(text, text_width(), initial_indent=title.ljust(indent), subsequent_indent=" " * indent)
     )

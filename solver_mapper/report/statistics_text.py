@@ -5,6 +5,7 @@ networks, cycles, energy.
 from __future__ import annotations
 
 from fractions import Fraction
+from textwrap import wrap
 
 from rich.table import Table
 
@@ -22,6 +23,7 @@ from solver_mapper.report.tables import (
     render,
     short,
     table,
+    text_width,
     two_decimals,
 )
 
@@ -50,7 +52,14 @@ def _summary(statistics: Statistics) -> str:
     rows = summary_rows(statistics)
     titles, values = (max(len(row[column]) for row in rows) for column in (0, 1))
     return "\n".join(
-        f"{title:<{titles}}  {value:<{values}}  {note}".rstrip() for title, value, note in rows
+        line
+        for title, value, note in rows
+        for line in wrap(
+            f"{title:<{titles}}  {value:<{values}}  {note}".rstrip(),
+            text_width(),
+            subsequent_indent=" " * (titles + values + 4),
+            break_long_words=False,
+        )
     )
 
 
@@ -143,6 +152,7 @@ def _words(statistics: Statistics) -> Table:
         ">fills",
         ">updates",
         f">energy ({unit})",
+        expendable=(3, 1),
     )
     used = 1
     for buffer, mapped in zip(
@@ -200,6 +210,7 @@ def _networks(statistics: Statistics) -> Table:
         ">reductions",
         ">hops",
         f">energy ({unit})",
+        expendable=(5, 1),
     )
     for network in statistics.networks.values():
         busy = {name: row for name, row in network.tensors.items() if carries(row)}
@@ -230,7 +241,7 @@ def carries(row: NetworkTensorStatistics) -> bool:
 
 
 def _cycles(statistics: Statistics) -> Table:
-    made = table("", "", ">cycles", ">of all", "")
+    made = table("", "", ">cycles", ">of all", "", expendable=(1,))
     units = statistics.levels[statistics.architecture.arithmetic.name]
     slowest = max(level.cycles for level in statistics.levels.values())
     latency = statistics.cycles - slowest
@@ -255,7 +266,9 @@ def _cycles(statistics: Statistics) -> Table:
 
 def _energy(statistics: Statistics) -> Table:
     unit, scale = energy_unit(statistics.energy_pj)
-    made = table("", "", f">{unit}", ">share", ">pJ/MAC", ">words/MAC", "energy source")
+    made = table(
+        "", "", f">{unit}", ">share", ">pJ/MAC", ">words/MAC", "energy source", expendable=(1, 5)
+    )
     rows: list[tuple[str, Fraction, str, str]] = []
     for level in statistics.levels.values():
         if level.energy_pj or level.tensors:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from solver_mapper.core.rendering import text_of
-from solver_mapper.report.tables import number, render, short, table
+from solver_mapper.report.tables import in_lines, number, render, short, table
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 
 _SIZES = {"capacity": "capacity", "units": "compute units", "area": "area"}
@@ -17,7 +17,11 @@ def sweep_text(result: SweepResult) -> str:
     """The table, then what the marks mean and what to know about energies."""
     titles = _titles(result)
     rows = table(
-        *(f">{title}" if title not in ("workload", "proof", "front") else title for title in titles)
+        *(
+            f">{in_lines(title)}" if title not in ("workload", "proof", "front") else title
+            for title in titles
+        ),
+        expendable=(-3, -4, -7),
     )
     for cells in _rows(result):
         rows.add_row(*cells)

@@ -3,23 +3,65 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 
 from rich.bar import Bar
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.measure import Measurement
-from rich.table import Table
+from rich.table import Column, Table
 
 WIDTH = 100
 """Columns of text, unless the numbers of a table need more."""
 
+NARROWEST = 80
+"""Columns that are taken for granted of every terminal."""
+
+_terminal: ContextVar[int | None] = ContextVar("terminal", default=None)
+
+
+@contextmanager
+def on_terminal(columns: int | None) -> Iterator[None]:
+    """Within, text is laid out for a terminal of so many columns (None: a file or a pipe): tables
+    leave out columns that have no room.
+    """
+    token = _terminal.set(None if columns is None else max(columns, NARROWEST))
+    try:
+        yield
+    finally:
+        _terminal.reset(token)
+
+
+def text_width() -> int:
+    """Columns of running text."""
+    return min(_terminal.get() or WIDTH, WIDTH)
+
+
+def in_lines(title: str) -> str:
+    """A title such as `GLB.entries`, on a terminal in a line for each part."""
+    return title if _terminal.get() is None else title.replace(".", ".\n")
+
+
+class SizedTable(Table):
+    """A table with columns that a narrow terminal does without: their positions, the first to go
+    first.
+    """
+
+    expendable: tuple[int, ...] = ()
+
+
 _PREFIXES = ("pJ", "nJ", "uJ", "mJ", "J")
 
 
-def table(*titles: str) -> Table:
-    """An empty table with these columns; those whose title begins with `>` hold numbers."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+def table(*titles: str, expendable: tuple[int, ...] = ()) -> SizedTable:
+    """An empty table with these columns; those whose title begins with `>` hold numbers.
+    `expendable`: positions of columns that a narrow terminal does without, the first to go first.
+    """
+    made = SizedTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    made.expendable = expendable
     for title in titles:
         made.add_column(
             title.removeprefix(">"),
@@ -34,30 +76,52 @@ def bar(share: Fraction, width: int) -> Bar:
     return Bar(size=1.0, begin=0.0, end=float(share), width=width)
 
 
-def render(*parts: Table | str, width: int = WIDTH) -> str:
-    """Parts below each other, without trailing blanks. A table that cannot do with `width` is
-    wider: numbers are never cut.
+def render(*parts: Table | str) -> str:
+    """Parts below each other, without trailing blanks. A table whose columns need more than the
+    width is wider: numbers are never cut.
     """
     out: list[str] = []
     for part in parts:
         if isinstance(part, str):
             out += part.split("\n")
             continue
-        console = Console(
-            file=io.StringIO(),
-            width=width,
-            color_system=None,
-            force_terminal=False,
-            highlight=False,
-            emoji=False,
-        )
-        console.width = max(
-            width, Measurement.get(console, console.options.update(width=10**4), part).maximum
-        )
+        left_out = _fit(part, _terminal.get()) if isinstance(part, SizedTable) else []
+        console = _console(max(text_width(), _measured(part)))
         with console.capture() as captured:
             console.print(part, markup=False)
         out += [line.rstrip() for line in captured.get().split("\n") if line.strip()]
+        if left_out:
+            out.append(f"(no room for {', '.join(left_out)})")
     return "\n".join(out)
+
+
+def _console(width: int) -> Console:
+    return Console(
+        file=io.StringIO(),
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        highlight=False,
+        emoji=False,
+    )
+
+
+def _measured(part: Table) -> int:
+    """Columns of text that a table needs."""
+    console = _console(WIDTH)
+    return Measurement.get(console, console.options.update(width=10**4), part).maximum
+
+
+def _fit(part: SizedTable, columns: int | None) -> list[str]:
+    """Take away expendable columns until a table fits; the titles of those that are gone."""
+    gone: list[Column] = []
+    expendable = [part.columns[position] for position in part.expendable]
+    while columns is not None and expendable and _measured(part) > columns:
+        gone.append(expendable.pop(0))
+        part.columns.remove(gone[-1])
+        for position, column in enumerate(part.columns):
+            column._index = position
+    return [str(column.header) for column in gone if column.header]
 
 
 def number(value: Fraction | int) -> str:
