@@ -14,7 +14,9 @@ from typer.testing import CliRunner
 import solver_mapper as sm
 from solver_mapper.cli.app import app
 from solver_mapper.core.clock import Clock
+from solver_mapper.core.objective import parse_objective
 from solver_mapper.solve.imperfect import search
+from solver_mapper.verify.imperfect import ImperfectMapspace
 
 KEEP_ALL = {"target": "Buf", "type": "bypass", "keep": ["A", "B", "Z"]}
 ARCHITECTURE: dict[str, Any] = {
@@ -129,6 +131,17 @@ def test_a_search_with_too_many_open_cells_ends_without_a_proof(
     spec = sm.load(ARCHITECTURE, gemm(7, 5, 3))
     solution = sm.solve(spec, "edp", factors="imperfect")
     assert solution.status == "feasible" and 0 < solution.bound < solution.value
+
+
+def test_time_that_ends_before_all_plans_are_bounded_leaves_no_bound() -> None:
+    spec = sm.load(ARCHITECTURE, gemm(7, 5, 3))
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem())
+    calls = iter([False, True])
+    found = search.Search(
+        search.Tree(spec, space), parse_objective("edp").goals[0], 1e-6, lambda: next(calls, True)
+    )
+    found.run()
+    assert found.bound is None and not found.complete
 
 
 def test_a_stopped_clock_ends_the_search() -> None:

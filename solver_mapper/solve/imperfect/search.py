@@ -144,6 +144,7 @@ class Search:
     better: Callable[[Found], None] = lambda found: None
     cells: int = 0
     evaluated: int = 0
+    begun: bool = False
     complete: bool = False
     pruned: float = np.inf
     waiting: int = 0
@@ -159,7 +160,9 @@ class Search:
 
     @property
     def bound(self) -> Fraction | None:
-        """No mapping has a smaller rank."""
+        """No mapping has a smaller rank; None before all plans have been bounded."""
+        if not self.begun:
+            return None
         least = min([self.pruned, *(chunk.bound for chunk in self._queue)])
         if self.best is not None:
             rank = self.goal.rank(self.best.statistics)
@@ -173,12 +176,13 @@ class Search:
         """Search until nothing is left, or `over` says that the time is."""
         if not self.tree.empty:
             for plan in self.tree.plans():
-                self._push(plan, self.tree.root())
                 if self.over():
-                    break
-            else:
-                self._loop()
-        self.complete = self.tree.empty or not (self._queue or self.over())
+                    return
+                self._push(plan, self.tree.root())
+        self.begun = True
+        self._loop()
+        least = min((chunk.bound for chunk in self._queue), default=np.inf)
+        self.complete = least * (1 - NOISE) >= self._threshold()
 
     def _loop(self) -> None:
         for chunk in sorted(self._queue)[:DIVES]:
