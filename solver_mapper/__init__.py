@@ -2,6 +2,13 @@
 energy and cycles.
 """
 
+# ruff: noqa: E402 (signals first)
+from solver_mapper.startup import end_on_signals, is_command
+
+if is_command():
+    end_on_signals()
+del end_on_signals, is_command
+
 from solver_mapper import renderers  # noqa: F401  (registers how results are printed)
 from solver_mapper.api import (
     bound,

@@ -20,7 +20,7 @@ from solver_mapper.bounds.roofline import roofline_of
 from solver_mapper.check.mapping import all_violations
 from solver_mapper.compare.comparison import ComparedMapping, Comparison
 from solver_mapper.constraints import ConstraintSet
-from solver_mapper.core.arguments import refuse_given, require_at_least
+from solver_mapper.core.arguments import refuse_given, require_number
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.factors import PERFECT, is_imperfect, refuse_imperfect
 from solver_mapper.core.fusion_space import FusionSpaceSize
@@ -42,6 +42,7 @@ from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.cost.timeloop.model import evaluate as evaluate_nest
+from solver_mapper.deadline import running
 from solver_mapper.errors import (
     InfeasibleError,
     InputError,
@@ -72,6 +73,7 @@ from solver_mapper.mapspace.size.for_specification import mapspace_size_of
 from solver_mapper.solve.branch_and_bound import Engine, parse_engine
 from solver_mapper.solve.certify import with_certificate
 from solver_mapper.solve.confirm import verify_solution
+from solver_mapper.solve.cpsat.engine import MOST_SEED, MOST_WORKERS
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.enumerate import list_mappings
 from solver_mapper.solve.fused.front import find_tree_front
@@ -187,6 +189,7 @@ def evaluate(
     Raises: InputError if a part is missing or the mapping has no figures: its loops do not make up
     the problem, it names what does not exist, or a tensor is stored nowhere.
     """
+    _require_spec(spec)
     if isinstance(spec, TreeSpec):
         tree = looptree_evaluate.evaluate(
             spec.need_architecture(), spec.need_workload(), _tree(spec, mapping)
@@ -210,6 +213,7 @@ def validate(
     further constraints (see `solver_mapper.constraints`).
     Raises: InputError if a part is missing.
     """
+    _require_spec(spec)
     if isinstance(spec, TreeSpec):
         refuse_given({"constraints": _any(constraints)}, _NOT_FOR_TREES, spec.location)
         return Verdict(
@@ -240,12 +244,14 @@ def suggest(
     its own suggestion.
     Raises: InputError if a part is missing.
     """
+    _require_spec(spec)
     if isinstance(spec, TreeSpec):
         raise InputError("suggestions for LoopTree mappings are not supported", spec.location)
     refuse_imperfect(factors, spec.location)
     _check_search(clock, time_limit)
-    spec = _under(spec, constraints)
-    return suggest_for(spec, _levels(spec, mapping), hold_bypass, clock or Clock(time_limit))
+    spec, clock = _under(spec, constraints), clock or Clock(time_limit)
+    with running(clock):
+        return suggest_for(spec, _levels(spec, mapping), hold_bypass, clock)
 
 
 def enumerate(
@@ -271,12 +277,12 @@ def enumerate(
     it.
     Raises: InputError if a part is missing or `limit` is negative; LimitReached.
     """
+    _require_spec(spec)
     if isinstance(spec, TreeSpec):
         raise InputError("listing LoopTree mappings is not supported", spec.location)
     refuse_imperfect(factors, spec.location)
     _check_search(clock, time_limit)
-    if limit is not None and limit < 0:
-        raise InputError(f"the limit is {limit}; it must not be negative")
+    require_number("limit", limit, 0, whole=True)
     session = open_session(
         _under(spec, constraints), time_limit=time_limit, clock=clock, keep_mapping=False
     )
@@ -285,36 +291,61 @@ def enumerate(
 
 @overload
 def space(
-    spec: Spec, *, constraints: ConstraintSets = (), factors: str = PERFECT
+    spec: Spec,
+    *,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+    time_limit: float | None = None,
+    clock: Clock | None = None,
 ) -> MapspaceSize: ...
 @overload
 def space(
-    spec: TreeSpec, *, constraints: ConstraintSets = (), factors: str = PERFECT
+    spec: TreeSpec,
+    *,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+    time_limit: float | None = None,
+    clock: Clock | None = None,
 ) -> FusionSpaceSize: ...
 @overload
 def space(
-    spec: Spec | TreeSpec, *, constraints: ConstraintSets = (), factors: str = PERFECT
+    spec: Spec | TreeSpec,
+    *,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+    time_limit: float | None = None,
+    clock: Clock | None = None,
 ) -> MapspaceSize | FusionSpaceSize: ...
 def space(
-    spec: Spec | TreeSpec, *, constraints: ConstraintSets = (), factors: str = PERFECT
+    spec: Spec | TreeSpec,
+    *,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+    time_limit: float | None = None,
+    clock: Clock | None = None,
 ) -> MapspaceSize | FusionSpaceSize:
     """How many mappings of perfect factors there are, exactly: without constraints, under the
     constraints, and legal; level by level; and how many there would be without each constraint and
     capacity, which shows those that are redundant. Of the workload of LoopTree input, how many
     fused mappings there are by the rules of Orojenesis v2.
 
-    Args: `constraints`, further constraints (see `solver_mapper.constraints`).
-    Raises: InputError if architecture or problem, or the workload, are missing.
+    Args: `constraints`, further constraints (see `solver_mapper.constraints`); `time_limit` in
+    seconds; `clock`, to stop from outside.
+    Raises: InputError if architecture or problem, or the workload, are missing; LimitReached.
     """
+    _require_spec(spec)
     if isinstance(spec, TreeSpec):
         refuse_given(
             {"constraints": _any(constraints), "factors='imperfect'": is_imperfect(factors)},
             _NOT_FOR_TREES,
             spec.location,
         )
-        return fusion_space(spec.need_workload())
     refuse_imperfect(factors, spec.location)
-    return mapspace_size_of(_under(spec, constraints))
+    _check_search(clock, time_limit)
+    with running(clock or Clock(time_limit)):
+        if isinstance(spec, TreeSpec):
+            return fusion_space(spec.need_workload())
+        return mapspace_size_of(_under(spec, constraints))
 
 
 @overload
@@ -433,7 +464,8 @@ def solve(
     Raises: InputError if architecture or problem are missing or the objective is unknown;
     ExactnessError if the solver and the exact cost model, or two proofs, disagree, which is a bug.
     """
-    _check_search(clock, time_limit, workers, gap)
+    _require_spec(spec)
+    _check_search(clock, time_limit, workers, gap, seed)
     imperfect = is_imperfect(factors)
     clock = clock or Clock(time_limit)
     if isinstance(spec, TreeSpec):
@@ -528,6 +560,7 @@ def check_certificate(spec: Spec | TreeSpec, path: str | Path) -> Check:
 
     Raises: InputError if the file is no certificate, or `spec` is LoopTree input.
     """
+    _require_spec(spec)
     if isinstance(spec, TreeSpec):
         raise InputError("answers to LoopTree input have no certificates", spec.location)
     return check_certificate_file(spec, Path(path))
@@ -598,8 +631,9 @@ def pareto(
     Raises: InputError if architecture or problem are missing or the metrics make no sense;
     ExactnessError as `solve`.
     """
+    _require_spec(spec)
     refuse_imperfect(factors, spec.location)
-    _check_search(clock, time_limit, workers)
+    _check_search(clock, time_limit, workers, seed=seed)
     if isinstance(spec, TreeSpec):
         refuse_given(
             {"workers above 1": workers is not None and workers > 1}, _NOT_FOR_TREES, spec.location
@@ -678,6 +712,7 @@ def explain(
     Raises: InputError if architecture or problem are missing; LimitReached if the time does not
     suffice for a conflict.
     """
+    _require_spec(spec)
     refuse_imperfect(factors, spec.location)
     _check_search(clock, time_limit)
     if isinstance(spec, TreeSpec):
@@ -699,6 +734,8 @@ def bound(
     bypass: bool = False,
     macs_per_cycle: float | None = None,
     bandwidth: float | None = None,
+    time_limit: float | None = None,
+    clock: Clock | None = None,
 ) -> Curve[TilePoint]:
     """Buffer size against the least data movement that any mapping of one Einsum can have, with a
     mapping for each step.
@@ -710,35 +747,39 @@ def bound(
     tensors no tile in the buffer. `macs_per_cycle` and `bandwidth` (units of the curve per cycle,
     reads and writes together) give the least cycles of each step, a roofline; without them they are
     those of the architecture, if its outermost level has a bandwidth. An architecture is optional:
-    its buffers are marked.
+    its buffers are marked. `time_limit` in seconds; `clock`, to stop from outside.
     Raises: InputError for a missing problem or names that it does not have; InfeasibleError for a
-    dataflow without mappings.
+    dataflow without mappings; LimitReached.
     """
+    _require_spec(spec)
+    _check_search(clock, time_limit)
     counting = Counting(regular_shifts, bypass)
     if isinstance(spec, TreeSpec):
         if constrained:
             raise InputError("LoopTree files have no constraints to keep to", spec.location)
-        curve = bound_einsum(
+        with running(clock or Clock(time_limit)):
+            curve = bound_einsum(
+                spec,
+                einsum,
+                word_bits=word_bits,
+                stationary=stationary,
+                order=order,
+                tiles=tiles,
+                counting=counting,
+            )
+        return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth))
+    _refuse_einsum(spec, einsum)
+    with running(clock or Clock(time_limit)):
+        curve = bound_spec(
             spec,
-            einsum,
+            spec.need_problem(),
             word_bits=word_bits,
             stationary=stationary,
             order=order,
             tiles=tiles,
+            constrained=constrained,
             counting=counting,
         )
-        return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth))
-    _refuse_einsum(spec, einsum)
-    curve = bound_spec(
-        spec,
-        spec.need_problem(),
-        word_bits=word_bits,
-        stationary=stationary,
-        order=order,
-        tiles=tiles,
-        constrained=constrained,
-        counting=counting,
-    )
     machine = spec.architecture if curve.units == "words" else None
     return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth, machine))
 
@@ -830,18 +871,24 @@ def fuse(
     *,
     macs_per_cycle: float | None = None,
     bandwidth: float | None = None,
+    time_limit: float | None = None,
+    clock: Clock | None = None,
 ) -> Curve[Any]:
     """Buffer size against the least data movement of several Einsums together, fusion included,
     with a mapping for each step.
 
     Args: `template`, "ffmr" (every fusion that makes sense), "ffmt" (the template of the Orojenesis
     paper, for chains) or "v2" (the published constraints of Orojenesis v2); `options`, see
-    `FusionOptions`; `macs_per_cycle` and `bandwidth` as for `bound`, for all Einsums together. An
-    architecture is optional: its memories are marked.
+    `FusionOptions`; `macs_per_cycle` and `bandwidth` as for `bound`, for all Einsums together;
+    `time_limit` in seconds; `clock`, to stop from outside. An architecture is optional: its
+    memories are marked.
     Raises: InputError for a missing workload and for options that the template does not know;
-    InfeasibleError if no mapping is left.
+    InfeasibleError if no mapping is left; LimitReached.
     """
-    curve = fuse_spec(_with_einsums(spec), template, options or FusionOptions())
+    _require_spec(spec)
+    _check_search(clock, time_limit)
+    with running(clock or Clock(time_limit)):
+        curve = fuse_spec(_with_einsums(spec), template, options or FusionOptions())
     return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth))
 
 
@@ -881,7 +928,7 @@ def solve_network(
     templates and which warnings count.
     Raises: InputError for input that cannot be used, before any layer is solved.
     """
-    _check_search(clock, time_limit, workers, gap)
+    _check_search(clock, time_limit, workers, gap, seed)
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
     names = (NETWORK_EDP,) if objective == NETWORK_EDP else parse_objective(objective).names
     search = SearchOptions(names, gap, workers or 1, seed, verify, tie_break, factors)
@@ -925,7 +972,7 @@ def sweep(
     Raises: InputError for a sweep that cannot be used; a single point that cannot be read has an
     `error` instead.
     """
-    _check_search(clock, time_limit, workers, gap)
+    _check_search(clock, time_limit, workers, gap, seed)
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
     search = SearchOptions(("edp",), gap, workers or 1, seed, verify, tie_break, factors)
     search.check(search.objective)
@@ -1023,7 +1070,7 @@ def energies(spec: Spec | TreeSpec, tech_node: float = 45) -> EstimatedTable:
             "energies of LoopTree files stand in their actions; there is no table to write",
             spec.location,
         )
-    require_at_least(1, {"tech_node": tech_node})
+    require_number("tech_node", tech_node, 1)
     return estimated(spec.need_architecture(), tech_node)
 
 
@@ -1055,9 +1102,12 @@ def convert(spec: Spec | TreeSpec, to: str) -> Conversion:
     Raises: InputError for anything else, for input that is in that notation already, and for what
     it cannot express.
     """
+    _require_spec(spec)
     if to not in ("timeloop", "looptree"):
         raise InputError(
-            f"cannot convert to '{to}'", spec.location, did_you_mean(to, ("timeloop", "looptree"))
+            f"cannot convert to '{to}'",
+            spec.location,
+            did_you_mean(str(to), ("timeloop", "looptree")),
         )
     if isinstance(spec, TreeSpec) == (to == "looptree"):
         raise InputError(
@@ -1067,7 +1117,26 @@ def convert(spec: Spec | TreeSpec, to: str) -> Conversion:
     return to_timeloop(spec) if isinstance(spec, TreeSpec) else to_looptree(spec)
 
 
+def _require_spec(spec: object) -> None:
+    """Raises: InputError for what `load` did not make."""
+    if not isinstance(spec, (Spec, TreeSpec)):
+        raise InputError(
+            f"a specification is needed, not {type(spec).__name__}",
+            hint="make one with solver_mapper.load(...)",
+        )
+
+
+def _require_mapping(mapping: object) -> None:
+    """Raises: InputError for what is no mapping."""
+    if mapping is not None and not isinstance(mapping, (Mapping, TreeMapping)):
+        raise InputError(
+            f"a mapping is needed, not {type(mapping).__name__}",
+            hint="load a file with it beside the others",
+        )
+
+
 def _tree(spec: TreeSpec, mapping: Mapping | TreeMapping | None) -> TreeMapping:
+    _require_mapping(mapping)
     if isinstance(mapping, Mapping):
         raise InputError(
             "a LoopTree specification needs a LoopTree mapping, not a level-by-level one"
@@ -1076,6 +1145,7 @@ def _tree(spec: TreeSpec, mapping: Mapping | TreeMapping | None) -> TreeMapping:
 
 
 def _levels(spec: Spec, mapping: Mapping | TreeMapping | None) -> Mapping:
+    _require_mapping(mapping)
     if isinstance(mapping, TreeMapping):
         raise InputError(
             "a level-by-level specification needs a level-by-level mapping, not a LoopTree"
@@ -1089,11 +1159,17 @@ def _under(spec: Spec, constraints: ConstraintSets) -> Spec:
 
 
 def _check_search(
-    clock: Clock | None, time_limit: float | None, workers: int | None = None, gap: float = 0.0
+    clock: Clock | None,
+    time_limit: float | None,
+    workers: int | None = None,
+    gap: float = 0.0,
+    seed: int = 0,
 ) -> None:
     """Raises: InputError for numbers out of range, and for a time limit beside a clock."""
-    require_at_least(0, {"time_limit": time_limit, "gap": gap})
-    require_at_least(1, {"workers": workers})
+    require_number("time_limit", time_limit, 0)
+    require_number("gap", gap, 0, 1)
+    require_number("workers", workers, 1, MOST_WORKERS, whole=True)
+    require_number("seed", 0.5 if seed is None else seed, 0, MOST_SEED, whole=True)
     refuse_given(
         {"time_limit": clock is not None and time_limit is not None},
         "is not supported beside a clock",
@@ -1102,5 +1178,13 @@ def _check_search(
 
 
 def _any(constraints: ConstraintSets) -> bool:
-    """Whether there are further constraints."""
+    """Whether there are further constraints. Raises: InputError for what is none."""
+    listed = [constraints] if isinstance(constraints, ConstraintSet) else constraints
+    if not isinstance(listed, Sequence) or not all(
+        isinstance(each, ConstraintSet) for each in listed
+    ):
+        raise InputError(
+            f"constraints are {constraints!r:.60}; they must be ConstraintSet objects",
+            hint="see solver_mapper.constraints",
+        )
     return isinstance(constraints, ConstraintSet) or bool(constraints)

@@ -34,7 +34,17 @@ NOWHERE = SourceLocation("<python>")
 
 
 class SolverMapperError(Exception):
-    """Base of every error that this package raises on purpose."""
+    """Base of every error that this package raises on purpose. Copies are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, SolverMapperError)
+            and type(self) is type(other)
+            and (self.args, vars(self)) == (other.args, vars(other))
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.args))
 
 
 class InputError(SolverMapperError):
@@ -53,6 +63,9 @@ class InputError(SolverMapperError):
     ):
         self.message, self.location, self.hint, self.more = message, location, hint, more
         super().__init__(self.describe())
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[object, ...]]:
+        return type(self), (self.message, self.location, self.hint, self.more)
 
     @property
     def file(self) -> str:

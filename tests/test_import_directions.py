@@ -32,8 +32,10 @@ LAYERS = (
     ("mapspace",),
     ("core",),
     ("io.yaml", "io.templates"),
+    ("deadline",),
     ("errors",),
     ("version",),
+    ("startup",),
 )
 """Parts of the package, the highest first. A part imports parts below it, and itself."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 import solver_mapper as sm
 from solver_mapper.cli.app import app
 from solver_mapper.constraints import ConstraintSet
-from solver_mapper.core.arguments import refuse_given, require_at_least
+from solver_mapper.core.arguments import refuse_given, require_number
 from solver_mapper.core.clock import Clock
 
 TREE = """\
@@ -175,4 +176,21 @@ def test_commands_refuse_options_without_a_meaning(
 
 def test_what_was_not_given_is_not_refused() -> None:
     refuse_given({"workers": False}, "is not supported")
-    require_at_least(1, {"workers": None, "jobs": 1})
+    require_number("workers", None, 1)
+    require_number("jobs", 1, 1, whole=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "whole", "message"),
+    [
+        (0, True, "jobs is 0; it must be at least 1"),
+        (9, True, "jobs is 9; it must be at most 8"),
+        (float("nan"), False, "jobs is nan; it must be at least 1"),
+        (1.5, True, "jobs is 1.5; it must be a whole number"),
+        ("x", False, "jobs is 'x'; it must be a number"),
+        (True, False, "jobs is True; it must be a number"),
+    ],
+)
+def test_what_is_no_number_in_range_is_refused(value: object, whole: bool, message: str) -> None:
+    with pytest.raises(sm.InputError, match=re.escape(message)):
+        require_number("jobs", value, 1, 8, whole=whole)

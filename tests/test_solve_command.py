@@ -186,7 +186,7 @@ def test_a_terminal_shows_one_live_line_and_is_left_clean(tmp_path: Path) -> Non
         "solve",
         *TINY,
         "--time-limit",
-        "1.5",
+        "4",
         code=ENDLESS,
         stderr=theirs,
         env={**os.environ, "TERM": "xterm"},

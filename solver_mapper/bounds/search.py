@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -233,32 +234,33 @@ def moved_words(
     visits = product_of([trips[dim] for dim in counted])
     words = words_of(tensor, tile)
     if tensor.read_write:
-        return np.asarray(
+        return array_of(
             words * (2 * visits - product_of([trips[dim] for dim in counted if dim in tensor.dims]))
         )
     if slide is None:
-        return np.asarray(words * visits)
-    return np.asarray(
-        visits * (words + (trips[slide] - 1) * (words - _overlap(tensor, tile, slide)))
-    )
+        return array_of(words * visits)
+    return array_of(visits * (words + (trips[slide] - 1) * (words - _overlap(tensor, tile, slide))))
 
 
 def product_of(factors: Sequence[Ints]) -> Ints:
     """The elementwise product of arrays; 1 for none."""
-    total = np.ones((), dtype=np.int64)
+    total: Any = 1
     for factor in factors:
         total = total * factor
-    return total
+    return array_of(total) if factors else np.ones((), dtype=np.int64)
+
+
+def array_of(value: Any) -> Ints:
+    """An array again of what numpy made of one: of an object array without axes, a Python integer,
+    which may exceed 64 bits.
+    """
+    return np.asarray(value, dtype=object if isinstance(value, int) else None)
 
 
 def extents_of(tensor: Tensor, tile: Mapping[str, Ints]) -> list[Ints]:
     """`Tensor.extents` for arrays of tiles."""
     return [
-        1
-        + sum(
-            (abs(term.coefficient) * (tile[term.dim] - 1) for term in rank),
-            np.zeros((), dtype=np.int64),
-        )
+        array_of(1 + sum(abs(term.coefficient) * (tile[term.dim] - 1) for term in rank))
         for rank in tensor.ranks
     ]
 

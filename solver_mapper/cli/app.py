@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import io
-import json
 import os
-import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, Protocol
+from typing import Annotated, ParamSpec
 
 import typer
 
 from solver_mapper.cli.input_options import with_input_options
+from solver_mapper.cli.output import print_text
+from solver_mapper.cli.request import current_request, process_started, requested
+from solver_mapper.cli.terminal import standard_streams
 from solver_mapper.errors import (
     ExactnessError,
     InfeasibleError,
@@ -23,7 +25,9 @@ from solver_mapper.errors import (
     SolverMapperError,
     SourceLocation,
 )
-from solver_mapper.report.tables import on_terminal
+from solver_mapper.io.yaml.bounded import read_file
+from solver_mapper.solve.cpsat.engine import left_behind
+from solver_mapper.startup import end_on_signals
 from solver_mapper.version import __version__
 
 app = typer.Typer(
@@ -57,6 +61,8 @@ Version = Annotated[
     bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")
 ]
 
+_LONGEST = 4000
+"""Characters of a message that are shown."""
 _EXCERPT = 120
 """Columns of a line that are shown."""
 
@@ -64,18 +70,11 @@ YES, NO, BAD_INPUT, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
 P = ParamSpec("P")
 
 
-class Result(Protocol):
-    """What every public function returns."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON data, as `--json` prints it."""
-
-
 @app.callback(invoke_without_command=True)
 def root(version: Version = False) -> None:
     """Options without a command."""
     if version:
-        print(f"solver-mapper {__version__}")
+        print_text(f"solver-mapper {__version__}\n")
         raise typer.Exit(YES)
 
 
@@ -92,7 +91,8 @@ def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
         @app.command(name)
         @functools.wraps(complete)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
-            raise typer.Exit(_exit_code(lambda: complete(*args, **kwargs)))
+            with requested():
+                raise typer.Exit(_exit_code(lambda: complete(*args, **kwargs)))
 
         return guarded
 
@@ -106,40 +106,48 @@ def _exit_code(work: Callable[[], int]) -> int:
         report(error)
         return BAD_INPUT
     except InfeasibleError as error:
-        print(f"solver-mapper: {error}", file=sys.stderr)
+        say(f"solver-mapper: {error}")
         return NO
     except LimitReached as error:
-        print(f"solver-mapper: {error}", file=sys.stderr)
-        return LIMIT
+        code = current_request().code
+        say(f"solver-mapper: {'interrupted' if code else error}")
+        return code or LIMIT
+    except MemoryError:
+        say("solver-mapper: out of memory before there was an answer")
+        return current_request().code or LIMIT
     except KeyboardInterrupt:
-        print("solver-mapper: interrupted", file=sys.stderr)
+        say("solver-mapper: interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has seen enough. What is still buffered must not raise again when
-        # Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return YES
+        return current_request().code  # whoever read the output has seen enough
     except (ExactnessError, SolverMapperError) as error:
-        print(f"solver-mapper: {error}", file=sys.stderr)
+        say(f"solver-mapper: {error}")
         return INTERNAL
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
-        print(
-            f"solver-mapper: internal error, please report it with your input: {what}",
-            file=sys.stderr,
-        )
+        say(f"solver-mapper: internal error, please report it with your input: {what}")
         return INTERNAL
+
+
+def say(text: str) -> None:
+    """A message on standard error; where that cannot be written, there is nobody to tell."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def report(error: InputError) -> None:
     """Print every error of one pass with the offending line below it."""
     for each in (error, *error.more):
-        print(
-            f"{each.location}: {each.message}" + (f"; {each.hint}" if each.hint else ""),
-            file=sys.stderr,
-        )
+        hint = f"; {_short(each.hint)}" if each.hint else ""
+        say(f"{_short(str(each.location))}: {_short(each.message)}{hint}")
         for line in excerpt(each.location):
-            print(line, file=sys.stderr)
+            say(line)
+
+
+def _short(text: str) -> str:
+    """`text` without most of its middle, if it is long: it may quote input."""
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"
 
 
 def excerpt(location: SourceLocation) -> list[str]:
@@ -150,8 +158,10 @@ def excerpt(location: SourceLocation) -> list[str]:
     if location.line is None:
         return []
     try:
-        lines = Path(location.file).read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, ValueError):
+        if not Path(location.file).is_file():
+            return []
+        lines = read_file(location.file).decode("utf-8-sig").split("\n")
+    except (InputError, OSError, ValueError):
         return []
     if not 0 < location.line <= len(lines):
         return []
@@ -168,26 +178,29 @@ def excerpt(location: SourceLocation) -> list[str]:
     return marked
 
 
-def print_result(result: Result, as_json: bool) -> None:
-    """Print a result as JSON or as its own text."""
-    if as_json:
-        json.dump(result.to_dict(), sys.stdout, ensure_ascii=False)
-        sys.stdout.write("\n")
-    else:
-        with on_terminal(_columns()):
-            sys.stdout.write(f"{result}\n")
-    sys.stdout.flush()
-
-
-def _columns() -> int | None:
-    """Columns of the terminal that shows the result; None if it goes to a file or a pipe."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
 def main() -> None:
-    """Entry point of the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # Bars and names of files may hold characters that the terminal's encoding lacks.
-            stream.reconfigure(errors="backslashreplace")
-    app()
+    """Entry point of the command line, in a process of its own."""
+    end_on_signals()
+    process_started.set(time.monotonic() - time.process_time())
+    with standard_streams():
+        code = _run()
+    if left_behind():
+        os._exit(code)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """The exit code of the command in the arguments of the process."""
+    try:
+        app(standalone_mode=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else YES if end.code is None else NO
+    except InputError as error:
+        report(error)
+        return BAD_INPUT
+    except BrokenPipeError:
+        return YES
+    except OSError as error:
+        say(f"standard output: cannot be written ({error.strerror})")
+        return BAD_INPUT
+    return YES

@@ -8,7 +8,7 @@ from typing import Annotated, TypedDict
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import YES, Files, Json, command, print_result
+from solver_mapper.cli.app import Files, Json, command
 from solver_mapper.cli.curves import (
     AllMappings,
     Bandwidth,
@@ -21,7 +21,9 @@ from solver_mapper.cli.curves import (
     write_curve,
 )
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.output import deliver, need_folder, print_result
 from solver_mapper.cli.pictures import Html, Plots, pictures
+from solver_mapper.cli.request import MemoryLimit, TimeLimit, interruptible, limited, stop_code
 from solver_mapper.cost.looptree.specification import TreeSpec
 
 
@@ -80,6 +82,8 @@ def bound(
     html: Html = None,
     plot: Plots = None,
     as_json: Json = False,
+    time_limit: TimeLimit = None,
+    memory_limit: MemoryLimit = None,
 ) -> int:
     """Bound data movement by buffer size, for one Einsum.
 
@@ -96,7 +100,10 @@ def bound(
         },
     )
     drawn = pictures(html, plot)
+    clock = limited(time_limit, memory_limit)
     spec = read_any(files, energies=False)
+    if output is not None:
+        need_folder(output)
     asked = BoundArguments(
         einsum=einsum,
         word_bits=numbers(word_bits, "--word-bits"),
@@ -108,11 +115,17 @@ def bound(
         bypass=bypass,
     )
     if all_mappings:
-        print_lines(api.bound_mappings(spec, **asked, pareto=pareto))
-        return YES
-    curve = api.bound(spec, **asked, macs_per_cycle=macs_per_cycle, bandwidth=bandwidth)
-    if output is not None:
-        write_curve(curve, output, trees=isinstance(spec, TreeSpec))
-    print_result(curve, as_json)
-    drawn.write(curve, output, files, spec)
-    return YES
+        with interruptible():
+            print_lines(api.bound_mappings(spec, **asked, pareto=pareto))
+        return stop_code()
+    curve = api.bound(
+        spec, **asked, macs_per_cycle=macs_per_cycle, bandwidth=bandwidth, clock=clock
+    )
+
+    def write() -> None:
+        if output is not None:
+            write_curve(curve, output, trees=isinstance(spec, TreeSpec))
+        drawn.write(curve, output, files, spec)
+
+    deliver(lambda: print_result(curve, as_json), write)
+    return stop_code()

@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import NO, YES, Json, command, print_result
+from solver_mapper.cli.app import NO, YES, Json, command
 from solver_mapper.cli.inputs import read
+from solver_mapper.cli.output import print_result
+from solver_mapper.cli.request import interruptible
 from solver_mapper.errors import InputError, SourceLocation
 
 
@@ -33,6 +35,8 @@ def check_certificate(
             SourceLocation("command line"),
             "name the files that were solved, then the certificate",
         )
-    check = api.check_certificate(read(files[:-1]), files[-1])
+    spec = read(files[:-1])
+    with interruptible():
+        check = api.check_certificate(spec, files[-1])
     print_result(check, as_json)
     return YES if check.holds else NO

@@ -9,15 +9,14 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import COMMAND_LINE, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import COMMAND_LINE, YES, Files, Json, command
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import read
-from solver_mapper.cli.output import write_files
+from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.cli.request import MemoryLimit, limited, reading_input, stop_code
 from solver_mapper.core.arguments import refuse_given
-from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError, SourceLocation
@@ -45,6 +44,7 @@ def compare(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for the search of --optimum.", min=0)
     ] = None,
+    memory_limit: MemoryLimit = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Directory for comparison.json, .txt, report.html."),
@@ -61,29 +61,36 @@ def compare(
         {"--time-limit": time_limit is not None and not optimum}, "needs --optimum", COMMAND_LINE
     )
     drawn = pictures(html, plot)
+    clock = limited(time_limit, memory_limit)
     spec = read(files)
     found: dict[str, Mapping] = {} if spec.mapping is None else {IN_FILES: spec.mapping}
     given = mapping or []
     for file in given:
         if given.count(file) > 1:
             raise InputError(f"'{file}' is given twice", COMMAND_LINE, "leave one of them out")
-        found[_name(file, given)] = _mapping(spec, file)
+        with reading_input():
+            found[_name(file, given)] = _mapping(spec, file)
     if output is not None:
-        write_files(output, {})
-    clock = Clock(time_limit)
-    with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
+        need_folder(output)
+    with ProgressLine() as line:
         result = api.compare(
             spec, found, optimum=optimum, objective=objective, clock=clock, on_progress=line.show
         )
-    if output is not None:
-        texts = {
-            "comparison.json": json.dumps(result.to_dict(), indent=1) + "\n",
-            "comparison.txt": f"{result}\n",
-        }
-        write_files(output, texts)
-    print_result(result, as_json)
-    drawn.write(result, output, [*files, *given], spec)
-    return stop.code or YES
+
+    def write() -> None:
+        if output is not None:
+            texts = {
+                "comparison.json": json.dumps(result.to_dict(), indent=1) + "\n",
+                "comparison.txt": f"{result}\n",
+            }
+            write_files(output, texts, RECORD)
+        drawn.write(result, output, [*files, *given], spec)
+
+    deliver(lambda: print_result(result, as_json), write)
+    return stop_code() or YES
+
+
+RECORD = Record("comparison.json", lambda older: ("comparison.txt",))
 
 
 def _name(file: str, files: list[str]) -> str:

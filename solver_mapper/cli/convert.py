@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Annotated
 
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import YES, Files, Json, command, print_result
+from solver_mapper.cli.app import YES, Files, Json, command, say
 from solver_mapper.cli.inputs import read_any, reader_of
+from solver_mapper.cli.output import print_result, print_text
+from solver_mapper.cli.request import interruptible, reading_input
 from solver_mapper.errors import InputError
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.documents import parse
@@ -30,12 +31,15 @@ def convert(
     Differences between the two cost models are printed to standard error. An operator for `tile`
     becomes the loop nest of its tiling, in Timeloop files.
     """
-    operator = _operator(files)
+    with reading_input():
+        operator = _operator(files)
     if operator is not None:
         return _convert_operator(operator, to, as_json)
-    conversion = api.convert(read_any(files), to)
+    spec = read_any(files)
+    with interruptible():
+        conversion = api.convert(spec, to)
     for note in conversion.notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}")
     print_result(conversion, as_json)
     return YES
 
@@ -54,8 +58,9 @@ def _convert_operator(top: Table, to: str, as_json: bool) -> int:
         raise InputError(
             f"a tiled operator cannot be written as '{to}'", top.location, "use '--to timeloop'"
         )
-    text = tile_job(read_operator(top, None), "utilization", Options()).to_timeloop()
+    with interruptible():
+        text = tile_job(read_operator(top, None), "utilization", Options()).to_timeloop()
     if as_json:
         text = json.dumps(to_python(parse(text, "<tiling>")))
-    print(text)
+    print_text(f"{text}\n")
     return YES

@@ -14,7 +14,7 @@ import typer
 from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.fusion import FusedPoint
 from solver_mapper.cli.app import COMMAND_LINE
-from solver_mapper.cli.output import write_files
+from solver_mapper.cli.output import Record, write_files
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
@@ -82,7 +82,19 @@ def write_curve(curve: Curve[Any], folder: Path, trees: bool) -> None:
         if isinstance(point, TilePoint) or (isinstance(point, FusedPoint) and point.has_mapping)
     }
     files |= mappings | ({"machine.yaml": AS_TREE if trees else AS_LEVELS} if mappings else {})
-    write_files(folder, files)
+    write_files(folder, files, RECORD)
+
+
+RECORD = Record(
+    "curve.json",
+    lambda older: (
+        "curve.csv",
+        "curve.svg",
+        "curve.txt",
+        "machine.yaml",
+        *(f"mapping_{point['buffer']}.yaml" for point in older["curve"]),
+    ),
+)
 
 
 def _example_mapping(point: FusedPoint | TilePoint, trees: bool) -> TreeMapping | Mapping:

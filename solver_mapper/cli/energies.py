@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import YES, Files, Json, command, print_result
+from solver_mapper.cli.app import YES, Files, Json, command
 from solver_mapper.cli.inputs import read
-from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.cli.output import deliver, print_result, write_file
 
 
 @command("energies")
@@ -26,13 +26,8 @@ def energies(
 ) -> int:
     """Energies of the architecture's components by hwcomponents, as an ERT."""
     table = api.energies(read(files, energies=False), tech_node)
-    if output is not None:
-        try:
-            output.write_text(table.to_yaml(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(
-                f"cannot be written ({error.strerror})", SourceLocation(str(output))
-            ) from None
-    if output is None or as_json:
-        print_result(table, as_json)
+    deliver(
+        lambda: print_result(table, as_json) if output is None or as_json else None,
+        lambda: None if output is None else write_file(output, table.to_yaml()),
+    )
     return YES

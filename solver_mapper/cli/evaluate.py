@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import NO, YES, Files, Json, command, say
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import write_files
+from solver_mapper.cli.output import Record, deliver, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
+from solver_mapper.cli.request import interruptible, stop_code
+from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.looptree.specification import TreeSpec
+from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.report.timeloop_stats import timeloop_stats
 
 
@@ -38,21 +40,31 @@ def evaluate(
     """Compute exact statistics of a mapping, and check it."""
     drawn = pictures(html, plot)
     spec = read_any(files)
-    statistics = api.evaluate(spec)
-    if output is not None:
-        texts = {"evaluation.json": json.dumps(statistics.to_dict(), indent=1) + "\n"}
-        if isinstance(statistics, Statistics):
-            texts["stats.txt"] = timeloop_stats(statistics)
-        if isinstance(spec, TreeSpec):
-            texts |= {"mapping.svg": spec.picture(), "mapping.html": spec.page()}
-        write_files(output, texts)
-    print_result(statistics, as_json)
-    drawn.write(statistics, output, files, spec)
+    with interruptible():
+        statistics = api.evaluate(spec)
+
+    def write() -> None:
+        if output is not None:
+            _write(spec, statistics, output)
+        drawn.write(statistics, output, files, spec)
+
+    deliver(lambda: print_result(statistics, as_json), write)
+    if stop_code():
+        return stop_code()
     if statistics.verdict is None or statistics.verdict.legal:
         return YES
     count = len(statistics.verdict.violations)
-    print(
-        f"solver-mapper: the mapping is illegal ({count} violation{'s' if count > 1 else ''})",
-        file=sys.stderr,
-    )
+    say(f"solver-mapper: the mapping is illegal ({count} violation{'s' if count > 1 else ''})")
     return YES if force else NO
+
+
+RECORD = Record("evaluation.json", lambda older: ("stats.txt", "mapping.svg", "mapping.html"))
+
+
+def _write(spec: Spec | TreeSpec, statistics: Statistics | TreeStatistics, folder: Path) -> None:
+    texts = {"evaluation.json": json.dumps(statistics.to_dict(), indent=1) + "\n"}
+    if isinstance(statistics, Statistics):
+        texts["stats.txt"] = timeloop_stats(statistics)
+    if isinstance(spec, TreeSpec):
+        texts |= {"mapping.svg": spec.picture(), "mapping.html": spec.page()}
+    write_files(folder, texts, RECORD)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from solver_mapper import api
-from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt, print_result
+from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.output import print_result, print_text
+from solver_mapper.cli.request import MemoryLimit, limited, stop_code
 from solver_mapper.explain.looptree import TreeReason
 from solver_mapper.explain.reason import Reason
 
@@ -25,6 +26,7 @@ def explain(
         ),
     ] = None,
     factors: Factors = FactorWord.PERFECT,
+    memory_limit: MemoryLimit = None,
     as_json: Json = False,
 ) -> int:
     """Explain why no legal mapping exists.
@@ -32,21 +34,21 @@ def explain(
     Prints a minimal conflict of constraints, capacities, fan-outs and dimensions, and changes that
     resolve it.
     """
-    reason = api.explain(read_any(files, energies=False), time_limit, factors=factors.value)
+    clock = limited(time_limit, memory_limit)
+    reason = api.explain(read_any(files, energies=False), clock=clock, factors=factors.value)
     if as_json:
         print_result(reason, as_json)
     else:
         _print(reason)
-    return YES if reason.feasible else NO
+    return stop_code() or (YES if reason.feasible else NO)
 
 
 def _print(reason: Reason | TreeReason) -> None:
     """Print the reason, each entry of the conflict followed by its line in the file."""
-    console = Console(highlight=False, soft_wrap=True)
     first, *rest = str(reason).split("\n")
-    console.print(first, markup=False)
+    lines = [first]
     for number, line in enumerate(rest):
-        console.print(line, markup=False)
+        lines.append(line)
         if number < len(reason.conflict):
-            for shown in excerpt(reason.conflict[number].location):
-                console.print(shown, markup=False)
+            lines += excerpt(reason.conflict[number].location)
+    print_text("\n".join([*lines, ""]))

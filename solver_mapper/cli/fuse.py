@@ -9,7 +9,7 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.bounds.fusion import FusionOptions, TensorCore
-from solver_mapper.cli.app import COMMAND_LINE, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import COMMAND_LINE, Files, Json, command
 from solver_mapper.cli.curves import (
     AllMappings,
     Bandwidth,
@@ -22,7 +22,9 @@ from solver_mapper.cli.curves import (
     write_curve,
 )
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.output import deliver, need_folder, print_result
 from solver_mapper.cli.pictures import Html, Plots, pictures
+from solver_mapper.cli.request import MemoryLimit, TimeLimit, interruptible, limited, stop_code
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError
 
@@ -99,6 +101,8 @@ def fuse(
     html: Html = None,
     plot: Plots = None,
     as_json: Json = False,
+    time_limit: TimeLimit = None,
+    memory_limit: MemoryLimit = None,
 ) -> int:
     """Bound data movement by buffer size, for fused Einsums.
 
@@ -137,22 +141,30 @@ def fuse(
         head_is_tiled,
         _core(tensor_core),
     )
+    clock = limited(time_limit, memory_limit)
     spec = read_any(files, energies=False)
     if all_mappings:
-        print_lines(api.fuse_mappings(spec, options, pareto=pareto))
-        return YES
+        with interruptible():
+            print_lines(api.fuse_mappings(spec, options, pareto=pareto))
+        return stop_code()
+    if output is not None:
+        need_folder(output)
     curve = api.fuse(
         spec,
         template or "ffmr",
         options,
         macs_per_cycle=macs_per_cycle,
         bandwidth=bandwidth,
+        clock=clock,
     )
-    if output is not None:
-        write_curve(curve, output, trees=True)
-    print_result(curve, as_json)
-    drawn.write(curve, output, files, spec)
-    return YES
+
+    def write() -> None:
+        if output is not None:
+            write_curve(curve, output, trees=True)
+        drawn.write(curve, output, files, spec)
+
+    deliver(lambda: print_result(curve, as_json), write)
+    return stop_code()
 
 
 def _core(text: str | None) -> TensorCore | None:

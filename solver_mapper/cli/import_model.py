@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import YES, Json, command, print_result
+from solver_mapper.cli.app import YES, Json, command, say
+from solver_mapper.cli.output import deliver, print_result, write_file
+from solver_mapper.cli.request import reading_input
 from solver_mapper.errors import InputError, SourceLocation
 
 
@@ -37,18 +38,14 @@ def import_model(
     What is left out is listed on standard error, with its share of the multiply-accumulates.
     """
     sizes = dict(map(_size, dim or []))
-    imported = api.import_fused(model, sizes) if fused else api.import_model(model, sizes)
+    with reading_input():
+        imported = api.import_fused(model, sizes) if fused else api.import_model(model, sizes)
     for note in imported.notes:
-        print(note, file=sys.stderr)
-    if output is not None:
-        try:
-            output.write_text(imported.to_yaml(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(
-                f"cannot be written ({error.strerror})", SourceLocation(str(output))
-            ) from None
-    if output is None or as_json:
-        print_result(imported, as_json)
+        say(note)
+    deliver(
+        lambda: print_result(imported, as_json) if output is None or as_json else None,
+        lambda: None if output is None else write_file(output, imported.to_yaml()),
+    )
     return YES
 
 

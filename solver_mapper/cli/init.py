@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from solver_mapper.cli.app import YES, command
-from solver_mapper.cli.output import write_files
+from solver_mapper.cli.output import print_text, write_files
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io import bundled
 
@@ -37,8 +37,9 @@ def init(folder: Target = Path(".")) -> int:
         folder, {name: bundled.path(FOLDER, name).read_text(encoding="utf-8") for name in names}
     )
     written = [printable(str(folder / name)) for name in names]
-    print("\n".join(written))
-    print(f"\nTry: solver-mapper solve {' '.join(written)} --time-limit 60")
+    print_text(
+        "\n".join([*written, "", f"Try: solver-mapper solve {' '.join(written)} --time-limit 60\n"])
+    )
     return YES
 
 

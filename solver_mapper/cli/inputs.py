@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 
 from solver_mapper import api
+from solver_mapper.cli.app import say
 from solver_mapper.cli.input_options import current
+from solver_mapper.cli.request import reading_input
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError, SourceLocation
@@ -37,9 +39,10 @@ def read_any(files: list[str], energies: bool = True) -> Spec | TreeSpec:
     """The same for files of either notation."""
     reader, sources = reader_of(files)
     warnings = current().warnings if energies else current().warnings.without(ENERGY_CODES)
-    spec = api.read_input(reader, *sources, warnings=warnings)
+    with reading_input():
+        spec = api.read_input(reader, *sources, warnings=warnings)
     for warning in spec.warnings:
-        print(f"warning: {warning} [{warning.code}]", file=sys.stderr)
+        say(f"warning: {warning} [{warning.code}]")
     return spec
 
 

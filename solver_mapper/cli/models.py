@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ import yaml
 from rich.table import Table
 
 from solver_mapper.cli.app import YES, Json, command
+from solver_mapper.cli.output import print_text
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
@@ -45,13 +45,12 @@ def models(name: Name = None, as_json: Json = False) -> int:
 
 def dump(data: dict[str, Any]) -> None:
     """Print `data` as one JSON object."""
-    json.dump(data, sys.stdout, ensure_ascii=False)
-    sys.stdout.write("\n")
+    print_text(json.dumps(data, ensure_ascii=False) + "\n")
 
 
 def show(parts: Iterable[Table | str]) -> None:
     """Print tables and lines, with an empty line between them."""
-    print("\n\n".join(render(part) for part in parts))
+    print_text("\n\n".join(render(part) for part in parts) + "\n")
 
 
 def _show_layer(layer: Layer, as_json: bool) -> None:
@@ -59,11 +58,9 @@ def _show_layer(layer: Layer, as_json: bool) -> None:
     if as_json:
         dump({"name": layer.full_name, "count": layer.count, "macs": layer.macs, **problem})
     else:
-        sys.stdout.write(
+        print_text(
             f"# {layer.full_name}, run {layer.count} x, {layer.macs:,} multiply-accumulates each\n"
-        )
-        sys.stdout.write(
-            yaml.safe_dump(problem, sort_keys=False, default_flow_style=None, width=120)
+            + yaml.safe_dump(problem, sort_keys=False, default_flow_style=None, width=120)
         )
 
 

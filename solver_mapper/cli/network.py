@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,19 +13,19 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import COMMAND_LINE, INTERNAL, LIMIT, NO, YES, print_result
+from solver_mapper.cli.app import COMMAND_LINE, INTERNAL, LIMIT, NO, YES, say
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import from_standard_input
-from solver_mapper.cli.output import write_files
+from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Pictures
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.cli.request import limited, reading_input, stop_code
+from solver_mapper.cli.sizes import memory_size
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.yaml.source import Source
 from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.report.timeloop_stats import timeloop_stats
-from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.design import Reading
 from solver_mapper.study.events import Died
 from solver_mapper.study.network_result import LayerResult, NetworkResult
@@ -108,7 +107,7 @@ def reading() -> Reading:
 def print_warnings(warnings: Sequence[InputWarning]) -> None:
     """Each with its code, on standard error."""
     for warning in warnings:
-        print(f"warning: {warning} [{warning.code}]", file=sys.stderr)
+        say(f"warning: {warning} [{warning.code}]")
 
 
 def solve_network(
@@ -121,6 +120,7 @@ def solve_network(
     *,
     objective: str,
     time_limit: float | None,
+    memory_limit: str | None,
     gap: float,
     workers: int,
     seed: int,
@@ -129,7 +129,9 @@ def solve_network(
     factors: str,
 ) -> int:
     """Map all layers, write what `-o` asks for, print the table or JSON; return the exit code."""
-    architecture = [_source(word) for word in files if word != network]
+    clock = limited(time_limit, memory_limit)
+    with reading_input():
+        architecture = [_source(word) for word in files if word != network]
     if not architecture:
         raise InputError(
             f"'{network}' is a network; the architecture is missing",
@@ -138,10 +140,9 @@ def solve_network(
         )
     store = words.store
     if output is not None:
-        write_files(output, {})
+        need_folder(output)
         store = store or output / "results.sqlite"
-    clock = StudyClock(time_limit)
-    with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
+    with ProgressLine() as line:
         result = api.solve_network(
             architecture,
             network,
@@ -149,7 +150,7 @@ def solve_network(
             jobs=words.jobs,
             scheduler=words.scheduler,
             store=store,
-            memory=size(words.memory),
+            memory=memory_size(words.memory, "--job-memory"),
             layer_time_limit=words.layer_time_limit,
             gap=gap,
             workers=workers,
@@ -162,11 +163,14 @@ def solve_network(
             reading=reading(),
         )
     print_warnings(result.warnings)
-    if output is not None:
-        write_network(result, output)
-    print_result(result, as_json)
-    drawn.write(result, output, files)
-    return stop.code or _exit_code(result)
+
+    def write() -> None:
+        if output is not None:
+            write_network(result, output)
+        drawn.write(result, output, files)
+
+    deliver(lambda: print_result(result, as_json), write)
+    return stop_code() or _exit_code(result)
 
 
 def _source(word: str) -> Source:
@@ -194,6 +198,10 @@ def write_network(result: NetworkResult, folder: Path) -> None:
 
     Raises: InputError if the folder cannot be written to.
     """
+    for layer, name in zip(
+        result.layers, folder_names([each.name for each in result.layers]), strict=True
+    ):
+        write_files(folder / "layers" / name, _layer_files(layer), LAYER)
     write_files(
         folder,
         {
@@ -201,11 +209,12 @@ def write_network(result: NetworkResult, folder: Path) -> None:
             "network.txt": f"{result}\n",
             "layers.csv": result.to_csv(),
         },
+        NETWORK,
     )
-    for layer, name in zip(
-        result.layers, folder_names([each.name for each in result.layers]), strict=True
-    ):
-        write_files(folder / "layers" / name, _layer_files(layer))
+
+
+NETWORK = Record("network.json", lambda older: ("network.txt", "layers.csv"))
+LAYER = Record("solution.json", lambda older: ("map.yaml", "stats.txt") if older["mapping"] else ())
 
 
 def _layer_files(layer: LayerResult) -> dict[str, str]:
@@ -235,20 +244,3 @@ def folder_names(names: Sequence[str]) -> list[str]:
             word = f"{plain}-{number}"
         made.append(word)
     return made
-
-
-def size(text: str | None) -> int | None:
-    """`4G`, `500M` or plain bytes as a number. Raises: InputError for anything else."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
-    value = int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")) if match else 0
-    if value < 1:
-        raise InputError(
-            f"'{text}' is not a size of memory",
-            SourceLocation("--job-memory"),
-            "for example 4G or 500M",
-        )
-    if sys.platform == "win32":
-        raise InputError("memory cannot be limited on this system", SourceLocation("--job-memory"))
-    return value

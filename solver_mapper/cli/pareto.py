@@ -10,16 +10,15 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.fused_options import MaxFusedLoops, Relax
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import write_files
+from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.cli.request import MemoryLimit, limited, stop_code
 from solver_mapper.core.arguments import refuse_given
-from solver_mapper.core.clock import Clock
 from solver_mapper.core.pareto_front import Front, FrontPoint
 from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
 from solver_mapper.cost.looptree.specification import TreeSpec
@@ -43,6 +42,7 @@ def pareto(
             help="Seconds for the whole command; the points proven so far are printed.", min=0
         ),
     ] = None,
+    memory_limit: MemoryLimit = None,
     workers: Annotated[
         int,
         typer.Option(
@@ -63,6 +63,7 @@ def pareto(
 ) -> int:
     """Find the Pareto front of two metrics, with a proof."""
     drawn = pictures(html, plot)
+    clock = limited(time_limit, memory_limit)
     spec = read_any(files)
     if isinstance(spec, TreeSpec):
         refuse_given(
@@ -71,10 +72,9 @@ def pareto(
             spec.location,
         )
     if output is not None:
-        write_files(output, {})
-    clock = Clock(time_limit)
+        need_folder(output)
     names = [name.strip() for name in metrics.split(",")]
-    with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
+    with ProgressLine() as line:
         front = api.pareto(
             spec,
             names,
@@ -86,15 +86,27 @@ def pareto(
             max_fused_loops=max_fused_loops,
             relax=[each.value for each in relax or ()],
         )
-    if output is not None:
-        write_files(output, _files(front))
-    print_result(front, as_json)
-    if isinstance(front, Front):
-        drawn.write(front, output, files, spec)
+
+    def write() -> None:
+        if output is not None:
+            write_files(output, _files(front), RECORD)
+        if isinstance(front, Front):
+            drawn.write(front, output, files, spec)
+
+    deliver(lambda: print_result(front, as_json), write)
     return (
-        stop.code
+        stop_code()
         or {"complete": YES, "partial": YES, "infeasible": NO, "unknown": LIMIT}[front.status]
     )
+
+
+RECORD = Record(
+    "front.json",
+    lambda older: (
+        "front.txt",
+        *(f"map-{index}.yaml" for index, _ in enumerate(older["points"], start=1)),
+    ),
+)
 
 
 def _files(front: Front | TreeFront) -> dict[str, str]:

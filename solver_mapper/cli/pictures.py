@@ -15,6 +15,7 @@ import yaml
 
 from solver_mapper.cli.app import COMMAND_LINE
 from solver_mapper.core.chart import Chart, image_format, write_image
+from solver_mapper.core.files import write_whole
 from solver_mapper.core.rendering import chart_of, document_of, page_of
 from solver_mapper.errors import InputError, SolverMapperError
 from solver_mapper.io import bundled
@@ -119,7 +120,7 @@ def _chart(result: object, name: str) -> Chart:
 def _write(file: Path, text: str) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        write_whole(file, text.encode("utf-8", "backslashreplace"))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"--html: '{file}' cannot be written ({reason})", COMMAND_LINE) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import TextIO
 
@@ -12,6 +13,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from solver_mapper.cli.request import tell_of_signals
+from solver_mapper.cli.terminal import harmless, raw
 from solver_mapper.core.objective import rounded_down
 from solver_mapper.core.progress import Progress
 
@@ -31,7 +34,7 @@ class ProgressLine:
     def __init__(
         self, stream: TextIO | None = None, now: Callable[[], float] = time.monotonic
     ) -> None:
-        self._stream = sys.stderr if stream is None else stream
+        self._stream = raw(sys.stderr) if stream is None else stream
         self._now = now
         self._started = self._printed = now()
         self._text: Callable[[], str] = lambda: f"preparing, {self._now() - self._started:.1f} s"
@@ -50,6 +53,7 @@ class ProgressLine:
         )
 
     def __enter__(self) -> ProgressLine:
+        tell_of_signals(self.stopping)
         if self._live is not None:
             self._live.start()
         return self
@@ -77,24 +81,29 @@ class ProgressLine:
         self._text = text_of
         if self._live is None and self._now() - self._printed >= PERIOD:
             self._printed = self._now()
-            self._stream.write(f"{text_of()}\n")
+            self._write(text_of())
+
+    def _write(self, text: str) -> None:
+        """A line; where standard error cannot be written, there is nobody to tell."""
+        with suppress(OSError):
+            self._stream.write(f"{harmless(text)}\n")
             self._stream.flush()
 
     def note(self, text: str) -> None:
         """Print a line that stays, above the live one."""
         if self._live is not None:
-            self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self._live.console.print(harmless(text), markup=False, highlight=False, soft_wrap=True)
         else:
-            self._stream.write(f"{text}\n")
-            self._stream.flush()
+            self._write(text)
 
     def stopping(self) -> None:
         """Say that the search is about to end."""
         self._stopping = True
 
     def _render(self) -> Text:
+        text = harmless(self._text())
         return Text(
-            f"{self._text()}; stopping" if self._stopping else self._text(),
+            f"{text}; stopping" if self._stopping else text,
             no_wrap=True,
             overflow="ellipsis",
         )

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from solver_mapper.cli.app import YES, command
-from solver_mapper.cli.output import write_files
+from solver_mapper.cli.output import print_text, write_file
 from solver_mapper.io import bundled
 from solver_mapper.io.schema import json_schema
 
@@ -28,7 +28,7 @@ def schema(output: Output = None) -> int:
     samples = tuple(bundled.path(FOLDER, f"{name}.yaml") for name in bundled.names(FOLDER))
     text = json.dumps(json_schema(samples), indent=1) + "\n"
     if output is None:
-        print(text, end="")
+        print_text(text)
     else:
-        write_files(output.parent, {output.name: text})
+        write_file(output, text)
     return YES

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import COMMAND_LINE, LIMIT, NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import COMMAND_LINE, LIMIT, NO, YES, Files, Json, command
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.fused_options import MaxFusedLoops, Relax
 from solver_mapper.cli.inputs import read_any
@@ -26,18 +26,19 @@ from solver_mapper.cli.network import (
     network_of,
     solve_network,
 )
-from solver_mapper.cli.output import write_files
+from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.cli.request import MemoryLimit, limited, stop_code
 from solver_mapper.core.arguments import refuse_given
-from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import GAP
 from solver_mapper.core.solution import Solution
+from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.report.timeloop_stats import timeloop_stats
+from solver_mapper.solve.certify import CertificateNotWrittenError
 
 
 class EngineName(Enum):
@@ -65,6 +66,7 @@ def solve(
             help="Seconds for the whole command; the best mapping so far is printed.", min=0
         ),
     ] = None,
+    memory_limit: MemoryLimit = None,
     gap: Annotated[
         float, typer.Option(help="Accepted relative optimality gap.", min=0, max=1)
     ] = GAP,
@@ -148,6 +150,7 @@ def solve(
             as_json,
             drawn,
             time_limit=time_limit,
+            memory_limit=memory_limit,
             objective=objective,
             gap=gap,
             workers=workers,
@@ -157,54 +160,62 @@ def solve(
             factors=factors.value,
         )
     words.refuse()
+    clock = limited(time_limit, memory_limit)
     started = time.perf_counter()
     spec = read_any(files)
     load_seconds = round(time.perf_counter() - started, 4)
     if output is not None:
-        write_files(
-            output, {}
-        )  # a folder that cannot be written to is better known before the search
-    clock = Clock(time_limit)
-    with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
-        solution = api.solve(
-            spec,
-            objective,
-            seed=seed,
-            workers=workers,
-            gap=gap,
-            verify=verify,
-            tie_break=not no_tie_break,
-            on_progress=line.show,
-            clock=clock,
-            keep_mapping=keep_mapping,
-            max_fused_loops=max_fused_loops,
-            relax=[each.value for each in relax or ()],
-            certificate=certificate,
-            engine=engine.value,
-            factors=factors.value,
-        )
-    solution.seconds["load"] = load_seconds
-    if output is not None:
-        write(solution, output)
-        if isinstance(spec, TreeSpec) and isinstance(solution.mapping, TreeMapping):
-            write_files(
-                output,
-                {
-                    "mapping.svg": spec.picture(solution.mapping),
-                    "mapping.html": spec.page(solution.mapping),
-                },
+        need_folder(output)
+    unwritten: CertificateNotWrittenError | None = None
+    with ProgressLine() as line:
+        try:
+            solution = api.solve(
+                spec,
+                objective,
+                seed=seed,
+                workers=workers,
+                gap=gap,
+                verify=verify,
+                tie_break=not no_tie_break,
+                on_progress=line.show,
+                clock=clock,
+                keep_mapping=keep_mapping,
+                max_fused_loops=max_fused_loops,
+                relax=[each.value for each in relax or ()],
+                certificate=certificate,
+                engine=engine.value,
+                factors=factors.value,
             )
-    print_result(solution, as_json)
-    drawn.write(solution, output, files, spec)
+        except CertificateNotWrittenError as error:
+            solution, unwritten = error.solution, error
+    solution.seconds["load"] = load_seconds
+
+    def write_all() -> None:
+        if output is not None:
+            write(solution, spec, output)
+        drawn.write(solution, output, files, spec)
+        if unwritten is not None:
+            raise unwritten
+
+    deliver(lambda: print_result(solution, as_json), write_all)
     return (
-        stop.code
+        stop_code()
         or {"optimal": YES, "feasible": YES, "infeasible": NO, "unknown": LIMIT}[solution.status]
     )
 
 
-def write(solution: Solution | TreeSolution, directory: Path) -> None:
+RECORD = Record(
+    "solution.json",
+    lambda older: (
+        ("map.yaml", "stats.txt", "mapping.svg", "mapping.html") if older["mapping"] else ()
+    ),
+)
+
+
+def write(solution: Solution | TreeSolution, spec: Spec | TreeSpec, directory: Path) -> None:
     """Write `solution.json`, and if there is a mapping `map.yaml` (which Timeloop or AccelForge
-    read) and `stats.txt` (in Timeloop's layout, or for a LoopTree its figures).
+    read), `stats.txt` (in Timeloop's layout, or for a LoopTree its figures), and for a LoopTree
+    pictures of it.
 
     Raises: InputError if the directory cannot be written.
     """
@@ -216,4 +227,9 @@ def write(solution: Solution | TreeSolution, directory: Path) -> None:
             else timeloop_stats(solution.evaluation)
         )
         files |= {"map.yaml": solution.mapping.to_yaml(), "stats.txt": stats}
-    write_files(directory, files)
+    if isinstance(spec, TreeSpec) and isinstance(solution.mapping, TreeMapping):
+        files |= {
+            "mapping.svg": spec.picture(solution.mapping),
+            "mapping.html": spec.page(solution.mapping),
+        }
+    write_files(directory, files, RECORD)

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from solver_mapper import api
-from solver_mapper.cli.app import NO, YES, Files, Json, command, print_result
+from solver_mapper.cli.app import NO, YES, Files, Json, command
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.output import print_result
+from solver_mapper.cli.request import MemoryLimit, TimeLimit, limited, stop_code
 
 
 @command("space")
-def space(files: Files, factors: Factors = FactorWord.PERFECT, as_json: Json = False) -> int:
+def space(
+    files: Files,
+    factors: Factors = FactorWord.PERFECT,
+    as_json: Json = False,
+    time_limit: TimeLimit = None,
+    memory_limit: MemoryLimit = None,
+) -> int:
     """Count the mappings of a mapspace.
 
     Prints its size, how much each constraint prunes, and which constraints are redundant; of a
     workload of Einsums, the size of its space of fused mappings.
     """
-    mapspace_size = api.space(read_any(files, energies=False), factors=factors.value)
+    clock = limited(time_limit, memory_limit)
+    spec = read_any(files, energies=False)
+    mapspace_size = api.space(spec, factors=factors.value, clock=clock)
     print_result(mapspace_size, as_json)
-    return NO if mapspace_size.empty else YES
+    return stop_code() or (NO if mapspace_size.empty else YES)

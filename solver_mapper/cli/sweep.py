@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import LIMIT, NO, YES, Json, command, print_result
+from solver_mapper.cli.app import LIMIT, NO, YES, Json, command
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import from_standard_input
 from solver_mapper.cli.network import (
@@ -23,15 +23,14 @@ from solver_mapper.cli.network import (
     print_warnings,
     reading,
     show,
-    size,
 )
-from solver_mapper.cli.output import write_files
+from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.stopping import stopped_by_signals
+from solver_mapper.cli.request import MemoryLimit, limited, reading_input, stop_code
+from solver_mapper.cli.sizes import memory_size
 from solver_mapper.core.objective import GAP
 from solver_mapper.io.yaml.source import to_python
-from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.sweep_plan import SweepLike
 from solver_mapper.study.sweep_result import SweepResult
 
@@ -49,6 +48,7 @@ def sweep(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for the whole sweep.", min=0)
     ] = None,
+    memory_limit: MemoryLimit = None,
     layer_time_limit: LayerTimeLimit = None,
     gap: Annotated[
         float, typer.Option(help="Accepted relative optimality gap.", min=0, max=1)
@@ -69,18 +69,19 @@ def sweep(
     as_json: Json = False,
 ) -> int:
     """Map workloads at every point of a design space."""
-    source: SweepLike = to_python(from_standard_input()) if sweep_file == "-" else sweep_file
     drawn = pictures(html, plot)
+    clock = limited(time_limit, memory_limit)
+    with reading_input():
+        source: SweepLike = to_python(from_standard_input()) if sweep_file == "-" else sweep_file
     if output is not None:
-        write_files(output, {})
+        need_folder(output)
         store = store or output / "results.sqlite"
-    clock = StudyClock(time_limit)
-    with ProgressLine() as line, stopped_by_signals(clock, line) as stop:
+    with ProgressLine() as line:
         result = api.sweep(
             source,
             jobs=jobs,
             scheduler=scheduler,
-            memory=size(job_memory),
+            memory=memory_size(job_memory, "--job-memory"),
             store=store,
             layer_time_limit=layer_time_limit,
             gap=gap,
@@ -94,17 +95,23 @@ def sweep(
             reading=reading(),
         )
     print_warnings(result.warnings)
-    if output is not None:
-        write_files(output, _files(result))
-    print_result(result, as_json)
-    drawn.write(result, output, [sweep_file])
-    return stop.code or _exit_code(result)
+
+    def write() -> None:
+        if output is not None:
+            write_files(output, _files(result), RECORD)
+        drawn.write(result, output, [sweep_file])
+
+    deliver(lambda: print_result(result, as_json), write)
+    return stop_code() or _exit_code(result)
 
 
 def _exit_code(result: SweepResult) -> int:
     if any(point.complete for point in result.points):
         return YES
     return NO if result.status == "complete" else LIMIT
+
+
+RECORD = Record("sweep.json", lambda older: ("sweep.csv", "sweep.txt", "sweep.svg"))
 
 
 def _files(result: SweepResult) -> dict[str, str]:

@@ -12,26 +12,33 @@ from typing import Annotated
 
 import typer
 
-from solver_mapper.cli.app import (
-    COMMAND_LINE,
-    INTERRUPTED,
-    NO,
-    YES,
-    Files,
-    Json,
-    command,
-    print_result,
-)
+from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, say
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import standard_input
+from solver_mapper.cli.output import deliver, print_result, print_text, write_file
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.core.arguments import refuse_given
-from solver_mapper.errors import InfeasibleError, InputError, SourceLocation, did_you_mean
+from solver_mapper.cli.request import (
+    MemoryLimit,
+    TimeLimit,
+    interruptible,
+    limited,
+    reading_input,
+    stop_code,
+)
+from solver_mapper.core.arguments import refuse_given, require_number
+from solver_mapper.errors import (
+    InfeasibleError,
+    InputError,
+    LimitReached,
+    SourceLocation,
+    did_you_mean,
+)
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
 from solver_mapper.io.yaml.warnings import WarningFilter
+from solver_mapper.solve.cpsat.engine import MOST_SEED
 from solver_mapper.tiling import given
 from solver_mapper.tiling.api import Options, default_objective, tile_job
 from solver_mapper.tiling.configurations import all_configurations
@@ -76,9 +83,8 @@ def tile(
     backend: Backend = None,
     plugins: Plugins = None,
     stale_padding: Stale = True,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="S", min=0, help="Seconds for each operator.")
-    ] = None,
+    time_limit: TimeLimit = None,
+    memory_limit: MemoryLimit = None,
     seed: Annotated[
         int | None, typer.Option(help="Random seed of the solver.", show_default="0")
     ] = None,
@@ -101,7 +107,9 @@ def tile(
     drawn = pictures(html, plot)
     for plugin in plugins or []:
         load_plugin(plugin)
-    options = Options(stale_padding, Limits(time_limit, seed or 0))
+    clock = limited(time_limit, memory_limit)
+    require_number("--seed", seed, 0, MOST_SEED, whole=True)
+    options = Options(stale_padding, Limits(seed=seed or 0, clock=clock))
     refuse_given(
         {
             "--ignore-sparse": current().ignore_sparse,
@@ -111,7 +119,8 @@ def tile(
         COMMAND_LINE,
     )
     sources = tuple(source_of(word) for word in files)
-    top = Reader(sources, current().templates).all(*sources)
+    with reading_input():
+        top = Reader(sources, current().templates).all(*sources)
     if every:
         refuse_given(
             {
@@ -126,16 +135,19 @@ def tile(
             "does not go with --all, which lists the tile shapes of one operator",
             COMMAND_LINE,
         )
-        job = read_operator(top, backend)
-        print_result(all_configurations(job.operator, job.backend, stale_padding), as_json)
-        return YES
+        with interruptible():
+            job = read_operator(top, backend)
+            listed = all_configurations(job.operator, job.backend, stale_padding)
+        print_result(listed, as_json)
+        return stop_code()
     if is_network(top):
         refuse_given(
             {"--objective": objective is not None, "--timeloop": timeloop is not None},
             "is for a single operator; networks are tiled under both objectives",
             COMMAND_LINE,
         )
-        network = read_network(top, backend)
+        with reading_input():
+            network = read_network(top, backend)
         with ProgressLine() as line:
             result = tile_network(
                 network,
@@ -144,15 +156,17 @@ def tile(
                     lambda: f"layer {number + 1} of {count}: {name}"
                 ),
             )
+        if result.interrupted and not result.layers:
+            raise LimitReached(f"{clock.reason} before a layer was tiled")
         print_result(result, as_json)
         drawn.write(result, None, _named(sources))
-        return INTERRUPTED if result.interrupted else YES
-    job = read_operator(top, backend)
-
+        return stop_code()
+    with reading_input():
+        job = read_operator(top, backend)
     tiling, code = _tile_one(job, objective or default_objective(job), options, timeloop, as_json)
     if tiling is not None:
         drawn.write(tiling, None, _named(sources))
-    return code
+    return stop_code() or code
 
 
 def _tile_one(
@@ -161,45 +175,33 @@ def _tile_one(
     if objective not in (*OBJECTIVES, given.OBJECTIVE) or (
         objective == given.OBJECTIVE and job.given is None
     ):
-        own = tile_job(job, objective, options)
-        _write_timeloop(own, timeloop)
-        print_result(own, as_json)
+        with interruptible():
+            own = tile_job(job, objective, options)
+        deliver(lambda: print_result(own, as_json), lambda: _write_timeloop(own, timeloop))
         return own, YES
-    comparison = compare(job, options)
+    with interruptible():
+        comparison = compare(job, options)
     found = comparison.results[objective]
     if isinstance(found, InfeasibleError):
-        print(f"solver-mapper: {found}", file=sys.stderr)
+        say(f"solver-mapper: {found}")
         for other, tiling in comparison.results.items():
             if isinstance(tiling, Tiling):
-                print(
+                say(
                     f"solver-mapper: --objective {other} finds a tiling that moves"
-                    f" {tiling.traffic:,} elements",
-                    file=sys.stderr,
+                    f" {tiling.traffic:,} elements"
                 )
         return None, NO
-    _write_timeloop(found, timeloop)
+    text = f"{found}\n\n{comparison_text(comparison)}\n"
     if as_json:
-        json.dump(
-            {**found.to_dict(), "modes": comparison.to_dict()["modes"]},
-            sys.stdout,
-            ensure_ascii=False,
-        )
-        sys.stdout.write("\n")
-    else:
-        sys.stdout.write(f"{found}\n\n{comparison_text(comparison)}\n")
+        record = {**found.to_dict(), "modes": comparison.to_dict()["modes"]}
+        text = json.dumps(record, ensure_ascii=False) + "\n"
+    deliver(lambda: print_text(text), lambda: _write_timeloop(found, timeloop))
     return found, YES if found.verdict is None or found.verdict.legal else NO
 
 
 def _write_timeloop(tiling: Tiling, file: Path | None) -> None:
-    if file is None:
-        return
-    text = tiling.to_timeloop()
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})", SourceLocation(str(file))
-        ) from None
+    if file is not None:
+        write_file(file, tiling.to_timeloop())
 
 
 def source_of(word: str) -> Source:

@@ -8,9 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, excerpt, print_result
+from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, excerpt
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.output import print_result, print_text
+from solver_mapper.cli.request import interruptible, limited, stop_code
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.verdict import Verdict
 from solver_mapper.explain.nearest.suggestion import Suggestion
@@ -51,20 +53,23 @@ def validate(
             COMMAND_LINE,
             "add --suggest",
         )
+    clock = limited(time_limit)
     spec = read_any(files, energies=False)
-    verdict = api.validate(spec)
+    with interruptible():
+        verdict = api.validate(spec)
     suggestion = (
-        api.suggest(spec, time_limit=time_limit, hold_bypass=hold_bypass, factors=factors.value)
+        api.suggest(spec, clock=clock, hold_bypass=hold_bypass, factors=factors.value)
         if suggest
         else None
     )
     if as_json:
         print_result(_Validation(verdict, suggestion), as_json)
     else:
-        _print(verdict)
+        text = _text(verdict)
         if suggestion is not None and not verdict.legal:
-            print(suggestion)
-    return YES if verdict.legal else NO
+            text += f"{suggestion}\n"
+        print_text(text)
+    return stop_code() or (YES if verdict.legal else NO)
 
 
 @dataclass(frozen=True)
@@ -79,15 +84,15 @@ class _Validation:
         return {**self.verdict.to_dict(), **asked}
 
 
-def _print(verdict: Verdict) -> None:
+def _text(verdict: Verdict) -> str:
     """The verdict, with the offending line below each violation, and the line of the constraint
     where that is another.
     """
     first, *rest = str(verdict).split("\n")
-    print(first)
+    lines = [first]
     for line, violation in zip(rest, verdict.violations, strict=True):
-        print(line)
+        lines.append(line)
         broken = () if violation.constraint is None else (violation.constraint.location,)
         for location in dict.fromkeys((violation.location, *broken)):
-            for shown in excerpt(location):
-                print(shown)
+            lines += excerpt(location)
+    return "\n".join([*lines, ""])

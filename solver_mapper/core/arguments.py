@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TypeVar
 
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
@@ -43,11 +45,20 @@ def require_part(part: P | None, name: str, location: SourceLocation, hint: str)
     return part
 
 
-def require_at_least(least: float, given: Mapping[str, float | None]) -> None:
-    """Refuse numbers that are too small; None is a number that was not given.
+def require_number(
+    name: str, value: object, least: float, most: float = math.inf, *, whole: bool = False
+) -> None:
+    """Refuse what is no number from `least` to `most`; None is a number that was not given.
 
-    Raises: InputError for the first below `least`.
+    Raises: InputError.
     """
-    for name, value in given.items():
-        if value is not None and not value >= least:
-            raise InputError(f"{name} is {value}; it must be at least {least:g}")
+    if value is None:
+        return
+    wanted = int if whole else (int, float, Fraction)
+    if isinstance(value, bool) or not isinstance(value, wanted):
+        kind = "a whole number" if whole else "a number"
+        raise InputError(f"{name} is {value!r:.60}; it must be {kind}")
+    if not value >= least:
+        raise InputError(f"{name} is {value}; it must be at least {least:g}")
+    if not value <= most:
+        raise InputError(f"{name} is {value}; it must be at most {most:,}")

@@ -1,10 +1,12 @@
-"""The time limit of a search, and stopping it from outside."""
+"""The limits of a request, and stopping it from outside. See `solver_mapper.deadline`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from solver_mapper.deadline import TimeUp
 
 
 @dataclass
@@ -17,6 +19,8 @@ class Clock:
     started: float = field(default_factory=time.monotonic)
     stopped: bool = False
     interrupted: bool = False
+    reason: str = "the time limit was reached"
+    """Why the clock is over, once it is."""
     end_run: Callable[[], None] | None = None
     """Ends the run that is under way, if there is one."""
 
@@ -34,6 +38,11 @@ class Clock:
     def over(self) -> bool:
         """Whether the limit is reached or somebody stopped the clock."""
         return self.stopped or (self.left is not None and self.left <= 0)
+
+    def check(self) -> None:
+        """Raises: TimeUp if the clock is over."""
+        if self.over:
+            raise TimeUp(f"{self.reason} before there was an answer")
 
     def stop(self) -> None:
         """End the search that runs now and all that would follow."""

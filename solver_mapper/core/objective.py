@@ -158,11 +158,17 @@ def parse_objective(text: str | Iterable[str]) -> Objective:
 
     Raises: InputError for anything else.
     """
-    words = [
-        word
-        for part in ([text] if isinstance(text, str) else list(text))
-        for word in part.split(",")
-    ]
+    parts = [text] if isinstance(text, str) else text
+    if not isinstance(parts, Iterable) or not all(isinstance(part, str) for part in parts):
+        raise InputError(
+            f"the objective is {text!r:.60}; it must be a word or a list of words",
+            SourceLocation("--objective"),
+            f"known here: edp, {', '.join(METRICS)}",
+        )
+    parts = list(parts)
+    if not parts:
+        raise InputError("no objective is given", SourceLocation("--objective"))
+    words = [word for part in parts for word in part.split(",")]
     goals = tuple(_goal(word.strip()) for word in words)
     if len({goal.powers for goal in goals}) != len(goals):
         raise InputError(

@@ -9,6 +9,7 @@ from solver_mapper.check.mapping import require_legal
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.spec import Spec
+from solver_mapper.deadline import running
 from solver_mapper.errors import LimitReached
 from solver_mapper.explain.caps import (
     capped_repairs,
@@ -34,16 +35,19 @@ from solver_mapper.solve.partial_mapping import with_directives
 
 def explain_spec(spec: Spec, clock: Clock) -> Reason:
     """See `api.explain`."""
-    spec = with_directives(spec)
-    mapping = some_mapping(spec, clock)
+    with running(clock):
+        spec = with_directives(spec)
+        mapping = some_mapping(spec, clock)
     if mapping is not None:
         require_legal(spec, mapping)
         return Reason(True, mapping=mapping, seconds=clock.seconds)
-    requirements = conflict_of(spec, clock)
+    with running(clock):
+        requirements = conflict_of(spec, clock)
     repairs: list[Repair] = []
     complete = True
     try:
-        repairs.extend(_repairs(spec, requirements, clock))
+        with running(clock):
+            repairs.extend(_repairs(spec, requirements, clock))
     except LimitReached:
         complete = False
     return Reason(
@@ -99,8 +103,9 @@ def entry_of(requirement: Requirement, spec: Spec) -> Entry:
 def conflict_entries(spec: Spec, clock: Clock) -> tuple[dict[str, Any], ...]:
     """The conflict of an infeasible `spec` as JSON; empty if the time does not suffice for one."""
     try:
-        return tuple(
-            entry_of(requirement, spec).to_dict() for requirement in conflict_of(spec, clock)
-        )
+        with running(clock):
+            return tuple(
+                entry_of(requirement, spec).to_dict() for requirement in conflict_of(spec, clock)
+            )
     except LimitReached:
         return ()

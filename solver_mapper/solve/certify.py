@@ -11,7 +11,7 @@ from typing import Any
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.solution import Solution
 from solver_mapper.core.spec import Spec
-from solver_mapper.errors import ExactnessError
+from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.solve.confirm import ACCEPTED, LEAST_SECONDS, PATIENCE, at_most, gap_text
 from solver_mapper.verify.boxes import BoxSpace
 from solver_mapper.verify.certificate_format import (
@@ -28,6 +28,17 @@ from solver_mapper.verify.relaxation import Relaxation
 from solver_mapper.verify.route import Route
 
 
+class CertificateNotWrittenError(InputError):
+    """The file of a certificate cannot be written; `solution` is the answer all the same."""
+
+    def __init__(self, error: InputError, solution: Solution):
+        super().__init__(error.message, error.location, error.hint)
+        self.solution = solution
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[object, ...]]:
+        return type(self), (InputError(self.message, self.location, self.hint), self.solution)
+
+
 def with_certificate(
     spec: Spec, solution: Solution, path: Path, gap: float, clock: Clock
 ) -> Solution:
@@ -40,8 +51,11 @@ def with_certificate(
     route = Route("certificate file", "nothing was written", "none", _unproven(solution))
     if solution.status in ("optimal", "infeasible"):
         patience = max(LEAST_SECONDS, PATIENCE * solution.seconds.get("solve", 0.0))
-        with at_most(clock, patience):
-            route = _written(spec, solution, path, max(ACCEPTED, Fraction(gap)), clock)
+        try:
+            with at_most(clock, patience):
+                route = _written(spec, solution, path, max(ACCEPTED, Fraction(gap)), clock)
+        except InputError as error:
+            raise CertificateNotWrittenError(error, solution) from None
     told = (*solution.certificate.verification, route.to_dict())
     return replace(solution, certificate=replace(solution.certificate, verification=told))
 

@@ -12,6 +12,7 @@ gives equal answers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
@@ -23,6 +24,7 @@ from solver_mapper.core.primes import factorize
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.deadline import TimeUp
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_STEPS, STEPS_EACH = 600, 25
@@ -84,18 +86,19 @@ class LocalSearch:
         statistics = self._evaluate(here)
         value = self.goal.rank(statistics)
         best, best_value, best_figures = here, value, statistics
-        for step in range(steps):
-            if over():
-                break
-            other = self._step(here)
-            if other is None or not self._legal(other):
-                continue
-            statistics = self._evaluate(other)
-            found = self.goal.rank(statistics)
-            if float(found) <= float(value) * (1 + TOLERANCE * (1 - step / steps) ** 2):
-                here, value = other, found
-            if found < best_value:
-                best, best_value, best_figures = other, found, statistics
+        with suppress(TimeUp):
+            for step in range(steps):
+                if over():
+                    break
+                other = self._step(here)
+                if other is None or not self._legal(other):
+                    continue
+                statistics = self._evaluate(other)
+                found = self.goal.rank(statistics)
+                if float(found) <= float(value) * (1 + TOLERANCE * (1 - step / steps) ** 2):
+                    here, value = other, found
+                if found < best_value:
+                    best, best_value, best_figures = other, found, statistics
         return best, best_figures
 
     def _legal(self, mapping: Mapping) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from solver_mapper.core.objective import METRICS, parse_objective
 from solver_mapper.core.pareto_front import Front, FrontPoint, FrontStatus
-from solver_mapper.errors import InputError, SourceLocation, did_you_mean
+from solver_mapper.deadline import running
+from solver_mapper.errors import InputError, LimitReached, SourceLocation, did_you_mean
+from solver_mapper.solve.cpsat.search import Proof
 from solver_mapper.solve.session import CHECKS, Session
 
 
@@ -17,18 +20,22 @@ def find_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -
     names = _two(metrics)
     goals, timer = parse_objective(names), session.timer
     points: list[FrontPoint] = []
-    while True:
-        search = session.search(0.0)
-        if points:
-            search.below(goals.goals[1], goals.goals[1].rank(points[-1].evaluation))
-        proven = search.minimize(goals)
-        if not proven or search.best is None:
-            break
-        best, proofs = search.best, tuple(proof.to_dict() for proof in search.proofs)
-        statistics = session.checked(best.mapping, best.statistics, search.bound, goals)
-        points.append(FrontPoint(best.mapping, statistics, proofs))
+    last: tuple[Proof, ...] = ()
+    proven = False
+    with suppress(LimitReached, MemoryError), running(session.clock):
+        while True:
+            search = session.search(0.0)
+            if points:
+                search.below(goals.goals[1], goals.goals[1].rank(points[-1].evaluation))
+            if not search.minimize(goals):
+                break
+            if search.best is None:
+                proven, last = True, tuple(search.proofs)
+                break
+            best, proofs = search.best, tuple(proof.to_dict() for proof in search.proofs)
+            statistics = session.checked(best.mapping, best.statistics, search.bound, goals)
+            points.append(FrontPoint(best.mapping, statistics, proofs))
     timer.lap("solve")
-    last = tuple(search.proofs) if proven else ()
     certificate = session.certificate(last, CHECKS if points else ())
     if points:
         status: FrontStatus = "complete" if proven else "partial"
@@ -39,6 +46,10 @@ def find_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -
 
 def _two(metrics: Sequence[str]) -> tuple[str, str]:
     """Raises: InputError unless `metrics` are two different ones."""
+    if isinstance(metrics, str) or not isinstance(metrics, Sequence):
+        raise InputError(
+            f"the figures are {metrics!r:.60}; they must be a list", SourceLocation("--metrics")
+        )
     for name in metrics:
         if name not in METRICS:
             raise InputError(

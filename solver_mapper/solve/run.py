@@ -10,22 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import GAP, Objective, parse_objective
 from solver_mapper.core.solution import Solution, Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
+from solver_mapper.cost.timeloop.model import evaluate
+from solver_mapper.deadline import running
+from solver_mapper.errors import LimitReached
 from solver_mapper.solve.branch_and_bound import FIRST_NODES, BoxSearch, Engine, search_boxes
 from solver_mapper.solve.cpsat.model_hook import Hook
-from solver_mapper.solve.cpsat.search import Proof, Search
+from solver_mapper.solve.cpsat.search import Candidate, Proof, Search
 from solver_mapper.solve.session import CHECKS, Session
-from solver_mapper.solve.start import begin
+from solver_mapper.solve.start import Start, begin
 from solver_mapper.verify.bound import LowerBound
 
 QUICK_SPLITS = 20_000
 """How finely the bound of an unfinished search is worked out: in a fraction of a second."""
+
+_BOUND_SECONDS = 0.4
+"""Seconds that this bound may take beyond the time limit."""
 
 Conflict = tuple[dict[str, Any], ...]
 ExplainConflict = Callable[[Spec, Clock], Conflict]
@@ -50,12 +56,17 @@ def solve_spec(
     """See `api.solve`. Args: `explain_conflict`, called where no mapping is legal."""
     goals, timer = parse_objective(objective), session.timer
     goals = goals.with_tie_break() if tie_break else goals
-    start = begin(session, goals.goals[0], local_search=hook is None)
+    with running(session.clock):
+        start = begin(session, goals.goals[0], local_search=hook is None)
     timer.lap("start")
     least = None
     if engine != "cpsat":
         nodes = FIRST_NODES if engine == "both" else None
-        boxes = search_boxes(session, goals, start.mapping, gap, nodes)
+        try:
+            with running(session.clock):
+                boxes = search_boxes(session, goals, start.mapping, gap, nodes)
+        except (LimitReached, MemoryError):
+            return _uncompiled(session, start, goals, hook)
         timer.lap("branch and bound")
         if boxes.complete or engine == "branch-and-bound":
             return _from_boxes(session, goals, boxes, gap, start.notes, explain_conflict)
@@ -64,20 +75,50 @@ def solve_spec(
         timer.lap("solve")
         proof = Proof(goals.goals[0].name, "no mapping is legal", 1, 0, 0.0)
         return _infeasible(session, goals, (proof,), start.notes, explain_conflict)
-    search = session.search(gap, hook=hook)
-    if start.mapping is not None:
-        search.start_from(start.mapping)
-    timer.lap("compile")
-    proven = search.minimize(goals)
+    search: Search[Statistics] | None = None
+    proven = False
+    try:
+        with running(session.clock):
+            search = session.search(gap, hook=hook)
+            if start.mapping is not None:
+                search.start_from(start.mapping)
+            timer.lap("compile")
+            proven = search.minimize(goals)
+    except (LimitReached, MemoryError):
+        proven = False
     timer.lap("solve")
-    if proven and search.best is None:
-        explain = explain_conflict if hook is None else no_conflict
-        return _infeasible(session, goals, tuple(search.proofs), start.notes, explain, hook)
-    if proven:
-        return _solution(session, search, goals, proven, search.bound, start.notes, hook)
-    bound, notes = _raised(session, search.bound, goals)
-    bound = max((each for each in (bound, least) if each is not None), default=None)
-    return _solution(session, search, goals, proven, bound, (*start.notes, *notes), hook)
+    with running(None):
+        if search is None:
+            return _uncompiled(session, start, goals, hook)
+        if proven and search.best is None:
+            explain = explain_conflict if hook is None else no_conflict
+            return _infeasible(session, goals, tuple(search.proofs), start.notes, explain, hook)
+        bound, notes = search.bound, tuple[str, ...]()
+        if not proven:
+            bound, notes = _raised(session, bound, goals)
+            bound = max((each for each in (bound, least) if each is not None), default=None)
+        found = _Found(search.best, bound, tuple(search.proofs), len(search.fixed))
+        return _solution(session, found, goals, proven, (*start.notes, *notes), hook)
+
+
+class _Found(NamedTuple):
+    """What a search came to."""
+
+    best: Candidate[Statistics] | None
+    bound: Fraction | None
+    proofs: tuple[Proof, ...] = ()
+    settled: int = 0
+
+
+def _uncompiled(session: Session, start: Start, goals: Objective, hook: Hook | None) -> Solution:
+    """The answer where the time was up before the search: the mapping that it began with."""
+    best = None
+    if start.mapping is not None and hook is None:
+        spec = session.spec
+        statistics = evaluate(spec.need_architecture(), spec.need_problem(), start.mapping)
+        best = Candidate(start.mapping, statistics)
+    bound, notes = _raised(session, None, goals)
+    return _solution(session, _Found(best, bound), goals, False, (*start.notes, *notes), hook)
 
 
 def _from_boxes(
@@ -116,16 +157,16 @@ def _by_boxes(solution: Solution) -> Solution:
 
 def _solution(
     session: Session,
-    search: Search[Statistics],
+    found: _Found,
     goals: Objective,
     proven: bool,
-    bound: Fraction | None,
     notes: tuple[str, ...],
     hook: Hook | None,
 ) -> Solution:
     """The answer where a mapping was found or the search was stopped before."""
-    best, timer, proofs = search.best, session.timer, tuple(search.proofs)
-    goals = goals.with_proven(len(search.fixed))
+    best, bound, proofs, settled = found
+    timer = session.timer
+    goals = goals.with_proven(settled)
     if best is None:
         certificate = session.certificate(proofs, notes, hook)
         return Solution("unknown", goals, None, None, None, bound, certificate, timer.seconds)
@@ -162,8 +203,9 @@ def _raised(
     with a note about it.
     """
     try:
-        floor = LowerBound(session.all_mappings, QUICK_SPLITS).goal(goals.goals[0])
-    except ValueError:
+        with running(Clock(_BOUND_SECONDS)):
+            floor = LowerBound(session.all_mappings, QUICK_SPLITS).goal(goals.goals[0])
+    except (ValueError, LimitReached, MemoryError):
         return bound, ()
     if floor is None or (bound is not None and bound >= floor):
         return bound, ()

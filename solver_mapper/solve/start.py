@@ -27,21 +27,22 @@ def begin(session: Session, goal: Goal, *, local_search: bool = True) -> Start:
     """The mapping in the specification if it is legal and of the mapspace; else, with
     `local_search`, one found by local search, if one is legal.
     """
-    given = _given(session)
-    if given.mapping is not None:
-        return given
+    given = Start(None)
     clock = session.clock
     try:
+        given = _given(session)
+        if given.mapping is not None:
+            return given
         legal = None if clock.over else legal_mapping(session.spec, clock)
         if legal is None:
             return given._replace(impossible=not clock.over)
-    except LimitReached:
-        return given
-    if not local_search:
-        return given
-    search = LocalSearch(session.spec, session.all_mappings, goal, session.settings.seed)
-    best, statistics = search.best_from(legal, over=lambda: clock.over)
-    if not session.all_mappings.contains(best):
+        if not local_search:
+            return given
+        search = LocalSearch(session.spec, session.all_mappings, goal, session.settings.seed)
+        best, statistics = search.best_from(legal, over=lambda: clock.over)
+        if not session.all_mappings.contains(best):
+            return given
+    except (LimitReached, MemoryError):
         return given
     if session.on_progress is not None:
         value = goal.shown(goal.rank(statistics))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from solver_mapper.core.spec import Spec
-from solver_mapper.errors import InputError
+from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io import bundled
 from solver_mapper.io.accelforge.specification import is_tree_input
 from solver_mapper.io.bundled import Layer
@@ -44,6 +44,12 @@ class Design:
         """
         if isinstance(architecture, (str, Path, Mapping)):
             architecture = [architecture]
+        if not isinstance(architecture, Iterable):
+            raise InputError(
+                f"the architecture is {architecture!r:.60}; a name, a path, a mapping or a list of"
+                " these is needed",
+                SourceLocation("architecture"),
+            )
         self._sources = tuple(architecture)
         self._reading = reading or Reading()
         self._reader = Reader(

@@ -13,6 +13,7 @@ from solver_mapper.io import bundled
 from solver_mapper.io.bundled import Network, read_network
 from solver_mapper.io.onnx.model import ImportedModel, import_model
 from solver_mapper.io.templates import TemplateOptions
+from solver_mapper.io.yaml.bounded import read_file
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Table, from_python
 
@@ -37,8 +38,8 @@ def is_network(word: str) -> bool:
     if is_onnx(word):
         return True
     try:
-        return _LAYERS.search(Path(word).read_bytes()) is not None
-    except OSError:
+        return _LAYERS.search(read_file(word)) is not None
+    except InputError:
         return False
 
 
@@ -63,6 +64,12 @@ def as_network(source: NetworkLike, templates: TemplateOptions | None = None) ->
         return _named(source, templates)
     if isinstance(source, Mapping):
         return read_network(_table(source), "network")
+    if not isinstance(source, Iterable):
+        raise InputError(
+            f"the network is {source!r:.60}; a name, a path or a list of (name, count, problem) is"
+            " needed",
+            PYTHON,
+        )
     return read_network(_table({"layers": [_layer(each) for each in source]}), "network")
 
 

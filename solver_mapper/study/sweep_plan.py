@@ -81,9 +81,11 @@ def read_sweep(source: SweepLike, templates: TemplateOptions | None = None) -> S
         if callable(content.get("energies")):
             hook = content.pop("energies")
         table = read_one({"sweep": content})
-    else:
+    elif isinstance(source, (str, Path)):
         reader, folder = Reader((source,), templates), Path(source).parent
         table, names = reader.one(source), reader.template_names
+    else:
+        raise InputError(f"the sweep is {source!r:.60}; a path or a mapping is needed")
     top = Fields(table, "the input")
     body = table_of(top.require("sweep"), "'sweep'")
     top.close()

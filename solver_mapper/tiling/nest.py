@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -263,7 +262,7 @@ def nest_of(
     operator: Operator,
     tiled: Mapping[str, TiledTensor],
     order: tuple[str, ...],
-    reloads: Mapping[str, str] = MappingProxyType({}),
+    reloads: Mapping[str, str] | None = None,
     stores_first: bool = False,
 ) -> Nest:
     """The nest over these loops, outer to inner, whose pieces are the finest that the tiles are cut
@@ -284,4 +283,4 @@ def nest_of(
                 name, max((tiled[tensor].axes[position] for tensor, position, _ in ranks), key=len)
             )
         )
-    return Nest(operator, tuple(loops), tiled, reloads, stores_first)
+    return Nest(operator, tuple(loops), tiled, dict(reloads or {}), stores_first)

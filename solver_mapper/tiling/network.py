@@ -9,6 +9,7 @@ from typing import Any, cast
 from solver_mapper.core.chart import Chart
 from solver_mapper.core.rendering import chart_of
 from solver_mapper.core.shown import Shown
+from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import InfeasibleError, InputError
 from solver_mapper.io.yaml.documents import read_documents
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of
@@ -196,7 +197,8 @@ def tile_network(
         for number, job in enumerate(network.jobs):
             if on_layer is not None:
                 on_layer(number, len(network.jobs), job.operator.name)
-            layers.append(compare(job, options or Options()))
-    except KeyboardInterrupt:
+            with running((options or Options()).limits.clock):
+                layers.append(compare(job, options or Options()))
+    except (KeyboardInterrupt, TimeUp):
         return NetworkTiling(network.name, tuple(layers), interrupted=True)
     return NetworkTiling(network.name, tuple(layers))

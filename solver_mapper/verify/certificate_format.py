@@ -5,6 +5,7 @@ docs/explanation/certificate.md describes it.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from solver_mapper.core.files import write_whole
 from solver_mapper.core.mapping import LevelMapping, Mapping, loop
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError, SourceLocation
@@ -116,11 +118,15 @@ def ratio(text: str) -> Fraction:
 def write_lines(path: Path, lines: Iterable[Any]) -> None:
     """Raises: InputError if the file cannot be written."""
     try:
-        with path.open("wb") as raw, gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as file:
+        raw = io.BytesIO()
+        with gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as file:
             for line in lines:
                 file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        write_whole(path, raw.getvalue())
     except OSError as error:
-        raise InputError(f"cannot write: {error.strerror}", SourceLocation(str(path))) from None
+        raise InputError(
+            f"cannot be written ({error.strerror})", SourceLocation(str(path))
+        ) from None
 
 
 def read_lines(path: Path) -> Iterator[Any]:

@@ -303,10 +303,28 @@ def test_streams_are_templates_too() -> None:
 
 def test_output_is_bounded(tmp_path: Path) -> None:
     text = (
-        "a: 1\n{% for i in range(9999) %}{% for j in range(9999) %}# comment\n{% endfor %}{%"
-        " endfor %}"
+        "a: 1\n{% for i in range(999) %}{% for j in range(999) %}# {{ 'comment' * 99 }}\n"
+        "{% endfor %}{% endfor %}"
     )
     assert "renders more than" in refusal(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}", "steps"),
+        (
+            "{% set n = namespace(a='x') %}{% for i in range(60) %}{% set n.a = n.a ~ n.a %}"
+            "{% endfor %}",
+            "the joined value is too long",
+        ),
+        ("{{ 'x' | center(2000000000) }}", "a number given to 'center' is too large"),
+        ("{{ '{:2000000000}'.format(1) }}", "the width in this format is too large"),
+        ("{{ ('x' * 9999).replace('x', 'y' * 9999) }}", "what 'replace' makes is too long"),
+    ],
+)
+def test_templates_end_in_bounded_time_and_memory(tmp_path: Path, text: str, message: str) -> None:
+    assert message in refusal(f"a: 1\n{text}\n", tmp_path)
 
 
 def test_whitespace_control_works_as_in_jinja(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from solver_mapper.bounds.fusion.groups import Group
 from solver_mapper.bounds.fusion.leaf import inner_nest
 from solver_mapper.bounds.fusion.links import Rank
 from solver_mapper.bounds.fusion.trunk import Trunk, TrunkLoop, bundled, cut, leading, parts_of
-from solver_mapper.bounds.search import moved_words, product_of, words_of
+from solver_mapper.bounds.search import array_of, moved_words, product_of, words_of
 from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Tensor
 from solver_mapper.cost.snowcat.reuse_classes import ReuseClass, reuse_classes
@@ -261,6 +261,7 @@ class LeafGrid:
 
     def _full(self, values: Ints) -> Ints:
         """With one axis for each cut, however few the values depend on."""
+        values = array_of(values)
         return (
             values.reshape((1,) * (len(self.space.cuts) - values.ndim) + values.shape)
             if not values.ndim

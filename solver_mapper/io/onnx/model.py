@@ -94,6 +94,8 @@ def import_model(path: str | Path, dims: Mapping[str, int] | None = None) -> Imp
     Raises: InputError for a file that is no ONNX model, for sizes that are not known, and for a
     model without layers.
     """
+    if not isinstance(path, (str, Path)):
+        raise InputError(f"the model is {path!r:.60}; the path of a file is needed")
     graph = read_graph(path, dims)
     layers: list[ImportedLayer] = []
     skipped: dict[tuple[str, str], Skipped] = {}

@@ -22,10 +22,11 @@ from jinja2.runtime import Context
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.templates.files import AllowedFolders, File, SearchPath, shown
 from solver_mapper.io.templates.marking import Positions, mark_literal, mark_template
-from solver_mapper.io.templates.sandbox import FailedAssertion, sandbox
+from solver_mapper.io.templates.sandbox import OWN_NAMES, FailedAssertion, sandbox
 from solver_mapper.io.templates.source_map import Origins, SourceMap, split_marks
 from solver_mapper.io.templates.syntax import LOADED_TAG, is_template
 from solver_mapper.io.templates.trouble import in_template, undefined_hint, undefined_name
+from solver_mapper.io.yaml.bounded import read_file
 
 if TYPE_CHECKING:
     from solver_mapper.io.yaml.source import Node
@@ -62,7 +63,7 @@ class Rendering:
         source = file.text.replace("\r\n", "\n").replace("\r", "\n")
         try:
             tree = environment.parse(source, file.name, file.name)
-            self.names |= {node.name for node in tree.find_all(nodes.Name)}
+            self.names |= {node.name for node in tree.find_all(nodes.Name)} - OWN_NAMES
             mark_template(tree, file.name, Positions(environment, source), self.origins)
             known = environment.make_globals(_Functions(self, file).table())
             template = Template.from_code(
@@ -132,11 +133,9 @@ class Rendering:
         if self.files > _MOST_FILES or len(parent.chain) > _DEEPEST:
             raise InputError("too many files are included", location, "does a file include itself?")
         try:
-            text = path.read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise InputError(
-                f"'{shown(path)}' cannot be read ({error.strerror})", location
-            ) from None
+            text = read_file(path).decode("utf-8-sig")
+        except InputError as error:
+            raise InputError(f"'{shown(path)}': {error.message}", location) from None
         except UnicodeDecodeError:
             raise InputError(f"'{shown(path)}' is not a text file in UTF-8", location) from None
         own = SearchPath(path.parent, tuple(dict.fromkeys((*search.added, search.own))))

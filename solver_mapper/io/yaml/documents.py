@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io.templates import TemplateOptions, is_template
 from solver_mapper.io.templates.files import File, SearchPath, allowed_folders
+from solver_mapper.io.yaml.bounded import read_file, read_stream
+from solver_mapper.io.yaml.extent import Extents
 from solver_mapper.io.yaml.merge_keys import resolved
 from solver_mapper.io.yaml.parser import Origin, parse_yaml
 from solver_mapper.io.yaml.source import (
@@ -74,6 +76,7 @@ class Reader:
             options or TemplateOptions(),
             Notes(ignore_sparse),
         )
+        self._extents = Extents()
 
     def all(self, *sources: Source) -> Table:
         """`sources` merged by top-level key; see `read_documents`."""
@@ -90,7 +93,9 @@ class Reader:
                 else:
                     entries[key] = _joined(key, old, node, locations[key], top.key_locations[key])
         self._note_unused_variables()
-        return Table(entries, locations, tops[0].location)
+        whole = Table(entries, locations, tops[0].location)
+        self._extents.check(whole)
+        return whole
 
     def one(self, source: Source) -> Table:
         """The top-level mapping of one source."""
@@ -99,7 +104,9 @@ class Reader:
             node = source
         elif isinstance(source, Mapping):
             try:
-                node = resolved(from_python(source, SourceLocation("<python>")), self.notes)
+                node = from_python(source, SourceLocation("<python>"))
+                self._extents.check(node)
+                node = resolved(node, self.notes)
             except RecursionError:
                 raise InputError("nested too deeply", SourceLocation("<python>")) from None
         else:
@@ -114,11 +121,10 @@ class Reader:
     def parse(self, file: File) -> Node:
         """The tree of a file, which is rendered first if it is a template. Raises: InputError."""
         if not is_template(file.name, file.text):
-            return parse_yaml(file.text, Origin(file.name), self.notes)
+            return parse_yaml(file.text, Origin(file.name), self.notes, self._extents)
         text, positions = self.rendering.render(file)
-        return parse_yaml(
-            text, Origin(file.name, positions.origin, self.rendering.loaded), self.notes
-        )
+        origin = Origin(file.name, positions.origin, self.rendering.loaded)
+        return parse_yaml(text, origin, self.notes, self._extents)
 
     @cached_property
     def rendering(self) -> Rendering:
@@ -174,13 +180,13 @@ def parse(text: str, name: str) -> Node:
     """One YAML document, not a template, as a `Node`. Raises: InputError with the position of what
     is not YAML.
     """
-    return parse_yaml(text, Origin(name), Notes())
+    return parse_yaml(text, Origin(name), Notes(), Extents())
 
 
 def _is_template_file(path: Path) -> bool:
     try:
-        return is_template(path.name, path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
+        return path.is_file() and is_template(path.name, read_file(path).decode("utf-8-sig"))
+    except (InputError, OSError, ValueError):
         return False
 
 
@@ -234,7 +240,7 @@ def _directive(node: Node) -> tuple[str, ...] | None:
 
 def _text_of(source: Any) -> tuple[str, str]:
     if isinstance(source, (str, Path)):
-        return str(source), _decode(_bytes_of(source), str(source))
+        return str(source), _decode(read_file(source), str(source))
     read = getattr(source, "read", None)
     if not callable(read):
         hint = (
@@ -247,26 +253,8 @@ def _text_of(source: Any) -> tuple[str, str]:
             hint=hint,
         )
     name = str(getattr(source, "name", "<stream>"))
-    content = read()
-    if not isinstance(content, (str, bytes)):
-        raise InputError(
-            f"what was read is {type(content).__name__}, neither text nor bytes",
-            SourceLocation(name),
-        )
+    content = read_stream(source, name)
     return name, _decode(content, name) if isinstance(content, bytes) else content
-
-
-def _bytes_of(source: str | Path) -> bytes:
-    try:
-        return Path(source).read_bytes()
-    except FileNotFoundError:
-        raise InputError("no such file", SourceLocation(str(source))) from None
-    except OSError as error:
-        raise InputError(
-            f"cannot be read ({error.strerror})", SourceLocation(str(source))
-        ) from None
-    except ValueError as error:
-        raise InputError(f"not a file name ({error})", SourceLocation(repr(str(source)))) from None
 
 
 def _decode(raw: bytes, name: str) -> str:

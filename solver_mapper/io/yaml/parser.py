@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import yaml
 
+from solver_mapper.deadline import check_time
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.templates import LOADED_TAG
+from solver_mapper.io.yaml.extent import Extents
 from solver_mapper.io.yaml.merge_keys import MERGE_KEYS, with_merged
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, kind_of
 from solver_mapper.io.yaml.warnings import Notes
+
+CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Characters that a terminal obeys or that are none; tabs and ends of lines are text."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +48,15 @@ class _Loader(yaml.SafeLoader):
     """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        check_time()
         if not self.check_event(yaml.AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
             self.anchors.pop(event.anchor, None)
         return super().compose_node(parent, index)
 
 
-def parse_yaml(text: str, origin: Origin, notes: Notes) -> Node:
-    """One YAML document as a `Node`.
+def parse_yaml(text: str, origin: Origin, notes: Notes, extents: Extents) -> Node:
+    """One YAML document as a `Node`, if it is not too large by `extents`.
 
     Raises: InputError with the position of what is not YAML.
     """
@@ -68,7 +77,7 @@ def parse_yaml(text: str, origin: Origin, notes: Notes) -> Node:
     if composed is None:
         raise InputError("the file holds no YAML, only comments", origin.at(1, 1))
     try:
-        return _Converter(origin, notes).convert(composed)
+        return _Converter(origin, notes, extents).convert(composed)
     except RecursionError:
         raise InputError("nested too deeply", origin.at(1, 1)) from None
 
@@ -111,6 +120,7 @@ class _Converter:
 
     origin: Origin
     notes: Notes
+    extents: Extents
     open: set[int] = field(default_factory=set)
     done: dict[int, Node] = field(default_factory=dict)
 
@@ -138,12 +148,25 @@ class _Converter:
         elif tag == LOADED_TAG:
             result = self.included(node.value, self.location(node))
         else:
-            result = Scalar(
-                node.value, self.location(node), getattr(node, "style", None) in ("'", '"'), tag
-            )
+            quoted = getattr(node, "style", None) in ("'", '"')
+            result = Scalar(self.printable(node), self.location(node), quoted, tag)
         self.open.discard(id(node))
         self.done[id(node)] = result
+        if isinstance(node, yaml.CollectionNode):
+            self.extents.check(result)
         return result
+
+    def printable(self, node: yaml.Node) -> str:
+        """The text of a scalar. Raises: InputError for control characters, which names may not
+        have: they would reach terminals and files.
+        """
+        found = CONTROL.search(node.value)
+        if found is not None:
+            raise InputError(
+                f"the control character U+{ord(found[0]):04X} is not allowed here",
+                self.location(node),
+            )
+        return str(node.value)
 
     def table(self, node: yaml.MappingNode, tag: str | None) -> Table:
         entries: dict[str, Node] = {}
@@ -152,6 +175,7 @@ class _Converter:
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise InputError("a key must be a plain word", self.location(key))
+            self.printable(key)
             if key.value in MERGE_KEYS:
                 merges.append((key.value, self.convert(value)))
             elif key.value in entries:

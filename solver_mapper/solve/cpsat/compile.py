@@ -14,6 +14,7 @@ from solver_mapper.core.constraints import HOLDS
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.space import Space
 from solver_mapper.solve.cpsat.counts import Counts, Rows
+from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import LinearForm, highest, total, weigh
 from solver_mapper.solve.cpsat.links import Links
 from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
@@ -194,7 +195,7 @@ def _capacity(variables: Variables, buffer: Buffer, used: LinearForm) -> None:
     if buffer.capacity is None:
         return
     expr, constant = used.whole(Fraction(1))
-    variables.model.add(expr + constant <= buffer.capacity)
+    variables.model.add(expr + constant <= min(buffer.capacity, LARGEST))
     if buffer.min_utilization:
         variables.model.add(expr + constant >= math.ceil(buffer.capacity * buffer.min_utilization))
 

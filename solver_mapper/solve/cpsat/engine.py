@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -10,8 +11,16 @@ from importlib.metadata import version
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.clock import Clock
+from solver_mapper.errors import ExactnessError, InputError, SolverMapperError
 
 Read = Callable[[cp_model.IntVar], int]
+MOST_SEED, MOST_WORKERS = 2**31 - 1, 1000
+"""CP-SAT keeps seeds in 32 bits; more threads than that are a slip of the pen."""
+LARGEST = 2**62
+"""No sum in a model exceeds this; larger capacities are no limits."""
+THREAD = "cp-sat"
+PATIENCE = 0.4
+"""Seconds that a run may go on after the clock is over."""
 
 
 def solver_name() -> str:
@@ -77,10 +86,9 @@ def run(
     on_bound: Callable[[float], None] | None = None,
     effort: float | None = None,
 ) -> Run:
-    """Solve once, with at most `effort` of the solver's deterministic time. Runs in a thread of its
-    own, so that interrupts reach the main thread at once.
+    """Solve once, with at most `effort` of the solver's deterministic time.
 
-    Raises: whatever `on_solution` raised.
+    Raises: whatever `on_solution` raised; TimeUp, see `solved`.
     """
     solver = cp_model.CpSolver()
     for name, value in settings.parameters().items():
@@ -91,31 +99,95 @@ def run(
     if effort is not None:
         solver.parameters.max_deterministic_time = effort
     if on_bound is not None:
-        solver.best_bound_callback = on_bound
+        solver.best_bound_callback = lambda bound: on_bound(bound) if waiting else None
     failures: list[BaseException] = []
+    waiting: list[bool] = [True]
 
     def guarded(read: Read, bound: float) -> None:
+        if not waiting:
+            return
         try:
             on_solution(read, bound)
         except BaseException as error:  # must not cross the C++ frames
             failures.append(error)
             solver.stop_search()
 
-    status: list[cp_model.CpSolverStatus] = []
-    clock.end_run = solver.stop_search
-    thread = threading.Thread(
-        target=lambda: status.append(solver.solve(model, _Watch(guarded))), daemon=True
-    )
-    thread.start()
     try:
-        while thread.is_alive():
-            thread.join(0.1)
-    except KeyboardInterrupt:
-        clock.stop()
-        thread.join()
-    clock.end_run = None
+        status = solved(solver, model, clock, _Watch(guarded))
+    finally:
+        waiting.clear()
     if failures:
         raise failures[0]
-    name = solver.status_name(status[0]) if status else "UNKNOWN"
+    name = solver.status_name(status)
     found = name in ("OPTIMAL", "FEASIBLE")
     return Run(name, solver.best_objective_bound, solver.objective_value if found else None)
+
+
+def solved(
+    solver: cp_model.CpSolver,
+    model: cp_model.CpModel,
+    clock: Clock,
+    watch: cp_model.CpSolverSolutionCallback | None = None,
+) -> cp_model.CpSolverStatus:
+    """Solve in a thread of its own, so that interrupts reach the main thread at once, until the
+    clock is over. Ctrl-C stops the clock, unless the program has a handler of its own.
+
+    Raises: TimeUp where the solver does not end soon after it was told to.
+    """
+    status: list[cp_model.CpSolverStatus] = []
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            status.append(solver.solve(model, watch))
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=work, daemon=True, name=THREAD)
+    clock.end_run = solver.stop_search
+    try:
+        try:
+            thread.start()
+        except RuntimeError as error:
+            raise MemoryError("there is no room for another thread") from error
+        _wait(thread, clock)
+    except KeyboardInterrupt:
+        clock.interrupted = True
+        clock.stop()
+        _wait(thread, clock)
+    finally:
+        clock.end_run = None
+        if thread.is_alive():
+            solver.stop_search()
+    if failures:
+        raise failures[0]
+    return status[0]
+
+
+def _wait(thread: threading.Thread, clock: Clock) -> None:
+    """Raises: TimeUp where the clock has been over for a while."""
+    over_since: float | None = None
+    while thread.is_alive():
+        thread.join(0.1)
+        if not clock.over:
+            continue
+        now = time.monotonic()
+        over_since = now if over_since is None else over_since
+        if now - over_since > PATIENCE and thread.is_alive():
+            clock.check()
+
+
+def invalid_model(model: cp_model.CpModel, what: str) -> SolverMapperError:
+    """The error for a model that CP-SAT refuses: the input's, if its numbers are too large."""
+    text = model.validate()[:500]
+    if "int64" in text or "overflow" in text:
+        return InputError(
+            "the sizes of this problem are too large for the solver's 64-bit integers",
+            hint="'bound' has no such limit",
+        )
+    return ExactnessError(f"{what} is invalid: {text}")
+
+
+def left_behind() -> bool:
+    """Whether a run that was given up still computes: the process should end without waiting."""
+    return any(thread.name == THREAD and thread.is_alive() for thread in threading.enumerate())

@@ -24,7 +24,7 @@ from solver_mapper.core.objective import GAP, Goal, HasStatistics, Limit, Object
 from solver_mapper.core.progress import Progress
 from solver_mapper.errors import ExactnessError
 from solver_mapper.solve.cpsat.compile import Compiled
-from solver_mapper.solve.cpsat.engine import Read, Run, Settings, run
+from solver_mapper.solve.cpsat.engine import Read, Run, Settings, invalid_model, run
 from solver_mapper.solve.cpsat.exclusion import decisions, forbid, grounds
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import LinearForm, limit_values, weigh
@@ -232,9 +232,7 @@ class Search(Generic[F]):
         )
         self._retire(cuts)
         if outcome.status == "MODEL_INVALID":
-            raise ExactnessError(
-                f"the compiled model is invalid: {self.compiled.model.validate()[:500]}"
-            )
+            raise invalid_model(self.compiled.model, "the compiled model")
         if outcome.status != "INFEASIBLE" and not probe:
             self._learn(goal, scale, constant, outcome.bound, cut)
         if outcome.status == "OPTIMAL" and outcome.value is not None and not probe:

@@ -38,6 +38,7 @@ from solver_mapper.mapspace.requirements import (
     without_constraint_kept,
 )
 from solver_mapper.mapspace.space import Slot
+from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.legality.loops import Loops, LoopSlot, RequirementTable
 from solver_mapper.solve.legality.orders import Guard, Order, Orders, Split, enforce
 from solver_mapper.solve.legality.storage import Storage
@@ -204,7 +205,9 @@ def _keep(legal: Legal, requirement: KeepConstraint, guard: Guard) -> None:
 def _capacity(legal: Legal, requirement: Capacity, guard: Guard) -> None:
     capacity = legal.architecture.levels[requirement.level].capacity
     if capacity is not None:
-        enforce(legal.model.add(legal.storage.used(requirement.level) <= capacity), guard)
+        enforce(
+            legal.model.add(legal.storage.used(requirement.level) <= min(capacity, LARGEST)), guard
+        )
 
 
 def _least_fill(legal: Legal, requirement: LeastFill, guard: Guard) -> None:

@@ -10,8 +10,9 @@ from ortools.sat.python import cp_model
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
-from solver_mapper.errors import ExactnessError, LimitReached
+from solver_mapper.errors import LimitReached
 from solver_mapper.mapspace.requirements import Requirement, requirements_of
+from solver_mapper.solve.cpsat.engine import invalid_model, solved
 from solver_mapper.solve.legality.extract import Read, mapping_of
 from solver_mapper.solve.legality.model import Legal, legal_model
 
@@ -50,7 +51,7 @@ def least(
     solver = _solver(clock, seed)
     if objective is None:
         _hurry(solver)
-    status = solver.solve(legal.model)
+    status = solved(solver, legal.model, clock)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         value = 0 if objective is None else round(solver.objective_value)
         return Answer(solver.value, value, status == cp_model.OPTIMAL)
@@ -79,7 +80,7 @@ def colliding(
     )
     solver = _solver(clock)
     _hurry(solver)
-    status = solver.solve(legal.model)
+    status = solved(solver, legal.model, clock)
     legal.model.clear_assumptions()
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return solver.value
@@ -116,7 +117,7 @@ def _hurry(solver: cp_model.CpSolver) -> None:
 
 def _check(legal: Legal, status: cp_model.CpSolverStatus) -> None:
     if status == cp_model.MODEL_INVALID:
-        raise ExactnessError(f"the model of legality is invalid: {legal.model.validate()}")
+        raise invalid_model(legal.model, "the model of legality")
     if status != cp_model.INFEASIBLE:
         raise LimitReached(
             "the time limit was reached before it was clear whether any mapping is legal"

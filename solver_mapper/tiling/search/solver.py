@@ -20,10 +20,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Limits:
-    """`seconds` of wall clock for one operator (None: no limit) and the random seed."""
+    """`seconds` of wall clock for one operator (None: no limit) and the random seed. A `clock`
+    stops from outside, and replaces `seconds`.
+    """
 
     seconds: float | None = None
     seed: int = 0
+    clock: Clock | None = None
 
     @property
     def settings(self) -> Settings:
@@ -60,9 +63,11 @@ def solve(model: cp_model.CpModel, limits: Limits, capture: Callable[[Read], T])
     solution or refuses the model.
     """
     found: list[T] = []
-    clock = Clock(limits.seconds)
+    clock = limits.clock or Clock(limits.seconds)
     outcome = run(model, limits.settings, clock, lambda read, bound: found.append(capture(read)))
     if clock.stopped:
+        if limits.clock is not None:
+            clock.check()
         raise KeyboardInterrupt
     if found and outcome.value is not None:
         return Answer(found[-1], round(outcome.value), outcome.bound, outcome.status == "OPTIMAL")

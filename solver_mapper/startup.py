@@ -1,0 +1,42 @@
+"""Signals while the command starts up: nothing can be lost yet, so the process ends at once.
+
+This module imports next to nothing, and the package imports it first, so that the handlers are
+there before OR-Tools is imported.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+from types import FrameType
+
+STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Signals that end a command; a system may lack some."""
+
+
+def is_command() -> bool:
+    """Whether this process is the command line, not a program that uses the package."""
+    words = sys.orig_argv
+    started = os.path.basename(sys.argv[0] if sys.argv else "")
+    module = any(pair == ("-m", "solver_mapper") for pair in itertools.pairwise(words))
+    return started.removesuffix(".exe") == "solver-mapper" or module
+
+
+def end_on_signals() -> None:
+    """From now on, a signal ends the process with exit code 128 plus its number, without a
+    traceback.
+
+    SIGHUP stays ignored where it is ignored already, as under nohup; so does SIGINT, as in the
+    background of a shell without job control.
+    """
+    for name in STOPPING:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
+
+
+def end(number: int, _frame: FrameType | None) -> None:
+    """End the process now."""
+    os._exit(128 + number)
