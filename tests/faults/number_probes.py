@@ -74,9 +74,15 @@ for size in (2**31 - 1, 2**33, 2**40, 2**62, 10**30):
         {
             "bound": (["bound", "t.yaml"], clean),
             "bound, shifts": (["bound", "t.yaml", "--regular-shifts"], clean),
-            "solve": (["solve", "t.yaml", "--time-limit", "2"], clean),
         },
         slow=size not in (2**33, 2**62),
+    )
+for size in (2**31 - 1, 2**33, 2**40):
+    commands(
+        f"LoopTree, size {size}",
+        {"t.yaml": inputs.tree(1, 4).replace("M: 128", f"M: {size}")},
+        {"solve": (["solve", "t.yaml", "--time-limit", "2"], clean)},
+        slow=size != 2**33,
     )
 
 for size in (0, -1, 1):
