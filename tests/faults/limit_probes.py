@@ -95,7 +95,7 @@ commands(
     {
         "solve": (["solve", "a.yaml", "p.yaml", "--time-limit", "0"], within(0, 0, 3)),
         "pareto": (["pareto", "a.yaml", "p.yaml", "--time-limit", "0"], within(0, 0, 3)),
-        "space": (["space", "a.yaml", "p.yaml", "--time-limit", "0"], within(0, 3)),
+        "space": (["space", "a.yaml", "p.yaml", "--time-limit", "0"], within(0, 0, 3)),
         "explain": (["explain", "a.yaml", "p.yaml", "--time-limit", "0"], within(0, 3)),
         "bound": (["bound", "p.yaml", "--time-limit", "0"], within(0, 0, 3)),
         "fuse": (["fuse", "t.yaml", "--time-limit", "0"], within(0, 3)),
