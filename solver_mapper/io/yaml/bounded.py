@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import stat
@@ -33,7 +34,7 @@ def read_file(source: str | Path, most: int = MOST_BYTES) -> bytes:
         try:
             found = os.fstat(handle)
             if stat.S_ISDIR(found.st_mode):
-                raise InputError("this is a folder, not a file", place)
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if stat.S_ISREG(found.st_mode) and found.st_size > most:
                 raise _too_large(place, most, f"has {found.st_size:,} bytes")
             return _content(handle, stat.S_ISFIFO(found.st_mode), most, place)
