@@ -1,5 +1,5 @@
-"""Would anybody notice? Each constraint of the model is broken in turn, and a recorded or walked
-figure must contradict it.
+"""Each rule of the cost model is broken in turn: a recorded or step-by-step figure must contradict
+it.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def partial_sums_always_added_above(patch: pytest.MonkeyPatch) -> None:
     real = network.all_network_links
     patch.setattr(
         model,
-        "all_wires",
+        "all_network_links",
         lambda arch: [[w._replace(reduces=True) for w in each] for each in real(arch)],
     )
 
