@@ -21,7 +21,7 @@ from solver_mapper.errors import InputError, SolverMapperError
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.source import to_python
 from solver_mapper.report.charts.matplotlib import require_matplotlib
-from solver_mapper.report.charts.plotly import library
+from solver_mapper.report.charts.plotly import packed_library
 from solver_mapper.report.html.page import InputFile, Run, with_run
 
 REPORT = "report.html"
@@ -84,7 +84,7 @@ def pictures(html: Path | None, plots: Iterable[str] | None) -> Pictures:
     for _, file in charts:
         if image_format(file) != "svg":
             require_matplotlib()
-    if html is not None and library() is None:
+    if html is not None and packed_library() is None:
         print(
             "note: plotly is not installed, so the charts of the report are pictures; install"
             " solver-mapper with the extra 'report' for charts that can be examined",

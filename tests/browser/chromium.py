@@ -89,7 +89,9 @@ class Tab:
             self._loaded = True
 
     def show(self, file: Path, width: int, dark: bool, height: int = 900) -> None:
-        """Open a file in a window of that width, in light or dark colours."""
+        """Open a file in a window of that width, in light or dark colours, until its charts are
+        drawn.
+        """
         self.errors, self.requests = [], []
         self.ask(
             "Emulation.setDeviceMetricsOverride",
@@ -106,6 +108,7 @@ class Tab:
         while not self._loaded:
             assert time.monotonic() < until, "the page does not load"
             self._next()
+        self.value("window.chartsDrawn")
 
     def value(self, expression: str) -> Any:
         """The value of a JavaScript expression; promises are awaited."""

@@ -136,7 +136,7 @@ def test_a_report_prints(tab: Tab, reports: dict[str, Path]) -> None:
 def test_a_report_without_plotly_shows_pictures(
     tab: Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("solver_mapper.report.html.render.library", lambda: None)
+    monkeypatch.setattr("solver_mapper.report.html.render.packed_library", lambda: None)
     file = tmp_path / "plain.html"
     result_of("layer").to_html(file)
     assert file.stat().st_size < 300_000

@@ -10,11 +10,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from solver_mapper.core.rendering import document_of, html_of, page_of, svg_of
-from solver_mapper.report.charts.plotly import library, plotly_of
+from solver_mapper.report.charts.plotly import packed_library, plotly_of
 from solver_mapper.report.html.page import Page
 from solver_mapper.version import __version__
-
-_SCRIPT_END = re.compile(r"</(?=script)", re.IGNORECASE)
 
 
 @cache
@@ -41,10 +39,8 @@ def _anchor(title: str) -> str:
 @document_of.register
 def document(page: Page) -> str:
     """The page as an HTML document that needs nothing else."""
-    script = library()
-    plotly = None if script is None else Markup(_SCRIPT_END.sub(r"<\\/", script))
     text = _environment().get_template("document.html")
-    return text.render(page=page, plotly=plotly, version=__version__)
+    return text.render(page=page, plotly=packed_library(), version=__version__)
 
 
 def fragment(result: object) -> str:
