@@ -98,7 +98,7 @@ commands(
         "space": (["space", "a.yaml", "p.yaml", "--time-limit", "0"], within(0, 0, 3)),
         "explain": (["explain", "a.yaml", "p.yaml", "--time-limit", "0"], within(0, 3)),
         "bound": (["bound", "p.yaml", "--time-limit", "0"], within(0, 0, 3)),
-        "fuse": (["fuse", "t.yaml", "--time-limit", "0"], within(0, 3)),
+        "fuse": (["fuse", "t.yaml", "--time-limit", "0"], within(0, 0, 3)),
         "solve, LoopTree": (["solve", "t.yaml", "--time-limit", "0"], within(0, 0, 3)),
         "tile": (["tile", "resnet50", "--time-limit", "0"], within(0, 0, 3)),
     },
