@@ -24,7 +24,7 @@ def energies(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Energies of the architecture's components by hwcomponents, as an ERT."""
+    """Write an energy table as hwcomponents estimates it."""
     table = api.energies(read(files, energies=False), tech_node)
     deliver(
         lambda: print_result(table, as_json) if output is None or as_json else None,

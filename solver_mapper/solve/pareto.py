@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 from solver_mapper.core.objective import METRICS, parse_objective
 from solver_mapper.core.pareto_front import Front, FrontPoint, FrontStatus
@@ -22,19 +21,22 @@ def find_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -
     points: list[FrontPoint] = []
     last: tuple[Proof, ...] = ()
     proven = False
-    with suppress(LimitReached, MemoryError), running(session.clock):
-        while True:
-            search = session.search(0.0)
-            if points:
-                search.below(goals.goals[1], goals.goals[1].rank(points[-1].evaluation))
-            if not search.minimize(goals):
-                break
-            if search.best is None:
-                proven, last = True, tuple(search.proofs)
-                break
-            best, proofs = search.best, tuple(proof.to_dict() for proof in search.proofs)
-            statistics = session.checked(best.mapping, best.statistics, search.bound, goals)
-            points.append(FrontPoint(best.mapping, statistics, proofs))
+    try:
+        with running(session.clock):
+            while True:
+                search = session.search(0.0)
+                if points:
+                    search.below(goals.goals[1], goals.goals[1].rank(points[-1].evaluation))
+                if not search.minimize(goals):
+                    break
+                if search.best is None:
+                    proven, last = True, tuple(search.proofs)
+                    break
+                best, proofs = search.best, tuple(proof.to_dict() for proof in search.proofs)
+                statistics = session.checked(best.mapping, best.statistics, search.bound, goals)
+                points.append(FrontPoint(best.mapping, statistics, proofs))
+    except (LimitReached, MemoryError) as error:
+        session.ended_by(error)
     timer.lap("solve")
     certificate = session.certificate(last, CHECKS if points else ())
     if points:

@@ -65,7 +65,8 @@ def solve_spec(
         try:
             with running(session.clock):
                 boxes = search_boxes(session, goals, start.mapping, gap, nodes)
-        except (LimitReached, MemoryError):
+        except (LimitReached, MemoryError) as error:
+            session.ended_by(error)
             return _uncompiled(session, start, goals, hook)
         timer.lap("branch and bound")
         if boxes.complete or engine == "branch-and-bound":
@@ -84,7 +85,8 @@ def solve_spec(
                 search.start_from(start.mapping)
             timer.lap("compile")
             proven = search.minimize(goals)
-    except (LimitReached, MemoryError):
+    except (LimitReached, MemoryError) as error:
+        session.ended_by(error)
         proven = False
     timer.lap("solve")
     with running(None):

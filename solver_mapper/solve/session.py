@@ -57,6 +57,12 @@ class Session:
     clock: Clock = field(default_factory=Clock)
     on_progress: Callable[[Progress], None] | None = None
     timer: Timer = field(default_factory=Timer)
+    out_of_memory: bool = False
+    """Whether a phase ended for want of memory: the answer is the best so far."""
+
+    def ended_by(self, error: Exception) -> None:
+        """Note what ended a phase early."""
+        self.out_of_memory |= isinstance(error, MemoryError)
 
     @cached_property
     def space(self) -> Space:

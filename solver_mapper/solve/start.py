@@ -42,7 +42,8 @@ def begin(session: Session, goal: Goal, *, local_search: bool = True) -> Start:
         best, statistics = search.best_from(legal, over=lambda: clock.over)
         if not session.all_mappings.contains(best):
             return given
-    except (LimitReached, MemoryError):
+    except (LimitReached, MemoryError) as error:
+        session.ended_by(error)
         return given
     if session.on_progress is not None:
         value = goal.shown(goal.rank(statistics))

@@ -18,7 +18,7 @@ from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.solve.imperfect.run import solve_imperfect
 from solver_mapper.solve.pareto import find_front
 from solver_mapper.solve.run import solve_spec
-from solver_mapper.solve.session import open_session
+from solver_mapper.solve.session import Session, open_session
 from solver_mapper.study.digest import digest
 from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.record import Record
@@ -98,6 +98,15 @@ class Outcome:
     stored: bool = False
 
 
+def _need_memory(session: Session) -> None:
+    """A layer that had too little memory is tried again, and is not stored.
+
+    Raises: MemoryError.
+    """
+    if session.out_of_memory:
+        raise MemoryError
+
+
 def solve_job(
     job: Job, clock: Clock, on_progress: Callable[[Progress], None] | None = None
 ) -> Record:
@@ -118,11 +127,13 @@ def solve_job(
         )
         if options.objective == (NETWORK_EDP,):
             front = find_front(session)
+            _need_memory(session)
             return Record.of_front(front, clock.seconds if clock.stopped else allowed)
         if is_imperfect(options.factors):
             imperfect = solve_imperfect(
                 session, options.objective, gap=options.gap, tie_break=options.tie_break
             )
+            _need_memory(session)
             return Record.of(imperfect, clock.seconds if clock.stopped else allowed)
         solution = solve_spec(
             session,
@@ -131,6 +142,7 @@ def solve_job(
             explain_conflict=conflict_entries,
             tie_break=options.tie_break,
         )
+        _need_memory(session)
         if options.verify:
             solution = verify_solution(job.spec, solution, clock, on_progress)
     except ExactnessError as error:

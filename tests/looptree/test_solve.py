@@ -161,7 +161,7 @@ def test_an_impossible_rule_is_proven_impossible():
     assert (
         solution.status == "infeasible"
         and solution.mapping is None
-        and "no mapping exists" in str(solution)
+        and "no mapping satisfies" in str(solution)
     )
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import solver_mapper as sm
 from solver_mapper.io import bundled
+from tests.study.commands import start
 
 LAYER = ("simba", "resnet50/layer1.x.conv2_3x3")
 
@@ -21,12 +20,7 @@ def test_ctrl_c_on_a_real_layer_gives_the_best_so_far_with_its_bound(tmp_path: P
     """At the first line of progress: exit code 130, a legal mapping, its value, and a bound below
     it.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-m", "solver_mapper", "solve", *LAYER, "--json", "-o", str(tmp_path)],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    process = start("solve", *LAYER, "--json", "-o", tmp_path)
     assert process.stderr is not None
     line = process.stderr.readline()
     assert re.match(

@@ -1,4 +1,4 @@
-"""The command line for tests of studies: in this process, or as one that can be killed."""
+"""The command line for tests: in this process, or as one that can be killed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from solver_mapper.cli.app import app
 
 
 def start(*words: str | Path) -> subprocess.Popen[str]:
-    """A process of its own."""
+    """A process of its own, which prints every line of progress."""
+    talkative = (
+        "import runpy; from solver_mapper.cli import progress; progress.PERIOD = 0.0; "
+        "runpy.run_module('solver_mapper', run_name='__main__')"
+    )
     return subprocess.Popen(
-        [sys.executable, "-m", "solver_mapper", *map(str, words)],
+        [sys.executable, "-c", talkative, *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
