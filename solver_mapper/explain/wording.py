@@ -91,7 +91,7 @@ def excluded_by_mapspace(requirement: Requirement) -> str:
     return (
         f"a last round of {requirement.last} of {requirement.value} iterations: the mapspace of"
         " perfect factors has"
-        " no such loop; 'evaluate' and 'validate' accept mappings that have it"
+        " no such loop; 'solve --factors imperfect' finds mappings that have it"
     )
 
 

@@ -235,3 +235,16 @@ def test_the_command_prints_the_mapspace(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0
     assert "imperfect factors of M=5 K=3 N=4" in result.output
+
+
+def test_a_residual_factor_in_a_constraint_is_solved_and_perfect_factors_point_to_it() -> None:
+    residual = {"target": "Buf", "type": "temporal", "factors": "M=6,4"}
+    spec = sm.load({**ARCHITECTURE, "mapspace_constraints": [KEEP_ALL, residual]}, gemm(10, 4, 3))
+    assert isinstance(spec, sm.Spec)
+    perfect = sm.solve(spec, "energy")
+    assert perfect.status == "infeasible"
+    assert "'solve --factors imperfect'" in perfect.conflict[0]["note"]
+    solution = sm.solve(spec, "energy", factors="imperfect")
+    assert solution.status == "optimal" and solution.mapping is not None
+    assert "M=6,4" in solution.mapping.to_yaml()
+    assert sm.validate(spec, solution.mapping).legal
