@@ -58,7 +58,8 @@ def imported(path: Path, known: dict[str, Path]) -> set[str]:
             base = (node.module or "").removeprefix("solver_mapper").strip(".")
             for alias in node.names:
                 inner = f"{base}.{alias.name}".strip(".")
-                found.add(inner if inner in known else base or "__init__")
+                is_module = inner in known or f"{inner}.__init__" in known
+                found.add(inner if is_module else base or "__init__")
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names if alias.name.startswith("solver_mapper.")]
             found.update(name.removeprefix("solver_mapper.") for name in names)

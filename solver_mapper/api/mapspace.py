@@ -1,0 +1,126 @@
+"""How many mappings there are, and why there is none."""
+
+from __future__ import annotations
+
+from typing import overload
+
+from solver_mapper.api.arguments import (
+    NOT_FOR_TREES,
+    ConstraintSets,
+    are_given,
+    check_search,
+    require_spec,
+    under,
+)
+from solver_mapper.bounds.fusion.design_space import fusion_space
+from solver_mapper.core.arguments import refuse_given
+from solver_mapper.core.clock import Clock
+from solver_mapper.core.factors import PERFECT, is_imperfect, refuse_imperfect
+from solver_mapper.core.fusion_space import FusionSpaceSize
+from solver_mapper.core.mapspace_size import MapspaceSize
+from solver_mapper.core.spec import Spec
+from solver_mapper.cost.looptree.specification import TreeSpec
+from solver_mapper.deadline import running
+from solver_mapper.explain.explain import explain_spec
+from solver_mapper.explain.looptree import TreeReason, explain_tree
+from solver_mapper.explain.reason import Reason
+from solver_mapper.mapspace.size.for_specification import mapspace_size_of
+
+
+@overload
+def space(
+    spec: Spec,
+    *,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+    time_limit: float | None = None,
+    clock: Clock | None = None,
+) -> MapspaceSize: ...
+@overload
+def space(
+    spec: TreeSpec,
+    *,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+    time_limit: float | None = None,
+    clock: Clock | None = None,
+) -> FusionSpaceSize: ...
+def space(
+    spec: Spec | TreeSpec,
+    *,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+    time_limit: float | None = None,
+    clock: Clock | None = None,
+) -> MapspaceSize | FusionSpaceSize:
+    """How many mappings of perfect factors there are, exactly: without constraints, under the
+    constraints, and legal; level by level; and how many there would be without each constraint and
+    capacity, which shows those that are redundant. Of the workload of LoopTree input, how many
+    fused mappings there are by the rules of Orojenesis v2.
+
+    Args: `constraints`, further constraints (see `solver_mapper.constraints`); `time_limit` in
+    seconds; `clock`, to stop from outside.
+    Raises: InputError if architecture or problem, or the workload, are missing; LimitReached.
+    """
+    require_spec(spec)
+    if isinstance(spec, TreeSpec):
+        refuse_given(
+            {"constraints": are_given(constraints), "factors='imperfect'": is_imperfect(factors)},
+            NOT_FOR_TREES,
+            spec.location,
+        )
+    refuse_imperfect(factors, spec.location)
+    check_search(clock, time_limit)
+    with running(clock or Clock(time_limit)):
+        if isinstance(spec, TreeSpec):
+            return fusion_space(spec.need_workload())
+        return mapspace_size_of(under(spec, constraints))
+
+
+@overload
+def explain(
+    spec: Spec,
+    time_limit: float | None = None,
+    *,
+    clock: Clock | None = None,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+) -> Reason: ...
+@overload
+def explain(
+    spec: TreeSpec,
+    time_limit: float | None = None,
+    *,
+    clock: Clock | None = None,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+) -> TreeReason: ...
+def explain(
+    spec: Spec | TreeSpec,
+    time_limit: float | None = None,
+    *,
+    clock: Clock | None = None,
+    constraints: ConstraintSets = (),
+    factors: str = PERFECT,
+) -> Reason | TreeReason:
+    """Why no mapping of perfect factors is legal: constraints, capacities, meshes and bounds that
+    collide, and what would lift that.
+
+    The conflict is irreducible: any smaller part of it can be obeyed. Each repair has been tried
+    out.
+
+    Where a cap on a figure collides, bounds and meshes are taken as given; a mapping that is given
+    in part counts as constraints.
+
+    Args: `time_limit` in seconds; `clock`, to stop from outside; `constraints`, further constraints
+    (see `solver_mapper.constraints`).
+    Raises: InputError if architecture or problem are missing; LimitReached if the time does not
+    suffice for a conflict.
+    """
+    require_spec(spec)
+    refuse_imperfect(factors, spec.location)
+    check_search(clock, time_limit)
+    if isinstance(spec, TreeSpec):
+        refuse_given({"constraints": are_given(constraints)}, NOT_FOR_TREES, spec.location)
+        return explain_tree(spec, clock or Clock(time_limit))
+    return explain_spec(under(spec, constraints), clock or Clock(time_limit))
