@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from io import BytesIO
+from typing import IO
 
 from solver_mapper import api
 from solver_mapper.cli.app import say
@@ -11,8 +13,9 @@ from solver_mapper.cli.request import reading_input
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.io.yaml.bounded import read_stream
 from solver_mapper.io.yaml.documents import Reader
-from solver_mapper.io.yaml.source import Source, Table
+from solver_mapper.io.yaml.source import Source
 from solver_mapper.io.yaml.warnings import ENERGY_CODES
 
 
@@ -53,15 +56,22 @@ def reader_of(files: list[str]) -> tuple[Reader, tuple[Source, ...]]:
     return reader, sources
 
 
-def from_standard_input() -> Table:
-    """The file on standard input, read under the options of the command line.
+class _Standard(BytesIO):
+    name = "<stdin>"
+
+
+def standard_input_in_memory() -> IO[bytes]:
+    """What stands on standard input, read at once: a study reads its files later, when a signal
+    does not end it.
 
     Raises: InputError.
     """
-    return reader_of([])[0].one(standard_input())
+    with reading_input():
+        content = read_stream(standard_input(), _Standard.name)
+    return _Standard(content.encode() if isinstance(content, str) else content)
 
 
-def standard_input() -> Source:
+def standard_input() -> IO[bytes]:
     """The bytes of standard input: what is no text is then reported like any other binary file.
 
     Raises: InputError if it is closed.

@@ -15,15 +15,14 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, INTERNAL, LIMIT, NO, YES, say
 from solver_mapper.cli.input_options import current
-from solver_mapper.cli.inputs import from_standard_input
+from solver_mapper.cli.inputs import standard_input_in_memory
 from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Pictures
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.request import limited, reading_input, stop_code
+from solver_mapper.cli.request import limited, stop_code
 from solver_mapper.cli.sizes import memory_size
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.io.yaml.source import Source
 from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.report.timeloop_stats import timeloop_stats
 from solver_mapper.study.design import Reading
@@ -130,8 +129,9 @@ def solve_network(
 ) -> int:
     """Map all layers, write what `-o` asks for, print the table or JSON; return the exit code."""
     clock = limited(time_limit, memory_limit)
-    with reading_input():
-        architecture = [_source(word) for word in files if word != network]
+    architecture = [
+        standard_input_in_memory() if word == "-" else word for word in files if word != network
+    ]
     if not architecture:
         raise InputError(
             f"'{network}' is a network; the architecture is missing",
@@ -171,10 +171,6 @@ def solve_network(
 
     deliver(lambda: print_result(result, as_json), write)
     return stop_code() or _exit_code(result)
-
-
-def _source(word: str) -> Source:
-    return from_standard_input() if word == "-" else word
 
 
 def show(line: ProgressLine, progress: StudyProgress) -> None:

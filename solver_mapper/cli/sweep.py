@@ -12,7 +12,7 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import LIMIT, NO, YES, Json, command
 from solver_mapper.cli.factors import Factors, FactorWord
-from solver_mapper.cli.inputs import from_standard_input
+from solver_mapper.cli.inputs import standard_input_in_memory
 from solver_mapper.cli.network import (
     JobMemory,
     Jobs,
@@ -27,10 +27,9 @@ from solver_mapper.cli.network import (
 from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.request import MemoryLimit, limited, reading_input, stop_code
+from solver_mapper.cli.request import MemoryLimit, limited, stop_code
 from solver_mapper.cli.sizes import memory_size
 from solver_mapper.core.objective import GAP
-from solver_mapper.io.yaml.source import to_python
 from solver_mapper.study.sweep_plan import SweepLike
 from solver_mapper.study.sweep_result import SweepResult
 
@@ -71,8 +70,7 @@ def sweep(
     """Map workloads at every point of a design space."""
     drawn = pictures(html, plot)
     clock = limited(time_limit, memory_limit)
-    with reading_input():
-        source: SweepLike = to_python(from_standard_input()) if sweep_file == "-" else sweep_file
+    source: SweepLike = standard_input_in_memory() if sweep_file == "-" else sweep_file
     if output is not None:
         need_folder(output)
         store = store or output / "results.sqlite"

@@ -50,12 +50,15 @@ class Design:
                 " these is needed",
                 SourceLocation("architecture"),
             )
-        self._sources = tuple(architecture)
+        given = tuple(architecture)
         self._reading = reading or Reading()
         self._reader = Reader(
-            self._sources,
+            given,
             self._reading.templates,
             ignore_sparse=self._reading.ignore_sparse,
+        )
+        self._sources = tuple(
+            self._reader.one(each) if hasattr(each, "read") else each for each in given
         )
         self._read: dict[str, Table] = {}
 
@@ -71,7 +74,8 @@ class Design:
         attributes: Mapping[str, object] | None = None,
         files: Sequence[Source] = (),
     ) -> Spec:
-        """The layer on this architecture.
+        """The layer on this architecture. A problem in the architecture's files is left out, with a
+        warning.
 
         Args: `attributes`, other values by their path; `files`, whose top-level keys take the place
         of the architecture's.
@@ -80,8 +84,8 @@ class Design:
         problem = Table(
             {"problem": layer.problem}, {"problem": layer.problem.location}, layer.problem.location
         )
-        found = bundled.resolve(*self._sources, problem, reader=self._reader)
-        top = self._reader.all(*(self._table(each) for each in found))
+        *own, layers = bundled.resolve(*self._sources, problem, reader=self._reader)
+        top = self._reader.all(*(self._without_problem(each) for each in own), layers)
         if is_tree_input(top):
             raise InputError(
                 "networks are mapped onto architectures in level-by-level notation only",
@@ -98,9 +102,21 @@ class Design:
         warnings = tuple(dict.fromkeys((*self._reader.notes.lines, *spec.warnings)))
         return replace(spec, warnings=self._reading.warnings.kept(warnings))
 
-    def _table(self, source: Source) -> Source:
+    def _without_problem(self, source: Source) -> Table:
+        table = self._table(source)
+        if "problem" not in table.entries:
+            return table
+        self._reader.notes.add(
+            "replaced-problem",
+            table.key_locations["problem"],
+            "this problem is not used: the layers of the network take its place",
+        )
+        rest = {key: node for key, node in table.entries.items() if key != "problem"}
+        return Table(rest, table.key_locations, table.location)
+
+    def _table(self, source: Source) -> Table:
         if not isinstance(source, (str, Path)):
-            return source
+            return self._reader.one(source)
         key = str(source)
         if key not in self._read:
             self._read[key] = self._reader.one(source)

@@ -26,7 +26,7 @@ NetworkLike = (
     | Mapping[str, Any]
     | Iterable[tuple[str, int, Mapping[str, Any]]]
 )
-_LAYERS = re.compile(rb"^layers[ \t]*:", re.MULTILINE)
+_LAYERS = re.compile(rb"""^(?:\{\s*)?["']?layers["']?[ \t]*:""", re.MULTILINE)
 
 
 def is_network(word: str) -> bool:

@@ -1,12 +1,14 @@
 """Reading a sweep: an architecture, workloads, and the points of a grid or of a list of cases.
 
-sweep: architecture: eyeriss            # a name, a file, or a list of these workloads: [resnet50,
-  bert_base] # networks, layers such as resnet50/conv1, or files objective: edp parameters:
-  # every combination; or `cases:`, a list of mappings from path to value
+sweep:
+  architecture: eyeriss              # a name, a file, or a list of these
+  workloads: [resnet50, bert_base]   # networks, layers such as resnet50/conv1, or files
+  objective: edp
+  parameters:                        # every combination; or `cases:`, a list of points
     shared_glb.entries: [16384, 32768, 65536]
     array: {set: [column.count, PE.count, "*.meshX"], values: [8, 16, 32]}
   energies: {shared_glb.read: "6 * sqrt(entries / 65536)"}
-  front: [edp, capacity]
+  front: [capacity, units]
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
@@ -35,7 +37,7 @@ AXES = ("capacity", "area", "units")
 MOST_POINTS = 100_000
 EnergyHook = Callable[[Spec], Mapping[str, Any]]
 """From the specification at a point to energies by path: `{"shared_glb.read": 5.2}`."""
-SweepLike = str | Path | Mapping[str, Any]
+SweepLike = str | Path | IO[str] | IO[bytes] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def read_sweep(source: SweepLike, templates: TemplateOptions | None = None) -> S
     """The sweep in a file, or in a mapping of the same content, where `energies` may also be a
     function.
 
-    Args: `templates`, for a file that is a Jinja2 template, and for those of its workloads.
+    Args: `source`, a path, an open file (names in it are then relative to the working directory) or
+    the content; `templates`, for a file that is a Jinja2 template, and for those of its workloads.
     Raises: InputError, with file, line and column, for what cannot be used.
     """
     hook: EnergyHook | None = None
@@ -81,8 +84,9 @@ def read_sweep(source: SweepLike, templates: TemplateOptions | None = None) -> S
         if callable(content.get("energies")):
             hook = content.pop("energies")
         table = read_one({"sweep": content})
-    elif isinstance(source, (str, Path)):
-        reader, folder = Reader((source,), templates), Path(source).parent
+    elif isinstance(source, (str, Path)) or hasattr(source, "read"):
+        reader = Reader((source,), templates)
+        folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
         table, names = reader.one(source), reader.template_names
     else:
         raise InputError(f"the sweep is {source!r:.60}; a path or a mapping is needed")
