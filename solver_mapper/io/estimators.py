@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,12 @@ from solver_mapper.errors import InputError, SourceLocation
 
 Estimate = Callable[[str, dict[str, Any], str, dict[str, Any]], Any]
 """`hwcomponents.get_action_cost`: class, attributes, action and its arguments; `energy` is in J."""
+
+_ERROR = re.compile(r"\w*(Error|Exception): ")
+_BUILD_CACTI = (
+    "the program 'cacti' of the package hwcomponents-cacti does not run here; build it from the"
+    " sources beside it (make clean opt), or write the energy into an ERT by hand"
+)
 
 
 @dataclass(frozen=True)
@@ -115,22 +122,33 @@ def estimated(architecture: Architecture, tech_node: float) -> EstimatedTable:
                 )
                 rows.append((action.name, float(cost.energy) * 1e12))
             except Exception as error:  # an estimator raises what it likes
-                missing.append((part, action, str(error).strip().split("\n")[0][:160]))
+                missing.append((part, action, str(error)))
         found.append((part.name, tuple(rows)))
     if missing:
         raise _all_of(
             [
                 InputError(
                     f"no energy of '{action.name}' of '{part.name}': hwcomponents fails for"
-                    f" {part}: {reason}",
+                    f" {part}: {_reason(text)}",
                     part.location,
-                    "write the energy into an ERT by hand",
+                    _BUILD_CACTI
+                    if "CACTI failed" in text
+                    else "write the energy into an ERT by hand",
                 )
-                for part, action, reason in missing
+                for part, action, text in missing
             ]
         )
     origins = ("Estimated by hwcomponents.", *(f"{part.name}: {part}" for part in parts))
     return EstimatedTable(tuple(found), origins)
+
+
+def _reason(text: str) -> str:
+    """The error in a message of hwcomponents, which ends with the log of each model that it tried;
+    its first line if there is none.
+    """
+    lines = [line.strip(" |") for line in text.strip().split("\n")]
+    errors = [line for line in lines if _ERROR.match(line)]
+    return (errors or lines)[0][:160]
 
 
 def _estimator(parts: Sequence[Part]) -> Estimate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import sys
 from pathlib import Path
@@ -108,6 +109,62 @@ def test_every_figure_that_the_estimator_lacks_is_named(
             in done.stderr
         )
     assert "'DRAM'" not in done.stderr
+
+
+def test_the_reason_is_that_of_the_model_that_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """hwcomponents-cacti brings a program that needs a recent C library."""
+    module = estimator(ALL)
+    logs = (
+        "Can not find an action_cost model for sram(width=32)\nLogs for models:\n"
+        "| SRAM with priority 0.3 estimating value: \n|  | Calling CACTI with cache_size=256\n"
+        "|  | Exception: CACTI failed with exit code 1. Please check cacti.log\n"
+    )
+
+    def fail(kind: str, *rest: Any) -> SimpleNamespace:
+        if kind == "SRAM":
+            raise RuntimeError(logs)
+        return SimpleNamespace(energy=1e-12)
+
+    vars(module)["get_action_cost"] = fail
+    monkeypatch.setitem(sys.modules, "hwcomponents", module)
+    design = tmp_path / "design.yaml"
+    design.write_text(DESIGN)
+    done = CliRunner().invoke(app, ["energies", str(design)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert (
+        "no energy of 'read' of 'GLB': hwcomponents fails for SRAM(tech_node=4.5e-08, width=32,"
+        " size=2048): Exception: CACTI failed with exit code 1. Please check cacti.log; the program"
+        " 'cacti' of the package hwcomponents-cacti does not run here; build it from the sources"
+        " beside it (make clean opt), or write the energy into an ERT by hand\n" in done.stderr
+    )
+
+
+def test_an_architecture_needs_no_problem(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "hwcomponents", estimator(ALL))
+    done = CliRunner().invoke(app, ["energies", "eyeriss"])
+    assert done.exit_code == 0 and "# shared_glb: SRAM(" in done.stdout
+    done = CliRunner().invoke(app, ["solve", "eyeriss"])
+    assert (done.exit_code, done.stdout) == (2, "") and "no problem was given" in done.stderr
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("hwcomponents_cacti") is None, reason="needs hwcomponents"
+)
+def test_hwcomponents_estimates_a_bundled_design() -> None:
+    found = sm.load("eyeriss")
+    assert isinstance(found, sm.Spec)
+    try:
+        table = sm.energies(found)
+    except sm.InputError as error:
+        if error.hint is not None and "hwcomponents-cacti does not run here" in error.hint:
+            pytest.skip(error.hint)
+        raise
+    rows = {name: dict(actions) for name, actions in table.energies}
+    names = {level.name for level in found.need_architecture().levels if level.entries != 0}
+    assert {found.need_architecture().arithmetic.name} | names == set(rows)
+    assert all(energy > 0 for actions in rows.values() for energy in actions.values())
 
 
 def test_without_an_estimator_the_missing_figures_and_the_command_are_named(

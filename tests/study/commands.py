@@ -25,7 +25,7 @@ def start(*words: str | Path) -> subprocess.Popen[str]:
     )
 
 
-def run(*words: str | Path) -> tuple[int, str, str]:
+def run(*words: str | Path, stdin: str = "") -> tuple[int, str, str]:
     """Exit code, standard output and standard error, in this process."""
-    done = CliRunner().invoke(app, list(map(str, words)))
+    done = CliRunner().invoke(app, list(map(str, words)), input=stdin)
     return done.exit_code, done.stdout, done.stderr

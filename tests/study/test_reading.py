@@ -98,3 +98,36 @@ def test_sweeps_tell_warnings_once_and_filter_them(sweep: Path) -> None:
     assert "colour" not in run(*said, "-W", "accelergy-attribute")[2]
     code, _, err = run(*said, "--strict")
     assert code == 2 and "colour" in err
+
+
+def test_standard_input_has_positions_and_uses_its_variables(sweep: Path) -> None:
+    words = ("sweep", "-", "-D", "most=128", "-D", "size=16", "--json")
+    text = SWEEP.replace("arch.yaml.jinja2", str(sweep.parent / "arch.yaml.jinja2"))
+    code, out, err = run(*words, stdin=text)
+    assert code == 0 and len(json.loads(out)["points"]) == 2
+    assert "unused-variable" not in err
+    code, _, err = run(*words, stdin=text.replace("tiny/mm8", "tiny/mm9"))
+    assert code == 2 and "<stdin>:3:15: " in err
+
+
+def test_an_architecture_on_standard_input_uses_its_variables(tmp_path: Path) -> None:
+    layers = tmp_path / "layers.json"
+    layer = {"name": "a", "shape": "gemm", "instance": {"M": 4, "N": 4, "K": 4}}
+    layers.write_text(json.dumps({"layers": [layer]}))
+    words = ("solve", "-", layers, "-D", "size=64", "--json")
+    code, out, err = run(*words, stdin=TEMPLATE)
+    assert code == 0 and json.loads(out)["totals"]["macs"] == 64
+    assert "unused-variable" not in err and "<stdin>:10:" in err
+
+
+def test_the_layers_take_the_place_of_a_problem_in_the_design(tmp_path: Path) -> None:
+    design = tmp_path / "design.yaml"
+    design.write_text(
+        TEMPLATE.replace("{{ size }}", "64") + "problem: {shape: cnn-layer, instance: {C: 3}}\n"
+    )
+    found = sm.solve_network(str(design), LAYERS[:1])
+    (warning,) = [each for each in found.warnings if each.code == "replaced-problem"]
+    assert warning == (
+        f"{design}:12:1: this problem is not used: the layers of the network take its place"
+    )
+    assert found.layers[0].spec.need_problem().macs == found.totals.macs // LAYERS[0][1]

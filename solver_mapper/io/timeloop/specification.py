@@ -163,13 +163,10 @@ def _read_constraints(given: _Input) -> tuple[tuple[Constraint, ...], Constraint
             "constraints cannot be read without the architecture whose levels they name",
             found[0][1].location,
         )
-    if given.problem is None:
-        if not found:
-            return (), Constraints()
-        raise InputError(
-            "constraints cannot be read without the problem whose dimensions they name",
-            found[0][1].location,
-        )
+    if (
+        given.problem is None
+    ):  # `energies` needs no problem; whatever obeys constraints asks for one
+        return (), Constraints()
     book, requests = ConstraintCollector(given.problem.dims), list[Request]()
     context = Context(
         given.architecture,
