@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from solver_mapper.core.dominance import undominated
 from solver_mapper.core.loop_orders import Pair
 
 
@@ -156,7 +157,6 @@ def _undominated(candidates: list[Pattern], sliding: frozenset[str]) -> tuple[Pa
             )
         )
 
-    kept: list[Pattern] = []
     weight = {
         p: (
             len(p.unit),
@@ -166,7 +166,4 @@ def _undominated(candidates: list[Pattern], sliding: frozenset[str]) -> tuple[Pa
         )
         for p in candidates
     }
-    for candidate in sorted(candidates, key=weight.__getitem__):
-        if not any(beats(other, candidate) for other in kept):
-            kept.append(candidate)
-    return tuple(kept)
+    return tuple(undominated(sorted(candidates, key=weight.__getitem__), beats))

@@ -11,6 +11,7 @@ from math import prod
 
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.constraints import HOLDS, Constraint, FactorConstraint
+from solver_mapper.core.dominance import undominated
 from solver_mapper.core.perfect_limit import PerfectLimit
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.solution import Solution
@@ -105,7 +106,8 @@ def _fewest(
     """The least product of steps of one option for each dimension that fit the rooms together."""
     states: dict[tuple[int, ...], tuple[int, tuple[Option, ...]]] = {rooms: (1, ())}
     for choices in options.values():
-        best = _undominated(choices)
+        ordered = sorted(choices, key=lambda each: (each[1], prod(each[0]), each[0]))
+        best = undominated(ordered, _improves)
         if len(states) * len(best) > MOST_STEPS:
             return None
         grown: dict[tuple[int, ...], tuple[int, tuple[Option, ...]]] = {}
@@ -118,13 +120,6 @@ def _fewest(
     return min(states.values(), default=None)
 
 
-def _undominated(choices: list[Option]) -> list[Option]:
-    """Options that no other improves upon: fewer steps, or smaller bounds."""
-    kept: list[Option] = []
-    for bounds, steps in sorted(choices, key=lambda each: (each[1], prod(each[0]), each[0])):
-        if not any(
-            more <= steps and all(b <= a for a, b in zip(bounds, other, strict=True))
-            for other, more in kept
-        ):
-            kept.append((bounds, steps))
-    return kept
+def _improves(one: Option, other: Option) -> bool:
+    """Whether `one` has no more steps and no larger bounds."""
+    return one[1] <= other[1] and all(b <= a for a, b in zip(other[0], one[0], strict=True))

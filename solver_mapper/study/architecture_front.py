@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from solver_mapper.core.dominance import undominated_rows
 from solver_mapper.core.objective import parse_objective
-from solver_mapper.solve.fused.pareto import front
 from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.sweep_result import SweepPoint
 
@@ -35,7 +35,7 @@ def on_front(
     for objective in {points[number].objective for number in usable}:
         alike = [number for number in usable if points[number].objective == objective]
         ranks = _ranks([_values(points[number], axes) for number in alike])
-        kept = front(np.zeros((len(alike), 1), dtype=np.int64), ranks)
+        kept = undominated_rows(ranks)
         best = {tuple(ranks[each]) for each in kept}
         for number, row in zip(alike, ranks, strict=True):
             marked[number] = tuple(row) in best

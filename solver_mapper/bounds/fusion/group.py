@@ -15,8 +15,9 @@ import numpy as np
 from solver_mapper.bounds.bound_curve import EMPTY, BoundCurve, Ints, strict
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.groups import Group
-from solver_mapper.bounds.fusion.leaf import Choice, Leaves, undominated_triples
+from solver_mapper.bounds.fusion.leaf import Choice, Leaves
 from solver_mapper.bounds.fusion.trunk import Trunk, cut, trips_of
+from solver_mapper.core.dominance import undominated_rows
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Fold:
         total = (self.additive[:, None] + additive).ravel()
         peak = np.maximum(self.maximal[:, None], own + live).ravel()
         moved = (self.accesses[:, None] + accesses).ravel()
-        kept = np.array(undominated_triples(total, peak, moved), dtype=np.int64)
+        kept = undominated_rows(np.column_stack([total, peak, moved]))
         before, pick = np.divmod(kept, len(choices))
         return Fold(
             total[kept], peak[kept], moved[kept], np.column_stack([self.picks[before], pick])

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
-from solver_mapper.bounds.bound_curve import Ints
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.tensor_cores import Block, block_tiles
 from solver_mapper.bounds.fusion.trunk import Trunk, cut, trips_of
 from solver_mapper.bounds.search import Found, Restriction, least_traffic
+from solver_mapper.core.dominance import undominated_rows
 from solver_mapper.core.problem import Problem, Tensor
 
 
@@ -65,7 +64,9 @@ class Leaves:
             common & mine,
         )
         if key not in self._choices:
-            self._choices[key] = undominated(list(self._all(einsum, trunk, held, common)), self.net)
+            self._choices[key] = _undominated(
+                list(self._all(einsum, trunk, held, common)), self.net
+            )
         return self._choices[key]
 
     def _all(
@@ -214,37 +215,6 @@ def distinct_tiles(tensor: Tensor, trunk: Trunk, einsum: int) -> int:
     )
 
 
-def undominated(choices: list[Choice], net: DataflowGraph) -> tuple[Choice, ...]:
-    """The choices that no other beats or equals in all three figures."""
-    additive, own, accesses = (
-        np.array([getattr(choice, name) for choice in choices], dtype=net.dtype)
-        for name in ("additive", "own", "accesses")
-    )
-    return tuple(choices[i] for i in undominated_triples(additive, own, accesses))
-
-
-def undominated_triples(additive: Ints, own: Ints, accesses: Ints) -> list[int]:
-    """Indices of the triples that no other beats or equals in all three.
-
-    A sweep over rising `additive` (then `own`, then `accesses`) keeps the bound curve of the other
-    two columns so far; a triple on or above it is beaten by one that came before, and nothing that
-    comes later beats what is kept.
-    """
-    columns = additive.tolist(), own.tolist(), accesses.tolist()
-    rising: list[int] = []
-    falling: list[int] = []
-    kept: list[int] = []
-    for i in sorted(
-        range(len(columns[0])), key=lambda at: (columns[0][at], columns[1][at], columns[2][at])
-    ):
-        width, height = columns[1][i], columns[2][i]
-        at = bisect_right(rising, width)
-        if at and falling[at - 1] <= height:
-            continue
-        start = bisect_left(rising, width)
-        end = start
-        while end < len(rising) and falling[end] >= height:
-            end += 1
-        rising[start:end], falling[start:end] = [width], [height]
-        kept.append(i)
-    return kept
+def _undominated(choices: list[Choice], net: DataflowGraph) -> tuple[Choice, ...]:
+    rows = [(each.additive, each.own, each.accesses) for each in choices]
+    return tuple(choices[at] for at in undominated_rows(np.array(rows, dtype=net.dtype)))

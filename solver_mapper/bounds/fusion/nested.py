@@ -16,7 +16,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from solver_mapper.bounds.bound_curve import BoundCurve, Ints
+from solver_mapper.bounds.bound_curve import BoundCurve
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.group import Fuser, GroupPlan, Part, Plans, tile_units
 from solver_mapper.bounds.fusion.groups import Group, holds_together
@@ -26,11 +26,11 @@ from solver_mapper.bounds.fusion.leaf import (
     distinct_tiles,
     residence,
     resident_positions,
-    undominated_triples,
 )
 from solver_mapper.bounds.fusion.links import common_ranks
 from solver_mapper.bounds.fusion.search import group_plans
 from solver_mapper.bounds.fusion.trunk import Trunk, cut, trips_of, trunks_of
+from solver_mapper.core.dominance import undominated_rows
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,9 @@ class Nester:
                     for row in rows[start]
                     for child in children
                 ]
-            rows.append([found[i] for i in undominated_triples(*_columns(found, self.net))])
+            figures = [(row.additive, row.peak, row.accesses) for row in found]
+            kept = undominated_rows(np.array(figures, dtype=self.net.dtype))
+            rows.append([found[at] for at in kept])
         return rows[-1]
 
     def _leaf(
@@ -268,14 +270,6 @@ def inner_net(net: DataflowGraph, trunk: Trunk, members: tuple[int, ...]) -> Dat
             for i, problem in enumerate(net.problems)
         ),
     )
-
-
-def _columns(rows: list[_Row], net: DataflowGraph) -> tuple[Ints, Ints, Ints]:
-    additive, peak, accesses = (
-        np.array([getattr(row, name) for row in rows], dtype=net.dtype)
-        for name in ("additive", "peak", "accesses")
-    )
-    return additive, peak, accesses
 
 
 def _entered(stairs: BoundCurve, row: _Row, code: int) -> BoundCurve:

@@ -19,9 +19,9 @@ import numpy as np
 from solver_mapper.bounds.bound_curve import Ints
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.families import Family, Row, families
-from solver_mapper.bounds.fusion.leaf import undominated_triples
 from solver_mapper.bounds.fusion.special import SpecialRanks
 from solver_mapper.bounds.fusion.v2 import closing_order, compatible, neighbours, tiled_together
+from solver_mapper.core.dominance import undominated_rows
 
 
 @dataclass(frozen=True)
@@ -220,18 +220,3 @@ class V2:
             code, number, at = self.history[code]
             chosen.append((self.numbered[number], self.numbered[number].points[at]))
         return tuple(reversed(chosen))
-
-
-def undominated_rows(rows: Ints) -> list[int]:
-    """Indices of rows that no other row beats or equals in every column."""
-    columns = list(rows.T)
-    while len(columns) < 3:
-        columns.insert(0, np.zeros_like(columns[0]))
-    if len(columns) == 3:
-        return undominated_triples(*columns)
-    order = sorted(range(len(rows)), key=lambda at: tuple(rows[at]))
-    kept: list[int] = []
-    for at in order:
-        if not kept or not (rows[kept] <= rows[at]).all(axis=1).any():
-            kept.append(at)
-    return kept

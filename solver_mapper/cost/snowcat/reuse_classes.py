@@ -9,9 +9,10 @@ orders of a convolution leave a few dozen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from solver_mapper.core.dominance import undominated
 from solver_mapper.core.problem import Problem, Tensor
 
 
@@ -100,13 +101,4 @@ def reuse_classes(
                 extend((*order, dim), tuple(tensor for tensor in waiting if dim not in tensor.dims))
 
     extend((), tuple(tensors))
-    return undominated(found.values())
-
-
-def undominated(classes: Iterable[ReuseClass]) -> tuple[ReuseClass, ...]:
-    """Drop every class that another one covers (of equals, all but the first)."""
-    kept: list[ReuseClass] = []
-    for kind in classes:
-        if not any(other.covers(kind) for other in kept):
-            kept = [other for other in kept if not kind.covers(other)] + [kind]
-    return tuple(kept)
+    return tuple(undominated(found.values(), ReuseClass.covers))

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isqrt, prod
+from math import prod
 
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.constraints import FactorConstraint, Kind
+from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Problem
 from solver_mapper.errors import InputError
 from solver_mapper.io.timeloop.constraint_collector import ConstraintCollector
@@ -126,14 +127,9 @@ def largest_factors(bounds: Mapping[str, int], room: int) -> dict[str, int]:
     for bound in bounds.values():
         grown: dict[int, tuple[int, ...]] = {}
         for product, chosen in best.items():
-            for factor in _divisors(bound):
+            for factor in divisors(bound):
                 if product * factor <= room:
                     total, choice = product * factor, (*chosen, factor)
                     grown[total] = max(grown.get(total, choice), choice)
         best = grown
     return dict(zip(bounds, best[max(best)], strict=True)) if best else dict.fromkeys(bounds, 1)
-
-
-def _divisors(number: int) -> set[int]:
-    small = {each for each in range(1, isqrt(number) + 1) if number % each == 0}
-    return small | {number // each for each in small}

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.core.dominance import undominated_rows
 from solver_mapper.solve.fused.compiled import EPSILON, Compiled
 from solver_mapper.solve.fused.minimize import EnergyDelayProduct, Pairs
-from solver_mapper.solve.fused.pareto import front
 from solver_mapper.solve.fused.terms import Floats
 
 _PRUNE = 100_000
@@ -43,7 +43,11 @@ class Points:
     def pruned(self) -> Points:
         """Without rows that another of the same shared loops equals or beats in cost and usage."""
         return (
-            self.kept(front(self.trips, np.hstack([self.cost, self.usage.reshape(len(self), -1)])))
+            self.kept(
+                undominated_rows(
+                    np.hstack([self.cost, self.usage.reshape(len(self), -1)]), self.trips
+                )
+            )
             if len(self)
             else self
         )

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.core.dominance import undominated_rows
 from solver_mapper.solve.fused.factors import Factors
-from solver_mapper.solve.fused.pareto import front
 from solver_mapper.solve.fused.rows import (
     Dimension,
     Flags,
@@ -254,4 +254,4 @@ def _undominated(compiled: Compiled, group: Group) -> Group:
     large = sorted({key for key, _ in compiled.floors} | set(exact))
     columns += [-group.factors[large], group.factors[exact]]
     vectors = np.vstack(columns).T
-    return group.kept(np.sort(front(np.empty((len(vectors), 0), dtype=np.int64), vectors)))
+    return group.kept(np.sort(undominated_rows(vectors)))

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.core.dominance import undominated_rows
 from solver_mapper.solve.fused.collect import Points
 from solver_mapper.solve.fused.compiled import EPSILON
 from solver_mapper.solve.fused.cuts import Step
 from solver_mapper.solve.fused.graph import Graph
-from solver_mapper.solve.fused.pareto import front
 from solver_mapper.solve.fused.stopping import Poll, never
 from solver_mapper.solve.fused.terms import Floats
 
@@ -68,11 +68,11 @@ class States:
         if len(self) < 2:
             return self
         return self.kept(
-            front(
-                self.trips,
+            undominated_rows(
                 np.hstack(
                     [self.cost, self.held.reshape(len(self), -1), self.peak.reshape(len(self), -1)]
                 ),
+                self.trips,
                 poll,
             )
         )

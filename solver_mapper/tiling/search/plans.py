@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from solver_mapper.core.dominance import undominated
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.search.splits import Split, followers
 from solver_mapper.tiling.tensors import Tensor
@@ -105,22 +106,15 @@ def _beats(use: Use, other: Use, tensor: Relevance, among: frozenset[str]) -> bo
 def _front_of_uses(uses: Iterator[Use], tensor: Relevance) -> list[Use]:
     listed = list(uses)
     loops = tensor.loops.union(*(use.repeated for use in listed))
-    return [
-        use
-        for use in listed
-        if not any(other != use and _beats(other, use, tensor, loops) for other in listed)
-    ]
+    return undominated(listed, lambda one, other: _beats(one, other, tensor, loops))
 
 
 def _front(found: list[Plan], tensors: tuple[Relevance, ...]) -> tuple[Plan, ...]:
     """The plans that no other beats. Larger sets of loops come first, since they contain the
     smaller ones.
     """
-    kept: list[Plan] = []
-    for plan in sorted(found, key=_promise):
-        if not any(_dominates(other, plan, tensors) for other in kept):
-            kept = [other for other in kept if not _dominates(plan, other, tensors)] + [plan]
-    return tuple(kept)
+    ordered = sorted(found, key=_promise)
+    return tuple(undominated(ordered, lambda one, other: _dominates(one, other, tensors)))
 
 
 def _promise(plan: Plan) -> tuple[int, int, tuple[str, ...]]:

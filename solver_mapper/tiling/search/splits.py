@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from solver_mapper.core.dominance import undominated_rows
 from solver_mapper.errors import InputError
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.tensors import SAME, Projection, Span, padded
@@ -225,15 +226,8 @@ def _front(ways: Iterable[Split]) -> tuple[Split, ...]:
     """The splits that no other beats, one of each cost."""
     by_cost = {split.costs: split for split in sorted(ways, key=_plainness)}
     distinct = [by_cost[costs] for costs in sorted(by_cost)]
-    costs = np.array([split.costs for split in distinct])
-    kept = [
-        position
-        for position in range(len(distinct))
-        if not np.any(
-            np.all(costs <= costs[position], axis=1) & np.any(costs < costs[position], axis=1)
-        )
-    ]
-    return tuple(distinct[position] for position in kept)
+    rows = np.array([split.costs for split in distinct])
+    return tuple(distinct[at] for at in undominated_rows(rows))
 
 
 def _plainness(split: Split) -> tuple[bool, int, tuple[Span, ...]]:

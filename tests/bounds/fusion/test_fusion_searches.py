@@ -1,9 +1,6 @@
 """The searches behind a fused curve against each other: two for groups, two for joining them."""
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import solver_mapper.bounds.fusion.grid as grid
 from solver_mapper.bounds.fusion.blocks import Blocks
@@ -12,12 +9,10 @@ from solver_mapper.bounds.fusion.evaluate import account
 from solver_mapper.bounds.fusion.group import Fuser
 from solver_mapper.bounds.fusion.groups import groups_of
 from solver_mapper.bounds.fusion.join import StateJoin, joined
-from solver_mapper.bounds.fusion.leaf import undominated_triples
 from solver_mapper.bounds.fusion.ordering import best_order
 from solver_mapper.bounds.fusion.plan import PlanRules
 from solver_mapper.bounds.fusion.solver_join import SolverJoin
 from solver_mapper.bounds.fusion.trunk import trunks_of
-from solver_mapper.bounds.fusion.v2_join import undominated_rows
 from solver_mapper.errors import LimitReached
 from tests.bounds.fusion.fusion_cases import (
     ATTENTION,
@@ -120,22 +115,3 @@ def test_the_best_order_keeps_whole_tensors_out_of_the_way():
     assert [min(each.members) for each in order].index(2) in (0, 2)
     chain = net_of(workload(["T1[m] = T0[m]", "T2[m] = T1[m]", "T3[m] = T2[m]"], m=8))
     assert best_order(chain, [Chosen(0, 2), Chosen(1)], frozenset()) is None
-
-
-@given(
-    st.lists(st.tuples(*[st.integers(0, 6)] * 4), min_size=1, max_size=40),
-    st.sampled_from([2, 3, 4]),
-)
-@settings(max_examples=80, deadline=None)
-def test_dropping_what_is_beaten_drops_nothing_else(rows, width):
-    table = np.array([row[:width] for row in rows])
-    kept = {tuple(table[i]) for i in undominated_rows(table)}
-    best = {
-        tuple(row)
-        for row in table
-        if not any((other <= row).all() and (other < row).any() for other in table)
-    }
-    assert kept == best
-    assert len(undominated_rows(table)) == len(best)
-    if width == 3:
-        assert {tuple(table[i]) for i in undominated_triples(*table.T)} == best
