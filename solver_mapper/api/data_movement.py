@@ -7,12 +7,13 @@ from collections.abc import Mapping as Table
 from typing import Any
 
 from solver_mapper.api.arguments import check_search, require_spec
-from solver_mapper.bounds import Counting, Curve, TilePoint
+from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.for_specification import bound_spec, list_spec
 from solver_mapper.bounds.fusion import EinsumMapping, FusionOptions
 from solver_mapper.bounds.fusion import fuse_mappings as list_einsum_mappings
 from solver_mapper.bounds.fusion.for_specification import bound_einsum, fuse_spec, list_einsum
 from solver_mapper.bounds.fusion.fuse import Template
+from solver_mapper.bounds.options import BoundOptions
 from solver_mapper.bounds.roofline import roofline_of
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.spec import Spec
@@ -53,33 +54,13 @@ def bound(
     """
     require_spec(spec)
     check_search(clock, time_limit)
-    counting = Counting(regular_shifts, bypass)
-    if isinstance(spec, TreeSpec):
-        if constrained:
-            raise InputError("LoopTree files have no constraints to keep to", spec.location)
-        with running(clock or Clock(time_limit)):
-            curve = bound_einsum(
-                spec,
-                einsum,
-                word_bits=word_bits,
-                stationary=stationary,
-                order=order,
-                tiles=tiles,
-                counting=counting,
-            )
-        return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth))
-    _refuse_einsum(spec, einsum)
+    options = BoundOptions(word_bits, stationary, order, tiles, constrained, regular_shifts, bypass)
     with running(clock or Clock(time_limit)):
-        curve = bound_spec(
-            spec,
-            spec.need_problem(),
-            word_bits=word_bits,
-            stationary=stationary,
-            order=order,
-            tiles=tiles,
-            constrained=constrained,
-            counting=counting,
-        )
+        if isinstance(spec, TreeSpec):
+            curve = bound_einsum(spec, einsum, options)
+            return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth))
+        _refuse_einsum(spec, einsum)
+        curve = bound_spec(spec, spec.need_problem(), options)
     machine = spec.architecture if curve.units == "words" else None
     return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth, machine))
 
@@ -104,32 +85,11 @@ def bound_mappings(
     of equal figures are all given); the others as for `bound`.
     Raises: InputError and InfeasibleError as `bound`.
     """
-    counting = Counting(regular_shifts, bypass)
+    options = BoundOptions(word_bits, stationary, order, tiles, constrained, regular_shifts, bypass)
     if isinstance(spec, TreeSpec):
-        if constrained:
-            raise InputError("LoopTree files have no constraints to keep to", spec.location)
-        return list_einsum(
-            spec,
-            einsum,
-            word_bits=word_bits,
-            stationary=stationary,
-            order=order,
-            tiles=tiles,
-            counting=counting,
-            pareto=pareto,
-        )
+        return list_einsum(spec, einsum, options, pareto=pareto)
     _refuse_einsum(spec, einsum)
-    return list_spec(
-        spec,
-        spec.need_problem(),
-        word_bits=word_bits,
-        stationary=stationary,
-        order=order,
-        tiles=tiles,
-        constrained=constrained,
-        counting=counting,
-        pareto=pareto,
-    )
+    return list_spec(spec, spec.need_problem(), options, pareto=pareto)
 
 
 def _refuse_einsum(spec: Spec, einsum: str | None) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from solver_mapper.bounds.bound import USUAL, Counting, TilePoint, bound, bound_mappings
+from solver_mapper.bounds.bound import TilePoint, bound, bound_mappings
 from solver_mapper.bounds.curve import Curve, Mark
-from solver_mapper.bounds.dataflow import restriction
 from solver_mapper.bounds.fusion.fuse import FusionOptions, Template, fuse
+from solver_mapper.bounds.options import BoundOptions
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.workload import Einsum, Workload
 from solver_mapper.errors import InputError
@@ -25,59 +25,49 @@ def fuse_spec(spec: TreeSpec, template: Template, options: FusionOptions) -> Cur
     return curve.marked(_marks(spec, workload, curve.units))
 
 
-def bound_einsum(
-    spec: TreeSpec,
-    einsum: str | None,
-    *,
-    word_bits: Mapping[str, int] | None = None,
-    stationary: str | None = None,
-    order: Sequence[str] | None = None,
-    tiles: Mapping[str, int] | None = None,
-    counting: Counting = USUAL,
-) -> Curve[TilePoint]:
+def bound_einsum(spec: TreeSpec, einsum: str | None, options: BoundOptions) -> Curve[TilePoint]:
     """`bound` of one Einsum of the workload in `spec`, by name; None for the only one.
 
-    Word sizes are those of the workload, where they differ between tensors, unless `word_bits` are
-    given.
-    Raises: InputError for an unknown Einsum, or for None where there are several.
+    Word sizes are those of the workload, where they differ between tensors, unless `options` has
+    some.
+    Raises: InputError for an unknown Einsum, for None where there are several, and for options that
+    are about constraints, which LoopTree files lack.
     """
-    workload = spec.need_workload()
-    chosen = _chosen(workload, einsum)
+    chosen, word_bits = _asked(spec, einsum, options)
     curve = bound(
         chosen.problem,
-        word_bits=_word_bits(chosen) if word_bits is None else word_bits,
-        stationary=stationary,
-        order=order,
-        tiles=tiles,
-        counting=counting,
+        word_bits=word_bits,
+        stationary=options.stationary,
+        order=options.order,
+        tiles=options.tiles,
+        counting=options.counting,
     )
-    return curve.marked(_marks(spec, workload, curve.units))
+    return curve.marked(_marks(spec, spec.need_workload(), curve.units))
 
 
 def list_einsum(
-    spec: TreeSpec,
-    einsum: str | None,
-    *,
-    word_bits: Mapping[str, int] | None = None,
-    stationary: str | None = None,
-    order: Sequence[str] | None = None,
-    tiles: Mapping[str, int] | None = None,
-    counting: Counting = USUAL,
-    pareto: bool = False,
+    spec: TreeSpec, einsum: str | None, options: BoundOptions, *, pareto: bool = False
 ) -> Iterator[TilePoint]:
-    """`bound_mappings` of one Einsum; the arguments are those of `bound_einsum`.
-
-    Raises: InputError as `bound_einsum`.
-    """
-    chosen = _chosen(spec.need_workload(), einsum)
+    """`bound_mappings` of one Einsum. Raises: InputError as `bound_einsum`."""
+    chosen, word_bits = _asked(spec, einsum, options)
     return bound_mappings(
         chosen.problem,
-        word_bits=_word_bits(chosen) if word_bits is None else word_bits,
-        within=restriction(chosen.problem, stationary, order, tiles),
-        stationary=stationary,
-        counting=counting,
+        word_bits=word_bits,
+        within=options.dataflow(chosen.problem),
+        stationary=options.stationary,
+        counting=options.counting,
         pareto=pareto,
     )
+
+
+def _asked(
+    spec: TreeSpec, einsum: str | None, options: BoundOptions
+) -> tuple[Einsum, Mapping[str, int] | None]:
+    """The Einsum, and the bits of its words."""
+    if options.constrained:
+        raise InputError("LoopTree files have no constraints to keep to", spec.location)
+    chosen = _chosen(spec.need_workload(), einsum)
+    return chosen, _word_bits(chosen) if options.word_bits is None else options.word_bits
 
 
 def _word_bits(einsum: Einsum) -> dict[str, int] | None:
