@@ -85,6 +85,7 @@ def explain(
     clock: Clock | None = None,
     constraints: ConstraintSets = (),
     factors: str = PERFECT,
+    every: bool = False,
 ) -> Reason: ...
 @overload
 def explain(
@@ -94,6 +95,7 @@ def explain(
     clock: Clock | None = None,
     constraints: ConstraintSets = (),
     factors: str = PERFECT,
+    every: bool = False,
 ) -> TreeReason: ...
 def explain(
     spec: Spec | TreeSpec,
@@ -102,6 +104,7 @@ def explain(
     clock: Clock | None = None,
     constraints: ConstraintSets = (),
     factors: str = PERFECT,
+    every: bool = False,
 ) -> Reason | TreeReason:
     """Why no mapping of perfect factors is legal: constraints, capacities, meshes and bounds that
     collide, and what would lift that.
@@ -113,7 +116,8 @@ def explain(
     in part counts as constraints.
 
     Args: `time_limit` in seconds; `clock`, to stop from outside; `constraints`, further constraints
-    (see `solver_mapper.constraints`).
+    (see `solver_mapper.constraints`); `every`, to look for all conflicts that share no entry with
+    each other (`others` of the answer), not only whether there are more.
     Raises: InputError if architecture or problem are missing; LimitReached if the time does not
     suffice for a conflict.
     """
@@ -121,6 +125,8 @@ def explain(
     refuse_imperfect(factors, spec.location)
     check_search(clock, time_limit)
     if isinstance(spec, TreeSpec):
-        refuse_given({"constraints": are_given(constraints)}, NOT_FOR_TREES, spec.location)
+        refuse_given(
+            {"constraints": are_given(constraints), "every": every}, NOT_FOR_TREES, spec.location
+        )
         return explain_tree(spec, clock or Clock(time_limit))
-    return explain_spec(under(spec, constraints), clock or Clock(time_limit))
+    return explain_spec(under(spec, constraints), clock or Clock(time_limit), every=every)

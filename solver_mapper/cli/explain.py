@@ -25,6 +25,9 @@ def explain(
             help="Seconds for the whole command; what is known by then is printed.", min=0
         ),
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="List all conflicts that share no entry.")
+    ] = False,
     factors: Factors = FactorWord.PERFECT,
     memory_limit: MemoryLimit = None,
     as_json: Json = False,
@@ -35,7 +38,9 @@ def explain(
     resolve it.
     """
     clock = limited(time_limit, memory_limit)
-    reason = api.explain(read_any(files, energies=False), clock=clock, factors=factors.value)
+    reason = api.explain(
+        read_any(files, energies=False), clock=clock, factors=factors.value, every=every
+    )
     if as_json:
         print_result(reason, as_json)
     else:
@@ -44,11 +49,8 @@ def explain(
 
 
 def _print(reason: Reason | TreeReason) -> None:
-    """Print the reason, each entry of the conflict followed by its line in the file."""
-    first, *rest = str(reason).split("\n")
-    lines = [first]
-    for number, line in enumerate(rest):
-        lines.append(line)
-        if number < len(reason.conflict):
-            lines += excerpt(reason.conflict[number].location)
+    """Print the reason, each entry of a conflict followed by its line in the file."""
+    lines: list[str] = []
+    for text, location in reason.lines():
+        lines += [text, *excerpt(location)]
     print_text("\n".join([*lines, ""]))

@@ -4,7 +4,7 @@ any smaller part of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from solver_mapper.check.mapping import require_legal
@@ -38,17 +38,40 @@ def conflict_of(spec: Spec, clock: Clock) -> tuple[Requirement, ...]:
     if caps_of(spec) and legal_mapping(spec, clock) is not None:
         return capped_conflict(spec, clock)
     spec = without_caps(spec)
-    guarded = legal_model(
-        spec.need_architecture(), spec.need_problem(), requirements_of(spec), guarded=True
-    )
-    requirements = tuple(
-        requirement for requirement in requirements_of(spec) if is_changeable(requirement)
-    )
+    guarded, requirements = _guarded(spec), _changeable(spec)
     found = [
         _irreducible(spec, guarded, order, clock) for order in (requirements, requirements[::-1])
     ]
     best = min(found, key=len)
     return tuple(requirement for requirement in requirements if requirement in best)
+
+
+def independent_conflicts(
+    spec: Spec, conflict: Collection[Requirement], clock: Clock
+) -> Iterator[tuple[Requirement, ...]]:
+    """Further irreducible conflicts of `spec`, one by one, none of which shares a requirement with
+    `conflict` or another of them. Caps on figures take no part.
+
+    Raises: LimitReached; ExactnessError as `conflict_of`.
+    """
+    spec = without_caps(spec)
+    guarded = _guarded(spec)
+    left = [requirement for requirement in _changeable(spec) if requirement not in conflict]
+    while isinstance(colliding(guarded, left, clock), tuple):
+        found = _irreducible(spec, guarded, left, clock)
+        yield tuple(requirement for requirement in left if requirement in found)
+        left = [requirement for requirement in left if requirement not in found]
+
+
+def _guarded(spec: Spec) -> Legal:
+    """The model of legality in which each requirement can be lifted."""
+    return legal_model(
+        spec.need_architecture(), spec.need_problem(), requirements_of(spec), guarded=True
+    )
+
+
+def _changeable(spec: Spec) -> tuple[Requirement, ...]:
+    return tuple(requirement for requirement in requirements_of(spec) if is_changeable(requirement))
 
 
 def _irreducible(

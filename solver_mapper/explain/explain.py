@@ -19,7 +19,8 @@ from solver_mapper.explain.caps import (
     without_caps,
 )
 from solver_mapper.explain.change import Change, changed
-from solver_mapper.explain.conflict import conflict_of
+from solver_mapper.explain.conflict import conflict_of, independent_conflicts
+from solver_mapper.explain.hardware import implied_by_hardware
 from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.explain.repairs import repair, smallest_lifts
 from solver_mapper.explain.wording import (
@@ -33,8 +34,8 @@ from solver_mapper.mapspace.requirements import Requirement
 from solver_mapper.solve.partial_mapping import with_directives
 
 
-def explain_spec(spec: Spec, clock: Clock) -> Reason:
-    """See `api.explain`."""
+def explain_spec(spec: Spec, clock: Clock, *, every: bool = False) -> Reason:
+    """See `api.explain`; `every`: all independent conflicts, not only whether there are more."""
     with running(clock):
         spec = with_directives(spec)
         mapping = some_mapping(spec, clock)
@@ -44,19 +45,33 @@ def explain_spec(spec: Spec, clock: Clock) -> Reason:
     with running(clock):
         requirements = conflict_of(spec, clock)
     repairs: list[Repair] = []
-    complete = True
+    others: list[tuple[Requirement, ...]] = []
+    complete, more = True, None
     try:
         with running(clock):
             repairs.extend(_repairs(spec, requirements, clock))
+            for other in independent_conflicts(spec, requirements, clock):
+                more = True
+                if not every:
+                    break
+                others.append(other)
+            else:
+                more = bool(others) or (False if set(caps_of(spec)) <= set(requirements) else None)
     except LimitReached:
         complete = False
     return Reason(
         False,
-        tuple(entry_of(requirement, spec) for requirement in requirements),
+        _entries(requirements, spec),
         tuple(repairs),
+        others=tuple(_entries(other, spec) for other in others),
+        more=more,
         complete=complete,
         seconds=clock.seconds,
     )
+
+
+def _entries(conflict: Sequence[Requirement], spec: Spec) -> tuple[Entry, ...]:
+    return tuple(entry_of(requirement, spec) for requirement in conflict)
 
 
 def _repairs(spec: Spec, conflict: Sequence[Requirement], clock: Clock) -> Iterator[Repair]:
@@ -96,7 +111,7 @@ def entry_of(requirement: Requirement, spec: Spec) -> Entry:
         what_of(requirement),
         text_of(requirement, architecture, problem),
         location_of(requirement, architecture, problem),
-        excluded_by_mapspace(requirement),
+        excluded_by_mapspace(requirement) or implied_by_hardware(requirement, spec),
     )
 
 

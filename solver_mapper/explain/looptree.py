@@ -20,8 +20,8 @@ from solver_mapper.cost.looptree.architecture import Architecture, Component, Fa
 from solver_mapper.cost.looptree.hardware import Kind
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.usage import with_reachable_usage
-from solver_mapper.errors import LimitReached, SourceLocation
-from solver_mapper.explain.reason import Entry, reason_text
+from solver_mapper.errors import NOWHERE, LimitReached, SourceLocation
+from solver_mapper.explain.reason import Entry, conflict_lines, repair_lines
 from solver_mapper.explain.wording import What
 from solver_mapper.solve.fused.solve import solve_tree
 
@@ -65,9 +65,20 @@ class TreeReason:
         }
 
     def __str__(self) -> str:
-        if not self.feasible and not self.conflict:
-            return "No legal mapping, whatever the capacities and constraints of the architecture."
-        return reason_text(self.feasible, self.conflict, self.repairs)
+        return "\n".join(text for text, _ in self.lines())
+
+    def lines(self) -> Iterator[tuple[str, SourceLocation]]:
+        """As `Reason.lines`."""
+        if self.feasible:
+            yield "Legal mappings exist.", NOWHERE
+        elif not self.conflict:
+            yield (
+                "No legal mapping, whatever the capacities and constraints of the architecture.",
+                NOWHERE,
+            )
+        else:
+            yield from conflict_lines(self.conflict)
+            yield from repair_lines(self.repairs)
 
 
 @dataclass(frozen=True)

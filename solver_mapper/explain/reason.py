@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,7 +21,7 @@ class Entry:
     text: str
     location: SourceLocation = NOWHERE
     note: str = ""
-    """Why the mapspace, and not only the other entries, excludes it."""
+    """Why the mapspace or the hardware, and not only the other entries, excludes it."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data, as `--json` prints it."""
@@ -77,30 +77,52 @@ def _plain(change: Change) -> Any:
 
 @dataclass(frozen=True)
 class Reason:
-    """Whether any mapping is legal; if not, a minimal conflict, and
-    what would lift the conflict.
+    """Whether any mapping is legal; if not, a minimal conflict, and what would lift all conflicts.
 
-    `mapping` is some legal mapping, if there is one. `complete` tells whether the time sufficed to
-    look for all smallest repairs.
+    `others` are further conflicts that share no entry with it or each other, if they were asked
+    for; `more` tells whether there are such conflicts (None: not known). `mapping` is some legal
+    mapping, if there is one. `complete` tells whether the time sufficed to look for all smallest
+    repairs and conflicts.
     """
 
     feasible: bool
     conflict: tuple[Entry, ...] = ()
     repairs: tuple[Repair, ...] = ()
+    others: tuple[tuple[Entry, ...], ...] = ()
+    more: bool | None = None
     mapping: Mapping | None = None
     complete: bool = True
     seconds: float = field(default=0.0, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data, as `--json` prints it."""
+        others = [[entry.to_dict() for entry in other] for other in self.others]
+        further = {} if self.feasible else {"more_conflicts": self.more, "other_conflicts": others}
         return {
             "feasible": self.feasible,
             "conflict": [entry.to_dict() for entry in self.conflict],
+            **further,
             "repairs": [repair.to_dict() for repair in self.repairs],
         }
 
     def __str__(self) -> str:
-        return reason_text(self.feasible, self.conflict, self.repairs)
+        return "\n".join(text for text, _ in self.lines())
+
+    def lines(self) -> Iterator[tuple[str, SourceLocation]]:
+        """What a user reads, a line each, with the place in a file that the line is about."""
+        if self.feasible:
+            yield "Legal mappings exist.", NOWHERE
+            return
+        yield from conflict_lines(self.conflict)
+        if self.more and not self.others:
+            yield (
+                "Further conflicts share no entry with this one; 'explain --all' lists them.",
+                NOWHERE,
+            )
+        for number, other in enumerate(self.others, 2):
+            yield f"Conflict {number}, which shares no entry with the others:", NOWHERE
+            yield from entry_lines(other)
+        yield from repair_lines(self.repairs)
 
 
 class Advice(Protocol):
@@ -112,26 +134,31 @@ class Advice(Protocol):
     def location(self) -> SourceLocation: ...
 
 
-def reason_text(feasible: bool, conflict: Sequence[Entry], repairs: Sequence[Advice]) -> str:
-    """A conflict and its repairs as a user reads them, one a line."""
-    if feasible:
-        return "Legal mappings exist."
-    lines = [
-        "No legal mapping. Minimal conflict (removing any one entry resolves it; other"
-        " conflicts may remain):"
-    ]
-    lines += [
-        f"  {_where(entry.location)}{entry.text}{f' ({entry.note})' if entry.note else ''}"
-        for entry in conflict
-    ]
+def conflict_lines(conflict: Sequence[Entry]) -> Iterator[tuple[str, SourceLocation]]:
+    """A minimal conflict, a line for each entry."""
+    yield (
+        "No legal mapping. Minimal conflict (removing any one entry resolves it; other conflicts"
+        " may remain):",
+        NOWHERE,
+    )
+    yield from entry_lines(conflict)
+
+
+def entry_lines(conflict: Sequence[Entry]) -> Iterator[tuple[str, SourceLocation]]:
+    """A line for each entry, with its place."""
+    for entry in conflict:
+        note = f" ({entry.note})" if entry.note else ""
+        yield f"  {_where(entry.location)}{entry.text}{note}", entry.location
+
+
+def repair_lines(repairs: Sequence[Advice]) -> Iterator[tuple[str, SourceLocation]]:
+    """What would lift the conflicts, a line for each repair."""
     if repairs:
-        lines += [
-            "Each of these changes alone makes the mapspace non-empty:"
-            if len(repairs) > 1
-            else "This change makes the mapspace non-empty:"
-        ]
-        lines += [f"  {_where(repair.location)}{repair.text}" for repair in repairs]
-    return "\n".join(lines)
+        several = len(repairs) > 1
+        which = "Each of these changes alone makes" if several else "This change makes"
+        yield f"{which} the mapspace non-empty:", NOWHERE
+    for repair in repairs:
+        yield f"  {_where(repair.location)}{repair.text}", NOWHERE
 
 
 def _where(location: SourceLocation) -> str:

@@ -124,6 +124,63 @@ def test_several_conflicts_need_several_changes(tmp_path: Path) -> None:
     assert len(reason.repairs) == 4
 
 
+def test_conflicts_that_share_no_entry_are_counted_and_listed(tmp_path: Path) -> None:
+    """Two conflicts apart from each other: one is explained, the other is announced, and listed on
+    demand, irreducible too.
+    """
+    lines = (
+        temporal("GLB", "factors: P=4"),
+        temporal("GLB", "factors: P<=2"),
+        temporal("RF", "factors: K=8"),
+        spatial("GLB", "factors: K=2"),
+    )
+    files = Case("two", lines).write(tmp_path)
+    spec = load(*files)
+    first = sm.explain(spec)
+    assert first.more is True and first.others == ()
+    assert "Further conflicts share no entry with this one; 'explain --all' lists them." in str(
+        first
+    )
+    reason = sm.explain(spec, every=True)
+    assert isinstance(reason, Reason)
+    found = [[entry.location.line for entry in each] for each in (reason.conflict, *reason.others)]
+    assert len(found) == 2 and not set(found[0]) & set(found[1])
+    shown = subprocess.run(
+        [sys.executable, "-m", "solver_mapper", "explain", "--all", *map(str, files)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Conflict 2, which shares no entry with the others:" in shown.stdout
+    for entry in (*reason.conflict, *reason.others[0]):
+        assert entry.text in shown.stdout
+    record = reason.to_dict()
+    assert record["more_conflicts"] is True and len(record["other_conflicts"]) == 1
+
+
+def test_one_conflict_is_said_to_be_alone(tmp_path: Path) -> None:
+    """Where the rest can be obeyed, no further conflict is announced."""
+    lines = (temporal("GLB", "factors: P=4"), temporal("GLB", "factors: P<=2"))
+    reason = explained(Case("one", lines), tmp_path)
+    assert reason.more is False and reason.others == ()
+    assert "Further" not in str(reason)
+
+
+@pytest.mark.parametrize(
+    ("cap", "note"),
+    [
+        ("cycles: 10", "16 instances of MAC need at least 96 cycles for 1,536 MACs"),
+        ("energy_pj: 1", "the MACs alone need"),
+    ],
+)
+def test_a_cap_names_the_hardware_that_keeps_it_from_being_met(cap, note, tmp_path: Path) -> None:
+    """A floor of the figure that follows from the compute units alone stands beside the cap; a cap
+    that they could meet has none.
+    """
+    reason = explained(Case("cap", (f"metrics: {{{cap}}}",)), tmp_path)
+    assert note in " ".join(entry.note for entry in reason.conflict)
+
+
 def test_a_feasible_input_has_nothing_to_explain(tmp_path: Path) -> None:
     reason = explained(Case("feasible", ()), tmp_path)
     assert reason.to_dict() == {"feasible": True, "conflict": [], "repairs": []}
