@@ -35,7 +35,7 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation, unknown_name
 from solver_mapper.io.timeloop.constraint_collector import ConstraintCollector
 from solver_mapper.io.timeloop.constraint_file import Context, read_constraints
-from solver_mapper.io.timeloop.extended_constraints import METRICS
+from solver_mapper.io.timeloop.extended_constraints import METRIC_NAMES
 from solver_mapper.io.timeloop.maximize_dims import resolve
 from solver_mapper.io.timeloop.targets import target_levels
 from solver_mapper.io.yaml.source import Scalar, from_python
@@ -254,7 +254,7 @@ def spatial(target: Target, *dims: str) -> Quantity:
 
 
 cycles, energy_pj, edp, last_level_accesses = (
-    Quantity(metric=name) for name in dict.fromkeys(METRICS.values())
+    Quantity(metric=name) for name in dict.fromkeys(METRIC_NAMES.values())
 )
 """Figures of the whole mapping, for caps: `cycles <= 200_000`."""
 

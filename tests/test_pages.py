@@ -112,11 +112,13 @@ def test_files_named_in_pages_exist() -> None:
 
 @pytest.mark.parametrize("path", CITING, ids=lambda path: str(path.relative_to(ROOT)))
 def test_citations_in_code_are_pages_with_that_section(path: Path) -> None:
-    """`docs/x.md "Section"` in a comment or docstring is a page that has the section; nothing else
-    is cited by number.
+    """`docs/x.md "Section"` in a comment or docstring is a page that has the section, and `x.py` is
+    a file of the package; nothing else is cited by number.
     """
     code = re.sub(r"\s+(?:# )?", " ", path.read_text(encoding="utf-8"))
     assert not re.search(r"\breference \d", code), "cite a page of docs/"
     for name, section in re.findall(r'(docs/[\w./-]+\.md)(?:`?,? "([^"]+)")?', code):
         assert (ROOT / name).exists(), name
         assert not section or f"# {section}\n" in text_of(name), f"{name}: {section}"
+    for name in re.findall(r"`([\w/]+\.py)`", code):
+        assert any(f"/{file.relative_to(ROOT)}".endswith(f"/{name}") for file in CITING), name

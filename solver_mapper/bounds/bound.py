@@ -149,8 +149,8 @@ def bound(
 
     Args: `word_bits[tensor]`, the size of a word; with it the figures are in bytes (bits, if some
     size is no multiple of 8), without in words. `stationary`, `order`, `tiles`: the curve of a
-    dataflow (see `dataflow.restriction`); `within`, the same as a record; a stationary tensor is
-    never bypassed.
+    dataflow (`restriction` in `bounds/dataflow.py`); `within`, the same as a record; a stationary
+    tensor is never bypassed.
     Raises: InputError for names or sizes that do not fit the problem; InfeasibleError if a dataflow
     leaves no mapping.
     """

@@ -61,7 +61,7 @@ def regular_movements(
 def regular_traffic(
     problem: Problem, weights: Mapping[str, int], restriction: Restriction
 ) -> tuple[Found, ...]:
-    """`search.least_traffic` by this count."""
+    """`least_traffic` (`bounds/search.py`) by this count."""
     stairs, examples = EMPTY, list[Found]()
     kind = np.int64 if largest_traffic(problem, weights) < LARGEST else np.dtype(object)
     for trivial in trivial_sets(problem, restriction):

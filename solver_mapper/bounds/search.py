@@ -227,7 +227,8 @@ def moved_words(
     trips: Mapping[str, Ints],
 ) -> Ints:
     """Words that the tensor numbered `index` in a reuse class moves, for arrays of tiles; the rules
-    are those of `traffic.movement`. `trips[dim]` counts the tiles along each dimension.
+    are those of `movement` (`cost/snowcat/accesses.py`). `trips[dim]` counts the tiles along each
+    dimension.
     """
     slide = kind.slides[index]
     counted = [dim for dim in trips if dim != slide and dim not in kind.reused[index]]

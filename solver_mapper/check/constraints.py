@@ -33,8 +33,8 @@ def constraint_violations(
     problem: Problem,
     mapping: Mapping,
 ) -> tuple[Violation, ...]:
-    """Every constraint that `mapping` breaks. Levels that either does not know are left to
-    `nest.legality`.
+    """Every constraint that `mapping` breaks. Levels that the architecture or the mapping does not
+    have are skipped: `cost/timeloop/legality.py` reports those.
 
     Metrics are checked only of mappings that have any: whose loops make up the problem.
     """

@@ -131,7 +131,7 @@ def product(
     )
 
 
-METRICS: Mapping[str, Callable[[Statistics], Fraction]] = {
+METRIC_VALUES: Mapping[str, Callable[[Statistics], Fraction]] = {
     "cycles": lambda statistics: Fraction(statistics.cycles),
     "energy_pj": lambda statistics: statistics.energy_pj,
     "edp": lambda statistics: statistics.energy_pj * statistics.cycles,
@@ -142,7 +142,7 @@ METRICS: Mapping[str, Callable[[Statistics], Fraction]] = {
 
 def within(constraint: MetricConstraint, statistics: Statistics) -> bool:
     """Whether a mapping with these figures obeys a cap."""
-    value = METRICS[constraint.metric](statistics)
+    value = METRIC_VALUES[constraint.metric](statistics)
     return value < constraint.most or (value == constraint.most and not constraint.strict)
 
 
@@ -150,7 +150,7 @@ def metric(constraint: MetricConstraint, statistics: Statistics) -> Iterator[Vio
     """The violation of a cap on a metric, if `statistics` exceed it."""
     if within(constraint, statistics):
         return
-    value = METRICS[constraint.metric](statistics)
+    value = METRIC_VALUES[constraint.metric](statistics)
     found, most = (
         f"{int(each):,}" if each.denominator == 1 else f"{float(each):,.6g}"
         for each in (value, constraint.most)

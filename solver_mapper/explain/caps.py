@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from solver_mapper.check.factors import METRICS
+from solver_mapper.check.factors import METRIC_VALUES
 from solver_mapper.check.loops import bound_of
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import (
@@ -124,7 +124,9 @@ def _minimize(
     search = prepare(space, Settings(), clock, on_progress)
     proven = search.minimize(Objective((goal_of(cap),)))
     if search.best is not None:
-        return _Least(search.best.mapping, METRICS[cap.metric](search.best.statistics), proven)
+        return _Least(
+            search.best.mapping, METRIC_VALUES[cap.metric](search.best.statistics), proven
+        )
     if not proven:
         raise LimitReached(
             "the time limit was reached before it was clear whether the caps on figures can be met"

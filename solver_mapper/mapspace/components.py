@@ -30,7 +30,7 @@ class Component:
 
     @property
     def orderly(self) -> bool:
-        """Whether the closed forms of `space.windows` hold: two dimensions, and no index that runs
+        """Whether the closed forms of `windows.py` hold: two dimensions, and no index that runs
         backwards.
         """
         return len(self.dims) == 2 and all(

@@ -8,7 +8,7 @@ c, its next outer holder be p, and
 
     C = product of the spatial factors of the dimensions idle for T,       the copies of each word
     among all instances of c; B = instances of c below one instance of p; U = product of the outside
-    factors of the idle dimensions that are not spared (`views.sparings`).
+    factors of the idle dimensions that are not spared (`sparings` in `views.py`).
 
 Then at least `words * C * U` words enter c and at least `words * max(1, C / B) * U` leave p:
 

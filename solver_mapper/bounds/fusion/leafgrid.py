@@ -280,7 +280,7 @@ class LeafGrid:
         self, flowing: tuple[Tensor, ...], kind: ReuseClass, tiles: Mapping[str, tuple[int, ...]]
     ) -> tuple[Ints, Ints, Ints]:
         """Space, traffic and legality of the streamed nest; the traffic of all iterations of the
-        axes (see `leaf.streaming`).
+        axes (see `streaming` in `leaf.py`).
         """
         count, extra = len(self.space.cuts), len(tiles)
         axes = range(count)

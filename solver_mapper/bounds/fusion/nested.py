@@ -211,7 +211,7 @@ class Nester:
 
     def _read_back(self, net: DataflowGraph, einsum: int, name: str, trunk: Trunk) -> int:
         """Words of an output that are new in the first of several outer iterations only (see
-        `leaf.streaming`).
+        `streaming` in `leaf.py`).
         """
         tensor = self.net.use(einsum, name)
         if not tensor.read_write:

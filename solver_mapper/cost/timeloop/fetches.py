@@ -1,9 +1,9 @@
 """Which words enter a level when all factors are perfect: closed form.
 
 A level remembers by which shift its tile came, and reuses words only if the next tile comes by the
-same shift (`automaton.py` has the rule). With perfect factors the innermost loop outside the tile
-runs at least twice in each round, so the remembered shift is always that loop's. Every other shift
-costs a whole tile.
+same shift (`shift_automaton.py` has the rule). With perfect factors the innermost loop outside the
+tile runs at least twice in each round, so the remembered shift is always that loop's. Every other
+shift costs a whole tile.
 """
 
 from __future__ import annotations

@@ -11,23 +11,21 @@ from typing import NamedTuple
 
 from solver_mapper.core.mapping import LevelMapping
 from solver_mapper.cost.timeloop.fetches import fetched_words, fetches
-from solver_mapper.cost.timeloop.multicast_groups import displacements, even_groups
-from solver_mapper.cost.timeloop.projection import Box, Projection
-from solver_mapper.cost.timeloop.shift_automaton import Flags, Stream, TimeLoop
-from solver_mapper.cost.timeloop.spatial_elements import (
-    Elements,
-    Grid,
+from solver_mapper.cost.timeloop.multicast_groups import (
     Group,
-    lay_out,
-    linked_elements,
+    displacements,
+    even_groups,
     multicast_groups,
 )
+from solver_mapper.cost.timeloop.projection import Box, Projection
+from solver_mapper.cost.timeloop.shift_automaton import Flags, Stream, TimeLoop
+from solver_mapper.cost.timeloop.spatial_elements import Elements, Grid, lay_out, linked_elements
 from solver_mapper.cost.timeloop.tiles import Nest, PlacedLoop
 
 Rational = Fraction | int
 
 
-class Record(NamedTuple):
+class MulticastRecord(NamedTuple):
     """`words` sent by one instance of the level, each to `multicast` receivers; `scatter` such
     groups at a step.
 
@@ -48,7 +46,7 @@ class Traffic(NamedTuple):
     arrives below.
     """
 
-    records: tuple[Record, ...]
+    records: tuple[MulticastRecord, ...]
     link_transfers: int
     fanout: int
     words: Rational
@@ -120,7 +118,7 @@ class _Boundary(NamedTuple):
 
 
 def _single(words: int) -> Traffic:
-    return Traffic((Record(1, 1, words, 0),), 0, 1, words, words)
+    return Traffic((MulticastRecord(1, 1, words, 0),), 0, 1, words, words)
 
 
 def _even(
@@ -219,7 +217,7 @@ def collect(flows: Iterable[Flow], fanout: int) -> Traffic:
             for multicast, scatter, double_hops in flow.groups:
                 words[multicast, scatter] += scatter * sent
                 hops[multicast, scatter] += double_hops * sent
-    records = tuple(Record(m, s, words[m, s], hops[m, s]) for m, s in sorted(words))
+    records = tuple(MulticastRecord(m, s, words[m, s], hops[m, s]) for m, s in sorted(words))
     return Traffic(
         records,
         transfers,

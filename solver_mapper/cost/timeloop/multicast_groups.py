@@ -1,13 +1,73 @@
-"""Multicast groups of an evenly filled array in closed form."""
+"""Multicast: spatial elements that want the same words receive them by one access of the level
+above.
+
+`multicast_groups` compares listed elements. `even_groups` has the same groups of an evenly filled
+array in closed form. `movement.py` counts the words that each group receives, `accesses.py` the
+accesses, and `network_energy.py` has the energy of the wires.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from operator import sub
+from typing import NamedTuple
 
 from solver_mapper.cost.timeloop.projection import Projection
-from solver_mapper.cost.timeloop.spatial_elements import Grid, Group, lay_out, multicast_groups
+from solver_mapper.cost.timeloop.spatial_elements import Elements, Grid, lay_out
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
+
+
+class Group(NamedTuple):
+    """`scatter` groups of `multicast` elements; each group receives one copy of every word.
+
+    `double_hops` is twice the wire hops of one word to each of these groups, summed (0 if hops are
+    of no interest).
+    """
+
+    multicast: int
+    scatter: int
+    double_hops: int
+
+
+def multicast_groups(
+    elements: Elements, chosen: Iterable[int], multicast: bool, grid: Grid
+) -> list[Group]:
+    """Groups of the `chosen` elements (indices) that want the same words; without `multicast` every
+    element stands alone.
+    """
+    if not grid.hops:
+        sizes = (
+            Counter(elements.offsets[index] for index in chosen).values()
+            if multicast
+            else [1 for _ in chosen]
+        )
+        return [Group(size, number, 0) for size, number in sorted(Counter(sizes).items())]
+    together: dict[int, list[int]] = defaultdict(list)
+    for index in chosen:
+        together[elements.offsets[index] if multicast else index].append(elements.positions[index])
+    hops: dict[int, list[int]] = defaultdict(list)
+    for members in together.values():
+        hops[len(members)].append(double_hops(members, grid))
+    return [Group(size, len(each), sum(each)) for size, each in sorted(hops.items())]
+
+
+def double_hops(members: Sequence[int], grid: Grid) -> int:
+    """Twice the wire hops of one multicast: in at the middle of the left edge, along X as far as
+    needed, then up and down.
+
+    Timeloop's rule (nest-analysis.cpp, ComputeAccurateMulticastedAccesses).
+    """
+    centre = grid.height - 1
+    columns: dict[int, tuple[int, int]] = {}
+    for position in members:
+        row, column = divmod(position, grid.width)
+        low, high = columns.get(column, (row, row))
+        columns[column] = (min(low, row), max(high, row))
+    vertical = sum(
+        max(0, centre - 2 * low) + max(0, 2 * high - centre) for low, high in columns.values()
+    )
+    return 2 * max(columns) + vertical
 
 
 def even_groups(

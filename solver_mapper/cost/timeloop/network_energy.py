@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from solver_mapper.core.architecture import Architecture, Buffer, Network
 from solver_mapper.cost.timeloop.accesses import ratio
-from solver_mapper.cost.timeloop.movement import Rational, Record, Traffic
+from solver_mapper.cost.timeloop.movement import MulticastRecord, Rational, Traffic
 
 _DIGITS = 10**12
 _FREE = Fraction(0)
@@ -83,7 +83,7 @@ def _legacy(
 
 def arriving(
     network_links: NetworkLinks, traffic: Traffic, read_write: bool, partition: int
-) -> tuple[Record, ...]:
+) -> tuple[MulticastRecord, ...]:
     """Words that enter a network, per number of receivers.
 
     Where the level above a Legacy network cannot add, partial sums also travel down: all but the
@@ -105,7 +105,7 @@ def arriving(
 
 def _legacy_energy(
     network_links: NetworkLinks,
-    records: tuple[Record, ...],
+    records: tuple[MulticastRecord, ...],
     words: Rational,
     doubled: int,
     links: int,

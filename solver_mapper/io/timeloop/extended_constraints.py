@@ -30,7 +30,7 @@ from solver_mapper.io.yaml.source import Node, Scalar, Sequence
 KINDS: tuple[Kind, Kind] = ("temporal", "spatial")
 FIELDS = (*KINDS, "metrics", "dataflow")
 """What a constraint without a `type` may hold, beside `target`."""
-METRICS = {
+METRIC_NAMES = {
     "cycles": "cycles",
     "delay": "cycles",
     "latency": "cycles",
@@ -139,9 +139,9 @@ def _metric_constraints(fields: Fields, target: Node | None) -> Iterator[Constra
             "metrics are figures of the whole mapping", target.location, "leave out the target"
         )
     for key, node in table.entries.items():
-        name = METRICS.get(key.lower().replace("-", "_"))
+        name = METRIC_NAMES.get(key.lower().replace("-", "_"))
         if name is None:
-            raise unknown_name("metric", key, METRICS, table.key_locations[key])
+            raise unknown_name("metric", key, METRIC_NAMES, table.key_locations[key])
         text = text_of(node, f"the cap on '{key}'")
         sign, number = _CAP.fullmatch(text).groups()  # type: ignore[union-attr]  # matches any text
         if number[:1] in ("=", ">", "!", "<"):

@@ -14,7 +14,7 @@ from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
 
 
 def decisions(compiled: Compiled) -> list[cp_model.IntVar]:
-    """The variables that tell mappings apart, up to orders that `cpsat.variants` goes through."""
+    """The variables that tell mappings apart, up to orders that `variants.py` goes through."""
     variables = compiled.variables
     patterns = [literal for level in variables.pattern for literal in level]
     return [

@@ -12,7 +12,7 @@ indexes the tensor may run inside):
   base(d), a loop over e outside goes on with the same steps.
 - *return*: loops that leave the tensor alone are innermost, and e and f cancel: base(e) = (F - 1)
   base(f). The tile stays. Compute units keep nothing, but neighbours that share a tile pass it on
-  (`cpsat.links`).
+  (`links.py`).
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from solver_mapper.solve.cpsat.variables import Variables
 @dataclass(frozen=True)
 class NeighbourPosition:
     """How units stand beside each other, and whether that helps from run to run: what
-    `space.windows.send_runs` asks.
+    `send_runs` (`mapspace/windows.py`) asks.
     """
 
     chains: Chains | None = ()

@@ -1,9 +1,10 @@
 """What networks charge for the words that enter them, as far as it depends on nothing but how many
 there are.
 
-Wherever a word goes, it pays its entry and the router that it comes to first (nest/network.py).
-Hops, and the routers that they lead to, are left out, and so is what trees of adders and priced
-multicast cost: a lower bound, and exact where plain tensors pay entries only.
+Wherever a word goes, it pays its entry and the router that it comes to first
+(`cost/timeloop/network_energy.py`). Hops, and the routers that they lead to, are left out, and so
+is what trees of adders and priced multicast cost: a lower bound, and exact where plain tensors pay
+entries only.
 """
 
 from __future__ import annotations

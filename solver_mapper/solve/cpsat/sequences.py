@@ -1,8 +1,8 @@
 """Which loops of a tensor stand innermost at a level, beyond what the order pattern says.
 
-A pattern (`space.orders`) fixes a level's order as far as temporal reuse needs it and leaves the
-rest open. Where windows come round to the same position, the order of the next loops matters too: a
-*sequence* claims it.
+A pattern (`mapspace/order_patterns.py`) fixes a level's order as far as temporal reuse needs it and
+leaves the rest open. Where windows come round to the same position, the order of the next loops
+matters too: a *sequence* claims it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Sequences:
         not there.
 
         No more can be asked: a pattern also stands for orders that keep less than it
-        (`space.orders`), and among these may be `dims`.
+        (`mapspace/order_patterns.py`), and among these may be `dims`.
         """
         variables, sliding = self.variables, self.variables.space.sliding
         for chosen, pattern in zip(

@@ -83,7 +83,7 @@ def _by_merit(space: Space, level: int, order: tuple[str, ...]) -> Iterator[tupl
     it, the ones that keep most first.
 
     The model does not tell these from `order`: patterns that keep less and let the same windows
-    slide are left out (`space.orders`).
+    slide are left out (`mapspace/order_patterns.py`).
     """
     yield from similar_orders(space, level, order)
     most = _kept_by_all(space, order)
