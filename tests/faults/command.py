@@ -50,7 +50,7 @@ def run(
     stderr: Path | str | int | None = None,
     limits: Mapping[int, int] | None = None,
     signals: Sequence[tuple[float, int]] = (),
-    before: Callable[[], None] | None = None,
+    before: Callable[[], object] | None = None,
     timeout: float = 60.0,
 ) -> Outcome:
     """Run `solver-mapper ARGUMENTS` in `folder`.
@@ -106,13 +106,12 @@ def _be_command(
     folder: Path,
     sources: Sequence[tuple[int, Path | str | int, int]],
     limits: Mapping[int, int],
-    before: Callable[[], None] | None,
+    before: Callable[[], object] | None,
 ) -> None:
     code = 99
     try:
         for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGALRM"):
-            if name != "SIGHUP" or signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-                signal.signal(getattr(signal, name), signal.SIG_DFL)
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         os.chdir(folder)

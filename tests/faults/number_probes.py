@@ -33,6 +33,14 @@ PROBLEMS = {
     "0": inputs.gemm(0, 1, 1),
     "-1": inputs.gemm(-1, 1, 1),
 }
+commands(
+    "energies of different size",
+    {
+        "a.yaml": inputs.levels([64, 16], (4, 2)).replace("energy: 2.0", "energy: 2147483648"),
+        "p.yaml": inputs.gemm(2, 3, 4),
+    },
+    {"solve": (["solve", "a.yaml", "p.yaml"], ends_with(0))},
+)
 QUICK = ("capacity 2^63", "energy 0", "2^31 - 1", "1", "2^62")
 SEARCHES: dict[str, Sequence[str]] = {
     "solve": ("solve", "a.yaml", "p.yaml", "--time-limit", "2"),

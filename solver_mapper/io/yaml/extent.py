@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solver_mapper.errors import InputError
+from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.yaml.source import Node, Sequence, Table
 
 MOST_VALUES = 1_000_000
@@ -21,12 +21,18 @@ class Extents:
         """Raises: InputError for a tree of more than `MOST_VALUES` values or `DEEPEST` levels."""
         size, depth = self._of(node, 0)
         if size > MOST_VALUES:
-            raise InputError(
-                f"this stands for more than {MOST_VALUES:,} values, aliases written out",
-                node.location,
-            )
+            raise _too_many(node.location)
         if depth > DEEPEST:
-            raise _too_deep(node)
+            raise _too_deep(node.location)
+
+    def check_growth(self, size: int, depth: int, location: SourceLocation) -> None:
+        """Raises: InputError for a value of a text, the one of number `size`, `depth` levels deep,
+        that is one too many.
+        """
+        if size > MOST_VALUES:
+            raise _too_many(location)
+        if depth > DEEPEST:
+            raise _too_deep(location)
 
     def _of(self, node: Node, above: int) -> tuple[int, int]:
         """Values and levels of a tree."""
@@ -35,7 +41,7 @@ class Extents:
         known = self._known.get(id(node))
         if known is None:
             if above > DEEPEST:
-                raise _too_deep(node)
+                raise _too_deep(node.location)
             parts = node.entries.values() if isinstance(node, Table) else node.items
             size, depth = 1, 0
             for part in parts:
@@ -45,5 +51,11 @@ class Extents:
         return known[0], known[1]
 
 
-def _too_deep(node: Node) -> InputError:
-    return InputError(f"nested too deeply: more than {DEEPEST} levels", node.location)
+def _too_many(location: SourceLocation) -> InputError:
+    return InputError(
+        f"this stands for more than {MOST_VALUES:,} values, aliases written out", location
+    )
+
+
+def _too_deep(location: SourceLocation) -> InputError:
+    return InputError(f"nested too deeply: more than {DEEPEST} levels", location)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import yaml
 
-from solver_mapper.deadline import check_time
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.templates import LOADED_TAG
+from solver_mapper.io.yaml.compose import Event, composed
 from solver_mapper.io.yaml.extent import Extents
 from solver_mapper.io.yaml.merge_keys import MERGE_KEYS, with_merged
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, kind_of
@@ -42,19 +41,6 @@ class Origin:
         )
 
 
-class _Loader(yaml.SafeLoader):
-    """An anchor may be given again, as YAML 1.2 says: text that several files include defines its
-    anchors several times.
-    """
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        check_time()
-        if not self.check_event(yaml.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            self.anchors.pop(event.anchor, None)
-        return super().compose_node(parent, index)
-
-
 def parse_yaml(text: str, origin: Origin, notes: Notes, extents: Extents) -> Node:
     """One YAML document as a `Node`, if it is not too large by `extents`.
 
@@ -63,7 +49,7 @@ def parse_yaml(text: str, origin: Origin, notes: Notes, extents: Extents) -> Nod
     if not text.strip():
         raise InputError("the file is empty", origin.at(1, 1))
     try:
-        composed = yaml.compose(io.StringIO(text), Loader=_Loader)
+        node = composed(text, lambda: _Builder(origin, notes, extents))
     except yaml.MarkedYAMLError as error:
         raise _not_yaml(error, text, origin) from None
     except yaml.reader.ReaderError as error:
@@ -74,12 +60,9 @@ def parse_yaml(text: str, origin: Origin, notes: Notes, extents: Extents) -> Nod
         ) from None
     except RecursionError:
         raise InputError("nested too deeply", origin.at(1, 1)) from None
-    if composed is None:
+    if node is None:
         raise InputError("the file holds no YAML, only comments", origin.at(1, 1))
-    try:
-        return _Converter(origin, notes, extents).convert(composed)
-    except RecursionError:
-        raise InputError("nested too deeply", origin.at(1, 1)) from None
+    return node
 
 
 def _not_yaml(error: yaml.MarkedYAMLError, text: str, origin: Origin) -> InputError:
@@ -113,79 +96,114 @@ def _context(error: yaml.MarkedYAMLError, line: int, origin: Origin) -> str:
 
 
 @dataclass
-class _Converter:
-    """Turns composed PyYAML nodes into ours, sharing what anchors share and refusing what contains
-    itself.
+class _Builder:
+    """Makes nodes of the parts that the parser finds, sharing what anchors share and refusing what
+    contains itself.
     """
 
     origin: Origin
     notes: Notes
     extents: Extents
-    open: set[int] = field(default_factory=set)
-    done: dict[int, Node] = field(default_factory=dict)
+    anchors: dict[str, Node | None] = field(default_factory=dict)
+    """None while the node is not complete."""
+    starts: dict[str, SourceLocation] = field(default_factory=dict)
+    """Where the nodes of anchors begin."""
+    count: int = 0
 
-    def location(self, node: yaml.Node) -> SourceLocation:
-        return self.origin.at(node.start_mark.line + 1, node.start_mark.column + 1)
+    def location(self, event: Event) -> SourceLocation:
+        mark = event.start_mark
+        return self.origin.at(mark.line + 1, mark.column + 1)
 
-    def convert(self, node: yaml.Node) -> Node:
-        if id(node) in self.done:
-            return self.done[id(node)]
-        if id(node) in self.open:
-            raise InputError(
-                "this anchor contains itself",
-                self.location(node),
-                "an alias may not stand inside what it names",
-            )
-        self.open.add(id(node))
-        tag = node.tag if node.tag and node.tag.startswith("!") and node.tag != "!" else None
+    def node(self, event: Event, events: Iterator[Event], depth: int = 0) -> Node:
+        """The node that begins with `event`; its parts are taken from `events`."""
+        if isinstance(event, yaml.AliasEvent):
+            return self.alias(event)
+        self.count += 1
+        location = self.location(event)
+        self.extents.check_growth(self.count, depth, location)
+        if event.anchor is not None:  # may be given again, as YAML 1.2 says
+            self.anchors[event.anchor], self.starts[event.anchor] = None, location
+        tag = event.tag if event.tag and event.tag.startswith("!") and event.tag != "!" else None
         result: Node
-        if isinstance(node, yaml.MappingNode):
-            result = self.table(node, tag)
-        elif isinstance(node, yaml.SequenceNode):
-            result = Sequence(
-                tuple(self.convert(item) for item in node.value), self.location(node), tag
-            )
+        if isinstance(event, yaml.MappingStartEvent):
+            result = self.table(location, tag, events, depth)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            result = Sequence(tuple(self.items(events, depth)), location, tag)
         elif tag == LOADED_TAG:
-            result = self.included(node.value, self.location(node))
+            result = self.included(event.value, location)
         else:
-            quoted = getattr(node, "style", None) in ("'", '"')
-            result = Scalar(self.printable(node), self.location(node), quoted, tag)
-        self.open.discard(id(node))
-        self.done[id(node)] = result
-        if isinstance(node, yaml.CollectionNode):
+            text = self.printable(event.value, location)
+            result = Scalar(text, location, event.style in ("'", '"'), tag)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = result
+        if isinstance(event, yaml.CollectionStartEvent):
             self.extents.check(result)
         return result
 
-    def printable(self, node: yaml.Node) -> str:
+    def alias(self, event: Event) -> Node:
+        """What an alias names."""
+        if event.anchor not in self.anchors:
+            what = f"found undefined alias {event.anchor!r}"
+            raise yaml.composer.ComposerError(None, None, what, event.start_mark)
+        found = self.anchors[event.anchor]
+        if found is None:
+            raise InputError(
+                "this anchor contains itself",
+                self.starts[event.anchor],
+                "an alias may not stand inside what it names",
+            )
+        return found
+
+    def items(self, events: Iterator[Event], depth: int) -> Iterator[Node]:
+        """The items of a list."""
+        for event in events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                return
+            yield self.node(event, events, depth + 1)
+
+    def printable(self, text: str, location: SourceLocation) -> str:
         """The text of a scalar. Raises: InputError for control characters, which names may not
         have: they would reach terminals and files.
         """
-        found = CONTROL.search(node.value)
+        found = CONTROL.search(text)
         if found is not None:
             raise InputError(
-                f"the control character U+{ord(found[0]):04X} is not allowed here",
-                self.location(node),
+                f"the control character U+{ord(found[0]):04X} is not allowed here", location
             )
-        return str(node.value)
+        return text
 
-    def table(self, node: yaml.MappingNode, tag: str | None) -> Table:
+    def key(self, event: Event) -> Scalar:
+        """A key. Raises: InputError for one that is no word."""
+        node = self.alias(event) if isinstance(event, yaml.AliasEvent) else None
+        if node is None and isinstance(event, yaml.ScalarEvent):
+            location = self.location(event)
+            node = Scalar(self.printable(event.value, location), location)
+            if event.anchor is not None:
+                self.anchors[event.anchor] = node
+        if not isinstance(node, Scalar):
+            raise InputError("a key must be a plain word", self.location(event))
+        return node
+
+    def table(
+        self, location: SourceLocation, tag: str | None, events: Iterator[Event], depth: int
+    ) -> Table:
         entries: dict[str, Node] = {}
         locations: dict[str, SourceLocation] = {}
         merges: list[tuple[str, Node]] = []
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise InputError("a key must be a plain word", self.location(key))
-            self.printable(key)
-            if key.value in MERGE_KEYS:
-                merges.append((key.value, self.convert(value)))
-            elif key.value in entries:
+        for event in events:
+            if isinstance(event, yaml.MappingEndEvent):
+                break
+            key = self.key(event)
+            value = self.node(next(events), events, depth + 1)
+            if key.text in MERGE_KEYS:
+                merges.append((key.text, value))
+            elif key.text in entries:
                 raise InputError(
-                    f"'{key.value}' is given twice, first at {locations[key.value]}",
-                    self.location(key),
+                    f"'{key.text}' is given twice, first at {locations[key.text]}", key.location
                 )
             else:
-                entries[key.value], locations[key.value] = self.convert(value), self.location(key)
-        return with_merged(Table(entries, locations, self.location(node), tag), merges, self.notes)
+                entries[key.text], locations[key.text] = value, key.location
+        return with_merged(Table(entries, locations, location, tag), merges, self.notes)
 
     def included(self, text: str, location: SourceLocation) -> Node:
         """What `NAME.key.key` stands for. Of several files loaded under one name, a list of what

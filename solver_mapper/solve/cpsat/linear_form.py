@@ -63,9 +63,9 @@ class LinearForm:
         constant that goes with it.
 
         Exact if `scale` makes all weights whole; never above the true value, since variables are
-        not negative.
+        not negative. Variables that are 0 are left out: their weights may be of any size.
         """
-        gathered = _gather(self.terms)
+        gathered = [(v, w) for v, w in _gather(self.terms) if highest(v) > 0]
         expr = cp_model.LinearExpr.weighted_sum(
             [v for v, _ in gathered], [math.floor(w * scale) for _, w in gathered]
         )
