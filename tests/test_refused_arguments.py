@@ -44,6 +44,8 @@ arch:
 problem: {R: 1, S: 1, P: 2, Q: 1, C: 2, K: 2, N: 1}
 """
 
+OPERATOR = "operator: {type: inner-product, inputs: [1, 8], neurons: 4}\n"
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
@@ -153,6 +155,17 @@ def test_numbers_out_of_range_are_refused(
         (("bound", "levels.yaml", "--einsum", "Y"), "there is no workload with an Einsum 'Y'"),
         (("tile", "resnet50", "--objective", "traffic"), "--objective is for a single operator"),
         (("tile", "resnet50", "--timeloop", "x"), "--timeloop is for a single operator"),
+        (("bound", "levels.yaml", "--macs-per-cycle", "2"), "a roofline also needs bandwidth"),
+        (("bound", "tree.yaml", "--bandwidth", "2"), "a roofline also needs macs_per_cycle"),
+        (("bound", "levels.yaml", "--tile", "P=1,P=2"), "--tile: 'P' is given twice"),
+        (("fuse", "tree.yaml", "--template", "v2", "--most", "2"), "'most' has no meaning for the"),
+        (("fuse", "tree.yaml", "--all-mappings", "--most", "2"), "'most' has no meaning for the"),
+        (
+            ("solve", "levels.yaml", "--engine", "branch-and-bound", "--workers", "2"),
+            "workers above 1 is for CP-SAT; branch and bound runs on one core",
+        ),
+        (("import", "x.onnx", "--dim", "n=1", "--dim", "n=2"), "the size of 'n' is given twice"),
+        (("convert", "operator.yaml", "--to", "timeloop", "--strict"), "-W or --strict is for"),
         (("tile", "resnet50", "--all", "--seed", "3"), "--seed does not go with --all"),
         (("tile", "gemm.yaml", "--strict"), "-W or --strict is for architectures and problems"),
         (("tile", "gemm.yaml", "-W", "no-energy-table"), "-W or --strict is for architectures"),
@@ -168,10 +181,44 @@ def test_commands_refuse_options_without_a_meaning(
     words: tuple[str, ...],
     message: str,
 ) -> None:
+    (tree.parent / "operator.yaml").write_text(OPERATOR, encoding="utf-8")
     monkeypatch.chdir(tree.parent)
     result = CliRunner().invoke(app, list(words))
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"jobs": 0}, "jobs is 0; it must be at least 1"),
+        ({"jobs": 1.5}, "jobs is 1.5; it must be a whole number"),
+        ({"jobs": "2"}, "jobs is '2'; it must be a whole number"),
+        ({"jobs": 1, "memory": 0}, "memory is 0; it must be at least 1"),
+        ({"memory": 10**9}, "the memory of processes is limited, but there are none"),
+        ({"layer_time_limit": -1}, "layer_time_limit is -1; it must be at least 0"),
+        ({"jobs": 1, "scheduler": "tcp://x:1"}, "either processes or a cluster"),
+    ],
+)
+def test_studies_refuse_options_that_make_no_sense(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(sm.InputError, match=re.escape(message)):
+        sm.solve_network("eyeriss", "tiny", **given)
+    sweep = {"architecture": "eyeriss", "workloads": ["tiny"], "cases": [{"*.meshX": 14}]}
+    with pytest.raises(sm.InputError, match=re.escape(message)):
+        sm.sweep(sweep, **given)
+
+
+def test_comparisons_without_an_optimum_have_no_time_limit(levels: Path) -> None:
+    spec = sm.load(levels)
+    assert isinstance(spec, sm.Spec)
+    with pytest.raises(sm.InputError, match="time_limit needs 'optimum'"):
+        sm.compare(spec, {}, time_limit=1.0)
+
+
+def test_tiles_of_least_traffic_copy_no_shapes() -> None:
+    operator = {"operator": {"type": "inner-product", "inputs": [1, 8], "neurons": 4}}
+    with pytest.raises(sm.InputError, match="stale_padding=False is not supported"):
+        sm.tile(operator, "traffic", stale_padding=False)
 
 
 def test_what_was_not_given_is_not_refused() -> None:

@@ -141,6 +141,7 @@ def compare(
     if isinstance(spec, TreeSpec):
         raise InputError("comparing LoopTree mappings is not supported", spec.location)
     check_search(clock, time_limit)
+    refuse_given({"time_limit": time_limit is not None and not optimum}, "needs 'optimum'")
     goals = parse_objective(objective).goals
     if len(goals) > 1:
         raise InputError(f"'{objective}' has {len(goals)} goals; a comparison has one")

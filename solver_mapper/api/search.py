@@ -160,6 +160,11 @@ def solve(
             "factors='imperfect'": is_imperfect(factors),
         },
     )
+    refuse_given(
+        {"workers above 1": engine == "branch-and-bound" and workers is not None and workers > 1},
+        "is for CP-SAT; branch and bound runs on one core",
+        spec.location,
+    )
     clock = clock or Clock(time_limit)
     if isinstance(spec, TreeSpec):
         return solve_tree(

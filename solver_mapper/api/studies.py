@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from solver_mapper.api.arguments import check_search
+from solver_mapper.core.arguments import require_number
 from solver_mapper.core.factors import PERFECT
 from solver_mapper.core.objective import GAP, parse_objective
 from solver_mapper.errors import InputError, SourceLocation
@@ -123,8 +124,9 @@ def _study_options(
     jobs: int | None, memory: int | None, layer_time_limit: float | None, scheduler: str | None
 ) -> StudyOptions:
     """Raises: InputError for options that make no sense."""
-    if jobs is not None and jobs < 1:
-        raise InputError(f"there are {jobs} jobs; there must be at least 1", SourceLocation("jobs"))
+    require_number("jobs", jobs, 1, whole=True)
+    require_number("memory", memory, 1, whole=True)
+    require_number("layer_time_limit", layer_time_limit, 0)
     if memory is not None and jobs is None:
         raise InputError(
             "the memory of processes is limited, but there are none",

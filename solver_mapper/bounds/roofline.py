@@ -54,17 +54,19 @@ def roofline_of(
     location: SourceLocation = NOWHERE,
 ) -> Roofline | None:
     """The roofline of what is given or, where that is None, of the `architecture`: its compute
-    units, and the bandwidth of its outermost level. None if neither says what the bandwidth is.
+    units, and the bandwidth of its outermost level. None if neither number is given and the
+    architecture does not say what the bandwidth is.
 
     Raises: InputError for numbers that are not positive, or if one of both numbers is missing.
     """
     for name, value in (("macs_per_cycle", peak), ("bandwidth", bandwidth)):
         if value is not None and not (value > 0 and math.isfinite(value)):
             raise InputError(f"{name} is {value:g}; it must be above 0", location)
+    asked = peak is not None or bandwidth is not None
     if architecture is not None:
         peak = architecture.arithmetic.instances if peak is None else peak
         bandwidth = _outermost(architecture) if bandwidth is None else bandwidth
-    if bandwidth is None and (peak is None or architecture is not None):
+    if bandwidth is None and not asked:
         return None
     if peak is None or bandwidth is None:
         missing = "macs_per_cycle" if peak is None else "bandwidth"

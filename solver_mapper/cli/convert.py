@@ -9,6 +9,7 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import YES, Files, Json, command, say
+from solver_mapper.cli.input_options import refuse_for_operators
 from solver_mapper.cli.inputs import read_any, reader_of
 from solver_mapper.cli.output import print_result, print_text
 from solver_mapper.cli.request import interruptible, reading_input
@@ -34,6 +35,7 @@ def convert(
     with reading_input():
         operator = _operator(files)
     if operator is not None:
+        refuse_for_operators()
         return _convert_operator(operator, to, as_json)
     spec = read_any(files)
     with interruptible():

@@ -42,6 +42,8 @@ def numbers(text: str | None, option: str) -> dict[str, int] | None:
                 COMMAND_LINE,
                 f"for example {option} M=4,K=16",
             )
+        if name in table:
+            raise InputError(f"{option}: '{name}' is given twice", COMMAND_LINE, "keep one of them")
         table[name] = int(value)
     return table
 

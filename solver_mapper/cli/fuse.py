@@ -58,8 +58,9 @@ def fuse(
         ),
     ] = False,
     most: Annotated[
-        int, typer.Option(help="Largest number of Einsums in a fused group.", min=1)
-    ] = 64,
+        int | None,
+        typer.Option(help="Largest number of Einsums in a fused group.", min=1, show_default="64"),
+    ] = None,
     must_fuse: Annotated[
         str | None,
         typer.Option(metavar="T,...", help="Intermediate tensors that must stay on chip."),

@@ -37,7 +37,7 @@ def import_model(
 
     What is left out is listed on standard error, with its share of the multiply-accumulates.
     """
-    sizes = dict(map(_size, dim or []))
+    sizes = _sizes(dim or [])
     with reading_input():
         imported = api.import_fused(model, sizes) if fused else api.import_model(model, sizes)
     for note in imported.notes:
@@ -47,6 +47,18 @@ def import_model(
         lambda: None if output is None else write_file(output, imported.to_yaml()),
     )
     return YES
+
+
+def _sizes(words: list[str]) -> dict[str, int]:
+    """Raises: InputError for what is no size, and for two sizes of one dimension."""
+    sizes: dict[str, int] = {}
+    for name, value in map(_size, words):
+        if name in sizes:
+            raise InputError(
+                f"the size of '{name}' is given twice", SourceLocation("--dim"), "keep one of them"
+            )
+        sizes[name] = value
+    return sizes
 
 
 def _size(word: str) -> tuple[str, int]:

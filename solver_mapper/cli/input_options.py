@@ -13,6 +13,7 @@ from typing import Annotated, Any, ParamSpec
 
 import typer
 
+from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.templates import TemplateOptions, variable_of
 from solver_mapper.io.yaml.warnings import WarningFilter, warning_filter
@@ -64,6 +65,18 @@ _current: ContextVar[InputOptions] = ContextVar("input_options")
 def current() -> InputOptions:
     """The options of the command that is running."""
     return _current.get(InputOptions())
+
+
+def refuse_for_operators() -> None:
+    """Raises: InputError for options about warnings, which files for `tile` do not have."""
+    refuse_given(
+        {
+            "--ignore-sparse": current().ignore_sparse,
+            "-W or --strict": current().warnings != WarningFilter(),
+        },
+        "is for architectures and problems: operators have no such warnings",
+        SourceLocation("<command line>"),
+    )
 
 
 def input_options(

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, say
-from solver_mapper.cli.input_options import current
+from solver_mapper.cli.input_options import current, refuse_for_operators
 from solver_mapper.cli.inputs import standard_input
 from solver_mapper.cli.output import deliver, print_result, print_text, write_file
 from solver_mapper.cli.pictures import Html, Plots, pictures
@@ -37,7 +37,6 @@ from solver_mapper.errors import (
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
-from solver_mapper.io.yaml.warnings import WarningFilter
 from solver_mapper.solve.cpsat.engine import MOST_SEED
 from solver_mapper.tiling import given
 from solver_mapper.tiling.api import Options, default_objective, tile_job
@@ -110,14 +109,7 @@ def tile(
     clock = limited(time_limit, memory_limit)
     require_number("--seed", seed, 0, MOST_SEED, whole=True)
     options = Options(stale_padding, Limits(seed=seed or 0, clock=clock))
-    refuse_given(
-        {
-            "--ignore-sparse": current().ignore_sparse,
-            "-W or --strict": current().warnings != WarningFilter(),
-        },
-        "is for architectures and problems: operators have no such warnings",
-        COMMAND_LINE,
-    )
+    refuse_for_operators()
     sources = tuple(source_of(word) for word in files)
     with reading_input():
         top = Reader(sources, current().templates).all(*sources)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from solver_mapper.core.arguments import refuse_given, require_number
 from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.io.yaml.source import Source
+from solver_mapper.solve.cpsat.engine import MOST_SEED
 from solver_mapper.tiling import compatible, given
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.operator import Operator
@@ -74,6 +76,12 @@ def tile(
     Raises: InputError with its location; InfeasibleError, naming tensor, least tile and scratchpad,
     if nothing fits; LimitReached.
     """
+    refuse_given(
+        {"stale_padding=False": objective == traffic.OBJECTIVE and not stale_padding},
+        f"is not supported for the objective {traffic.OBJECTIVE}, which copies no tile shapes",
+    )
+    require_number("time_limit", time_limit, 0)
+    require_number("seed", seed, 0, MOST_SEED, whole=True)
     options = Options(stale_padding, Limits(time_limit, seed))
     job = read_operator(operator, backend)
     return tile_job(job, objective or default_objective(job), options)

@@ -234,13 +234,5 @@ def test_architectures_in_the_other_notation_are_refused() -> None:
         sm.solve_network({"arch": {"nodes": []}, "workload": {}}, LAYERS)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"), [({"jobs": 0}, "at least 1"), ({"memory": 10**9}, "there are none")]
-)
-def test_options_that_make_no_sense_are_refused(options: dict[str, int], message: str) -> None:
-    with pytest.raises(sm.InputError, match=message):
-        sm.solve_network(ARCHITECTURE, LAYERS, **options)  # type: ignore[arg-type]
-
-
 def test_exact_totals_are_fractions(result: sm.NetworkResult) -> None:
     assert isinstance(result.totals.energy_pj, Fraction)

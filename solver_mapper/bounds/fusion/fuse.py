@@ -22,6 +22,9 @@ from solver_mapper.errors import ExactnessError, InfeasibleError, InputError, un
 
 Template = Literal["ffmr", "ffmt", "v2"]
 
+_MOST = 64
+"""Einsums fused tile by tile at a time unless another number is asked for."""
+
 
 @dataclass(frozen=True)
 class FusionOptions:
@@ -32,9 +35,9 @@ class FusionOptions:
     `share_inputs`: a workload input that several Einsums read may stay on chip between them.
     `recompute`: a loop over a rank of the last Einsum alone, which indexes no fused tensor, may
     stand above the fused loops; the other Einsums then run again. `most`: Einsums fused tile by
-    tile at a time. `must_fuse` and `never_fuse` name intermediates; `must_fuse_easily` adds the
-    inputs of Einsums with a single input, and of those whose smallest tensor is more than 128 times
-    smaller than the next. `head` and `batch` name rank variables across which nothing is reused
+    tile at a time (template ffmr; None: 64). `must_fuse` and `never_fuse` name intermediates;
+    `must_fuse_easily` adds the inputs of Einsums with a single input, and of those whose smallest
+    tensor is more than 128 times smaller than the next. `head` and `batch` name rank variables across which nothing is reused
     (see `special`); `special`: so are those with "head" or "batch" in their names (None: for the
     template v2); `head_is_tiled` (template v2): a common loop over heads, or over a batch
     that acts like heads, makes footprints additive; else heads run one after another, and their
@@ -46,7 +49,7 @@ class FusionOptions:
     uneven_tensors: bool = False
     share_inputs: bool = False
     recompute: bool = False
-    most: int = 64
+    most: int | None = None
     must_fuse: Sequence[str] = ()
     never_fuse: Sequence[str] = ()
     must_fuse_easily: bool = False
@@ -145,7 +148,7 @@ class _Answer(NamedTuple):
 
 def _ffmr(net: DataflowGraph, options: FusionOptions) -> _Answer:
     rules = PlanRules(
-        most=options.most,
+        most=_MOST if options.most is None else options.most,
         inputs=options.share_inputs,
         recompute=options.recompute,
         uneven_tensors=options.uneven_tensors,
@@ -282,13 +285,14 @@ def check_options(net: DataflowGraph, template: str, options: FusionOptions) -> 
     for name in (*options.head, *options.batch):
         if name not in net.workload.variables:
             raise unknown_name("rank variable", name, net.workload.variables, location)
-    if options.most < 1:
+    if options.most is not None and options.most < 1:
         raise InputError(f"groups have at least 1 Einsum, not {options.most}", location)
     for flag, templates in (
         ("uneven", ("ffmr", "v2")),
         ("uneven_tensors", ("ffmr", "v2")),
         ("share_inputs", ("ffmr",)),
         ("recompute", ("ffmr",)),
+        ("most", ("ffmr",)),
         ("must_fuse", ("ffmr", "v2")),
         ("never_fuse", ("ffmr", "v2")),
         ("must_fuse_easily", ("ffmr", "v2")),
