@@ -37,11 +37,11 @@ class FusionOptions:
     stand above the fused loops; the other Einsums then run again. `most`: Einsums fused tile by
     tile at a time (template ffmr; None: 64). `must_fuse` and `never_fuse` name intermediates;
     `must_fuse_easily` adds the inputs of Einsums with a single input, and of those whose smallest
-    tensor is more than 128 times smaller than the next. `head` and `batch` name rank variables across which nothing is reused
-    (see `special`); `special`: so are those with "head" or "batch" in their names (None: for the
-    template v2); `head_is_tiled` (template v2): a common loop over heads, or over a batch
-    that acts like heads, makes footprints additive; else heads run one after another, and their
-    working sets are freed between them.
+    tensor is more than 128 times smaller than the next. `head` and `batch` name rank variables
+    across which nothing is reused (see `special`); `special`: so are those with "head" or "batch"
+    in their names (None: for the template v2); `head_is_tiled` (template v2): a common loop over
+    heads, or over a batch that acts like heads, makes footprints additive; else heads run one after
+    another, and their working sets are freed between them.
     `tensor_core`: blocks that no tile is smaller than; either operand may take either side.
     """
 
