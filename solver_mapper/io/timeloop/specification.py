@@ -109,6 +109,7 @@ def read_spec(table: Table, notes: Notes | None = None) -> Spec:
     )
     if top.has("sparse_optimizations"):
         notes.sparse(top.location_of("sparse_optimizations"), "sparse optimizations")
+    _refuse_bare_problem(top)
     top.close()
     spec = Spec(
         architecture,
@@ -123,6 +124,16 @@ def read_spec(table: Table, notes: Notes | None = None) -> Spec:
     if architecture is not None:
         note_energies(spec, top.require("arch", "architecture"), tables, notes)
     return replace(spec, warnings=tuple(notes.lines))
+
+
+def _refuse_bare_problem(top: Fields) -> None:
+    """Raises: InputError for what belongs under `problem:`, as in Timeloop's files of shapes."""
+    for key in ("shape", "instance"):
+        if top.has(key):
+            what = f"'{key}' stands at the top level; it belongs under 'problem:'"
+            raise InputError(
+                what, top.location_of(key), "write 'problem: {shape: ..., instance: ...}'"
+            )
 
 
 def _read_architecture(

@@ -14,7 +14,7 @@ from solver_mapper.io.templates.files import File, SearchPath, allowed_folders
 from solver_mapper.io.yaml.bounded import read_file, read_stream
 from solver_mapper.io.yaml.extent import Extents
 from solver_mapper.io.yaml.merge_keys import resolved
-from solver_mapper.io.yaml.parser import Origin, parse_yaml
+from solver_mapper.io.yaml.parser import Origin, hint_for, parse_yaml
 from solver_mapper.io.yaml.source import (
     Node,
     Scalar,
@@ -113,8 +113,9 @@ class Reader:
             node = self.parse(self._file(source))
         if not isinstance(node, Table):
             raise InputError(
-                f"the top level must be a mapping such as 'problem: ...', not {kind_of(node)}",
+                f"the top level must be a mapping such as 'problem: ...', not {kind_of(node):.60}",
                 node.location,
+                hint_for(node.location.file),
             )
         return node
 

@@ -21,6 +21,8 @@ CONTROL = re.compile(
 )
 """Characters that a terminal obeys or that are none; tabs and ends of lines are text."""
 
+LIBCONFIG = "libconfig files are not read: write them as YAML"
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -65,17 +67,17 @@ def parse_yaml(text: str, origin: Origin, notes: Notes, extents: Extents) -> Nod
     return node
 
 
+def hint_for(name: str) -> str | None:
+    """What to do with a file of another format, by its name."""
+    return LIBCONFIG if name.endswith(".cfg") else None
+
+
 def _not_yaml(error: yaml.MarkedYAMLError, text: str, origin: Origin) -> InputError:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     what = f"not valid YAML: {error.problem or error}{_context(error, line, origin)}"
     if origin.location is None:
-        hint = (
-            "libconfig files are not read: write them as YAML"
-            if origin.name.endswith(".cfg")
-            else None
-        )
-        return InputError(what, origin.at(line, column), hint)
+        return InputError(what, origin.at(line, column), hint_for(origin.name))
     lines = text.split("\n")
     rendered = lines[line - 1].strip()[:120] if line <= len(lines) else ""
     return InputError(what, origin.at(line, column), f"the template renders '{rendered}' here")
