@@ -353,8 +353,19 @@ def test_a_mapping_needs_what_it_speaks_of(tmp_path: Path, lacking: str, message
     assert error.line is not None
 
 
-def test_libconfig_files_are_named_as_such(tmp_path: Path) -> None:
-    (tmp_path / "old.cfg").write_text("arch = { arithmetic = { instances = 256; }; };\nx = 1;\n")
+@pytest.mark.parametrize("key", ["shape", "instance"])
+def test_a_problem_that_stands_at_the_top_level_is_told_where_it_belongs(
+    tmp_path: Path, key: str
+) -> None:
+    (tmp_path / "shape.yaml").write_text(f"{key}: {{name: gemm, dimensions: [M]}}\n")
+    with pytest.raises(InputError, match=f"'{key}' stands at the top level; it belongs under") as e:
+        load(tmp_path / "shape.yaml")
+    assert (e.value.line, e.value.hint) == (1, "write 'problem: {shape: ..., instance: ...}'")
+
+
+@pytest.mark.parametrize("end", ["\nx = 1;\n", "\n"])
+def test_libconfig_files_are_named_as_such(tmp_path: Path, end: str) -> None:
+    (tmp_path / "old.cfg").write_text(f"arch = {{ arithmetic = {{ instances = 256; }}; }};{end}")
     with pytest.raises(InputError, match="libconfig"):
         load(tmp_path / "old.cfg")
 
