@@ -30,6 +30,7 @@ class Axis:
 
     @property
     def name(self) -> str:
+        """The first of its dimensions."""
         return self.dims[0]
 
 

@@ -120,6 +120,9 @@ class TilePoint:
         }
 
     def summary(self) -> Mapping[str, str]:
+        """Columns of a table: tile sizes above 1, loop order, tensors that move once, tensors that
+        bypass the buffer.
+        """
         tile = " ".join(f"{dim}={size}" for dim, size in self.tile.items() if size > 1) or "1 each"
         return {
             "tile": tile,

@@ -21,10 +21,12 @@ class Point(Protocol):
     """
 
     @property
-    def buffer(self) -> int: ...
+    def buffer(self) -> int:
+        """Space, in the curve's units."""
 
     @property
-    def accesses(self) -> int: ...
+    def accesses(self) -> int:
+        """Traffic, in the curve's units."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data, as `--json` prints it."""
@@ -122,6 +124,7 @@ class Curve(Shown, Generic[P]):
         return Fraction(self.operations, point.accesses)
 
     def timed(self, roofline: Roofline | None) -> Curve[P]:
+        """The curve with `roofline`, for the least cycles of each step."""
         return replace(self, roofline=roofline)
 
     def cycles(self, point: P) -> int | None:
@@ -142,6 +145,7 @@ class Curve(Shown, Generic[P]):
         return next(enough, None)
 
     def marked(self, marks: Sequence[Mark]) -> Curve[P]:
+        """The curve with further marks."""
         return replace(self, marks=(*self.marks, *marks))
 
     def to_dict(self) -> dict[str, Any]:

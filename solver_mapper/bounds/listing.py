@@ -47,10 +47,12 @@ class Placed(Protocol):
     """What stands somewhere between buffer size and accesses."""
 
     @property
-    def buffer(self) -> int: ...
+    def buffer(self) -> int:
+        """Space, in units of the listing."""
 
     @property
-    def accesses(self) -> int: ...
+    def accesses(self) -> int:
+        """Traffic, in units of the listing."""
 
 
 P = TypeVar("P", bound=Placed)

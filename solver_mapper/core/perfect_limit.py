@@ -26,6 +26,7 @@ class PerfectLimit:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """Steps in cycles and padded sizes, as JSON."""
         return {
             "perfect_cycles": self.perfect,
             "imperfect_cycles": self.imperfect,

@@ -38,9 +38,11 @@ class TreeRepair:
 
     @property
     def location(self) -> SourceLocation:
+        """Where the change would be written."""
         return self.entry.location
 
     def to_dict(self) -> dict[str, Any]:
+        """Text, file and line, as JSON."""
         return {"text": self.text, "file": self.location.file, "line": self.location.line}
 
 
@@ -58,6 +60,7 @@ class TreeReason:
     seconds: float = field(default=0.0, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
+        """Feasibility, conflict and repairs, as JSON."""
         return {
             "feasible": self.feasible,
             "conflict": [entry.to_dict() for entry in self.conflict],

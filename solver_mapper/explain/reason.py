@@ -129,9 +129,12 @@ class Advice(Protocol):
     """What would lift a conflict, in words, and where it would be written."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The change in words."""
+
     @property
-    def location(self) -> SourceLocation: ...
+    def location(self) -> SourceLocation:
+        """Where the change would be written."""
 
 
 def conflict_lines(conflict: Sequence[Entry]) -> Iterator[tuple[str, SourceLocation]]:

@@ -37,6 +37,7 @@ class NestLoop:
 
     @property
     def trips(self) -> int:
+        """How often the loop runs."""
         return len(self.pieces)
 
 
@@ -52,6 +53,7 @@ class Moved:
 
     @property
     def total(self) -> int:
+        """Elements loaded and stored, of all tensors."""
         return sum(self.loaded.values()) + self.stored
 
 
@@ -73,6 +75,7 @@ class Nest:
 
     @cached_property
     def invocations(self) -> int:
+        """How often the operator's kernel is called: the product of all trips."""
         return math.prod(loop.trips for loop in self.loops)
 
     @cached_property

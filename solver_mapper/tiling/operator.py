@@ -148,6 +148,7 @@ class Operator(ABC):
         return frozenset(self.loops) - frozenset(self.output.loops)
 
     def tensor(self, name: str) -> Tensor:
+        """The operand or output called `name`."""
         return next(each for each in self.tensors if each.name == name)
 
     def least(self, backend: Backend, tensor: str) -> tuple[int, ...]:

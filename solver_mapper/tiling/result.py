@@ -43,6 +43,7 @@ class Certificate:
 
     @property
     def optimal(self) -> bool:
+        """Whether `value` is proven to be the best."""
         return self.value == self.bound
 
     def to_dict(self) -> dict[str, Any]:

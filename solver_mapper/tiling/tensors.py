@@ -23,9 +23,11 @@ class Span(NamedTuple):
 
     @property
     def stop(self) -> int:
+        """The first index behind the range."""
         return self.start + self.size
 
     def covers(self, other: Span) -> bool:
+        """Whether every index of `other` lies in this range."""
         return self.start <= other.start and other.stop <= self.stop
 
 
@@ -45,7 +47,8 @@ class Projection(Protocol):
     Must be hashable, and monotone: more iterations never touch fewer indices.
     """
 
-    def span(self, iterations: Span) -> Span: ...
+    def span(self, iterations: Span) -> Span:
+        """The indices that `iterations` touch; they are contiguous."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class Same:
     """Iteration `i` touches index `i`."""
 
     def span(self, iterations: Span) -> Span:
+        """The same range of indices."""
         return iterations
 
 
@@ -75,6 +79,9 @@ class Window:
         return first, first + (iterations.size - 1) * self.stride + self.field
 
     def span(self, iterations: Span) -> Span:
+        """The indices that the windows of `iterations` read, zero padding left out; size 0 if there
+        are none.
+        """
         first, end = self.reach(iterations)
         first, end = max(first, 0), min(end, self.limit)
         return Span(first, max(end - first, 0))
@@ -117,6 +124,7 @@ class Tensor:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
+        """Size of each rank."""
         return tuple(rank.size for rank in self.ranks)
 
     @cached_property
@@ -143,14 +151,17 @@ class TiledTensor:
 
     @property
     def name(self) -> str:
+        """The tensor's name."""
         return self.tensor.name
 
     @cached_property
     def grid(self) -> tuple[int, ...]:
+        """Number of tiles along each rank."""
         return tuple(len(axis) for axis in self.axes)
 
     @cached_property
     def count(self) -> int:
+        """Number of tiles."""
         return math.prod(self.grid)
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
@@ -162,6 +173,7 @@ class TiledTensor:
         return tuple(axis[position] for axis, position in zip(self.axes, index, strict=True))
 
     def sizes(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        """Extent of the tile at `index` along each rank."""
         return tuple(span.size for span in self.box(index))
 
     @cached_property

@@ -26,6 +26,7 @@ class Block:
 
     @property
     def tiled(self) -> frozenset[str]:
+        """Tensors that stay on chip tile by tile between members; none for a single Einsum."""
         return frozenset(self.group.tiled) if self.group else frozenset()
 
 
@@ -40,6 +41,7 @@ class Blocks:
 
     @cached_property
     def all(self) -> tuple[Block, ...]:
+        """Single Einsums in order, then every group that the rules allow."""
         singles = [Block(frozenset([i]), None) for i in sorted(self.net.everything)]
         groups = [
             Block(frozenset(group.members), group)

@@ -34,20 +34,24 @@ class DataflowGraph:
 
     @cached_property
     def everything(self) -> frozenset[int]:
+        """Positions of all Einsums."""
         return frozenset(range(len(self.problems)))
 
     @cached_property
     def users(self) -> Mapping[str, frozenset[int]]:
+        """By tensor, positions of the Einsums that read or write it."""
         return {name: frozenset(self.workload.users(name)) for name in self.workload.tensors}
 
     @cached_property
     def producer(self) -> Mapping[str, int | None]:
+        """By tensor, position of the Einsum that writes it; None for inputs of the workload."""
         return {
             name: next(iter(self.workload.producers(name)), None) for name in self.workload.tensors
         }
 
     @cached_property
     def intermediates(self) -> frozenset[str]:
+        """Tensors that one Einsum writes and others read."""
         return self.workload.intermediates
 
     @cached_property

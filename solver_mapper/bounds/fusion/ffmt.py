@@ -36,6 +36,7 @@ class Chain:
     activations: tuple[str, ...]
 
     def weights(self, net: DataflowGraph, einsum: int) -> tuple[str, ...]:
+        """Tensors of an Einsum that are no activations."""
         return tuple(
             name for name in net.problems[einsum].tensor_names if name not in self.activations
         )

@@ -59,6 +59,7 @@ class Space:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Number of ways to cut each bundle of ranks: the grid's extent along each axis."""
         return tuple(len(each.parts) for each in self.cuts)
 
     @cached_property
@@ -157,6 +158,9 @@ class LeafGrid:
         )
 
     def options(self, skeleton: Skeleton) -> Iterator[Option]:
+        """Every way to run the member below `skeleton`: each choice of stored tensors with each
+        reuse class of the others.
+        """
         choices = [(None, *self._positions(tensor, skeleton)) for tensor in self.tensors]
         for chosen in product(*choices):
             kept = {

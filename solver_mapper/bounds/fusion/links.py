@@ -50,9 +50,11 @@ class Rank:
 
     @property
     def name(self) -> str:
+        """The variable that the first of its Einsums has for it."""
         return next(iter(self.variables.values()))
 
     def indexes(self, net: DataflowGraph, einsum: int, tensor: str) -> bool:
+        """Whether the rank's variable of the Einsum indexes `tensor`."""
         return self.variables.get(einsum) in net.use(einsum, tensor).dims
 
 

@@ -36,10 +36,12 @@ class EinsumMapping:
 
     @property
     def buffer(self) -> int:
+        """Space, in the curve's units."""
         return self.row.buffer
 
     @property
     def accesses(self) -> int:
+        """Traffic, in the curve's units."""
         return self.row.accesses
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,10 +14,12 @@ class Chosen(Protocol):
     """A group that runs. It needs `buffer` units besides the tensors that are whole on chip."""
 
     @property
-    def buffer(self) -> int: ...
+    def buffer(self) -> int:
+        """Space, in the curve's units, without tensors that are whole on chip."""
 
     @property
-    def members(self) -> frozenset[int]: ...
+    def members(self) -> frozenset[int]:
+        """Positions of its Einsums."""
 
 
 C = TypeVar("C", bound=Chosen)

@@ -27,10 +27,12 @@ class FusedPoint:
 
     @property
     def buffer(self) -> int:
+        """Space, in the curve's units."""
         return self.plan.buffer
 
     @property
     def accesses(self) -> int:
+        """Traffic, in the curve's units."""
         return self.plan.accesses
 
     @property
@@ -90,6 +92,7 @@ class FusedPoint:
         }
 
     def summary(self) -> Mapping[str, str]:
+        """One column of a table: the groups in order of execution."""
         return {"": "; ".join(self._words(step) for step in self.plan.steps)}
 
     def _words(self, step: Step) -> str:
@@ -140,6 +143,7 @@ class FamilyPoint:
 
     @property
     def fused(self) -> tuple[str, ...]:
+        """Tensors that stay on chip between Einsums, in the workload's order."""
         names = {name for family, _ in self.chosen for name in family.fused}
         return tuple(name for name in self.net.workload.tensors if name in names)
 
@@ -167,6 +171,7 @@ class FamilyPoint:
             }
 
     def summary(self) -> Mapping[str, str]:
+        """One column of a table: the mapping of each Einsum."""
         return {"": "; ".join(self._words(family, row) for family, row in self.chosen)}
 
     def _words(self, family: Family, row: Row) -> str:

@@ -37,6 +37,7 @@ class SpecialRanks:
 
     @property
     def any(self) -> bool:
+        """Whether there are rank variables of heads or batches."""
         return bool(self.head or self.batch)
 
     def first(self, problem: Problem, common: Sequence[str]) -> tuple[str, ...]:

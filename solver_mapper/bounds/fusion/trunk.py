@@ -27,6 +27,7 @@ class TrunkLoop:
 
     @property
     def trips(self) -> int:
+        """Iterations of the loop: the product of its parts."""
         return math.prod(self.parts)
 
     def variables(self, einsum: int) -> tuple[tuple[str, int], ...]:

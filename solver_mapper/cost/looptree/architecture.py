@@ -30,6 +30,7 @@ class Text:
 
     @property
     def infinite(self) -> bool:
+        """Whether it is a word for infinity, such as `inf`."""
         return self.text.lower() in _INFINITE
 
 
@@ -110,6 +111,7 @@ class Component:
 
     @property
     def dummy(self) -> bool:
+        """Whether its class is `Dummy`: energies and latencies that it does not give are 0."""
         return self.component_class is not None and self.component_class.lower() == "dummy"
 
 
@@ -122,6 +124,7 @@ class Branch:
     location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def components(self) -> Iterator[Component]:
+        """All components below, in the order of the file."""
         for node in self.nodes:
             if isinstance(node, Component):
                 yield node
@@ -141,10 +144,12 @@ class Architecture:
 
     @cached_property
     def by_name(self) -> Mapping[str, Component]:
+        """Components by name."""
         return {component.name: component for component in self.root.components()}
 
     @property
     def computes(self) -> tuple[Component, ...]:
+        """The components that compute."""
         return tuple(
             component for component in self.root.components() if component.kind is Kind.COMPUTE
         )

@@ -96,6 +96,7 @@ class TensorCount:
 
     @cached_property
     def holders(self) -> tuple[StorageStep, ...]:
+        """Storage and tolls of the tensor, outer to inner."""
         return self.branch.holders(self.access.name)
 
     def position(self, holder: int) -> tuple[int, int]:
@@ -173,6 +174,9 @@ class TensorCount:
         return values(self.access, below)
 
     def reused(self, loop: LoopStep) -> bool:
+        """Whether a spatial loop passes one value on to all its units: the fanout may reuse the
+        tensor, and the loop does not index it.
+        """
         return (
             loop.fanout is not None
             and self.access.name in loop.fanout.may_reuse

@@ -34,6 +34,7 @@ class LoopStep:
 
     @property
     def spatial(self) -> bool:
+        """Whether the loop runs on units side by side."""
         return self.level is not None
 
     def tiles(self, extent: int) -> Tiles:
@@ -64,10 +65,12 @@ class StorageStep:
 
     @property
     def toll(self) -> bool:
+        """Whether words only pass through: the unit stores nothing."""
         return self.unit.kind is Kind.TOLL
 
     @property
     def persistent(self) -> bool:
+        """Whether the tile stays for the whole workload."""
         return isinstance(self.node, Storage) and self.node.persistent
 
 
@@ -88,9 +91,11 @@ class EinsumPath:
 
     @property
     def length(self) -> int:
+        """Loops and holds on the path; the position of the compute."""
         return len(self.loops) + len(self.holds)
 
     def holders(self, tensor: str) -> tuple[StorageStep, ...]:
+        """Steps that store `tensor` or let it pass, outer to inner."""
         return self._by_tensor.get(tensor, ())
 
     @cached_property
@@ -102,6 +107,7 @@ class EinsumPath:
 
     @property
     def compute_level(self) -> int:
+        """Position of the compute in the chain."""
         return len(self.chain.units) - 1
 
     def loops_above(self, index: int, level: int) -> tuple[LoopStep, ...]:

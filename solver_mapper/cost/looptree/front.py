@@ -38,6 +38,7 @@ class TreeFront:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        """Status, mappings with their statistics, certificate and seconds, as JSON."""
         return {
             "status": self.status,
             "metrics": list(self.metrics),

@@ -113,6 +113,7 @@ class Unit:
     size_location: SourceLocation = field(default=NOWHERE, compare=False)
 
     def fanout(self, name: str) -> Fanout | None:
+        """The fanout called `name`, if the unit has one."""
         return next((fanout for fanout in self.fanouts if fanout.name == name), None)
 
 
@@ -127,14 +128,17 @@ class Chain:
 
     @cached_property
     def by_name(self) -> Mapping[str, Unit]:
+        """Units of the path by name."""
         return {unit.name: unit for unit in self.units}
 
     @cached_property
     def position(self) -> Mapping[str, int]:
+        """Position of each unit on the path, 0 the outermost."""
         return {unit.name: index for index, unit in enumerate(self.units)}
 
     @property
     def compute(self) -> Unit:
+        """The innermost unit."""
         return self.units[-1]
 
     @cached_property
@@ -144,4 +148,5 @@ class Chain:
 
     @cached_property
     def memories(self) -> tuple[Unit, ...]:
+        """Units that store, outer to inner."""
         return tuple(unit for unit in self.units if unit.kind is Kind.MEMORY)

@@ -28,17 +28,20 @@ class Line:
     weights: Mapping[str, Fraction]
 
     def at(self, calls: Mapping[str, Fraction]) -> Fraction:
+        """Seconds for so many `calls` of each action."""
         return self.constant + sum(
             (weight * calls.get(action, 0) for action, weight in self.weights.items()), Fraction(0)
         )
 
     def plus(self, other: Line) -> Line:
+        """The sum of both, for any number of calls."""
         weights = dict(self.weights)
         for action, weight in other.weights.items():
             weights[action] = weights.get(action, Fraction(0)) + weight
         return Line(self.constant + other.constant, weights)
 
     def times(self, factor: Fraction) -> Line:
+        """The line scaled by `factor`."""
         return Line(
             self.constant * factor,
             {action: weight * factor for action, weight in self.weights.items()},

@@ -73,6 +73,7 @@ class Temporal:
 
     @property
     def variables(self) -> tuple[str, ...]:
+        """The names that branches below have for the loop."""
         return tuple(self.variable.split("|"))
 
     def __str__(self) -> str:
@@ -93,6 +94,7 @@ class Spatial:
 
     @property
     def variables(self) -> tuple[str, ...]:
+        """The names that branches below have for the loop."""
         return tuple(self.variable.split("|"))
 
     def __str__(self) -> str:
@@ -189,9 +191,11 @@ class TreeMapping:
         return replace(self, nodes=nodes)
 
     def inserted_above(self, node: Node, *new: Node) -> TreeMapping:
+        """The mapping with `new` right above `node`. Raises: LookupError if `node` is not in it."""
         return self.replaced(node, *new, node)
 
     def inserted_below(self, node: Node, *new: Node) -> TreeMapping:
+        """The mapping with `new` right below `node`. Raises: LookupError if `node` is not in it."""
         return self.replaced(node, node, *new)
 
     def to_yaml(self) -> str:

@@ -45,6 +45,9 @@ class Occupancy:
 
     @property
     def fraction(self) -> Fraction:
+        """Share of the size in use; above 1 if it does not fit. Of a memory without room, 1 if
+        anything is held.
+        """
         return self.bits / self.size if self.size else Fraction(int(self.bits > 0))
 
     def to_dict(self) -> dict[str, Any]:

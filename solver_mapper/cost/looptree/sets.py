@@ -36,6 +36,7 @@ class NameSet:
         return iter(sorted(self.members))
 
     def of(self, members: frozenset[str]) -> NameSet:
+        """A set of the same kind and universe with other members."""
         return replace(self, members=members)
 
     def __str__(self) -> str:
@@ -55,6 +56,7 @@ class Scope:
     bits: Mapping[str, Fraction]
 
     def with_names(self, more: Mapping[str, NameSet | Fraction]) -> Scope:
+        """The scope with further words; these take precedence."""
         return replace(self, names={**self.names, **more})
 
     def evaluate(self, text: str, location: SourceLocation, what: str) -> Any:
@@ -64,6 +66,7 @@ class Scope:
         return _SetEvaluator(self, location, what).run(text)
 
     def number(self, text: str, location: SourceLocation, what: str) -> Fraction:
+        """The number that `text` stands for. Raises: InputError where its value is not a number."""
         evaluator = _SetEvaluator(self, location, what)
         return evaluator.number(evaluator.run(text))
 

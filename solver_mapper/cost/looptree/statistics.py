@@ -48,6 +48,7 @@ class EinsumStatistics:
 
     @property
     def energy(self) -> Fraction:
+        """Dynamic energy and leakage of all components, in J."""
         return sum([*self.dynamic.values(), *self.leak.values()], Fraction(0))
 
     @property
@@ -88,10 +89,12 @@ class TreeStatistics(Shown):
 
     @property
     def energy(self) -> Fraction:
+        """Energy of all Einsums, in J."""
         return sum((einsum.energy for einsum in self.einsums), Fraction(0))
 
     @property
     def latency(self) -> Fraction:
+        """Time of all Einsums, one after the other, in s."""
         return sum((einsum.latency for einsum in self.einsums), Fraction(0))
 
     @property
@@ -101,6 +104,7 @@ class TreeStatistics(Shown):
 
     @property
     def energy_by_component(self) -> dict[str, Fraction]:
+        """Dynamic energy and leakage of each component, in J."""
         total: dict[str, Fraction] = {}
         for einsum in self.einsums:
             for part in (einsum.dynamic, einsum.leak):

@@ -43,14 +43,17 @@ class Access:
 
     @property
     def name(self) -> str:
+        """The tensor's name."""
         return self.tensor.name
 
     @property
     def output(self) -> bool:
+        """Whether the Einsum writes the tensor."""
         return self.tensor.read_write
 
     @property
     def variables(self) -> frozenset[str]:
+        """Rank variables that index the tensor."""
         return self.tensor.dims
 
     def footprint(self, tile: Mapping[str, int]) -> int:
@@ -97,22 +100,27 @@ class Einsum:
 
     @property
     def variables(self) -> tuple[str, ...]:
+        """Rank variables in the order of first use."""
         return tuple(self.bounds)
 
     @property
     def tensors(self) -> tuple[str, ...]:
+        """Names of the tensors, in the order of the accesses."""
         return tuple(access.name for access in self.accesses)
 
     @property
     def inputs(self) -> tuple[Access, ...]:
+        """Accesses that read."""
         return tuple(access for access in self.accesses if not access.output)
 
     @property
     def outputs(self) -> tuple[Access, ...]:
+        """Accesses that write."""
         return tuple(access for access in self.accesses if access.output)
 
     @cached_property
     def by_tensor(self) -> Mapping[str, Access]:
+        """Accesses by the tensor's name."""
         return {access.name: access for access in self.accesses}
 
     @cached_property
@@ -151,6 +159,7 @@ class Workload:
 
     @cached_property
     def by_name(self) -> Mapping[str, Einsum]:
+        """Einsums by name."""
         return {einsum.name: einsum for einsum in self.einsums}
 
     @cached_property
@@ -176,11 +185,13 @@ class Workload:
         )
 
     def producers(self, tensor: str) -> tuple[int, ...]:
+        """Positions of the Einsums that write `tensor`."""
         return tuple(
             index for index in self.users(tensor) if self.einsums[index].by_tensor[tensor].output
         )
 
     def consumers(self, tensor: str) -> tuple[int, ...]:
+        """Positions of the Einsums that read `tensor`."""
         return tuple(
             index
             for index in self.users(tensor)

@@ -65,6 +65,9 @@ class Steps:
         self.count = 0
 
     def __call__(self, more: int) -> str:
+        """Count `more` steps. Returns: the empty text, as templates print what they call. Raises:
+        SecurityError for too many.
+        """
         check_time()
         self.count += more
         if self.count > _MOST_STEPS:

@@ -83,6 +83,7 @@ class CellMaker:
 
     @property
     def width(self) -> int:
+        """Number of cost columns: energy, latency or both."""
         return sum(columns(self.goal))
 
     def value(self, cost: Floats) -> Floats:

@@ -36,6 +36,7 @@ class Points:
         return len(self.cost)
 
     def kept(self, keep: NDArray[np.int64] | NDArray[np.bool_]) -> Points:
+        """The rows that `keep` selects."""
         return Points(
             self.cost[keep], self.trips[keep], self.usage[keep], self.origin[keep], self.rows[keep]
         )
@@ -83,12 +84,17 @@ class Collector:
 
     @property
     def cutoff(self) -> float:
+        """Goals above this cannot matter."""
         return self.limit * (1 + EPSILON)
 
     def threshold(self, least: float) -> float:
+        """Goals up to this are taken: all below the cutoff, whatever the least one found."""
         return self.cutoff
 
     def take(self, pairs: Pairs) -> None:
+        """Add complete mappings, and drop rows that others equal or beat once enough have come
+        together.
+        """
         if not self.compiled or self.compiled[-1] is not pairs.compiled:
             self.compiled.append(pairs.compiled)
         with_energy, with_latency = columns(pairs.goal)
@@ -113,6 +119,7 @@ class Collector:
             self.parts, self.waiting = [joined(self.parts).pruned()], 0
 
     def usage(self, pairs: Pairs) -> Floats:
+        """Bits held above each shared loop and in all, `[row, memory, depth]`."""
         result = np.zeros((len(pairs.value), len(self.memories), self.depth + 1))
         units = pairs.compiled.skeleton.chain.units
         for level, held in pairs.compiled.held:

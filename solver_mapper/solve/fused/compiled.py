@@ -56,6 +56,7 @@ class Group:
         return len(self.source)
 
     def kept(self, keep: Flags | NDArray[np.int64]) -> Group:
+        """The rows that `keep` selects."""
         return replace(self, factors=self.factors[:, keep], source=self.source[keep])
 
 
@@ -83,6 +84,7 @@ class Compiled:
 
     @property
     def empty(self) -> bool:
+        """Whether some group has no row: the skeleton has no mapping."""
         return any(len(group) == 0 for group in self.groups)
 
 
@@ -214,6 +216,7 @@ class Bounds:
         return result
 
     def rest_most(self, groups: Sequence[int]) -> Floats:
+        """By key, the most that the product of the factors of `groups` can be."""
         result: Floats = np.prod(self.most[list(groups)], axis=0)
         return result
 

@@ -50,10 +50,12 @@ class Cut:
 
     @cached_property
     def home(self) -> Mapping[str, Home | None]:
+        """By live tensor, where it is held; None for the outermost memory."""
         return dict(self.homes)
 
     @cached_property
     def digest(self) -> int:
+        """The hash, computed once."""
         return hash((self.homes, self.loops))
 
     def __hash__(self) -> int:
@@ -83,6 +85,7 @@ class View:
 
     @cached_property
     def digest(self) -> int:
+        """The hash, computed once."""
         return hash((self.position, self.prefix, self.fused, self.floors))
 
     def __hash__(self) -> int:

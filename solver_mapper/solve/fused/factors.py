@@ -40,6 +40,7 @@ class Factors:
         return result
 
     def part(self, part: object) -> Ints:
+        """The factor of one part of a key, by row."""
         if isinstance(part, View):
             return self.view(part)
         if isinstance(part, Tile):
@@ -73,6 +74,9 @@ class Factors:
         return below
 
     def view(self, view: View) -> Ints:
+        """The part of a count that this table's variables determine, by row: fetches times copies
+        times tile.
+        """
         skeleton = self.skeleton
         access = skeleton.einsum.by_tensor[view.tensor]
         below = (

@@ -66,6 +66,7 @@ class Graph:
         return tuple(name for name in self.live(position) if self.spans[name][0] == position)
 
     def access(self, position: int, tensor: str) -> Access:
+        """How the Einsum at `position` uses `tensor`."""
         return self.workload.einsums[position].by_tensor[tensor]
 
     def rank_of(self, position: int, tensor: str, variable: str) -> str | None:
@@ -136,6 +137,7 @@ class Graph:
         return tuple(found)
 
     def chains(self, position: int) -> tuple[Chain, ...]:
+        """The paths of components on which the Einsum at `position` may run: one a compute."""
         einsum = self.workload.einsums[position]
         return tuple(
             self.architecture.chain(einsum, compute)

@@ -54,12 +54,16 @@ class EnergyDelayProduct:
         return self.repeats * (dynamic + self.leak * latency if self.leak else dynamic)
 
     def value(self, dynamic: Floats, latency: Floats) -> Floats:
+        """The goal of dynamic energy (J) and latency (s) of one run, with leakage, repeats and what
+        the other Einsums need at least.
+        """
         return self.combined(
             self.total_energy(dynamic, latency) + self.other_energy,
             self.repeats * latency + self.other_latency,
         )
 
     def combined(self, energy: Floats, latency: Floats) -> Floats:
+        """The goal of total energy (J) and total latency (s); infinite above the latency limit."""
         result: Floats = np.ones_like(latency)
         for _ in range(self.energy):
             result = result * energy
@@ -116,7 +120,8 @@ class Sink(Protocol):
         value are wanted.
         """
 
-    def take(self, pairs: Pairs) -> None: ...
+    def take(self, pairs: Pairs) -> None:
+        """Take complete choices whose goal is at most the threshold."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,7 @@ class Best:
 
     @property
     def value(self) -> float:
+        """The least goal found; infinite if nothing was."""
         return min((each.value for each in self.found), default=float("inf"))
 
     @property
@@ -149,9 +155,13 @@ class Best:
         return min(self.limit, self.value) * (1 + EPSILON)
 
     def threshold(self, least: float) -> float:
+        """Choices up to this are taken: those within rounding of `least`, the best of those at
+        hand.
+        """
         return min(self.cutoff, least * (1 + EPSILON))
 
     def take(self, pairs: Pairs) -> None:
+        """Add choices, and keep those within rounding of the least."""
         order = np.lexsort((pairs.energy, pairs.latency))[:_TIES]
         choices = [
             Found(
@@ -331,6 +341,7 @@ class Minimizer:
                 self.descend(joined, order[1:], bounds)
 
     def blocks(self, states: _States, width: int) -> Iterator[_States]:
+        """The states in parts small enough for arrays of `width` columns."""
         step = max(1, _BLOCK // max(1, width))
         for start in range(0, len(states), step):
             yield states.kept(np.arange(start, min(start + step, len(states))))

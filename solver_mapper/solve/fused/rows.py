@@ -58,6 +58,7 @@ class Table:
         return _product(self.spatial[variable], list(dimensions))
 
     def kept(self, keep: Flags) -> Table:
+        """The rows that `keep` selects."""
         return Table(
             self.variables,
             self.bounds,

@@ -90,6 +90,7 @@ class GraphSearch:
 
     @property
     def proven(self) -> bool:
+        """Whether nothing can be better than the best mapping by more than the gap."""
         return self.cutoff <= self.bound * (1 + EPSILON)
 
     def deepen(self) -> bool:
@@ -191,6 +192,9 @@ class GraphSearch:
         return View(position, (), fused, floors)
 
     def lowest(self, view: View) -> Floats | None:
+        """The least cost of a view, by column, if what it shares takes no room; None if it has no
+        mapping.
+        """
         if view not in self.floor:
             self.floor[view] = self.maker.relaxed(view)
         return self.floor[view]
@@ -276,6 +280,7 @@ class GraphSearch:
         return self.within(before + least + after)
 
     def within(self, cost: Floats) -> bool:
+        """Whether a cost, by column, may belong to something better than the best mapping."""
         return bool(
             np.isfinite(cost).all()
             and np.isfinite(value := self.maker.value(cost[None])[0])
@@ -302,6 +307,7 @@ class GraphSearch:
         return _connected(kept)
 
     def least(self, step: Step) -> Floats:
+        """The least known cost of a step's view, by column; infinite if it has no mapping."""
         cell = self.cells[step.view]
         return self.never if cell is None else cell.least
 
@@ -380,6 +386,7 @@ class GraphSearch:
             self.report(self.best, min(self.bound, self.best))
 
     def einsums(self, final: States, row: int) -> Iterator[EinsumNodes]:
+        """The nodes of each Einsum, first to last, of the joined mapping in `row`."""
         for link in links(final, row):
             cell = self.cells[link.step.view]
             assert cell is not None and cell.points is not None and cell.collector is not None

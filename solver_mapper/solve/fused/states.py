@@ -52,6 +52,7 @@ class States:
         return len(self.cost)
 
     def kept(self, keep: Ints | NDArray[np.bool_]) -> States:
+        """The rows that `keep` selects."""
         return States(
             self.cost[keep],
             self.trips[keep],

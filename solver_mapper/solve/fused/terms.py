@@ -30,6 +30,7 @@ class Terms:
     skips: dict[Key, float] = field(default_factory=dict)
 
     def add(self, key: Key, weight: float) -> None:
+        """Add `weight` to the coefficient of `key`."""
         if weight:
             self.weights[key] = self.weights.get(key, 0.0) + weight
 

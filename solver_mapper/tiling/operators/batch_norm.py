@@ -93,6 +93,9 @@ class BatchNorm(Operator):
 
     @classmethod
     def read(cls, name: str, fields: Fields, backend: Backend) -> Self:
+        """`input_shape`, [N, H, W, C] or [N, C]; a `weight_shape` must be [4, C]. Raises:
+        InputError.
+        """
         shape = reading.input_shape(fields, (2, 4))
         reading.weight_shape(
             fields, (PARAMETERS, shape[-1]), "[mean, 1/deviation, gamma, beta; channels]"
@@ -106,33 +109,40 @@ class BatchNorm(Operator):
 
     @property
     def rules(self) -> str:
+        """The backend's key for its tile rules: shapes of four and of two ranks have their own."""
         return "batch_norm" if self.images else "batch_norm_2d"
 
     @property
     def loops(self) -> Mapping[str, int]:
+        """One loop for each rank of the inputs."""
         return dict(zip("NHWC" if self.images else "NC", self.input_shape, strict=True))
 
     @property
     def inputs(self) -> Tensor:
+        """[N, H, W, C] or [N, C], each rank along its own loop."""
         return Tensor(
             "inputs", tuple(Rank(letter, size, letter) for letter, size in self.loops.items())
         )
 
     @property
     def weights(self) -> Tensor:
+        """[4, C]: four parameters for each channel, never cut along the first rank."""
         return Tensor(
             "weights", (Rank("parameter", PARAMETERS), Rank("C", self.input_shape[-1], "C"))
         )
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
+        """Inputs and weights."""
         return self.inputs, self.weights
 
     @property
     def output(self) -> Tensor:
+        """As large as the inputs, and cut alike."""
         return replace(self.inputs, name="outputs")
 
     def compute(self, block: Block) -> Array:
+        """`(inputs - mean) * scale * gamma + beta` for the block's channels."""
         mean, scale, gamma, beta = block.operands["weights"]
         result: Array = (block.operands["inputs"] - mean) * scale * gamma + beta
         return result

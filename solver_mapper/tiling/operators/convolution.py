@@ -164,6 +164,9 @@ class Convolution(Operator):
 
     @classmethod
     def read(cls, name: str, fields: Fields, backend: Backend) -> Self:
+        """`input_shape` [N, H, W, C], the number and size of kernels, `stride` and padding. Raises:
+        InputError.
+        """
         shape = reading.input_shape(fields, (4,))
         num, *kernel = reading.kernel(fields, shape[3])
         stride = reading.pair(fields, "stride")
@@ -176,10 +179,12 @@ class Convolution(Operator):
 
     @property
     def row_window(self) -> Window:
+        """The input rows that each output row reads."""
         return reading.window(self.input_shape[1], self.kernel[0], self.stride[0], self.same)
 
     @property
     def col_window(self) -> Window:
+        """The input columns that each output column reads."""
         return reading.window(self.input_shape[2], self.kernel[1], self.stride[1], self.same)
 
     @property
@@ -194,6 +199,9 @@ class Convolution(Operator):
 
     @property
     def loops(self) -> Mapping[str, int]:
+        """Images N, output rows H and columns W, kernels K, and input channels C, which are summed
+        over.
+        """
         batch, _, _, channels = self.input_shape
         return {
             "N": batch,
@@ -205,6 +213,7 @@ class Convolution(Operator):
 
     @property
     def inputs(self) -> Tensor:
+        """[N, H, W, C]; rows and columns follow the output's through windows."""
         batch, rows, cols, channels = self.input_shape
         return Tensor(
             "inputs",
@@ -218,6 +227,7 @@ class Convolution(Operator):
 
     @property
     def weights(self) -> Tensor:
+        """[K, R, S, C]: kernels are never cut along rows and columns."""
         return Tensor(
             "weights",
             (
@@ -230,10 +240,12 @@ class Convolution(Operator):
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
+        """Inputs and weights."""
         return self.inputs, self.weights
 
     @property
     def output(self) -> Tensor:
+        """[N, P, Q, K]: one channel for each kernel."""
         rows, cols = self.output_size
         return Tensor(
             "outputs",
@@ -247,6 +259,7 @@ class Convolution(Operator):
 
     @property
     def words(self) -> Mapping[str, int]:
+        """Kernel size and stride along rows and columns."""
         return {
             "kernel_rows": self.kernel[0],
             "kernel_cols": self.kernel[1],
@@ -277,6 +290,7 @@ class Convolution(Operator):
         )
 
     def compute(self, block: Block) -> Array:
+        """The sums over the block's input channels and the whole window, zero padding included."""
         image, kernels = block.padded(self.inputs), block.operands["weights"]
         windows = np.lib.stride_tricks.sliding_window_view(image, self.kernel, axis=(1, 2))
         strided = windows[:, :: self.stride[0], :: self.stride[1]]

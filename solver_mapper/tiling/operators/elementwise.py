@@ -28,9 +28,13 @@ class FlatStrategy(Strategy):
     """`smv_unary_op_common.cpp`: runs as long as the scratchpad, the last one shorter."""
 
     def dims(self, operator: Any, backend: Backend) -> dict[str, str]:
+        """No tiling dims: the run is cut by length alone."""
         return {}
 
     def candidates(self, operator: Flat, backend: Backend, dims: Dims) -> Candidates:
+        """One candidate: the longest aligned run of which all tensors fit their scratchpads.
+        Raises: DoesNotFit where not even one aligned unit fits.
+        """
         length = operator.elements
         names = tuple(tensor.name for tensor in operator.tensors)
         unit = max(backend.alignment, 1)
@@ -67,29 +71,36 @@ class Flat(Operator):
 
     @property
     def elements(self) -> int:
+        """Length of the run: elements of the shape, the last rank padded to the alignment."""
         return storage(self.input_shape, self.alignment)
 
     @property
     def loops(self) -> Mapping[str, int]:
+        """One loop, E, over the run."""
         return {"E": self.elements}
 
     @property
     def output(self) -> Tensor:
+        """The run that is written."""
         return self.run("outputs")
 
     @property
     def output_shape(self) -> tuple[int, ...]:
+        """Shape of the user's output array: that of the inputs, without padding."""
         return self.input_shape
 
     def run(self, name: str) -> Tensor:
+        """A tensor of shape [1, elements], cut along E."""
         return Tensor(name, (Rank("1", 1), Rank("E", self.elements, "E")))
 
     def stored(self, tensor: Tensor, array: Array) -> Array:
+        """The user's array as one run, [1, elements], with zeros as padding."""
         last = self.input_shape[-1]
         widths = [(0, 0)] * (array.ndim - 1) + [(0, padded(last, self.alignment) - last)]
         return np.pad(array, widths).reshape(1, -1)
 
     def restored(self, array: Array) -> Array:
+        """The run in the shape of the inputs, padding removed."""
         last = self.input_shape[-1]
         return array.reshape(*self.input_shape[:-1], padded(last, self.alignment))[..., :last]
 
@@ -112,14 +123,17 @@ class Unary(Flat):
 
     @classmethod
     def read(cls, name: str, fields: Fields, backend: Backend) -> Self:
+        """`input_shape` of two or four ranks, and `function`. Raises: InputError."""
         shape = reading.input_shape(fields, (2, 4))
         return cls(name, shape, backend.alignment, _function(fields, UNARY))
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
+        """The one input."""
         return (self.run("inputs"),)
 
     def compute(self, block: Block) -> Array:
+        """`function` of each element."""
         values = block.operands["inputs"]
         if self.function == "relu":
             return np.maximum(values, 0)
@@ -135,14 +149,17 @@ class Eltwise(Flat):
 
     @classmethod
     def read(cls, name: str, fields: Fields, backend: Backend) -> Self:
+        """`input_shape` of two or four ranks, and `function`. Raises: InputError."""
         shape = reading.input_shape(fields, (2, 4))
         return cls(name, shape, backend.alignment, _function(fields, BINARY))
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
+        """The two inputs."""
         return self.run("inputs"), self.run("inputs1")
 
     def compute(self, block: Block) -> Array:
+        """`function` of each pair of elements at the same index."""
         left, right = block.operands["inputs"], block.operands["inputs1"]
         function = getattr(np, self.function)
         result: Array = function(left, right)

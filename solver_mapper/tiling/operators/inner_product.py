@@ -64,6 +64,9 @@ class InnerProductStrategy(Strategy):
     def weights(
         self, operator: InnerProduct, backend: Backend, dims: Dims, inputs: Form
     ) -> tuple[tuple[Axis, ...], Form]:
+        """Axes and tile of the weights: activations follow the tile of the inputs where `dims` cuts
+        these along C. `inputs` is the tile of the inputs.
+        """
         axes: list[Axis] = []
         neurons, activations = (fixed(size) for size in operator.weights.shape)
         if dims["weights"] != UNTILED:
@@ -94,6 +97,7 @@ class InnerProduct(Operator):
 
     @classmethod
     def read(cls, name: str, fields: Fields, backend: Backend) -> Self:
+        """`input_shape` [N, C]; `num_outputs` or `weight_shape` [K, C]. Raises: InputError."""
         shape = reading.input_shape(fields, (2,))
         neurons = fields.integer("num_outputs", least=1)
         weights = reading.weight_shape(fields, (neurons, shape[1]), "[neurons, activations]")
@@ -103,26 +107,31 @@ class InnerProduct(Operator):
 
     @property
     def loops(self) -> Mapping[str, int]:
+        """Rows N, neurons K, and activations C, which are summed over."""
         return {"N": self.input_shape[0], "K": self.num_outputs, "C": self.input_shape[1]}
 
     @property
     def inputs(self) -> Tensor:
+        """[N, C]."""
         return Tensor(
             "inputs", (Rank("N", self.input_shape[0], "N"), Rank("C", self.input_shape[1], "C"))
         )
 
     @property
     def weights(self) -> Tensor:
+        """[K, C]: one row for each neuron."""
         return Tensor(
             "weights", (Rank("K", self.num_outputs, "K"), Rank("C", self.input_shape[1], "C"))
         )
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
+        """Inputs and weights."""
         return self.inputs, self.weights
 
     @property
     def output(self) -> Tensor:
+        """[N, K]."""
         return Tensor(
             "outputs", (Rank("N", self.input_shape[0], "N"), Rank("C", self.num_outputs, "K"))
         )
@@ -139,5 +148,6 @@ class InnerProduct(Operator):
         )
 
     def compute(self, block: Block) -> Array:
+        """Sums over the block's activations, [N, K]."""
         result: Array = np.einsum("nc,kc->nk", block.operands["inputs"], block.operands["weights"])
         return result

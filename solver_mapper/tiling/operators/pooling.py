@@ -58,6 +58,9 @@ class PoolingStrategy(Strategy):
     def tiled(
         self, operator: Pooling, backend: Backend, dims: Dims, basic: Tiles
     ) -> dict[str, TiledTensor]:
+        """Inputs cut so that each tile has the whole windows of its output tile; outputs cut into
+        tiles of the basic shape.
+        """
         windows = {"H": operator.row_window, "W": operator.col_window}
         return {
             "inputs": cut_tensor(operator.inputs, basic["inputs"], backend.alignment, windows),
@@ -93,6 +96,9 @@ class Pooling(Operator):
 
     @classmethod
     def read(cls, name: str, fields: Fields, backend: Backend) -> Self:
+        """`input_shape` [N, H, W, C], `pool`, `stride` (as `pool` if absent) and `mode`. Raises:
+        InputError.
+        """
         shape = reading.input_shape(fields, (4,))
         pool = reading.pair(fields, "pool")
         stride = reading.pair(fields, "stride", pool)
@@ -115,14 +121,17 @@ class Pooling(Operator):
 
     @property
     def row_window(self) -> Window:
+        """The input rows that each output row reads."""
         return reading.window(self.input_shape[1], self.pool[0], self.stride[0], False)
 
     @property
     def col_window(self) -> Window:
+        """The input columns that each output column reads."""
         return reading.window(self.input_shape[2], self.pool[1], self.stride[1], False)
 
     @property
     def loops(self) -> Mapping[str, int]:
+        """Images N, output rows H and columns W, channels C."""
         return {
             "N": self.input_shape[0],
             "H": self.output_size[0],
@@ -132,6 +141,7 @@ class Pooling(Operator):
 
     @property
     def inputs(self) -> Tensor:
+        """[N, H, W, C]; rows and columns follow the output's through windows."""
         batch, rows, cols, channels = self.input_shape
         return Tensor(
             "inputs",
@@ -145,16 +155,19 @@ class Pooling(Operator):
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
+        """The inputs."""
         return (self.inputs,)
 
     @property
     def output(self) -> Tensor:
+        """[N, P, Q, C], each rank along its own loop."""
         return Tensor(
             "outputs", tuple(Rank(letter, size, letter) for letter, size in self.loops.items())
         )
 
     @property
     def words(self) -> Mapping[str, int]:
+        """Window size and stride along rows and columns."""
         return {
             "kernel_rows": self.pool[0],
             "kernel_cols": self.pool[1],
@@ -163,6 +176,7 @@ class Pooling(Operator):
         }
 
     def compute(self, block: Block) -> Array:
+        """The maximum or average of each window; averages of integers round down."""
         windows = np.lib.stride_tricks.sliding_window_view(
             block.operands["inputs"], self.pool, axis=(1, 2)
         )

@@ -22,9 +22,13 @@ class SoftmaxStrategy(Strategy):
     """`smv_softmax_op.cpp`: as many rows as fit."""
 
     def dims(self, operator: Softmax, backend: Backend) -> dict[str, str]:
+        """No tiling dims: rows are never cut."""
         return {}
 
     def candidates(self, operator: Softmax, backend: Backend, dims: Dims) -> Candidates:
+        """One candidate: as many whole rows as fit beside each other. Raises: DoesNotFit where not
+        even one row fits.
+        """
         rows, width = operator.input_shape
         row = backend.storage((1, width))
         fit = rows
@@ -56,24 +60,29 @@ class Softmax(Operator):
 
     @classmethod
     def read(cls, name: str, fields: Fields, backend: Backend) -> Self:
+        """`input_shape` [N, C]. Raises: InputError."""
         return cls(name, reading.input_shape(fields, (2,)))
 
     @property
     def loops(self) -> Mapping[str, int]:
+        """One loop, N, over rows."""
         return {"N": self.input_shape[0]}
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
+        """The inputs, [N, C]."""
         return (self._rows("inputs"),)
 
     @property
     def output(self) -> Tensor:
+        """[N, C], cut along rows only."""
         return self._rows("outputs")
 
     def _rows(self, name: str) -> Tensor:
         return Tensor(name, (Rank("N", self.input_shape[0], "N"), Rank("C", self.input_shape[1])))
 
     def compute(self, block: Block) -> Array:
+        """Softmax of each row, shifted by its maximum so that powers do not overflow."""
         values = block.operands["inputs"]
         powers = np.exp(values - values.max(axis=1, keepdims=True))
         result: Array = powers / powers.sum(axis=1, keepdims=True)

@@ -59,6 +59,7 @@ class Axis:
 
     @property
     def values(self) -> range:
+        """All extents on the grid, rising."""
         return range(self.first, self.last + 1, self.step)
 
 
@@ -74,6 +75,7 @@ class Extent:
     plus: int = 0
 
     def at(self, values: Mapping[str, int]) -> int:
+        """The extent for `values` of all axes, by name."""
         if self.axis is None:
             return self.plus
         numerator = values[self.axis] + self.offset
@@ -101,6 +103,7 @@ class Form:
     padding: int | None = None
 
     def sizes(self, values: Mapping[str, int]) -> tuple[int, ...]:
+        """Extent of the tile along each rank, for `values` of all axes."""
         return tuple(extent.at(values) for extent in self.extents)
 
     def storage(self, values: Mapping[str, int], alignment: int) -> int:
@@ -142,6 +145,7 @@ class Candidates:
         )
 
     def fits(self, values: Mapping[str, int]) -> bool:
+        """Whether the tiles at `values` fit their scratchpads together."""
         alignment = self.backend.alignment
         return all(
             sum(form.storage(values, alignment) for form in forms) <= capacity
@@ -149,6 +153,7 @@ class Candidates:
         )
 
     def choice(self, values: Mapping[str, int]) -> Choice:
+        """The tile shapes at `values`, and their storage in elements."""
         alignment = self.backend.alignment
         return Choice(
             {form.tensor: form.sizes(values) for form in self.forms},

@@ -30,6 +30,7 @@ class Limits:
 
     @property
     def settings(self) -> Settings:
+        """Settings of CP-SAT for one operator."""
         return Settings(seed=self.seed)
 
     @property

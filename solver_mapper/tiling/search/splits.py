@@ -59,10 +59,12 @@ class Way:
 
     @property
     def trips(self) -> int:
+        """Number of pieces."""
         return -(-self.size // self.length) if self.custom is None else len(self.custom)
 
     @property
     def pieces(self) -> tuple[Span, ...]:
+        """The pieces in order, which cover all iterations."""
         if self.custom is not None:
             return self.custom
         return tuple(
@@ -84,6 +86,7 @@ class Split:
 
     @property
     def pieces(self) -> tuple[Span, ...]:
+        """The pieces in order, which cover all iterations."""
         return self.way.pieces
 
     @property
