@@ -13,7 +13,7 @@ from solver_mapper.core.constraints import KeepConstraint
 from solver_mapper.core.mapping import LevelMapping, Mapping, loop
 from solver_mapper.core.spec import Spec
 from solver_mapper.io import bundled
-from solver_mapper.io.bundled import Accelerator, Layer, Network
+from solver_mapper.io.bundled import Accelerator, Layer, LayerNetwork
 
 # Where the plainest mapping runs a dimension that the dataflow keeps out of DRAM: a row in its
 # processing element, a sum in its accumulator.
@@ -58,7 +58,7 @@ def plainest(spec: Spec, accelerator: Accelerator, layer: Layer) -> Mapping:
 
 @pytest.mark.parametrize(("accelerator", "network"), CASES)
 def test_every_layer_has_a_legal_mapping_on_every_architecture(
-    accelerator: Accelerator, network: Network
+    accelerator: Accelerator, network: LayerNetwork
 ) -> None:
     for layer in network.layers:
         spec = sm.load(*bundled.resolve(accelerator.name, layer.full_name))

@@ -15,7 +15,7 @@ from solver_mapper.core.rendering import chart_of, svg_of
 from solver_mapper.core.shown import Shown
 
 
-class Point(Protocol):
+class CurvePoint(Protocol):
     """One step. With `buffer` units of space or more, `accesses` units of traffic are enough, and
     fewer are not.
     """
@@ -36,7 +36,7 @@ class Point(Protocol):
         ...
 
 
-P = TypeVar("P", bound=Point)
+P = TypeVar("P", bound=CurvePoint)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from solver_mapper.cli.output import print_text
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
-from solver_mapper.io.bundled import Accelerator, Layer, Network
+from solver_mapper.io.bundled import Accelerator, Layer, LayerNetwork
 from solver_mapper.io.timeloop.specification import load
 from solver_mapper.io.yaml.source import to_python
 from solver_mapper.report.tables import render, table
@@ -168,7 +168,7 @@ def _hardware(each: Accelerator) -> Architecture:
     return load(*bundled.resolve(f"{each.name}/arch", "tiny/mm8")).need_architecture()
 
 
-def _network(net: Network) -> dict[str, Any]:
+def _network(net: LayerNetwork) -> dict[str, Any]:
     layers = [
         {
             "name": layer.name,
@@ -188,7 +188,7 @@ def _network(net: Network) -> dict[str, Any]:
     }
 
 
-def _network_tables(net: Network) -> list[Table | str]:
+def _network_tables(net: LayerNetwork) -> list[Table | str]:
     layers = table("layer", "shape", "instance", ">runs", ">MMAC each")
     for layer in net.layers:
         bounds = " ".join(f"{name}={value}" for name, value in layer.instance.items())

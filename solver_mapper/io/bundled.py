@@ -70,8 +70,8 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Network:
-    """A workload file: `aliases` are further names under which it is known."""
+class LayerNetwork:
+    """A network's layers, each with how often it runs. `aliases` are further names of the network."""
 
     name: str
     title: str
@@ -140,7 +140,7 @@ def architectures() -> tuple[Accelerator, ...]:
 
 
 @cache
-def networks() -> tuple[Network, ...]:
+def networks() -> tuple[LayerNetwork, ...]:
     """All networks, by name."""
     return tuple(_read_network(file) for file in sorted(path("workloads").glob("*.yaml")))
 
@@ -159,7 +159,7 @@ def model_names() -> tuple[str, ...]:
     )
 
 
-def network(name: str) -> Network | None:
+def network(name: str) -> LayerNetwork | None:
     """The network with that name or alias."""
     return next((each for each in networks() if _same(name, (each.name, *each.aliases))), None)
 
@@ -293,7 +293,7 @@ def _dataflow(known: Accelerator, name: str) -> str:
     )
 
 
-def _layer(net: Network, name: str) -> Layer:
+def _layer(net: LayerNetwork, name: str) -> Layer:
     exact = [layer for layer in net.layers if _same(name, (layer.name,))]
     short = [
         layer for layer in net.layers if name and normal(layer.name).startswith(f"{normal(name)}_")
@@ -332,11 +332,11 @@ def _same(name: str, known: Iterable[str]) -> bool:
     return any(normal(name) == normal(each) for each in known)
 
 
-def _read_network(file: Path) -> Network:
+def _read_network(file: Path) -> LayerNetwork:
     return read_network(read_one(file), file.stem)
 
 
-def read_network(source: Table, name: str) -> Network:
+def read_network(source: Table, name: str) -> LayerNetwork:
     """A network: `layers: [{name, count, shape, instance}]`, and optionally `network: {title,
     aliases}`.
 
@@ -350,7 +350,7 @@ def read_network(source: Table, name: str) -> Network:
     top.close()
     if not items:
         raise InputError(f"network '{name}' has no layers", top.location_of("layers"))
-    return Network(
+    return LayerNetwork(
         name, title, aliases, tuple(_read_layer(name, table_of(item, "a layer")) for item in items)
     )
 

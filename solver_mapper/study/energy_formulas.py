@@ -10,13 +10,13 @@ from typing import Any
 
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
-from solver_mapper.io.yaml.expressions import Evaluator
+from solver_mapper.io.yaml.expressions import ExpressionEvaluator
 from solver_mapper.io.yaml.source import Scalar
 
 _REAL = {"sqrt": math.sqrt, "log2": math.log2, "log": math.log, "exp": math.exp}
 
 
-class _Formula(Evaluator):
+class _Formula(ExpressionEvaluator):
     """Arithmetic as elsewhere; roots, logarithms and powers need not be exact, and are rounded to
     12 digits.
     """

@@ -179,15 +179,15 @@ class Totals:
         }
 
     @property
-    def statistics(self) -> NetworkStatistics | None:
+    def statistics(self) -> TotalStatistics | None:
         """What an objective reads; None while a layer has no mapping."""
         if self.energy_pj is None or self.cycles is None or self.last_level_accesses is None:
             return None
-        return NetworkStatistics(self.energy_pj, self.cycles, self.last_level_accesses)
+        return TotalStatistics(self.energy_pj, self.cycles, self.last_level_accesses)
 
 
 @dataclass(frozen=True)
-class NetworkStatistics:
+class TotalStatistics:
     """Energy, cycles and outermost words of a whole network."""
 
     energy_pj: Fraction

@@ -10,7 +10,7 @@ from typing import Any
 
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
-from solver_mapper.io.bundled import Network, read_network
+from solver_mapper.io.bundled import LayerNetwork, read_network
 from solver_mapper.io.onnx.model import ImportedModel, import_model
 from solver_mapper.io.templates import TemplateOptions
 from solver_mapper.io.yaml.bounded import read_file
@@ -21,7 +21,7 @@ PYTHON = SourceLocation("<python>")
 NetworkLike = (
     str
     | Path
-    | Network
+    | LayerNetwork
     | ImportedModel
     | Mapping[str, Any]
     | Iterable[tuple[str, int, Mapping[str, Any]]]
@@ -48,7 +48,7 @@ def is_onnx(source: str | Path) -> bool:
     return Path(source).suffix.lower() == ".onnx"
 
 
-def as_network(source: NetworkLike, templates: TemplateOptions | None = None) -> Network:
+def as_network(source: NetworkLike, templates: TemplateOptions | None = None) -> LayerNetwork:
     """The network that `source` stands for: a bundled name, a file, the content of one, or (name,
     count, problem) tuples.
 
@@ -56,7 +56,7 @@ def as_network(source: NetworkLike, templates: TemplateOptions | None = None) ->
     Jinja2 templates.
     Raises: InputError for anything else, and for layers that cannot be used.
     """
-    if isinstance(source, Network):
+    if isinstance(source, LayerNetwork):
         return source
     if isinstance(source, ImportedModel):
         return _imported(source)
@@ -73,7 +73,7 @@ def as_network(source: NetworkLike, templates: TemplateOptions | None = None) ->
     return read_network(_table({"layers": [_layer(each) for each in source]}), "network")
 
 
-def _named(source: str | Path, templates: TemplateOptions | None) -> Network:
+def _named(source: str | Path, templates: TemplateOptions | None) -> LayerNetwork:
     word = str(source)
     if not bundled.is_file(word):
         known = bundled.network(word) or _single(word)
@@ -86,19 +86,19 @@ def _named(source: str | Path, templates: TemplateOptions | None) -> Network:
     return read_network(Reader((source,), templates).one(source), Path(word).stem)
 
 
-def _imported(model: ImportedModel) -> Network:
+def _imported(model: ImportedModel) -> LayerNetwork:
     return read_network(
         _table({"layers": [each.to_dict() for each in model.layers]}), Path(model.file).stem
     )
 
 
-def _single(word: str) -> Network | None:
+def _single(word: str) -> LayerNetwork | None:
     """A bundled layer, such as resnet50/conv1, as a network of its own, which runs it once."""
     found = bundled.layer(word)
     return (
         None
         if found is None
-        else Network(found.full_name, found.name, (), (replace(found, count=1),))
+        else LayerNetwork(found.full_name, found.name, (), (replace(found, count=1),))
     )
 
 

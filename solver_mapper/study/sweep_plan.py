@@ -24,7 +24,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError, did_you_mean
 from solver_mapper.io import bundled
-from solver_mapper.io.bundled import Network
+from solver_mapper.io.bundled import LayerNetwork
 from solver_mapper.io.templates import TemplateOptions
 from solver_mapper.io.yaml.documents import Reader, read_one
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
@@ -61,7 +61,7 @@ class SweepPlan:
     """
 
     points: tuple[Point, ...]
-    workloads: dict[str, Network]
+    workloads: dict[str, LayerNetwork]
     formulas: dict[str, Scalar] = field(default_factory=dict)
     hook: EnergyHook | None = None
     front: tuple[str, ...] | None = None
@@ -143,8 +143,8 @@ class _Reader:
         beside = str(self.folder / word)
         return beside if bundled.is_file(beside) else word
 
-    def _workloads(self) -> dict[str, Network]:
-        found: dict[str, Network] = {}
+    def _workloads(self) -> dict[str, LayerNetwork]:
+        found: dict[str, LayerNetwork] = {}
         for node in sequence_of(self.fields.require("workloads"), "'workloads'").items:
             source = self._source(node)
             try:

@@ -27,7 +27,7 @@ OnLayer = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Network:
+class OperatorNetwork:
     """The operators of a network, in order."""
 
     name: str
@@ -35,7 +35,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ObjectiveComparison:
     """One operator under both objectives. `results[objective]`: a tiling, or why there is none."""
 
     job: Job
@@ -90,7 +90,7 @@ class NetworkTiling(Shown):
     """
 
     name: str
-    layers: tuple[Comparison, ...]
+    layers: tuple[ObjectiveComparison, ...]
     interrupted: bool = False
 
     def total(self, objective: str, runs: bool = False) -> int | None:
@@ -137,7 +137,7 @@ class NetworkTiling(Shown):
         return cast(Chart, chart_of(self))
 
 
-def read_network(source: Source, backend: Source | Backend | None = None) -> Network:
+def read_network(source: Source, backend: Source | Backend | None = None) -> OperatorNetwork:
     """The operators under `layers:`. `backend`, `spad_bytes`, `elem_bytes` and `alignment` beside
     it hold for all of them.
 
@@ -165,7 +165,7 @@ def read_network(source: Source, backend: Source | Backend | None = None) -> Net
             fields.location_of("layers"),
             "tile each operator by itself",
         )
-    return Network(name, jobs)
+    return OperatorNetwork(name, jobs)
 
 
 def is_network(table: Table) -> bool:
@@ -173,7 +173,7 @@ def is_network(table: Table) -> bool:
     return "layers" in table.entries
 
 
-def compare(job: Job, options: Options) -> Comparison:
+def compare(job: Job, options: Options) -> ObjectiveComparison:
     """One operator under both objectives, next to the tiling that was given with it."""
     results: dict[str, Tiling | InfeasibleError] = {}
     for objective in (*(() if job.given is None else (given.OBJECTIVE,)), *OBJECTIVES):
@@ -181,18 +181,18 @@ def compare(job: Job, options: Options) -> Comparison:
             results[objective] = tile_job(job, objective, options)
         except InfeasibleError as error:
             results[objective] = error
-    return Comparison(job, results)
+    return ObjectiveComparison(job, results)
 
 
 def tile_network(
-    network: Network, options: Options | None = None, on_layer: OnLayer | None = None
+    network: OperatorNetwork, options: Options | None = None, on_layer: OnLayer | None = None
 ) -> NetworkTiling:
     """Tile every layer by both objectives.
 
     Args: `on_layer` is called with the layer's number from 0, how many there are, and its name,
     before each is tiled.
     """
-    layers: list[Comparison] = []
+    layers: list[ObjectiveComparison] = []
     try:
         for number, job in enumerate(network.jobs):
             if on_layer is not None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from solver_mapper.core.rendering import text_of
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.tiling.configurations import Configurations
-from solver_mapper.tiling.network import OBJECTIVES, Comparison, NetworkTiling
+from solver_mapper.tiling.network import OBJECTIVES, NetworkTiling, ObjectiveComparison
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.schedule import loop_nest_text
 from solver_mapper.tiling.tensors import TiledTensor
@@ -157,7 +157,7 @@ def network_text(tilings: NetworkTiling) -> str:
     return "\n".join([*lines, *(["", *notes] if notes else [])])
 
 
-def _layer_row(layer: Comparison) -> tuple[str, ...]:
+def _layer_row(layer: ObjectiveComparison) -> tuple[str, ...]:
     cells = []
     for found in layer.results.values():
         sound = isinstance(found, Tiling) and found.fault is None
@@ -195,7 +195,7 @@ def _total_row(title: str, tilings: NetworkTiling, runs: bool) -> tuple[str, ...
     )
 
 
-def comparison_text(comparison: Comparison) -> str:
+def comparison_text(comparison: ObjectiveComparison) -> str:
     """Both objectives for one operator."""
     rows = []
     for objective, found in comparison.results.items():
@@ -219,7 +219,7 @@ def comparison_text(comparison: Comparison) -> str:
     )
 
 
-def _troubles(comparison: Comparison) -> list[str]:
+def _troubles(comparison: ObjectiveComparison) -> list[str]:
     found = {objective: comparison.trouble(objective) for objective in comparison.results}
     return [
         f"{objective}: {trouble}" for objective, trouble in found.items() if trouble is not None

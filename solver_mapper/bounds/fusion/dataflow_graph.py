@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from solver_mapper.bounds.bound_curve import LARGEST
-from solver_mapper.bounds.fusion.tensor_cores import Block, TensorCore, blocks_of
+from solver_mapper.bounds.fusion.tensor_cores import BlockSizes, TensorCore, blocks_of
 from solver_mapper.bounds.search import largest_traffic
 from solver_mapper.core.problem import Problem, Tensor
 from solver_mapper.cost.looptree.workload import Workload
@@ -30,7 +30,7 @@ class DataflowGraph:
     weights: Mapping[str, int]
     units: str
     repeats: tuple[int, ...]
-    blocks: tuple[tuple[Block, ...], ...]
+    blocks: tuple[tuple[BlockSizes, ...], ...]
 
     @cached_property
     def everything(self) -> frozenset[int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from solver_mapper.bounds.example_mapping import streamed_nest
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.group import GroupPlan, Part
+from solver_mapper.bounds.fusion.group import GroupPlan, Subgroup
 from solver_mapper.bounds.fusion.leaf import Choice
 from solver_mapper.bounds.fusion.plan import Plan, Step
 from solver_mapper.bounds.fusion.trunk import Trunk, TrunkLoop, cut
@@ -63,7 +63,7 @@ def _group(net: DataflowGraph, step: Step) -> Iterator[Node]:
     yield from _fork(branches)
 
 
-def _part(net: DataflowGraph, plan: GroupPlan, part: Part) -> Iterator[Node]:
+def _part(net: DataflowGraph, plan: GroupPlan, part: Subgroup) -> Iterator[Node]:
     yield from _loops(net, plan, part.members, plan.trunk, part.trunk)
     yield from (Storage((name,), BUFFER) for name in part.tiled)
     yield from _fork(

@@ -15,7 +15,7 @@ from itertools import combinations, permutations, product
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.special import SpecialRanks
-from solver_mapper.bounds.fusion.tensor_cores import Block
+from solver_mapper.bounds.fusion.tensor_cores import BlockSizes
 from solver_mapper.bounds.search import Restriction, least_traffic
 from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Problem, Tensor
@@ -199,7 +199,7 @@ def _rows(
 
 
 def _blocked(
-    problem: Problem, tiles: Mapping[str, Sequence[int]], block: Block
+    problem: Problem, tiles: Mapping[str, Sequence[int]], block: BlockSizes
 ) -> dict[str, Sequence[int]]:
     """`tiles` and those of the other blocked dimensions, as far as they are whole blocks."""
     known = {dim: tiles.get(dim, divisors(problem.bounds[dim])) for dim in {*tiles, *block}}

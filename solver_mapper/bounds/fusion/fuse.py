@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
-from solver_mapper.bounds.curve import Curve, Point
+from solver_mapper.bounds.curve import Curve, CurvePoint
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph, net_of
 from solver_mapper.bounds.fusion.evaluate import account
 from solver_mapper.bounds.fusion.ffmt import ffmt_plans
@@ -141,7 +141,7 @@ _SNOWCAT = (
 
 
 class _Answer(NamedTuple):
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     assumed: tuple[str, ...]
     proof: str
 
@@ -236,7 +236,7 @@ _FINDERS: dict[str, Callable[[DataflowGraph, FusionOptions], _Answer]] = {
 }
 
 
-def _curve(points: Iterable[Plan | Point]) -> tuple[tuple[int, int], ...]:
+def _curve(points: Iterable[Plan | CurvePoint]) -> tuple[tuple[int, int], ...]:
     return tuple((point.buffer, point.accesses) for point in points)
 
 

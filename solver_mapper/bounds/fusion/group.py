@@ -21,7 +21,7 @@ from solver_mapper.core.dominance import undominated_rows
 
 
 @dataclass(frozen=True)
-class Part:
+class Subgroup:
     """Members of a group that co-iterate over further loops, `trunk`, inside the group's; `tiled`
     they alone tile that finely.
     """
@@ -41,9 +41,9 @@ class GroupPlan:
     tiled: tuple[str, ...]
     trunk: Trunk
     choices: tuple[Choice, ...]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Subgroup, ...] = ()
 
-    def part(self, einsum: int) -> Part | None:
+    def part(self, einsum: int) -> Subgroup | None:
         """The part that a member is in."""
         return next((part for part in self.parts if einsum in part.members), None)
 

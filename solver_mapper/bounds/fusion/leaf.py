@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.tensor_cores import Block, block_tiles
+from solver_mapper.bounds.fusion.tensor_cores import BlockSizes, block_tiles
 from solver_mapper.bounds.fusion.trunk import Trunk, cut, trips_of
 from solver_mapper.bounds.search import Found, Restriction, least_traffic
 from solver_mapper.core.dominance import undominated_rows
@@ -118,7 +118,7 @@ class Leaves:
             )
         return self._nests[key]
 
-    def _blocked(self, nest: Problem, block: Block) -> tuple[Found, ...]:
+    def _blocked(self, nest: Problem, block: BlockSizes) -> tuple[Found, ...]:
         return least_traffic(
             nest, self.net.weights, Restriction(block_tiles(nest.bounds, block) or {})
         )

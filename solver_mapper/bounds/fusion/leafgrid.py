@@ -27,7 +27,7 @@ Skeleton = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
-class Cut:
+class RankCut:
     """One axis of the grid: the ways to cut a bundle of ranks, from not at all to completely."""
 
     ranks: tuple[Rank, ...]
@@ -52,7 +52,7 @@ class Space:
         self.head: Trunk = tuple(TrunkLoop((rank,), (rank.bound,)) for rank in first)
         bundles = bundled(net, group, rest) if rest else []
         self.cuts = tuple(
-            Cut(tuple(bundle), tuple(parts_of(bundle)))
+            RankCut(tuple(bundle), tuple(parts_of(bundle)))
             for bundle in [*bundles, *([[above]] if above else [])]
         )
         self.bounds = {i: cut(net.problems[i].bounds, self.head, i) for i in group.members}

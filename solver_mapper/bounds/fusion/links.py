@@ -18,7 +18,7 @@ from solver_mapper.bounds.fusion.digits import Digit, digit_of, digits_of
 from solver_mapper.core.problem import Term
 
 
-class Part(NamedTuple):
+class DigitRange(NamedTuple):
     """What a digit counts of a variable of one Einsum: in steps of `stride`, up to `top`; 1 and its
     bound for all of it.
     """
@@ -71,7 +71,7 @@ def common_ranks(
         for parts in _linked(net, group, tiled)
         if _one_each(parts, group) and all(_partitions(net, tensor, parts) for tensor in internal)
     ]
-    made: dict[frozenset[Part], Rank] = {}
+    made: dict[frozenset[DigitRange], Rank] = {}
     grown = True
     while grown:
         found = {parts: _rank(net, parts, made) for parts in candidates if parts not in made}
@@ -82,7 +82,7 @@ def common_ranks(
     return tuple(sorted(made.values(), key=lambda rank: order.index(rank.variables[group[0]])))
 
 
-def _one_each(parts: frozenset[Part], group: Sequence[int]) -> bool:
+def _one_each(parts: frozenset[DigitRange], group: Sequence[int]) -> bool:
     """Are these one part of each Einsum in the group, and of the same size?"""
     return (
         len(parts) == len(group) == len({part.einsum for part in parts})
@@ -91,7 +91,7 @@ def _one_each(parts: frozenset[Part], group: Sequence[int]) -> bool:
 
 
 def _rank(
-    net: DataflowGraph, parts: frozenset[Part], made: Mapping[frozenset[Part], Rank]
+    net: DataflowGraph, parts: frozenset[DigitRange], made: Mapping[frozenset[DigitRange], Rank]
 ) -> Rank | None:
     """The rank of these parts; None while the more significant digits are not among the ranks that
     are `made`.
@@ -123,7 +123,7 @@ def _rank(
     )
 
 
-def _has_window(net: DataflowGraph, part: Part) -> bool:
+def _has_window(net: DataflowGraph, part: DigitRange) -> bool:
     """Does an Einsum index some tensor by a part's variable and others in a sum that is no number
     with digits?
     """
@@ -138,7 +138,7 @@ def _has_window(net: DataflowGraph, part: Part) -> bool:
 
 def _linked(
     net: DataflowGraph, group: Sequence[int], tiled: Sequence[str]
-) -> list[frozenset[Part]]:
+) -> list[frozenset[DigitRange]]:
     """Parts of variables joined through the ranks of `tiled` that they index; the most significant
     digits of a variable first.
     """
@@ -157,7 +157,7 @@ def _linked(
         steps = _steps(index, cuts)
         for low, high in pairwise(steps if _nested(steps) else ()):
             nodes = [
-                Part(i, digit.variable, low // digit.stride, high // digit.stride)
+                DigitRange(i, digit.variable, low // digit.stride, high // digit.stride)
                 for i, digits in index.items()
                 for digit in digits
                 if digit.stride <= low and high <= digit.top
@@ -213,8 +213,8 @@ def _nested(steps: Sequence[int]) -> bool:
     return all(high % low == 0 for low, high in pairwise(steps))
 
 
-def _parts(einsum: int, variable: str, steps: set[int]) -> list[Part]:
-    return [Part(einsum, variable, low, high) for low, high in pairwise(sorted(steps))][::-1]
+def _parts(einsum: int, variable: str, steps: set[int]) -> list[DigitRange]:
+    return [DigitRange(einsum, variable, low, high) for low, high in pairwise(sorted(steps))][::-1]
 
 
 def alone(rank: tuple[Term, ...]) -> bool:
@@ -222,7 +222,7 @@ def alone(rank: tuple[Term, ...]) -> bool:
     return len(rank) == 1 and rank[0].coefficient == 1
 
 
-def _partitions(net: DataflowGraph, tensor: str, parts: frozenset[Part]) -> bool:
+def _partitions(net: DataflowGraph, tensor: str, parts: frozenset[DigitRange]) -> bool:
     """Do these parts split `tensor` at one and the same place, in all of its users in the group?"""
     indices = set()
     for part in parts:

@@ -18,7 +18,7 @@ import numpy as np
 
 from solver_mapper.bounds.bound_curve import BoundCurve
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.group import Fuser, GroupPlan, Part, Plans, tile_units
+from solver_mapper.bounds.fusion.group import Fuser, GroupPlan, Plans, Subgroup, tile_units
 from solver_mapper.bounds.fusion.groups import Group, holds_together
 from solver_mapper.bounds.fusion.leaf import (
     Choice,
@@ -43,7 +43,7 @@ class Child:
     peak: int
     accesses: int
     choices: tuple[Choice, ...]
-    part: Part | None
+    part: Subgroup | None
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class Nester:
                 choice_of(self.net, i, trunk + plan.trunk, stays, flowing, choice.streamed)
             )
         return Child(
-            additive, peak, accesses, tuple(choices), Part(plan.members, plan.tiled, plan.trunk)
+            additive, peak, accesses, tuple(choices), Subgroup(plan.members, plan.tiled, plan.trunk)
         )
 
     def _live(

@@ -21,11 +21,11 @@ class TensorCore:
     k: int
 
 
-Block = Mapping[str, int]
+BlockSizes = Mapping[str, int]
 """For each dimension, the number that every tile size is a multiple of."""
 
 
-def blocks_of(problem: Problem, core: TensorCore) -> tuple[Block, ...]:
+def blocks_of(problem: Problem, core: TensorCore) -> tuple[BlockSizes, ...]:
     """The blocks of an Einsum on `core`: as it is and, if that differs, flipped.
 
     Reduction ranks (of all inputs, not of the output) take k; ranks of the first input and the
@@ -38,7 +38,7 @@ def blocks_of(problem: Problem, core: TensorCore) -> tuple[Block, ...]:
     reduced = frozenset.intersection(*inputs) - out if inputs else frozenset()
     left = (inputs[0] & out) - inputs[1] if len(inputs) > 1 else frozenset()
     right = (inputs[1] & out) - inputs[0] if len(inputs) > 1 else frozenset()
-    found: list[Block] = []
+    found: list[BlockSizes] = []
     for first, second in ((core.m, core.n), (core.n, core.m)):
         block = (
             _shared(problem, reduced, core.k)
@@ -59,7 +59,7 @@ def _shared(problem: Problem, ranks: Iterable[str], size: int) -> dict[str, int]
     return block
 
 
-def block_tiles(bounds: Mapping[str, int], block: Block) -> dict[str, tuple[int, ...]] | None:
+def block_tiles(bounds: Mapping[str, int], block: BlockSizes) -> dict[str, tuple[int, ...]] | None:
     """Tile sizes that are whole blocks, for the dimensions that have one; None if some bound is
     not.
     """

@@ -12,7 +12,7 @@ from functools import cached_property
 from solver_mapper.cost.looptree.hardware import Action, Chain, Comparison, Fanout, Kind, Unit
 from solver_mapper.cost.looptree.latency import DEFAULT, Rate, latency_of
 from solver_mapper.cost.looptree.scopes import by_set
-from solver_mapper.cost.looptree.sets import NameSet, Scope
+from solver_mapper.cost.looptree.sets import EinsumScope, NameSet
 from solver_mapper.cost.looptree.usage import with_reachable_usage
 from solver_mapper.cost.looptree.workload import Einsum
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation, unknown_name
@@ -172,7 +172,7 @@ class Architecture:
             )
         return found
 
-    def scope(self, einsum: Einsum) -> Scope:
+    def scope(self, einsum: Einsum) -> EinsumScope:
         """What expressions of the architecture may mention for one Einsum."""
         scope = einsum.scope
         for name, text in self.variables.items():
@@ -257,7 +257,7 @@ def _path(branch: Branch, compute: str) -> tuple[Component, ...] | None:
     return None
 
 
-def _instances(branch: Branch, outside: int, scope: Scope) -> Iterator[tuple[str, int]]:
+def _instances(branch: Branch, outside: int, scope: EinsumScope) -> Iterator[tuple[str, int]]:
     """How many copies of each component there are. A component's own fanout counts for it and for
     all below.
     """
@@ -276,7 +276,7 @@ def _instances(branch: Branch, outside: int, scope: Scope) -> Iterator[tuple[str
                 outside = own
 
 
-def _enabled(component: Component, scope: Scope) -> bool:
+def _enabled(component: Component, scope: EinsumScope) -> bool:
     text = component.values.get("enabled")
     if text is None or text.text.lower() in ("true", "yes"):
         return True
@@ -285,7 +285,7 @@ def _enabled(component: Component, scope: Scope) -> bool:
     return bool(scope.evaluate(text.text, text.location, f"'enabled' of '{component.name}'"))
 
 
-def unit_of(component: Component, scope: Scope, einsum: Einsum, instances: int) -> Unit:
+def unit_of(component: Component, scope: EinsumScope, einsum: Einsum, instances: int) -> Unit:
     """One component with its expressions evaluated for one Einsum."""
     fanouts = tuple(_fanout(fanout, scope, component.name) for fanout in component.fanouts)
     if component.kind is Kind.CONTAINER:
@@ -367,7 +367,7 @@ def _lacking(component: Component) -> Iterator[InputError]:
         )
 
 
-def _rate(component: Component, action: ActionText, scope: Scope) -> Rate:
+def _rate(component: Component, action: ActionText, scope: EinsumScope) -> Rate:
     what = f"of action '{action.name}' of '{component.name}'"
     throughput, latency = action.values.get("throughput"), action.values.get("latency")
     scale = (
@@ -398,7 +398,7 @@ def _rate(component: Component, action: ActionText, scope: Scope) -> Rate:
 def _action(
     component: Component,
     action: ActionText,
-    scope: Scope,
+    scope: EinsumScope,
     bits: Mapping[str, Fraction],
     einsum: Einsum,
 ) -> Action:
@@ -428,7 +428,7 @@ def _action(
     return Action(energy, counts)
 
 
-def _fanout(fanout: FanoutText, scope: Scope, owner: str) -> Fanout:
+def _fanout(fanout: FanoutText, scope: EinsumScope, owner: str) -> Fanout:
     what = f"spatial '{fanout.name}' of '{owner}'"
 
     def tensors(name: str, default: str) -> frozenset[str]:
@@ -460,7 +460,7 @@ def _fanout(fanout: FanoutText, scope: Scope, owner: str) -> Fanout:
     )
 
 
-def comparison_of(text: ComparisonText, scope: Scope, what: str) -> Comparison:
+def comparison_of(text: ComparisonText, scope: EinsumScope, what: str) -> Comparison:
     """A comparison with its set and number evaluated. Raises: InputError for an unknown operator or
     a set of tensors.
     """
@@ -484,7 +484,7 @@ def comparison_of(text: ComparisonText, scope: Scope, what: str) -> Comparison:
     return Comparison(named.members, operator, int(value), product, shown, text.expression.location)
 
 
-def _directions(component: Component, scope: Scope, einsum: Einsum) -> dict[str, str]:
+def _directions(component: Component, scope: EinsumScope, einsum: Einsum) -> dict[str, str]:
     given = component.direction
     if component.kind is not Kind.TOLL:
         return {}
@@ -522,11 +522,11 @@ def _directions(component: Component, scope: Scope, einsum: Einsum) -> dict[str,
     return result
 
 
-def _signed(text: Text | None, scope: Scope, what: str) -> Fraction:
+def _signed(text: Text | None, scope: EinsumScope, what: str) -> Fraction:
     return Fraction(0) if text is None else scope.number(text.text, text.location, what)
 
 
-def _positive(text: Text | None, scope: Scope, what: str, default: int) -> Fraction:
+def _positive(text: Text | None, scope: EinsumScope, what: str, default: int) -> Fraction:
     if text is None:
         return Fraction(default)
     value = scope.number(text.text, text.location, what)
@@ -535,7 +535,7 @@ def _positive(text: Text | None, scope: Scope, what: str, default: int) -> Fract
     return value
 
 
-def _whole(text: Text, scope: Scope, what: str) -> int:
+def _whole(text: Text, scope: EinsumScope, what: str) -> int:
     value = scope.number(text.text, text.location, what)
     if value.denominator != 1 or value < 1:
         raise InputError(f"{what} must be a whole number of at least 1, not {value}", text.location)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.io.yaml.expressions import Evaluator
+from solver_mapper.io.yaml.expressions import ExpressionEvaluator
 
 DEFAULT = "sum(a.n_calls / a.throughput for a in actions)"
 
@@ -104,7 +104,7 @@ def _lines(value: Any) -> tuple[Line, ...] | None:
 _INFINITE = "inf"
 
 
-class _LatencyEvaluator(Evaluator):
+class _LatencyEvaluator(ExpressionEvaluator):
     """Values are numbers, `Latency`, the word "inf", `Rate` and tuples of them."""
 
     def on_name(self, node: ast.Name) -> Any:

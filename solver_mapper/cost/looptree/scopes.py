@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from solver_mapper.cost.looptree.sets import NameSet, Scope
+from solver_mapper.cost.looptree.sets import EinsumScope, NameSet
 from solver_mapper.cost.looptree.workload import Einsum, Workload
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
 from solver_mapper.io.yaml.fields import text_of
@@ -46,7 +46,7 @@ def scope_of(
     einsum: Einsum,
     renames: tuple[Rename, ...],
     variables: Mapping[str, Fraction],
-) -> Scope:
+) -> EinsumScope:
     """The scope of `einsum`. Raises: InputError for a rename that cannot be evaluated or has an
     unexpected count.
     """
@@ -73,7 +73,7 @@ def scope_of(
         ),
     }
     relevant = {access.name: access.variables for access in einsum.accesses}
-    scope = Scope(names, relevant, {access.name: access.bits for access in einsum.accesses})
+    scope = EinsumScope(names, relevant, {access.name: access.bits for access in einsum.accesses})
     for rename in renames:
         what = f"rename '{rename.name}' of Einsum '{einsum.name}'"
         value = scope.names_in(rename.source, rename.location, what)
@@ -89,7 +89,7 @@ def scope_of(
 
 
 def bits_of(
-    einsum: Einsum, scope: Scope, table: Table | None, given: Mapping[str, Fraction]
+    einsum: Einsum, scope: EinsumScope, table: Table | None, given: Mapping[str, Fraction]
 ) -> dict[str, Fraction]:
     """Bits per value of each tensor of `einsum`: `given` on its access, else from the workload's
     `bits_per_value`.
@@ -117,7 +117,7 @@ def bits_of(
     return result
 
 
-def by_set(table: Table, scope: Scope, what: str) -> dict[str, Fraction]:
+def by_set(table: Table, scope: EinsumScope, what: str) -> dict[str, Fraction]:
     """A number for each tensor, from a table whose keys are set expressions; `Other` names what no
     other key does.
 

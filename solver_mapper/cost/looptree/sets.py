@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.io.yaml.expressions import Evaluator
+from solver_mapper.io.yaml.expressions import ExpressionEvaluator
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class NameSet:
 
 
 @dataclass(frozen=True)
-class Scope:
+class EinsumScope:
     """What set expressions about one Einsum may mention.
 
     Args: `names`, what each word stands for (sets, or numbers for variables); `rank_variables` and
@@ -55,13 +55,13 @@ class Scope:
     rank_variables: Mapping[str, frozenset[str]]
     bits: Mapping[str, Fraction]
 
-    def with_names(self, more: Mapping[str, NameSet | Fraction]) -> Scope:
+    def with_names(self, more: Mapping[str, NameSet | Fraction]) -> EinsumScope:
         """The scope with further words; these take precedence."""
         return replace(self, names={**self.names, **more})
 
     def evaluate(self, text: str, location: SourceLocation, what: str) -> Any:
         """The value of `text`: a `NameSet`, a Fraction or a bool. Raises: InputError (see
-        `Evaluator.run`).
+        `ExpressionEvaluator.run`).
         """
         return _SetEvaluator(self, location, what).run(text)
 
@@ -87,8 +87,8 @@ class Scope:
         return value
 
 
-class _SetEvaluator(Evaluator):
-    def __init__(self, scope: Scope, location: SourceLocation, what: str):
+class _SetEvaluator(ExpressionEvaluator):
+    def __init__(self, scope: EinsumScope, location: SourceLocation, what: str):
         super().__init__(scope.names, location, what)
         self.scope = scope
 

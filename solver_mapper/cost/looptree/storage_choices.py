@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from solver_mapper.cost.looptree.architecture import Architecture, HoldingText, comparison_of
 from solver_mapper.cost.looptree.hardware import Chain, Comparison, Kind
-from solver_mapper.cost.looptree.sets import NameSet, Scope
+from solver_mapper.cost.looptree.sets import EinsumScope, NameSet
 from solver_mapper.cost.looptree.workload import Einsum
 from solver_mapper.errors import InputError
 
@@ -81,7 +81,7 @@ def _choose(
     einsum: Einsum,
     chain: Chain,
     levels: list[int],
-    scope: Scope,
+    scope: EinsumScope,
     above: Placement,
     fused: Mapping[str, int],
     unfused: frozenset[str],
@@ -127,7 +127,7 @@ def _choose(
             )
 
 
-def holding(text: HoldingText, scope: Scope, what: str) -> Holding:
+def holding(text: HoldingText, scope: EinsumScope, what: str) -> Holding:
     """The rules evaluated. Without any, every tensor may be kept; where `keep` or `may_keep` is
     given, no others may.
 

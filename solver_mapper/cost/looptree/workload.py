@@ -11,10 +11,10 @@ from fractions import Fraction
 from functools import cached_property
 
 from solver_mapper.core.problem import Problem, Tensor
-from solver_mapper.cost.looptree.sets import Scope
+from solver_mapper.cost.looptree.sets import EinsumScope
 from solver_mapper.errors import NOWHERE, SourceLocation, unknown_name
 
-EMPTY_SCOPE = Scope({}, {}, {})
+EMPTY_SCOPE = EinsumScope({}, {}, {})
 
 
 class Relevance(Enum):
@@ -95,7 +95,7 @@ class Einsum:
     bounds: Mapping[str, int]
     instances: int = 1
     copy: bool = False
-    scope: Scope = field(default=EMPTY_SCOPE, compare=False, repr=False)
+    scope: EinsumScope = field(default=EMPTY_SCOPE, compare=False, repr=False)
     location: SourceLocation = field(default=NOWHERE, compare=False)
 
     @property

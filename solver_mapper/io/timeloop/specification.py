@@ -26,7 +26,7 @@ from solver_mapper.io.timeloop.split_position import count_unit_dims
 from solver_mapper.io.timeloop.suspicious import note_suspicious
 from solver_mapper.io.timeloop.tree_form import read_tree
 from solver_mapper.io.timeloop.v04_constraints import read_embedded, resolve_parallels
-from solver_mapper.io.timeloop.v04_form import Design, read_v04
+from solver_mapper.io.timeloop.v04_form import V04Design, read_v04
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.fields import Fields, normal, table_of
 from solver_mapper.io.yaml.scope import Scope
@@ -73,7 +73,7 @@ class _Input:
     notes: Notes
     scope: Scope
     architecture: Architecture | None
-    design: Design | None
+    design: V04Design | None
     problem: Problem | None
 
 
@@ -138,7 +138,7 @@ def _refuse_bare_problem(top: Fields) -> None:
 
 def _read_architecture(
     top: Fields, tables: EnergyTables, notes: Notes, scope: Scope
-) -> tuple[Architecture | None, Design | None]:
+) -> tuple[Architecture | None, V04Design | None]:
     if top.has("arch") and top.has("architecture"):
         raise InputError(
             "both 'arch' and 'architecture' are given",

@@ -12,7 +12,7 @@ from solver_mapper.errors import InputError
 from solver_mapper.io.timeloop.constraint_file import Context, read_directives
 from solver_mapper.io.timeloop.dataflows import read_dataflow
 from solver_mapper.io.timeloop.extended_constraints import product_constraints
-from solver_mapper.io.timeloop.v04_form import Branch, Design, Embedded, Parallel
+from solver_mapper.io.timeloop.v04_form import Embedded, Parallel, ParallelBranch, V04Design
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.io.yaml.source import Table
 from solver_mapper.io.yaml.warnings import Notes
@@ -20,7 +20,7 @@ from solver_mapper.io.yaml.warnings import Notes
 _NOWHERE = "<nothing>"
 
 
-def read_embedded(design: Design, context: Context, notes: Notes) -> None:
+def read_embedded(design: V04Design, context: Context, notes: Notes) -> None:
     """The constraints inside nodes, and what levels that only carry a fanout stand for: no tensors,
     no temporal loops.
     """
@@ -166,7 +166,7 @@ def _resolve(parallel: Parallel, tensors: tuple[str, ...], context: Context) -> 
             _resolve(inner, tuple(tensor for tensor in tensors if tensor in inside), context)
 
 
-def _kept(branch: Branch, context: Context) -> frozenset[str]:
+def _kept(branch: ParallelBranch, context: Context) -> frozenset[str]:
     keeps = [
         constraint
         for constraint in context.book.constraints

@@ -41,7 +41,7 @@ class Embedded:
 
 
 @dataclass(frozen=True)
-class Branch:
+class ParallelBranch:
     """One branch of a `!Parallel`: its storage levels, the constraints of `!Nothing` in it, and the
     parallels inside it.
     """
@@ -55,12 +55,12 @@ class Branch:
 class Parallel:
     """A `!Parallel` node: components side by side."""
 
-    branches: tuple[Branch, ...]
+    branches: tuple[ParallelBranch, ...]
     location: SourceLocation
 
 
 @dataclass(frozen=True)
-class Design:
+class V04Design:
     """`fanouts` are the levels that only carry spatial loops, with the location of the node that
     they belong to.
     """
@@ -86,7 +86,7 @@ class _Walk:
     constraints: list[tuple[str, Table, Scope]] = field(default_factory=list)
     seen: dict[str, SourceLocation] = field(default_factory=dict)
 
-    def nodes(self, nodes: tuple[Node, ...], parallel: bool) -> Branch:
+    def nodes(self, nodes: tuple[Node, ...], parallel: bool) -> ParallelBranch:
         """Read `nodes` one after the other; `parallel` tells that they stand in a branch of a
         `!Parallel`.
         """
@@ -109,7 +109,7 @@ class _Walk:
                 parallels += inside.parallels
             else:
                 self.leaf(table, tag == "!Container", parallel)
-        return Branch(
+        return ParallelBranch(
             tuple(level.name for level in self.parts.levels[start:]),
             tuple(nothing),
             tuple(parallels),
@@ -231,7 +231,7 @@ class _Walk:
         self.parts.take(component, role, class_name, self.tables, self.notes)
 
 
-def read_v04(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> Design:
+def read_v04(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> V04Design:
     """Raises: InputError."""
     fields = Fields(table, "the architecture")
     nodes = sequence_of(fields.require("nodes"), "'nodes' of the architecture")
@@ -250,7 +250,9 @@ def read_v04(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> 
         for name, inside, within in walk.constraints
     )
     dummies = tuple((dummy, walk.seen[name]) for name, dummy in walk.fanouts.items())
-    return Design(replace(architecture, fanouts=walk.fanouts), embedded, branch.parallels, dummies)
+    return V04Design(
+        replace(architecture, fanouts=walk.fanouts), embedded, branch.parallels, dummies
+    )
 
 
 def _tag_of(table: Table) -> str:

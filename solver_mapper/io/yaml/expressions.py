@@ -1,7 +1,7 @@
 """Arithmetic that users write where a number belongs: `64*1024*8`, `2 * width`, `max(a, b) / 3`.
 
 The text is parsed, never executed. Values are exact fractions. Notations with more kinds of values
-extend `Evaluator`.
+extend `ExpressionEvaluator`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LARGEST_BITS = 8192
 _LARGEST_EXPONENT = 300
 
 
-class Evaluator:
+class ExpressionEvaluator:
     """Walks one parsed expression. `names` are the values that words stand for; `what` names the
     field, for messages.
     """
@@ -191,9 +191,9 @@ def evaluate(text: str, names: Mapping[str, Any], location: SourceLocation, what
     """The number that `text` stands for, exactly.
 
     Args: `names`, the values of variables; `location` and `what`, for messages.
-    Raises: InputError (see `Evaluator.run`), also when the value is not a number.
+    Raises: InputError (see `ExpressionEvaluator.run`), also when the value is not a number.
     """
-    evaluator = Evaluator(names, location, what)
+    evaluator = ExpressionEvaluator(names, location, what)
     return evaluator.number(evaluator.run(text))
 
 

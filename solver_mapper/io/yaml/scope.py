@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
-from solver_mapper.io.yaml.expressions import Evaluator
+from solver_mapper.io.yaml.expressions import ExpressionEvaluator
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table
 
 
@@ -64,7 +64,7 @@ class Scope(Mapping[str, Fraction]):
         return Scope(*self.tables, table, root=self.root)
 
 
-class _TreeEvaluator(Evaluator):
+class _TreeEvaluator(ExpressionEvaluator):
     """Arithmetic that also looks into the input: entries of mappings by `.` and `[]`, items of
     lists, and `len`.
     """

@@ -21,7 +21,7 @@ from solver_mapper.report.html.page import (
 from solver_mapper.report.html.render import register_fragment
 from solver_mapper.report.html.statistics_page import violations
 from solver_mapper.report.tables import number, percent
-from solver_mapper.tiling.network import OBJECTIVES, Comparison, NetworkTiling
+from solver_mapper.tiling.network import OBJECTIVES, NetworkTiling, ObjectiveComparison
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.schedule import loop_nest_text
 from solver_mapper.tiling.text import sizes_text
@@ -154,7 +154,7 @@ def _layers(tilings: NetworkTiling) -> DataTable:
     return table("One run of each layer, elements", titles, rows)
 
 
-def _under(layer: Comparison, objective: str) -> tuple[object, object]:
+def _under(layer: ObjectiveComparison, objective: str) -> tuple[object, object]:
     found, moved = layer.results[objective], layer.moved(objective)
     if moved is None or not isinstance(found, Tiling):
         return layer.trouble(objective), None

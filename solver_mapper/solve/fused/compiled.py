@@ -25,7 +25,7 @@ from solver_mapper.solve.fused.rows import (
     table_of,
 )
 from solver_mapper.solve.fused.skeleton import Skeleton
-from solver_mapper.solve.fused.terms import Floats, Key, Model, Terms, View, model_of
+from solver_mapper.solve.fused.terms import Floats, Key, NodeTraffic, SkeletonCost, Terms, model_of
 
 EPSILON = 1e-9
 _DOMINANCE = 4000
@@ -127,7 +127,7 @@ def compile_skeleton(skeleton: Skeleton, roomy: bool = False) -> Compiled:
     return _compiled(model, tables, keys, roomy)
 
 
-def _compiled(model: Model, tables: Sequence[Table], keys: _Keys, roomy: bool) -> Compiled:
+def _compiled(model: SkeletonCost, tables: Sequence[Table], keys: _Keys, roomy: bool) -> Compiled:
     bases: dict[int, int] = {}
     drafts: list[tuple[dict[int, float], float, float | None]] = []
 
@@ -197,7 +197,9 @@ def _compiled(model: Model, tables: Sequence[Table], keys: _Keys, roomy: bool) -
 
 
 def _first(key: Key) -> Key:
-    return tuple(replace(part, first=True) if isinstance(part, View) else part for part in key)
+    return tuple(
+        replace(part, first=True) if isinstance(part, NodeTraffic) else part for part in key
+    )
 
 
 @dataclass(frozen=True)

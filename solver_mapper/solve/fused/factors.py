@@ -9,7 +9,7 @@ import numpy as np
 from solver_mapper.cost.looptree.workload import Access, Relevance
 from solver_mapper.solve.fused.rows import Dimension, Ints, Table
 from solver_mapper.solve.fused.skeleton import Skeleton
-from solver_mapper.solve.fused.terms import Key, Product, Shared, Spread, Steps, Tile, View
+from solver_mapper.solve.fused.terms import Key, NodeTraffic, Product, Shared, Spread, Steps, Tile
 
 
 class Factors:
@@ -41,7 +41,7 @@ class Factors:
 
     def part(self, part: object) -> Ints:
         """The factor of one part of a key, by row."""
-        if isinstance(part, View):
+        if isinstance(part, NodeTraffic):
             return self.view(part)
         if isinstance(part, Tile):
             return self.tile(part.node)
@@ -73,7 +73,7 @@ class Factors:
         )
         return below
 
-    def view(self, view: View) -> Ints:
+    def view(self, view: NodeTraffic) -> Ints:
         """The part of a count that this table's variables determine, by row: fetches times copies
         times tile.
         """

@@ -41,7 +41,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class View:
+class NodeTraffic:
     """Traffic of `tensor` that `node` causes (the compute is the node after the last), as seen at
     `level`.
 
@@ -91,7 +91,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Model:
+class SkeletonCost:
     """A skeleton's cost: energy of all actions; latency as the largest of `lines`; bits in each
     finite memory against its size.
 
@@ -114,7 +114,7 @@ class Model:
     equal: tuple[tuple[Key, int], ...]
 
 
-def model_of(skeleton: Skeleton, dimensions: tuple[Dimension, ...]) -> Model:
+def model_of(skeleton: Skeleton, dimensions: tuple[Dimension, ...]) -> SkeletonCost:
     """The cost of a skeleton."""
     energy = Terms()
     calls: dict[tuple[int, str], Terms] = {}
@@ -148,7 +148,7 @@ def model_of(skeleton: Skeleton, dimensions: tuple[Dimension, ...]) -> Model:
     shared = tuple(
         (Shared(index),) for index, slot in enumerate(skeleton.slots) if slot.shared is not None
     )
-    return Model(
+    return SkeletonCost(
         skeleton,
         dimensions,
         energy,
@@ -264,7 +264,10 @@ def _charge(
         rate = float(kind.actions_per_value[access.name] * unit.count_scale)
         paid = rate * float(kind.energy)
         counted = calls.setdefault((level, action), Terms())
-        total, single = View(access.name, node, level, False), View(access.name, node, level, True)
+        total, single = (
+            NodeTraffic(access.name, node, level, False),
+            NodeTraffic(access.name, node, level, True),
+        )
         energy.add((total,), paid)
         counted.add((single,), rate)
         if fetch and skips and unit.skip_first:
