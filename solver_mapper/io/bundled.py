@@ -71,7 +71,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class LayerNetwork:
-    """A network's layers, each with how often it runs. `aliases` are further names of the network."""
+    """Layers, each with how often it runs. `aliases` are further names of the network."""
 
     name: str
     title: str
