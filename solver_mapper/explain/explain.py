@@ -32,10 +32,12 @@ from solver_mapper.explain.wording import (
 )
 from solver_mapper.mapspace.requirements import Requirement
 from solver_mapper.solve.partial_mapping import with_directives
+from solver_mapper.solve.session import require_countable
 
 
 def explain_spec(spec: Spec, clock: Clock, *, every: bool = False) -> Reason:
     """See `api.explain`; `every`: all independent conflicts, not only whether there are more."""
+    require_countable(spec.need_problem())
     with running(clock):
         spec = with_directives(spec)
         mapping = some_mapping(spec, clock)

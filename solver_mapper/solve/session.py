@@ -23,6 +23,7 @@ from solver_mapper.core.constraints import (
 )
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Objective
+from solver_mapper.core.problem import Problem
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.solution import Certificate
 from solver_mapper.core.spec import Spec
@@ -31,7 +32,7 @@ from solver_mapper.core.timer import Timer
 from solver_mapper.core.verdict import Verdict, Violation
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
-from solver_mapper.errors import ExactnessError
+from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.model_hook import Hook
@@ -40,6 +41,8 @@ from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
+MOST_OPERATIONS = 2**60
+"""What the words and cycles of the compiled model, small multiples of it, can count up to."""
 CHECKS = (
     "legal for hardware, problem and constraints",
     "statistics equal to the exact cost model's",
@@ -111,6 +114,17 @@ class Session:
         )
 
 
+def require_countable(problem: Problem) -> None:
+    """Raises: InputError for more operations than the solver's 64-bit integers can count."""
+    if problem.macs > MOST_OPERATIONS:
+        raise InputError(
+            f"'{problem.name}' has {float(problem.macs):.3g} operations; a search takes at most"
+            f" {float(MOST_OPERATIONS):.3g}",
+            problem.location,
+            "'evaluate' and 'bound' have no such limit",
+        )
+
+
 def open_session(
     spec: Spec,
     *,
@@ -123,8 +137,11 @@ def open_session(
 ) -> Session:
     """A session for `spec`. Args: as for `api.solve`; a `clock` replaces `time_limit`.
 
-    Raises: InputError if directives are to be kept and there are none.
+    Raises: InputError if directives are to be kept and there are none, and for a problem whose
+    operations the solver cannot count.
     """
+    if spec.problem is not None:
+        require_countable(spec.problem)
     timer = Timer()
     return Session(
         with_directives(spec, keep_mapping),

@@ -17,6 +17,8 @@ from solver_mapper.core.constraints import (
     ReuseConstraint,
     UtilizationConstraint,
 )
+from solver_mapper.core.index_sums import distinct_sums
+from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Problem, Tensor
 
 Mask = int
@@ -69,9 +71,7 @@ class LoopTables:
             self.spatial.append(len(self.slots) if max(architecture.fanout(level)) > 1 else None)
             self.slots += [(level, "spatial")] * (self.spatial[-1] is not None)
             self.tile.append(len(self.slots))
-        self.divisors = [
-            [value for value in range(1, size + 1) if size % value == 0] for size in self.sizes
-        ]
+        self.divisors = [divisors(size) for size in self.sizes]
         self.steps = [
             [
                 [self._inner(dim, slot, outer) for outer in self.divisors[dim]]
@@ -155,7 +155,10 @@ class LoopTables:
         words, seen = 1, set[int]()
         for rank in ranks:
             if not seen & set(rank.dims):
-                words *= self._different(rank)
+                words *= distinct_sums(
+                    (shift, self.sizes[dim])
+                    for dim, shift in zip(rank.dims, rank.shifts, strict=True)
+                )
                 seen |= set(rank.dims)
         return Access(
             tensor.name,
@@ -166,16 +169,6 @@ class LoopTables:
             plain,
             words,
         )
-
-    def _different(self, rank: Rank) -> int:
-        positions = {0}
-        for dim, shift in zip(rank.dims, rank.shifts, strict=True):
-            positions = {
-                position + shift * index
-                for position in positions
-                for index in range(self.sizes[dim])
-            }
-        return len(positions)
 
     def _storage_choices(self, tensor: str) -> list[tuple[bool, ...]]:
         """All choices of the levels that store a tensor. Without a constraint the outermost level

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from solver_mapper.core.index_sums import distinct_sums
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.projection import Projection, project
 
@@ -48,7 +49,7 @@ def view(problem: Problem, number: int) -> View:
     words = fixed_words = prod(sizes[dim] for dim in fixed)
     for rank in projection.ranks:
         if not used & {dim for dim, _ in rank}:
-            words *= _distinct(sizes, rank)
+            words *= distinct_sums((coefficient, sizes[dim]) for dim, coefficient in rank)
             used |= {dim for dim, _ in rank}
     return View(
         projection,
@@ -58,18 +59,6 @@ def view(problem: Problem, number: int) -> View:
         words,
         fixed_words,
     )
-
-
-def _distinct(sizes: list[int], rank: tuple[tuple[int, int], ...]) -> int:
-    """How many different sums a rank takes."""
-    sums = {0}
-    for dim, coefficient in rank:
-        sums = (
-            {value + coefficient * index for value in sums for index in range(sizes[dim])}
-            if coefficient
-            else sums
-        )
-    return len(sums)
 
 
 def sparings(views: tuple[View, ...], dims: int) -> list[Spared]:

@@ -138,3 +138,23 @@ def test_bounds_are_rounded_down():
     assert rounded_down(-1.2345678, 3) == -1.24
     rooted = parse_objective("energy^0.5*delay^0.5").goals[0]
     assert Fraction(rooted.shown_below(Fraction(10**20 + 1))) ** 2 <= 10**20 + 1
+
+
+def test_more_operations_than_can_be_counted_are_refused_where_the_problem_stands() -> None:
+    """2^61 operations overflow the solver's integers: `solve` and `explain` say so, and say what
+    still works; 2^60 are solved.
+    """
+    spec = sm.load(gemm(2**31 - 1, 2**30, 2), machine(entries=64))
+    for ask in (sm.solve, sm.explain, sm.pareto):
+        with pytest.raises(sm.InputError, match=r"4.61e\+18 operations; a search takes at most"):
+            ask(spec)
+    assert sm.solve(sm.load(gemm(2**30, 2**29, 2), machine(entries=64)), "energy").status == (
+        "optimal"
+    )
+
+
+def test_branch_and_bound_takes_long_dimensions() -> None:
+    """The divisors of a dimension are found from its primes, not by trying all numbers."""
+    spec = sm.load(gemm(2**30, 1, 2), machine(entries=64))
+    answers = [sm.solve(spec, "energy", engine=each) for each in ("cpsat", "branch-and-bound")]
+    assert answers[0].value == answers[1].value
