@@ -248,15 +248,26 @@ def without_dominated(compiled: Compiled) -> Compiled:
 
 
 def _undominated(compiled: Compiled, group: Group) -> Group:
-    if len(group) > _DOMINANCE:
+    if len(group) > _DOMINANCE or len(group) < 2:
         return group
     small = np.zeros(len(group.factors), dtype=bool)
     for quantity in (compiled.energy, *compiled.lines, *compiled.limits):
         small |= quantity.weights > 0
     paired = compiled.base_of != np.arange(len(compiled.base_of))
-    columns = [group.factors[small], (group.factors - group.factors[compiled.base_of])[paired]]
     exact = sorted({key for key, _ in compiled.equal} | set(compiled.shared))
-    large = sorted({key for key, _ in compiled.floors} | set(exact))
-    columns += [-group.factors[large], group.factors[exact]]
-    vectors = np.vstack(columns).T
-    return group.kept(np.sort(undominated_rows(vectors)))
+    large = sorted({key for key, _ in compiled.floors} - set(exact))
+    small[exact] = False
+    columns = [
+        group.factors[small],
+        (group.factors - group.factors[compiled.base_of])[paired],
+        -group.factors[large],
+    ]
+    vectors = _distinct(np.vstack(columns)).T
+    keys = group.factors[exact].T.astype(np.int64)
+    return group.kept(np.sort(undominated_rows(vectors, keys)))
+
+
+def _distinct(rows: Floats) -> Floats:
+    """The rows without repetitions and without those that are constant; at least one."""
+    varied = rows[(rows != rows[:, :1]).any(axis=1)]
+    return np.unique(varied, axis=0) if len(varied) else rows[:1]

@@ -30,6 +30,8 @@ _BLOCK = 4_000_000
 _STATES = 1_000_000
 """Joined groups that are taken further at once."""
 _TIES = 32
+_MOST = 0.5
+"""Share of the rows that a search needs for dominated rows to be dropped for all searches."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,29 @@ class _States:
         )
 
 
+@dataclass
+class _Rows:
+    """The rows that all searches of a skeleton begin with; dominated ones are dropped as soon as a
+    search needs most of them.
+    """
+
+    compiled: Compiled
+    trimmed: bool = False
+
+    def trim(self, left: Compiled) -> bool:
+        """Drop dominated rows if a search of what is `left` needs most. Returns whether that was
+        done now.
+        """
+        if self.trimmed or _rows_of(left) < _MOST * _rows_of(self.compiled):
+            return False
+        self.compiled, self.trimmed = without_dominated(self.compiled), True
+        return True
+
+
+def _rows_of(compiled: Compiled) -> int:
+    return sum(map(len, compiled.groups))
+
+
 class Minimizer:
     """Searches one skeleton."""
 
@@ -215,7 +240,8 @@ class Minimizer:
     ):
         self.goal, self.best, self.over, self.stopped = goal, best, over, False
         self.beam = 0
-        self.compiled = without_dominated(compiled)
+        self.rows = _Rows(compiled)
+        self.compiled = compiled
         quantities = (compiled.energy, *compiled.lines, *compiled.limits)
         self.weights = np.array([quantity.weights for quantity in quantities])
         self.constants = np.array([quantity.constant for quantity in quantities])
@@ -225,9 +251,10 @@ class Minimizer:
         self.lines = slice(1, 1 + len(compiled.lines))
 
     def again(self, goal: EnergyDelayProduct, best: Sink) -> Minimizer:
-        """The same search from the rows that are left now, for another goal or sink."""
+        """The same search from all its rows, for another goal or sink."""
         other = copy.copy(self)
         other.goal, other.best, other.stopped = goal, best, False
+        other.compiled = self.rows.compiled
         return other
 
     def prepare(self) -> float:
@@ -306,6 +333,11 @@ class Minimizer:
         self.beam = beam
         if self.prepare() > self.best.cutoff or self.compiled.empty:
             return
+        if self.rows.trim(self.compiled):
+            self.compiled = self.rows.compiled
+            self.prepare()
+        elif not self.rows.trimmed:
+            self.compiled = without_dominated(self.compiled)
         order = sorted(
             range(len(self.compiled.groups)), key=lambda index: len(self.compiled.groups[index])
         )
