@@ -203,7 +203,7 @@ def read(text: str) -> TreeMapping:
     return mapping
 
 
-def test_a_first_mapping_comes_before_the_bounds() -> None:
+def test_the_bound_of_computing_comes_first_and_a_mapping_second() -> None:
     told: list[tuple[float | None, float | None]] = []
     solution = sm.solve(
         heads(),
@@ -213,7 +213,9 @@ def test_a_first_mapping_comes_before_the_bounds() -> None:
     assert solution.value is not None
     values = [value for value, _ in told if value is not None]
     bounds = [bound for _, bound in told if bound is not None]
-    assert told[0] == (values[0], 0.0)
+    assert told[0] == (None, bounds[0])
+    assert told[1] == (values[0], bounds[0])
+    assert bounds[0] > 0
     assert values == sorted(values, reverse=True)
     assert bounds == sorted(bounds)
     assert bounds[-1] <= float(solution.value) == values[-1]

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 
+from solver_mapper.cost.looptree.hardware import Unit
 from solver_mapper.cost.looptree.storage_choices import placements
+from solver_mapper.cost.looptree.workload import Einsum
 from solver_mapper.solve.fused.alike import Form, form_of
 from solver_mapper.solve.fused.collect import Collector, Points, columns
 from solver_mapper.solve.fused.compiled import compile_skeleton
@@ -99,6 +102,22 @@ class CellMaker:
                 if wanted
             ]
         )
+
+    def computing(self, position: int) -> Floats:
+        """The least that the operations of an Einsum cost by themselves."""
+        einsum = self.graph.workload.einsums[position]
+        costs = [self._computing(einsum, chain.compute) for chain in self.graph.chains(position)]
+        return np.min(costs, axis=0) if costs else np.zeros(self.width)
+
+    def _computing(self, einsum: Einsum, compute: Unit) -> Floats:
+        calls = 0 if einsum.copy else einsum.operations * compute.count_scale
+        repeats = self.graph.workload.instances * einsum.instances
+        times = [
+            line.weights.get("compute", Fraction(0)) * calls / compute.instances + line.constant
+            for line in compute.latency.lines
+        ]
+        energy = repeats * calls * compute.actions["compute"].energy
+        return self.cost(float(energy), float(repeats * max(times, default=Fraction(0))))
 
     def searches(self, view: View, roomy: bool = False) -> list[tuple[Floats, Minimizer]]:
         """A search for each skeleton that has mappings, by increasing bound. Args: `roomy`, see

@@ -80,6 +80,9 @@ class GraphSearch:
 
     def searched(self) -> bool:
         """Search. Returns whether the best is proven. Raises: TimeUpError."""
+        self.computing = _sums([self.maker.computing(each) for each in range(len(self.graph))])
+        self.bound = self.least_value([self.computing[0]])
+        self.report(self.best, self.bound)
         self.unfused()
         return self.relax() and (self.deepen() if np.isfinite(self.bound) else True)
 
@@ -130,13 +133,14 @@ class GraphSearch:
         self.join(steps, exact=False)
 
     def relax(self) -> bool:
-        """Bound each Einsum for every choice of memories for what it shares, and the whole. Returns
-        False if time ran out.
+        """Bound each Einsum for every choice of memories for what it shares, and the whole; of
+        Einsums not bounded yet, what computing alone costs. Returns False if time ran out.
         """
         graph = self.graph
         self.floor: dict[View, Floats | None] = {}
         cuts: list[set[Places]] = [{()}]
         edges: list[list[tuple[Places, Places, Floats]]] = []
+        layer: dict[Places, Floats] = {(): np.zeros(len(self.never))}
         for position in range(len(graph)):
             found, after = [], set()
             for left in sorted(cuts[-1], key=str):
@@ -149,17 +153,20 @@ class GraphSearch:
                         after.add(right)
             edges.append(found)
             cuts.append(after)
+            layer = _next(layer, found)
+            self.bound = self.least_value(layer.values(), self.computing[position + 1])
+            self.report(self.best, min(self.bound, self.best))
         self.loose_before = _sweep(edges, self.never)
         self.loose_after = _sweep(
             [[(right, left, least) for left, right, least in found] for found in reversed(edges)],
             self.never,
         )[::-1]
-        least = self.loose_before[-1].get((), self.never)
-        self.bound = (
-            float(self.maker.value(least[None])[0]) if np.isfinite(least).all() else float("inf")
-        )
-        self.report(self.best, self.bound)
         return True
+
+    def least_value(self, costs: Iterable[Floats], rest: Floats | float = 0.0) -> float:
+        """The least value that any of the costs has if `rest` is added; infinite without any."""
+        values = [float(self.maker.value((cost + rest)[None])[0]) for cost in costs]
+        return min((value for value in values if np.isfinite(value)), default=float("inf"))
 
     def _positions(self, position: int, left: Places) -> Iterator[Places]:
         graph = self.graph
@@ -412,13 +419,26 @@ def _sweep(
     for listed in edges:
         if not layers:
             layers.append({first: np.zeros(len(never)) for first, _, _ in listed})
-        found: dict[Key, Floats] = {}
-        for begin, end, cost in listed:
-            if begin in layers[-1]:
-                total = layers[-1][begin] + cost
-                found[end] = np.minimum(found[end], total) if end in found else total
-        layers.append(found)
+        layers.append(_next(layers[-1], listed))
     return layers
+
+
+def _next(layer: dict[Key, Floats], edges: list[tuple[Key, Key, Floats]]) -> dict[Key, Floats]:
+    """Least sums of costs to the ends of edges that begin in a layer."""
+    found: dict[Key, Floats] = {}
+    for begin, end, cost in edges:
+        if begin in layer:
+            total = layer[begin] + cost
+            found[end] = np.minimum(found[end], total) if end in found else total
+    return found
+
+
+def _sums(costs: list[Floats]) -> list[Floats]:
+    """Of each cost and all after it; of none at last."""
+    sums = [np.zeros(len(costs[0]))]
+    for cost in reversed(costs):
+        sums.insert(0, sums[0] + cost)
+    return sums
 
 
 def _connected(steps: list[list[Step]]) -> list[list[Step]]:
