@@ -27,7 +27,8 @@ Stale = Callable[[dict[str, Any]], Iterable[str]]
 class Printable(Protocol):
     """What every public function returns."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON."""
 
 
 @dataclass(frozen=True)

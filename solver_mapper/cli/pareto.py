@@ -18,6 +18,7 @@ from solver_mapper.cli.output import Record, deliver, need_folder, print_result,
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import MemoryLimit, limited, stop_code
+from solver_mapper.cli.search_options import Seed
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.pareto_front import Front, FrontPoint
 from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
@@ -49,7 +50,7 @@ def pareto(
             help="CP-SAT threads; with more than 1, the mapping of a point may vary.", min=1
         ),
     ] = 1,
-    seed: Annotated[int, typer.Option(help="CP-SAT random seed.", min=0)] = 0,
+    seed: Seed = 0,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Directory for front.json, front.txt, map-1.yaml..."),

@@ -30,6 +30,7 @@ from solver_mapper.cli.output import Record, deliver, need_folder, print_result,
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import MemoryLimit, limited, stop_code
+from solver_mapper.cli.search_options import Gap, Seed
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.objective import GAP
 from solver_mapper.core.solution import Solution
@@ -67,9 +68,7 @@ def solve(
         ),
     ] = None,
     memory_limit: MemoryLimit = None,
-    gap: Annotated[
-        float, typer.Option(help="Accepted relative optimality gap.", min=0, max=1)
-    ] = GAP,
+    gap: Gap = GAP,
     workers: Annotated[
         int,
         typer.Option(
@@ -77,7 +76,7 @@ def solve(
             min=1,
         ),
     ] = 1,
-    seed: Annotated[int, typer.Option(help="CP-SAT random seed.", min=0)] = 0,
+    seed: Seed = 0,
     keep_mapping: Annotated[
         bool | None,
         typer.Option(

@@ -28,6 +28,7 @@ from solver_mapper.cli.output import Record, deliver, need_folder, print_result,
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import MemoryLimit, limited, stop_code
+from solver_mapper.cli.search_options import Gap, Seed
 from solver_mapper.cli.sizes import memory_size
 from solver_mapper.core.objective import GAP
 from solver_mapper.study.sweep_plan import SweepLike
@@ -49,11 +50,9 @@ def sweep(
     ] = None,
     memory_limit: MemoryLimit = None,
     layer_time_limit: LayerTimeLimit = None,
-    gap: Annotated[
-        float, typer.Option(help="Accepted relative optimality gap.", min=0, max=1)
-    ] = GAP,
+    gap: Gap = GAP,
     workers: Annotated[int, typer.Option(help="CP-SAT threads of each search.", min=1)] = 1,
-    seed: Annotated[int, typer.Option(help="CP-SAT random seed.", min=0)] = 0,
+    seed: Seed = 0,
     factors: Factors = FactorWord.PERFECT,
     no_tie_break: NoTieBreak = False,
     verify: Annotated[

@@ -27,6 +27,7 @@ from solver_mapper.cli.request import (
     stop_code,
 )
 from solver_mapper.core.arguments import refuse_given, require_number
+from solver_mapper.core.clock import Clock
 from solver_mapper.errors import (
     InfeasibleError,
     InputError,
@@ -36,12 +37,19 @@ from solver_mapper.errors import (
 )
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.documents import Reader
-from solver_mapper.io.yaml.source import Source
+from solver_mapper.io.yaml.source import Source, Table
 from solver_mapper.solve.cpsat.engine import MOST_SEED
 from solver_mapper.tiling import given
 from solver_mapper.tiling.api import Options, default_objective, tile_job
 from solver_mapper.tiling.configurations import all_configurations
-from solver_mapper.tiling.network import OBJECTIVES, compare, is_network, read_network, tile_network
+from solver_mapper.tiling.network import (
+    OBJECTIVES,
+    NetworkTiling,
+    compare,
+    is_network,
+    read_network,
+    tile_network,
+)
 from solver_mapper.tiling.read import Job, read_operator
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.search.solver import Limits
@@ -132,33 +140,38 @@ def tile(
             listed = all_configurations(job.operator, job.backend, stale_padding)
         print_result(listed, as_json)
         return stop_code()
+    result: Tiling | NetworkTiling | None
     if is_network(top):
         refuse_given(
             {"--objective": objective is not None, "--timeloop": timeloop is not None},
             "is for a single operator; networks are tiled under both objectives",
             COMMAND_LINE,
         )
-        with reading_input():
-            network = read_network(top, backend)
-        with ProgressLine() as line:
-            result = tile_network(
-                network,
-                options,
-                lambda number, count, name: line.say(
-                    lambda: f"layer {number + 1} of {count}: {name}"
-                ),
-            )
-        if result.interrupted and not result.layers:
-            raise LimitReached(f"{clock.reason} before a layer was tiled")
+        result, code = _tile_network(top, backend, options, clock), YES
         print_result(result, as_json)
+    else:
+        with reading_input():
+            job = read_operator(top, backend)
+        goal = objective or default_objective(job)
+        result, code = _tile_one(job, goal, options, timeloop, as_json)
+    if result is not None:
         drawn.write(result, None, _named(sources))
-        return stop_code()
-    with reading_input():
-        job = read_operator(top, backend)
-    tiling, code = _tile_one(job, objective or default_objective(job), options, timeloop, as_json)
-    if tiling is not None:
-        drawn.write(tiling, None, _named(sources))
     return stop_code() or code
+
+
+def _tile_network(top: Table, backend: str | None, options: Options, clock: Clock) -> NetworkTiling:
+    """All layers, as far as the time goes. Raises: LimitReached if that is not one."""
+    with reading_input():
+        network = read_network(top, backend)
+    with ProgressLine() as line:
+        result = tile_network(
+            network,
+            options,
+            lambda number, count, name: line.say(lambda: f"layer {number + 1} of {count}: {name}"),
+        )
+    if result.interrupted and not result.layers:
+        raise LimitReached(f"{clock.reason} before a layer was tiled")
+    return result
 
 
 def _tile_one(

@@ -59,6 +59,7 @@ class Compiled:
 
     @property
     def model(self) -> cp_model.CpModel:
+        """The CP-SAT model."""
         return self.variables.model
 
 

@@ -25,6 +25,7 @@ class Layout:
     groups: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
 
     def add(self, group: str, dims: tuple[str, ...], slots: list[Slot]) -> None:
+        """Append the axes of `dims` at `slots` to `group`."""
         for dim in dims:
             for axis in self.variables.axes(self.variables.loop_slots([dim], slots)):
                 assert isinstance(axis.key, tuple)

@@ -32,6 +32,7 @@ class Links:
 
     @property
     def level(self) -> int:
+        """Index of the innermost level, whose network links the compute units."""
         return self.variables.space.depth - 1
 
     def linked(self, tensor: Tensor) -> cp_model.IntVar | None:

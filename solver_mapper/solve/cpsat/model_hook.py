@@ -43,10 +43,12 @@ class Model:
 
     @property
     def architecture(self) -> Architecture:
+        """The architecture that is mapped onto."""
         return self.compiled.variables.space.architecture
 
     @property
     def problem(self) -> Problem:
+        """The problem that is mapped."""
         return self.compiled.variables.space.problem
 
     @cached_property

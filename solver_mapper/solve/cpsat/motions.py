@@ -291,6 +291,7 @@ class Claims:
     _made: dict[tuple[str, int, Motion], cp_model.IntVar] = field(default_factory=dict)
 
     def claim(self, position: WindowPosition, motion: Motion) -> cp_model.IntVar:
+        """The literal that implies what `motion` asks of loop orders at `position`."""
         key = (position.tensor.name, position.child, motion)
         if key not in self._made:
             literal = self._made[key] = self.variables.model.new_bool_var(

@@ -55,6 +55,7 @@ class Neighbours:
         return [self._adjacent(slot, inner, outer) for slot in self.slots(level)]
 
     def innermost(self, slot: Slot) -> dict[str, cp_model.IntVar]:
+        """By dimension, the literal that its loop is the innermost at `slot`; at most one holds."""
         if slot not in self._inner:
             variables = self.variables
             model, dims = variables.model, variables.space.dims

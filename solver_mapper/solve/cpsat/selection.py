@@ -51,6 +51,7 @@ class LookupTable:
 
     @property
     def expr(self) -> cp_model.LinearExprT:
+        """The value of the point that is selected, as a linear expression."""
         return cp_model.LinearExpr.weighted_sum(self.selection.literals, self.values)
 
 

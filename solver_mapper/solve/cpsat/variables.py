@@ -38,9 +38,11 @@ class Variables:
     used: dict[LoopSlot, cp_model.IntVar] = field(default_factory=dict)
 
     def primes(self, dims: Iterable[str]) -> list[int]:
+        """The primes of the bounds of `dims`, rising."""
         return sorted({prime for dim in dims for prime, _ in self.space.primes[dim]})
 
     def loop_slots(self, dims: Iterable[str], slots: Iterable[Slot]) -> frozenset[LoopSlot]:
+        """Every pair of a dimension and a slot."""
         slots = tuple(slots)
         return frozenset((dim, slot) for dim in dims for slot in slots)
 

@@ -78,6 +78,7 @@ class WindowTable:
     _runs: dict[tuple[int, Tuple], RunCost] = field(default_factory=dict, compare=False)
 
     def lookup(self, cost: Callable[[Way, Tuple], int]) -> LookupTable:
+        """The table with `cost` of each way and point as values."""
         points = tuple(point for each in self.selections for point in each.points)
         literals = tuple(literal for each in self.selections for literal in each.literals)
         values = tuple(
@@ -280,6 +281,7 @@ class Windows:
         return self._factors[key]
 
     def table(self, tensor: Tensor, component: Component, child: int) -> WindowTable:
+        """The table of a component's windows at `child`, made when first needed."""
         key = (tensor.name, child, component)
         if key not in self._tables:
             space = self.variables.space
