@@ -79,7 +79,7 @@ def of_exercises(folder: Path, every: int) -> Iterator[Case]:
     for path in _files(workspace):
         if shapes not in path.parents and path != top:
             yield Case("files by themselves", _short(path, workspace), (path,))
-    layers = sorted(shapes.glob("*/*.yaml"))
+    layers = [path for path in sorted(shapes.rglob("*.yaml")) if path.parent != shapes]
     for path in layers:
         yield Case("layers by themselves", _short(path, shapes), (path,), search=False)
     for number, path in enumerate(layers):

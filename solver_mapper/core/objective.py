@@ -123,10 +123,15 @@ class Limit:
 
 @dataclass(frozen=True)
 class Objective:
-    """Goals in order of importance. `ties` decide between mappings equal in all of them."""
+    """Goals in order of importance. `ties` decide between mappings equal in all of them.
+
+    Of an answer, `ties` are those that were proven, and `unproven` those by which the best mapping
+    met was taken.
+    """
 
     goals: tuple[Goal, ...]
     ties: tuple[Goal, ...] = ()
+    unproven: tuple[Goal, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,8 +154,9 @@ class Objective:
         return Objective(self.goals, tuple(_goal(name) for name in others))
 
     def with_proven(self, count: int) -> Objective:
-        """The objective with only those ties that are among the first `count` of all goals."""
-        return Objective(self.goals, self.all[len(self.goals) : max(count, len(self.goals))])
+        """The objective of an answer in which the first `count` of all goals were proven."""
+        first = max(count, len(self.goals))
+        return Objective(self.goals, self.all[len(self.goals) : first], self.all[first:])
 
 
 def parse_objective(text: str | Iterable[str]) -> Objective:

@@ -124,6 +124,15 @@ def _values(solution: Solution) -> list[tuple[str, str]]:
         )
         for goal in solution.objective.ties
     ]
+    rows += [
+        (
+            "ties broken by",
+            f"{goal.name}, without a proof: {_shown(goal, goal.rank(solution.evaluation))}"
+            f"{_unit(goal.name)}",
+        )
+        for goal in solution.objective.unproven[:1]
+        if solution.status == "optimal"
+    ]
     return rows
 
 

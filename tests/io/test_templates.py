@@ -206,6 +206,10 @@ def test_a_missing_file_is_named_with_one_that_is_alike(tmp_path: Path) -> None:
     assert message.startswith("file.yaml:1: no file 'layer1.yaml' in ") and message.endswith(
         "; did you mean 'layer_1.yaml'?"
     )
+    (tmp_path / "14.yaml").write_text("a: 1\n")
+    (tmp_path / "04.yaml").write_text("a: 1\n")
+    message = refusal("a: {{include('4.yaml')}}\n", tmp_path)
+    assert message.endswith("; did you mean '04.yaml'?")
 
 
 def test_a_key_that_the_included_file_lacks_is_named(tmp_path: Path) -> None:

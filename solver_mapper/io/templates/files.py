@@ -95,11 +95,14 @@ class SearchPath:
         return list(found)
 
     def similar(self, path: str) -> str | None:
-        """A hint for a `path` that names no file: one in the same folder whose name is alike."""
+        """A hint for a `path` that names no file: one in the same folder whose name is alike, such
+        as `04.yaml` for `4.yaml`.
+        """
         head, name = os.path.split(path)
         for folder in self.folders:
             names = os.listdir(folder / head) if os.path.isdir(folder / head) else []
-            close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+            same = [each for each in names if each.lstrip("0") == name.lstrip("0")]
+            close = same or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
             if close:
                 return f"did you mean '{os.path.join(head, close[0])}'?"
         return None

@@ -118,7 +118,7 @@ class Search(Generic[F]):
         bounds: list[Fraction | None] = []
         for number, goal in enumerate(objective.all):
             self.bound = None
-            proven = self._minimize_goal(goal)
+            proven = self._minimize_goal(goal, tie=number >= len(objective.goals))
             bounds.append(self.bound)
             self.bound = bounds[0]
             if not proven:
@@ -161,7 +161,10 @@ class Search(Generic[F]):
         self._passing.clear()
         self._require(goal, rank, strict=False)
 
-    def _minimize_goal(self, goal: Goal) -> bool:
+    def _minimize_goal(self, goal: Goal, tie: bool = False) -> bool:
+        """Minimize one goal; True if that was proven. A `tie` whose proof would need more effort
+        is left with the best mapping met: deciding it may cost much more than the goals do.
+        """
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
         effort: float | None = EFFORT
@@ -169,6 +172,8 @@ class Search(Generic[F]):
         while not self.clock.over:
             if self._closed(goal):
                 return self._proven(goal, "the bound meets the incumbent", runs, excluded)
+            if tie and effort is None:
+                return False
             if effort is None and goal.single is None and not self._least and self.best is not None:
                 runs += self._bound_metrics(goal)
                 continue
