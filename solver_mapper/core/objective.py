@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
@@ -16,7 +16,6 @@ from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 
 GAP = 1e-6
 """The relative gap at which a search ends, unless another one is asked for."""
-METRICS = ("energy", "delay", "last-level-accesses")
 _NAMES = {
     "energy": "energy",
     "delay": "delay",
@@ -48,11 +47,18 @@ class HasStatistics(Protocol):
         """Reads, fills and updates of the outermost level, in words."""
 
 
+_FIGURES: Mapping[str, Callable[[HasStatistics], Fraction]] = {
+    "energy": lambda statistics: statistics.energy_pj,
+    "delay": lambda statistics: Fraction(statistics.cycles),
+    "last-level-accesses": lambda statistics: Fraction(statistics.last_level_accesses),
+}
+METRICS = tuple(_FIGURES)
+"""What a goal may name, apart from products."""
+
+
 def figure(statistics: HasStatistics, metric: str) -> Fraction:
     """The value of a metric: pJ, cycles, or words."""
-    if metric == "energy":
-        return statistics.energy_pj
-    return Fraction(statistics.cycles if metric == "delay" else statistics.last_level_accesses)
+    return _FIGURES[metric](statistics)
 
 
 @dataclass(frozen=True)

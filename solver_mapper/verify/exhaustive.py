@@ -209,7 +209,11 @@ class Exhaustive:
 
 
 def _metric(outcome: Outcome, metric: str) -> Number:
-    return {"energy": outcome.energy, "delay": outcome.cycles}.get(metric, outcome.last_level)
+    return {
+        "energy": outcome.energy,
+        "delay": outcome.cycles,
+        "last-level-accesses": outcome.last_level,
+    }[metric]
 
 
 def _ranks(objective: Objective, outcome: Outcome) -> Ranks:
