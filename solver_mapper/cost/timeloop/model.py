@@ -28,7 +28,7 @@ from solver_mapper.cost.timeloop.latency import (
     timeloop_steps,
 )
 from solver_mapper.cost.timeloop.legality import structural_violations
-from solver_mapper.cost.timeloop.movement import Traffic, traffic_below
+from solver_mapper.cost.timeloop.movement import Memory, Traffic, traffic_below
 from solver_mapper.cost.timeloop.network_energy import NetworkLinks, all_network_links, use
 from solver_mapper.cost.timeloop.operations import charged_operations
 from solver_mapper.cost.timeloop.projection import Projection, project
@@ -68,6 +68,7 @@ class Evaluator:
         self.architecture = architecture
         self.problem = problem
         self._projections = [project(problem, tensor) for tensor in problem.tensors]
+        self._memories: list[Memory] = [{} for _ in problem.tensors]
         self._prices = [prices(level) for level in architecture.levels]
         self._network_links = all_network_links(architecture)
         self._hops = [
@@ -135,8 +136,8 @@ class Evaluator:
         """Traffic of each tensor below each level, as if every level held every tensor."""
         grids = [self._grid(nest, level) for level in range(nest.depth)]
         return [
-            traffic_below(nest, projection, mapping.levels, grids)
-            for projection in self._projections
+            traffic_below(nest, projection, mapping.levels, grids, memory)
+            for projection, memory in zip(self._projections, self._memories, strict=True)
         ]
 
     def _grid(self, nest: Nest, level: int) -> Grid:

@@ -23,6 +23,9 @@ from solver_mapper.cost.timeloop.spatial_elements import Elements, Grid, lay_out
 from solver_mapper.cost.timeloop.tiles import Nest, PlacedLoop
 
 Rational = Fraction | int
+Memory = dict[tuple[object, ...], "Traffic"]
+"""Traffic of one tensor below uneven loops, by all that it depends on."""
+MOST_REMEMBERED = 20_000
 
 
 class MulticastRecord(NamedTuple):
@@ -65,18 +68,22 @@ class Flow(NamedTuple):
 
 
 def traffic_below(
-    nest: Nest, projection: Projection, plans: Sequence[LevelMapping], grids: Sequence[Grid]
+    nest: Nest,
+    projection: Projection,
+    plans: Sequence[LevelMapping],
+    grids: Sequence[Grid],
+    memory: Memory | None = None,
 ) -> list[Traffic]:
     """Traffic of one tensor below each level, as if no level were bypassed.
 
     `plans` are the levels of the mapping and `grids` the elements' grids below each level, outer to
-    inner.
+    inner. `memory` is kept between mappings of one architecture and problem.
     """
     below = []
     loops: list[PlacedLoop] = []
     for level in range(len(plans)):
         loops += nest.temporal[level]
-        below.append(traffic_at(nest, projection, plans, grids, level, loops))
+        below.append(traffic_at(nest, projection, plans, grids, level, loops, memory))
     return below
 
 
@@ -87,6 +94,7 @@ def traffic_at(
     grids: Sequence[Grid],
     level: int,
     loops: Sequence[PlacedLoop],
+    memory: Memory | None = None,
 ) -> Traffic:
     """Traffic of one tensor below one level; `loops` are the temporal loops of all levels down to
     it.
@@ -99,7 +107,7 @@ def traffic_at(
     )
     boundary = _Boundary(projection, spread, grids[level], may_share, may_link)
     if not nest.perfect:
-        return _uneven(nest, level, boundary, reuse)
+        return _remembered(nest, level, boundary, reuse, memory)
     if not spread:
         return _single(fetched_words(loops, projection, nest.tiles[level + 1], reuse))
     return _even(nest, level, boundary, loops, reuse)
@@ -153,11 +161,60 @@ def _even(
     return collect(flows, fanout)
 
 
-def _uneven(nest: Nest, level: int, boundary: _Boundary, reuse: bool) -> Traffic:
+def _remembered(
+    nest: Nest, level: int, boundary: _Boundary, reuse: bool, memory: Memory | None
+) -> Traffic:
+    """Traffic below a level, any factors, from `memory` if another mapping had the same."""
+    follow_links = bool(boundary.loops) and boundary.links
+    stream = tile_stream(nest, boundary.projection, level, reuse, follow_links)
+    codes = boundary.projection.codes
+    extents = tuple(
+        (full, last) if code else (1, 1)
+        for full, last, code in zip(
+            nest.tiles[level + 1], nest.last_tiles[level + 1], codes, strict=True
+        )
+    )
+    key = (
+        *(
+            level,
+            boundary.loops,
+            boundary.grid,
+            boundary.multicast,
+            boundary.links,
+            reuse,
+            stream.watched,
+        ),
+        *(_sorted_idle(stream), extents, nest.fanouts[level]),
+    )
+    memory = {} if memory is None else memory
+    if key not in memory:
+        if len(memory) >= MOST_REMEMBERED:
+            memory.clear()
+        memory[key] = _uneven(nest, level, boundary, stream)
+    return memory[key]
+
+
+def _sorted_idle(stream: Stream) -> tuple[TimeLoop, ...]:
+    """The loops, with neighbours in a canonical order that neither move the tile nor change it in
+    their last rounds: their order makes no difference.
+    """
+    found: list[TimeLoop] = []
+    idle: list[TimeLoop] = []
+    for loop in (*stream.loops, None):
+        if loop is not None and not any(loop.shift) and loop.dim not in stream.watched:
+            idle.append(loop)
+            continue
+        dims = [each.dim for each in idle]
+        found += sorted(idle) if len(set(dims)) == len(dims) else idle
+        idle = []
+        if loop is not None:
+            found.append(loop)
+    return tuple(found)
+
+
+def _uneven(nest: Nest, level: int, boundary: _Boundary, stream: Stream) -> Traffic:
     """Traffic below a level, any factors."""
-    events = tile_stream(
-        nest, boundary.projection, level, reuse, bool(boundary.loops) and boundary.links
-    ).count()
+    events = stream.count()
     if not boundary.loops:
         return _single(sum(event.words * number for event, number in events.items()))
     flows = []

@@ -8,7 +8,7 @@ sees of the dimension is a number of equal regions and one last, shorter region
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,26 +20,56 @@ from solver_mapper.verify.mapspace import LoopSlot
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Names = tuple[str, ...]
 MOST_VALUES = 6_000_000
 """Features of all chains of one dimension that are held."""
 
 
 @dataclass(frozen=True)
 class ChainTable:
-    """`bounds[c, s]`: the bound of chain c at site s. `least` and `greatest` are indexed by feature
-    and node of a binary tree over the chains, whose root is node 0. `parts[:, n]` are the two
-    children of node n; `chain[n]` is the first chain of a node.
+    """`bounds[c, s]`: the bound of chain c at site s; `values[f, c]`: its feature f. The chains are
+    the leaves of a binary tree whose root is node 0. `parts[:, n]` are the two children of node n;
+    `chain[n]` is the first chain of a node; `depths` has the range of nodes of each depth.
     """
 
     dim: str
     size: int
     bounds: Ints
-    least: Floats
-    greatest: Floats
+    values: Floats
     spread: Floats
     """How much the chains of a node differ; 0 for a single chain."""
     parts: Ints
     chain: Ints
+    depths: list[tuple[int, int]]
+    numbers: dict[str, int]
+    _known: dict[tuple[Names, bool], Floats] = field(default_factory=dict)
+
+    def least(self, *names: str) -> Floats:
+        """The least product of features over the chains of each node."""
+        return self._extreme(names, np.minimum)
+
+    def greatest(self, *names: str) -> Floats:
+        """The greatest product of features over the chains of each node."""
+        return self._extreme(names, np.maximum)
+
+    def _extreme(self, names: Names, join: Callable[[Floats, Floats], Floats]) -> Floats:
+        key = names, join is np.minimum
+        if key not in self._known:
+            values = np.multiply.reduce([self._feature(name) for name in names])
+            self._known[key] = _joined(values[None], self.chain, self.parts, self.depths, join)[0]
+        return self._known[key]
+
+    def _feature(self, name: str) -> Floats:
+        """A feature of all chains; `advances I L`: how often the loops at level L go on to a full
+        region of place I.
+        """
+        kind, *places = name.split()
+        if kind == "advances":
+            inner, level = places
+            full, rounds = self._feature(f"full{inner}"), self._feature(f"visits{level}")
+            return np.maximum(full - rounds, 0)
+        found: Floats = self.values[self.numbers[name]]
+        return found
 
 
 class Features:
@@ -66,6 +96,7 @@ class Features:
                 "fewest",
                 "moved",
                 "beyond",
+                "spanned",
                 "lone",
             )
         ]
@@ -93,10 +124,11 @@ def chain_table(space: ImperfectMapspace, dim: str) -> ChainTable | None:
     bounds, keys = bounds[order], keys[:, order]
     first, parts, depths = _tree(keys)
     values = _features(space, size, bounds)
-    least, greatest = (
-        _joined(values, first, parts, depths, join) for join in (np.minimum, np.maximum)
+    spread = _spread(
+        *(_joined(values, first, parts, depths, join) for join in (np.minimum, np.maximum))
     )
-    return ChainTable(dim, size, bounds, least, greatest, _spread(least, greatest), parts, first)
+    numbers = Features(space.depth).number
+    return ChainTable(dim, size, bounds, values, spread, parts, first, depths, numbers)
 
 
 def _listed(space: ImperfectMapspace, dim: str, size: int) -> Ints:
@@ -106,7 +138,7 @@ def _listed(space: ImperfectMapspace, dim: str, size: int) -> Ints:
     columns: list[Ints] = []
     for level, axis in reversed(space.loop_slots):
         room = space.architecture.fanout(level)[axis == "Y"] if axis else size
-        most = min(room, _most(space, dim, size, (level, axis)))
+        most = min(room, most_bound(space, dim, (level, axis)))
         left = -(-size // strides)
         counts = np.minimum(left, max(most, 1))
         if counts.sum() > 4 * limit:
@@ -141,8 +173,9 @@ def _value(rule: FactorConstraint, size: int) -> int:
     return size if (rule.comparison, rule.value) == ("==", 0) else rule.value
 
 
-def _most(space: ImperfectMapspace, dim: str, size: int, site: LoopSlot) -> int:
+def most_bound(space: ImperfectMapspace, dim: str, site: LoopSlot) -> int:
     """The largest bound that constraints allow at a site."""
+    size = space.problem.bounds[dim]
     upper = [
         _value(rule, size) - (rule.comparison == "<")
         for rule in _rules(space, dim, site)
@@ -277,7 +310,7 @@ def _features(space: ImperfectMapspace, size: int, bounds: Ints) -> Floats:
     def put(name: str, value: Ints | Floats) -> None:
         values[numbers[name]] = value
 
-    active, fewest, moved = ones, ones, extent
+    active, fewest, moved, spanned = ones, ones, extent, ones
     for level in range(depth + 1):
         whole = outside + (rest == extent)
         put(f"tile{level}", np.where(outside + (rest == extent) > 0, extent, rest))
@@ -288,6 +321,7 @@ def _features(space: ImperfectMapspace, size: int, bounds: Ints) -> Floats:
         put(f"fewest{level}", fewest)
         put(f"moved{level}", moved)
         put(f"beyond{level}", moved - active)
+        put(f"spanned{level}", np.maximum(spanned, 1))
         if level == depth:
             break
         temporal = column[level, ""]
@@ -314,6 +348,7 @@ def _features(space: ImperfectMapspace, size: int, bounds: Ints) -> Floats:
         active = outside * many + few
         fewest = np.where(outside > 0, np.minimum(many, few), few)
         moved = outside * many * below + few * last
+        spanned = outside * many + np.where(last == below, few, 0)
         extent, rest = below, last
         instances = instances * (x * y)
         share = share * (x * y) * np.where(outside + (rest == extent) > 0, extent, rest) / union

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.solve.imperfect.bounds import Plan
 from solver_mapper.solve.imperfect.chains import ChainTable
+from solver_mapper.solve.imperfect.shapes import Plan
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.mapspace import Bars, Bounds, Skeleton
 

@@ -1,21 +1,28 @@
-"""`solve` over imperfect factors: the best perfect mapping first, then branch and bound from it."""
+"""`solve` over imperfect factors: the best perfect mapping, local search, then branch and bound."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
+from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.clock import Clock
+from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP, Goal, Limit, Objective, parse_objective
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.solution import Certificate, Solution, Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import evaluate
+from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import InputError, LimitReached
+from solver_mapper.mapspace.perfect_limit import perfect_limit
+from solver_mapper.solve.imperfect.local_search import LocalSearch, trimmed
 from solver_mapper.solve.imperfect.search import Found, Search, Tree
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import CHECKS, Session, describe
+from solver_mapper.solve.start import begin
 from solver_mapper.verify.imperfect import ImperfectMapspace
 
 SHARE = 0.4
@@ -41,11 +48,17 @@ def solve_imperfect(
     best, notes = _start(session, goals, gap)
     timer.lap("start")
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    tree, missing = None, tuple[str, ...]()
     try:
         tree = Tree(spec, space)
     except LimitReached as error:
-        return _solution(session, goals, best, None, False, [], (*notes, str(error)))
+        missing = (str(error),)
     timer.lap("compile")
+    best, more = _improved(session, space, tree, goals.goals[0], best)
+    notes = (*notes, *more, *missing)
+    timer.lap("local search")
+    if tree is None:
+        return _solution(session, goals, best, None, False, [], notes)
     ties = goals.with_tie_break().ties if tie_break else ()
     searches: list[Search] = []
     for goal in goals.goals:
@@ -65,6 +78,52 @@ def solve_imperfect(
     proven = len(searches) == len(goals.goals) or best is None
     proven = proven and all(search.complete for search in searches)
     return _solution(session, goals, best, searches[0].bound, proven, searches, notes)
+
+
+def _improved(
+    session: Session, space: ImperfectMapspace, tree: Tree | None, goal: Goal, best: Found | None
+) -> tuple[Found | None, tuple[str, ...]]:
+    """The best mapping that local search meets from `best`, and from a mapping of perfect factors
+    of the problem padded to the sizes that the limit of perfect factors names.
+    """
+    starts = [] if best is None else [best.mapping]
+    padded = _padded(session, space, goal) if best is not None else None
+    if padded is not None:
+        starts.append(padded)
+    tables = {} if tree is None else {table.dim: table.bounds for table in tree.tables}
+    value = None if best is None else goal.rank(best.statistics)
+    notes: tuple[str, ...] = ()
+    for start in starts:
+        if session.clock.over:
+            break
+        search = LocalSearch(session.spec, space, goal, tables, session.settings.seed)
+        with suppress(TimeUp), running(session.clock):
+            found = Found(*search.best_from(start, lambda: session.clock.over))
+            rank = goal.rank(found.statistics)
+            if value is None or rank < value:
+                best, value = found, rank
+                notes = ("local search over imperfect factors improved the first mapping",)
+                _reporter(session, goal, ())(found)
+    return best, notes
+
+
+def _padded(session: Session, space: ImperfectMapspace, goal: Goal) -> Mapping | None:
+    """A legal mapping of the padded problem, cut to the sizes of the problem; None where perfect
+    factors leave too little on the table, or there is none.
+    """
+    spec, problem = session.spec, space.problem
+    limit = perfect_limit(space.architecture, problem, spec.constraints)
+    if limit is None or session.clock.over:
+        return None
+    sizes = {**problem.bounds, **limit.padded}
+    larger = replace(spec, problem=replace(problem, bounds=sizes), mapping=None)
+    with suppress(TimeUp), running(session.clock):
+        found = begin(replace(session, spec=larger, on_progress=None), goal).mapping
+        if found is not None:
+            cut = trimmed(space, found)
+            if is_legal(spec, cut) and space.contains(cut):
+                return cut
+    return None
 
 
 def refuse_negative_energies(spec: Spec) -> None:
@@ -117,7 +176,7 @@ def _start(session: Session, goals: Objective, gap: float) -> tuple[Found | None
 def _reporter(session: Session, goal: Goal, searches: Sequence[Search]):  # type: ignore[no-untyped-def]
     def report(found: Found) -> None:
         if session.on_progress is not None:
-            bound = searches[0].bound
+            bound = searches[0].bound if searches else None
             session.on_progress(
                 Progress(
                     goal.shown(goal.rank(found.statistics)),

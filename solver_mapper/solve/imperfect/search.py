@@ -1,18 +1,17 @@
 """Branch and bound over the chains of all dimensions, best bound first.
 
-The search keeps *chunks*: cells of one plan, sorted by their bounds. It takes the chunk with the
-least bound and splits its cells, each at the dimension whose chains differ most, or the plan, at
+The search keeps a *pool* of open cells for each plan. It takes the cells of least bounds of the
+pool with the least bound and splits them, each at a dimension whose chains differ, or the plan, at
 the level whose decision raises the bounds more. Cells of single chains under a decided plan are
 settled by evaluating their mappings with the exact cost model.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import count, product
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,20 +24,23 @@ from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
-from solver_mapper.solve.imperfect.bounds import NOISE, Bounds, Kind, Nodes, Plan
+from solver_mapper.solve.imperfect.bounds import Bounds
 from solver_mapper.solve.imperfect.chains import ChainTable, Floats, chain_table
 from solver_mapper.solve.imperfect.mappings import level_bounds, mappings
+from solver_mapper.solve.imperfect.shapes import Kind, Nodes, Plan
+from solver_mapper.solve.imperfect.words import NOISE
 from solver_mapper.verify.imperfect import ImperfectMapspace
 
-CHUNK = 1024
-SAMPLE = 24
-"""Cells of a chunk, and those of them by which the next decision is chosen."""
+BATCH = 6144
+"""Cells that are split at once."""
+SAMPLE = 32
+"""Cells by which the next decision is chosen."""
 BEAM, ENDS, DIVES = 48, 6, 6
 """Cells that a dive keeps at each step, those that it evaluates at its end, and plans that begin
 with a dive.
 """
-EVERY = 40
-"""Chunks between two dives."""
+EVERY = 20
+"""Batches between two dives."""
 MOST_OPEN = 8_000_000
 """Cells that wait at once; where there would be more, the search ends without a proof."""
 
@@ -83,8 +85,7 @@ class Tree:
 
     def _extreme(self, dim: int, level: int, *, least: bool) -> float:
         table = self.tables[dim]
-        row = self.bounds.number[f"temporal{level}"]
-        return float((table.least if least else table.greatest)[row, 0])
+        return float((table.least if least else table.greatest)(f"temporal{level}")[0])
 
     def plans(self) -> list[Plan]:
         """One for each choice of stores, with undecided loops where there is a choice."""
@@ -100,14 +101,19 @@ class Tree:
         """The node of all chains."""
         return np.zeros((1, len(self.tables)), dtype=np.int64)
 
-    def halves(self, nodes: Nodes) -> tuple[Nodes, NDArray[np.bool_]]:
-        """Cells split in two where they differ most, and which of `nodes` are single."""
-        spread = np.stack(
+    def spread(self, nodes: Nodes) -> Floats:
+        """How much the chains of each dimension of each cell differ."""
+        return np.stack(
             [table.spread[nodes[:, dim]] for dim, table in enumerate(self.tables)], axis=1
         )
-        widest = spread.argmax(axis=1)
-        single = spread[np.arange(len(nodes)), widest] == 0
-        split, at = nodes[~single], widest[~single]
+
+    def halves(self, nodes: Nodes, weights: Floats) -> tuple[Nodes, NDArray[np.bool_]]:
+        """Cells split in two where they differ most by `weights`, and which of `nodes` are
+        single.
+        """
+        spread = self.spread(nodes)
+        single = (spread == 0).all(axis=1)
+        split, at = nodes[~single], (spread * weights)[~single].argmax(axis=1)
         left, right = split.copy(), split.copy()
         for dim, table in enumerate(self.tables):
             rows = at == dim
@@ -119,13 +125,32 @@ class Tree:
         return [int(table.chain[n]) for n, table in zip(nodes, self.tables, strict=True)]
 
 
-@dataclass(order=True)
-class _Chunk:
-    bound: float
-    number: int
-    plan: Plan = field(compare=False)
-    nodes: Nodes = field(compare=False)
-    values: Floats = field(compare=False)
+class _Pool:
+    """Open cells of one plan."""
+
+    def __init__(self, plan: Plan):
+        self.plan = plan
+        self.least = np.inf
+        self._parts: list[tuple[Nodes, Floats]] = []
+
+    def add(self, nodes: Nodes, values: Floats) -> None:
+        """Put in cells with their bounds."""
+        if len(nodes):
+            self._parts.append((nodes, values))
+            self.least = min(self.least, float(values.min()))
+
+    def take(self) -> tuple[Nodes, Floats]:
+        """Take out `BATCH` cells of the least bounds, at most."""
+        nodes = np.concatenate([part for part, _ in self._parts])
+        values = np.concatenate([part for _, part in self._parts])
+        self._parts, self.least = [], np.inf
+        if len(values) > BATCH:
+            order = np.argpartition(values, BATCH)
+            rest = order[BATCH:]
+            self.add(nodes[rest], values[rest])
+            nodes, values = nodes[order[:BATCH]], values[order[:BATCH]]
+        order = np.argsort(values, kind="stable")
+        return nodes[order], values[order]
 
 
 @dataclass
@@ -155,15 +180,15 @@ class Search:
         self._caps = [c for c in space.constraints if isinstance(c, MetricConstraint)]
         bare = tuple(c for c in space.constraints if not isinstance(c, MetricConstraint))
         self._bare = replace(self.tree.spec, constraints=bare)
-        self._queue: list[_Chunk] = []
-        self._number = count()
+        self._pools: dict[Plan, _Pool] = {}
+        self._weights: dict[Plan, tuple[int, NDArray[np.float64]]] = {}
 
     @property
     def bound(self) -> Fraction | None:
         """No mapping has a smaller rank; None before all plans have been bounded."""
         if not self.begun:
             return None
-        least = min([self.pruned, *(chunk.bound for chunk in self._queue)])
+        least = min([self.pruned, self._least_open()])
         if self.best is not None:
             rank = self.goal.rank(self.best.statistics)
             if least * (1 - NOISE) >= float(rank):
@@ -181,27 +206,38 @@ class Search:
                 self._push(plan, self.tree.root())
         self.begun = True
         self._loop()
-        least = min((chunk.bound for chunk in self._queue), default=np.inf)
-        self.complete = least * (1 - NOISE) >= self._threshold()
+        self.complete = self._least_open() * (1 - NOISE) >= self._threshold()
+
+    def _least_open(self) -> float:
+        return min((pool.least for pool in self._pools.values()), default=np.inf)
 
     def _loop(self) -> None:
-        for chunk in sorted(self._queue)[:DIVES]:
-            self._dive(chunk.plan, chunk.nodes)
+        for pool in sorted(self._pools.values(), key=lambda pool: pool.least)[:DIVES]:
+            nodes, values = pool.take()
+            pool.add(nodes, values)
+            self._dive(pool.plan, nodes[:BEAM])
         done = 0
-        while self._queue and not self.over() and self.waiting <= MOST_OPEN:
-            chunk = heapq.heappop(self._queue)
-            self.waiting -= len(chunk.nodes)
+        while self._pools and not self.over() and self.waiting <= MOST_OPEN:
+            pool = min(self._pools.values(), key=lambda pool: pool.least)
+            if not np.isfinite(pool.least):
+                self._pools.clear()
+                break
+            nodes, values = pool.take()
+            if not np.isfinite(pool.least):
+                del self._pools[pool.plan]
+            self.waiting -= len(nodes)
             done += 1
             if done % EVERY == 0:
-                self._dive(chunk.plan, chunk.nodes[:BEAM])
-            keep = self._open(chunk.values)
+                self._dive(pool.plan, nodes[:BEAM])
+            keep = self._open(values)
             if keep.any():
-                self._expand(chunk.plan, chunk.nodes[keep], chunk.values[keep])
+                self._expand(pool.plan, nodes[keep], values[keep])
 
     def _dive(self, plan: Plan, nodes: Nodes) -> None:
         """Look for a better mapping: follow the cells of least bound down to single chains."""
+        weights = np.ones(len(self.tree.tables))
         while len(nodes) and not self.over():
-            halves, single = self.tree.halves(nodes)
+            halves, single = self.tree.halves(nodes, weights)
             undecided = [level for level, kind in enumerate(plan.innermost) if kind is None]
             if single.all() and not undecided:
                 for row in nodes[:ENDS]:
@@ -265,26 +301,19 @@ class Search:
         keep = self._open(values)
         nodes, values = nodes[keep], values[keep]
         self.waiting += len(nodes)
-        order = np.argsort(values, kind="stable")
-        for start in range(0, len(order), CHUNK):
-            rows = order[start : start + CHUNK]
-            heapq.heappush(
-                self._queue,
-                _Chunk(float(values[rows[0]]), next(self._number), plan, nodes[rows], values[rows]),
-            )
+        self._pools.setdefault(plan, _Pool(plan)).add(nodes, values)
 
     def _expand(self, plan: Plan, nodes: Nodes, values: Floats) -> None:
-        halves, single = self.tree.halves(nodes)
+        weights, level = self._choice(plan, nodes, values)
+        halves, single = self.tree.halves(nodes, weights)
         undecided = [level for level, kind in enumerate(plan.innermost) if kind is None]
+        if level is not None:
+            for part in self._decided(plan, level):
+                self._push(part, nodes, values)
+            return
         if undecided:
-            level, gain = self._best_level(plan, nodes[:SAMPLE], values[:SAMPLE], undecided)
-            if single.all() or gain > self._gain(plan, nodes[:SAMPLE], values[:SAMPLE]):
-                for part in self._decided(plan, level):
-                    self._push(part, nodes, values)
-                return
-            if single.any():
-                for part in self._decided(plan, level):
-                    self._push(part, nodes[single], values[single])
+            for part in self._decided(plan, undecided[-1]):
+                self._push(part, nodes[single], values[single])
         else:
             for row, value in zip(nodes[single], values[single], strict=True):
                 if self.over():
@@ -303,31 +332,38 @@ class Search:
             for kind in self.tree.kinds[level]
         ]
 
-    def _best_level(
-        self, plan: Plan, nodes: Nodes, values: Floats, levels: Sequence[int]
-    ) -> tuple[int, float]:
-        """The level whose decision raises the bounds most, and by which factor on average."""
-        gains = []
-        for level in levels:
-            parts = [self._values(part, nodes) for part in self._decided(plan, level)]
-            self.cells += len(parts) * len(nodes)
-            gains.append((self._raised(values, parts), level))
-        gain, level = max(gains, key=lambda each: (each[0], -each[1]))
-        return level, gain
+    def _choice(self, plan: Plan, nodes: Nodes, values: Floats) -> tuple[Floats, int | None]:
+        """How much a split of each dimension raises bounds, and the level to decide upon instead,
+        if that raises them more. Looked at anew whenever the plan was met twice as often.
+        """
+        times, weights = self._weights.get(plan, (0, np.ones(len(self.tree.tables))))
+        looked, level = times & (times - 1) == 0, None
+        if looked:
+            rows = np.linspace(0, len(nodes) - 1, min(SAMPLE, len(nodes))).astype(np.int64)
+            nodes, values = nodes[rows], values[rows]
+            weights, best = self._split_gains(plan, nodes, values)
+            for number, kind in enumerate(plan.innermost):
+                if kind is None:
+                    parts = [self._values(part, nodes) for part in self._decided(plan, number)]
+                    gain = _gain(values, np.concatenate(parts))
+                    if gain > best:
+                        best, level = gain, number
+        self._weights[plan] = (times + 1, weights)
+        return weights, level
 
-    def _gain(self, plan: Plan, nodes: Nodes, values: Floats) -> float:
-        """The same for splitting cells."""
-        halves, _ = self.tree.halves(nodes)
-        if not len(halves):
-            return 0.0
-        found = self._values(plan, halves)
-        found = found[np.isfinite(found)]
-        return _mean_log(found) - _mean_log(values) if len(found) else np.inf
-
-    @staticmethod
-    def _raised(values: Floats, parts: list[Floats]) -> float:
-        found = np.concatenate([part[np.isfinite(part)] for part in parts])
-        return _mean_log(found) - _mean_log(values) if len(found) else np.inf
+    def _split_gains(self, plan: Plan, nodes: Nodes, values: Floats) -> tuple[Floats, float]:
+        """The gain of splitting at each dimension per unit of spread, and the greatest gain."""
+        spread = self.tree.spread(nodes)
+        weights, best = np.full(len(self.tree.tables), 1e-6), 0.0
+        for dim in range(len(weights)):
+            rows = spread[:, dim] > 0
+            if rows.any():
+                only = np.eye(len(weights))[dim]
+                halves, _ = self.tree.halves(nodes[rows], only)
+                gain = _gain(values[rows], self._values(plan, halves))
+                weights[dim] = max(gain, 1e-6) / spread[rows, dim].mean()
+                best = max(best, gain)
+        return weights, best
 
     def _settle(self, plan: Plan, nodes: NDArray[np.int64]) -> None:
         """Evaluate the mappings of a single cell."""
@@ -354,5 +390,11 @@ class Search:
         return tuple(goal.rank(statistics) for goal in (self.goal, *self.ties))
 
 
-def _mean_log(values: Floats) -> float:
-    return float(np.log(np.maximum(values, 1e-300)).mean())
+def _gain(values: Floats, parts: Floats) -> float:
+    """By how much bounds rise on average, in logarithms, per doubling of the number of cells."""
+    found = parts[np.isfinite(parts)]
+    if not len(found):
+        return np.inf
+    logs = np.log(np.maximum(found, 1e-300)).mean() - np.log(np.maximum(values, 1e-300)).mean()
+    doublings = np.log2(len(found) / len(values))
+    return float(logs / max(doublings, 0.25))

@@ -1,0 +1,112 @@
+"""No bound of a cell exceeds what a mapping of the cell costs."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from solver_mapper.check.mapping import is_legal
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.spec import Spec
+from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.solve.imperfect.mappings import level_bounds
+from solver_mapper.solve.imperfect.search import Tree
+from solver_mapper.solve.imperfect.shapes import Kind, Plan
+from solver_mapper.solve.imperfect.words import NOISE
+from solver_mapper.verify.imperfect import ImperfectMapspace
+from tests.instances import instance
+
+
+def claims_too_much(spec: Spec, random: Random, mappings: int) -> list[str]:
+    """Random legal mappings that cost less than the bound of some cell around them."""
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    tree = Tree(spec, space)
+    evaluate = Evaluator(space.architecture, space.problem).evaluate
+    wrong: list[str] = []
+    if tree.empty or not all(space.keeps(name) for name in space.problem.tensor_names):
+        return []
+    for _ in range(mappings):
+        leaves = [random.randrange(len(table.bounds)) for table in tree.tables]
+        mapping = arranged(space, tree, leaves, random)
+        if mapping is None or not is_legal(spec, mapping):
+            continue
+        found = evaluate(mapping)
+        figures = float(found.energy_pj), found.cycles, found.last_level_accesses
+        for plan in (decided(tree, mapping), decided(tree, mapping, random)):
+            cell = np.array([[ancestor(tree, d, c, random) for d, c in enumerate(leaves)]])
+            leaf = np.array([[ancestor(tree, d, c, None) for d, c in enumerate(leaves)]])
+            for nodes in (cell, leaf):
+                bounds = [float(each[0]) for each in tree.bounds.least(plan, nodes)]
+                if any(b * (1 - NOISE) > f for b, f in zip(bounds, figures, strict=True)):
+                    wrong.append(f"{bounds} > {figures}: {plan.innermost} {mapping}")
+    return wrong
+
+
+def arranged(
+    space: ImperfectMapspace, tree: Tree, chains: list[int], random: Random
+) -> Mapping | None:
+    """A mapping of these chains with random orders and stores."""
+    bounds = level_bounds(space, tree.tables, chains)
+    skeleton = []
+    for level, here in enumerate(bounds):
+        orders, layouts = space.ways(level, here)
+        if not orders or not layouts:
+            return None
+        order, (inner, outer) = random.choice(orders), random.choice(layouts)
+        skeleton.append(
+            (
+                tuple((dim, here[""][dim], "") for dim in reversed(order)),
+                (
+                    *((dim, here["Y"][dim], "Y") for dim in reversed(outer)),
+                    *((dim, here["X"][dim], "X") for dim in reversed(inner)),
+                ),
+            )
+        )
+    keeps = tuple(random.choice(space.keeps(name)) for name in space.problem.tensor_names)
+    return space.mapping(tuple(skeleton), keeps)
+
+
+def decided(tree: Tree, mapping: Mapping, random: Random | None = None) -> Plan:
+    """The plan of a mapping; with `random`, some innermost loops are undecided."""
+    dims, kinds = tree.space.problem.dims, list[Kind]()
+    for level, each in enumerate(mapping.levels):
+        loops = [loop.dim for loop in each.temporal if loop.bound > 1]
+        wanted = {dims.index(loops[-1])} if loops else set()
+        kind = next(k for k in tree.kinds[level] if (wanted <= k if wanted else not k))
+        kinds.append(None if random is not None and random.random() < 0.5 else kind)
+    stores = tuple(
+        tuple(name in level.keep for level in mapping.levels)
+        for name in tree.space.problem.tensor_names
+    )
+    return Plan(stores, tuple(kinds))
+
+
+def ancestor(tree: Tree, dim: int, chain: int, random: Random | None) -> int:
+    """A node above a chain; without `random`, its leaf."""
+    table, node = tree.tables[dim], 0
+    while table.parts[0, node]:
+        if random is not None and random.random() < 0.25:
+            break
+        left, right = table.parts[:, node]
+        node = int(right if table.chain[right] <= chain else left)
+    return node
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bounds_do_not_exceed_figures(seed: int) -> None:
+    spec = instance(seed, most=400, wired=seed % 3 == 0).spec
+    assert not claims_too_much(spec, Random(seed), 12)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, 1500, 50)])
+def test_bounds_do_not_exceed_figures_of_many_mappings(seeds: range) -> None:
+    wrong = {}
+    for seed in seeds:
+        spec = instance(seed, most=2000, wired=seed % 3 == 0).spec
+        found = claims_too_much(spec, Random(seed), 30)
+        if found:
+            wrong[seed] = found[:2]
+    assert not wrong
