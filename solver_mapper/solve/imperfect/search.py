@@ -134,10 +134,9 @@ class _Pool:
         self._parts: list[tuple[Nodes, Floats]] = []
 
     def add(self, nodes: Nodes, values: Floats) -> None:
-        """Put in cells with their bounds."""
-        if len(nodes):
-            self._parts.append((nodes, values))
-            self.least = min(self.least, float(values.min()))
+        """Put in cells, at least one, with their bounds."""
+        self._parts.append((nodes, values))
+        self.least = min(self.least, float(values.min()))
 
     def take(self) -> tuple[Nodes, Floats]:
         """Take out `BATCH` cells of the least bounds, at most."""
@@ -219,9 +218,6 @@ class Search:
         done = 0
         while self._pools and not self.over() and self.waiting <= MOST_OPEN:
             pool = min(self._pools.values(), key=lambda pool: pool.least)
-            if not np.isfinite(pool.least):
-                self._pools.clear()
-                break
             nodes, values = pool.take()
             if not np.isfinite(pool.least):
                 del self._pools[pool.plan]
@@ -301,7 +297,8 @@ class Search:
         keep = self._open(values)
         nodes, values = nodes[keep], values[keep]
         self.waiting += len(nodes)
-        self._pools.setdefault(plan, _Pool(plan)).add(nodes, values)
+        if len(nodes):
+            self._pools.setdefault(plan, _Pool(plan)).add(nodes, values)
 
     def _expand(self, plan: Plan, nodes: Nodes, values: Floats) -> None:
         weights, level = self._choice(plan, nodes, values)
