@@ -88,7 +88,7 @@ def tile(
 
 
 def default_objective(job: Job) -> str:
-    """What is asked for where nobody says: the tiling that is given, else SMAUG's choice."""
+    """The objective where none is named: the tiling that is given, else SMAUG's choice."""
     return compatible.OBJECTIVE if job.given is None else given.OBJECTIVE
 
 

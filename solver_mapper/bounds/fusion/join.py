@@ -61,7 +61,7 @@ def joined(net: DataflowGraph, rules: PlanRules) -> Joined:
 
 
 class StateJoin:
-    """The join by states, given up beyond `most` of them."""
+    """The join by states; there is no answer beyond `most` of them."""
 
     def __init__(self, net: DataflowGraph, blocks: Blocks, most: int):
         self.net, self.blocks, self.most, self.states = net, blocks, most, 1

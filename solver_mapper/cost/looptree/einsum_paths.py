@@ -130,7 +130,7 @@ def branch_of(einsum: Einsum, chain: Chain, path: tuple[Leaf, ...]) -> EinsumPat
 def _names(
     architecture: Architecture, workload: Workload, mapping: TreeMapping
 ) -> Iterator[tuple[Leaf, Violation]]:
-    """Names that nothing bears, with their nodes."""
+    """Names in the mapping that neither architecture nor workload has, with their nodes."""
     for node in mapping.walk():
         if not isinstance(node, (Nested, Sequential, Pipeline)):
             yield from ((node, problem) for problem in _names_of(architecture, workload, node))

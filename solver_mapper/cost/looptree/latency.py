@@ -62,7 +62,7 @@ class Latency:
 @dataclass(frozen=True)
 class Rate:
     """What an expression may ask of one action: `throughput` per second, `inf` for unlimited, None
-    if nobody gave it.
+    if it is not given.
     """
 
     name: str

@@ -19,11 +19,11 @@ from solver_mapper.cost.looptree.workload import Access, Relevance, Workload
 
 
 def branch_problems(branch: EinsumPath, unknown: Set[int] = frozenset()) -> Iterator[Violation]:
-    """Whether the loops of a branch cut its Einsum to single points and its tensors have somewhere
-    to live.
+    """Whether the loops of a branch cut its Einsum to single points, and every tensor is stored
+    somewhere.
 
-    Args: `unknown`, nodes (by identity) that name something nobody knows; what may be missing
-    because of them is not held against the branch.
+    Args: `unknown`, nodes (by identity) whose names neither architecture nor workload has; what is
+    missing because of them is not reported.
     """
     einsum = branch.einsum
     yield from _foreign(branch, unknown)

@@ -1,4 +1,6 @@
-"""Energy of a level: whole blocks are paid for, and a fully used cluster shares one access."""
+"""Energy of a level: each access reads or writes a whole block, and a fully used cluster shares one
+access.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cycles: the steps of the nest, stretched by the level that lacks bandwidth."""
+"""Compute cycles, scaled by the bandwidth bottleneck, plus network latency."""
 
 from __future__ import annotations
 

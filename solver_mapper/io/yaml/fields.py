@@ -111,7 +111,7 @@ listener: ContextVar[Callable[[Question], None] | None] = ContextVar("listener",
 
 class Fields:
     """The fields of one table. Every getter takes one or more accepted spellings; `close` reports
-    what nobody asked for.
+    fields that were not read.
 
     Args: `table`; `what`, the name of the thing being read, for messages ("buffer 'GLB'"); `exact`,
     for tables whose keys are names of the user's own (dimensions), which must match letter by

@@ -1,5 +1,5 @@
-"""Ruling out what is known exactly by now: a candidate's decisions, or a claim that nothing bears
-out.
+"""Ruling out what is known exactly by now: a candidate's decisions, or a claim that holds for no
+mapping.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _temporal_loops(
     claims: list[Sequence],
 ) -> tuple[Loop, ...]:
     """Temporal loops outer to inner, in an order that has the pattern, obeys the constraints, and
-    bears out most of the claims.
+    agrees with most of the claims.
     """
     used = [dim for dim in space.dims if bounds.get((dim, Slot(level)), 1) > 1]
     first = [dim for dim in pattern.order if dim in used]

@@ -3,7 +3,7 @@ candidate.
 
 CP-SAT minimizes what it can express, which never exceeds the exact figure. Each mapping it meets is
 evaluated exactly; the best so far becomes a strict cut-off. The search ends when CP-SAT proves that
-nothing is left below the cut-off, or that its own optimum is the incumbent's exact value. Where the
+no mapping lies below the cut-off, or that its own optimum is the incumbent's exact value. Where the
 two differ, the candidate is ruled out (it is known exactly by then) and the search goes on.
 """
 
@@ -577,8 +577,8 @@ class Search(Generic[F]):
         )
 
     def _refute(self) -> bool:
-        """Take back claims of help from neighbours on partly filled rows that no variant of the
-        last candidate bears out.
+        """Take back claims of help from neighbours on partly filled rows that hold for no variant
+        of the last candidate.
 
         False if there was no such claim.
         """
