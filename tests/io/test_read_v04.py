@@ -299,4 +299,4 @@ def test_idle_constraints_are_noted(tmp_path: Path) -> None:
         regfile(),
         MAC,
     )
-    assert "the spatial constraint of 'PE' is about nothing" in spec.warnings[0]
+    assert "the spatial constraint of 'PE' has no effect: 'PE' has no fanout" in spec.warnings[0]

@@ -292,7 +292,7 @@ def test_the_same_in_python() -> None:
     assert [each.code for each in sm.load(design).warnings] == ["unused-fact"]
     assert sm.load(design, ignore_warnings=["unused-fact"]).warnings == ()
     with pytest.raises(
-        sm.InputError, match=r"neither a dimension nor a coefficient of the problem \[unused-fact\]"
+        sm.InputError, match=r"nor a coefficient of the problem; it is not read \[unused-fact\]"
     ):
         sm.load(design, strict=True)
 
@@ -315,3 +315,59 @@ def test_every_code_is_documented() -> None:
     )
     for code, meaning in CODES.items():
         assert f"| `{code}` | {meaning[0].upper()}{meaning[1:]} |" in page
+
+
+V04 = """\
+architecture:
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 8}}
+  - !Component {name: wires, class: wire}
+  - !Container {name: PE, constraints: {spatial: {factors: [M=1]}}}
+  - !Component {name: MAC, class: intmac, attributes: {datawidth: 8}}
+problem: {shape: gemm-ABZ, instance: {M: 2, N: 2, K: 2}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "message"),
+    [
+        (
+            "assumed-shape",
+            "problem: {R: 1, S: 1, P: 2, Q: 1, C: 2, K: 2, N: 1}\n",
+            "the problem has no 'shape'; 'cnn-layer' is assumed, as Timeloop does",
+        ),
+        (
+            "ruby",
+            f"{DESIGN}mapspace: {{template: ruby}}\n",
+            "the template 'ruby' asks for imperfect factors, which 'solve --factors imperfect' has;"
+            " by default factors are perfect",
+        ),
+        (
+            "merge-list",
+            f"{DESIGN}mapper: {{a: &a {{l: [1]}}, b: {{<<<: *a, l: [2]}}}}\n",
+            "this list 'l' replaces the list that '<<<' would merge; write '<<<<' to have both",
+        ),
+        (
+            "left-out-component",
+            V04,
+            "component 'wires' of class 'wire' neither stores nor computes and is left out",
+        ),
+        (
+            "idle-constraint",
+            V04,
+            "the spatial constraint of 'PE' has no effect: 'PE' has no fanout",
+        ),
+    ],
+)
+def test_warnings_of_the_readers(code: str, text: str, message: str) -> None:
+    found = {each.code: str(each) for each in sm.load(io.StringIO(text)).warnings}
+    assert found[code].endswith(f": {message}")
+
+
+def test_variables_that_no_template_uses(tmp_path: Path) -> None:
+    design = tmp_path / "design.yaml"
+    design.write_text(DESIGN.replace("M: 8", "M: {{size}}"))
+    found = sm.load(design, variables={"size": 4, "sizes": 3}).warnings
+    assert [(each.code, str(each)) for each in found] == [
+        ("unused-variable", "-D: no template uses the variable 'sizes'; did you mean 'size'?")
+    ]

@@ -159,5 +159,5 @@ def finish(component: Component, notes: Notes) -> None:
             notes.add(
                 "accelergy-attribute",
                 location,
-                f"attribute '{key}' of {fields.what} ({value}) has no bearing on any figure",
+                f"attribute '{key}' of {fields.what} ({value}) has no effect on any result",
             )

@@ -203,7 +203,7 @@ def _finish_instance(instance: Fields, coefficients: dict[str, int], notes: Note
             notes.add(
                 "unused-fact",
                 location,
-                f"'{key}' is neither a dimension nor a coefficient of the problem",
+                f"'{key}' is neither a dimension nor a coefficient of the problem; it is not read",
             )
 
 

@@ -225,7 +225,8 @@ def _note_template(given: _Input) -> None:
         given.notes.add(
             "ruby",
             template.location,
-            "template 'ruby' is about how Timeloop searches; it has no bearing here",
+            "the template 'ruby' asks for imperfect factors, which 'solve --factors imperfect' has;"
+            " by default factors are perfect",
         )
 
 

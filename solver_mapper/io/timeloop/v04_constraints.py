@@ -110,6 +110,7 @@ def _check_idle(
     Raises: InputError for a factor greater than 1, or a tensor to be kept.
     """
     name = embedded.name
+    lack = "has no fanout" if kind == "spatial" else "stores nothing"
     fields = Fields(table, f"the {kind} constraint of '{name}'", scope=embedded.scope)
     for constraint in read_directives(kind, fields, name, replace(context, requests=[])):
         wants = (
@@ -118,13 +119,11 @@ def _check_idle(
             and constraint.value > 1
         )
         if wants or (isinstance(constraint, KeepConstraint) and constraint.keep):
-            lack = "has no fanout" if kind == "spatial" else "stores nothing"
             raise InputError(
                 f"'{constraint.text}' cannot hold: '{name}' {lack}", constraint.location
             )
-    notes.add(
-        "idle-constraint", table.location, f"the {kind} constraint of '{name}' is about nothing"
-    )
+    what = f"the {kind} constraint of '{name}' has no effect: '{name}' {lack}"
+    notes.add("idle-constraint", table.location, what)
 
 
 def resolve_parallels(parallels: tuple[Parallel, ...], context: Context) -> None:
