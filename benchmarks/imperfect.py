@@ -1,18 +1,24 @@
-"""Perfect against imperfect factors: the gain on layers of public networks and on GEMMs.
+"""Perfect against imperfect factors: the gain on layers, whole networks and GEMMs.
 
-Run: python benchmarks/imperfect.py [--objective edp] [--time-limit 20] [PAIR...]
+Run: python benchmarks/imperfect.py [--objective edp] [--time-limit 20] [--layers] [WHAT...]
 
-PAIR is ARCHITECTURE:LAYER of bundled models (eyeriss:resnet50/conv1), or GEMM:MxKxN for a product
-on a mesh of 16 x 16 below a buffer of 65,536 words. Without any, a short suite runs. CPU seconds.
+WHAT is ARCHITECTURE:LAYER (eyeriss:resnet50/conv1) or ARCHITECTURE:NETWORK (eyeriss:alexnet, all
+layers, each weighted by its count) of bundled models; ARCHITECTURE:vit197, vit577 and bert139 are
+transformers with so many tokens; GEMM:MxKxN is a product on a mesh of 16 x 16 below a buffer of
+65,536 words. Without any, a short suite runs. Each row has the values, how many layers were proven,
+the gain, and CPU seconds: the median and the most of one layer.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import solver_mapper as sm
+from solver_mapper.io import bundled
 
 SUITE = (
     "GEMM:127x769x127",
@@ -41,44 +47,84 @@ TENSORS = [
     {"name": "B", "projection": [[["K"]], [["N"]]]},
     {"name": "Z", "projection": [[["M"]], [["N"]]], "read-write": True},
 ]
+TOKENS = {"vit197": 197, "vit577": 577, "bert139": 139}
 
 
-def specification(pair: str) -> sm.Spec:
-    """The design that a PAIR names."""
-    architecture, layer = pair.split(":")
-    if architecture != "GEMM":
-        found = sm.load(architecture, layer)
-    else:
-        sizes = dict(zip("MKN", map(int, layer.split("x")), strict=True))
+def layers(what: str) -> Iterator[tuple[str, int, sm.Spec]]:
+    """Name, count and design of each layer that WHAT names."""
+    architecture, name = what.split(":")
+    network = bundled.network(name)
+    if architecture == "GEMM":
+        sizes = dict(zip("MKN", map(int, name.split("x")), strict=True))
         shape = {"name": "gemm", "dimensions": ["M", "K", "N"], "data-spaces": TENSORS}
-        found = sm.load(MESH, {"problem": {"shape": shape, "instance": sizes}})
-    assert isinstance(found, sm.Spec)
-    return found
+        found = [(name, 1, sm.load(MESH, {"problem": {"shape": shape, "instance": sizes}}))]
+    elif name in TOKENS:
+        found = [
+            (layer, count, sm.load(*bundled.resolve(architecture, problem)))
+            for layer, count, problem in _transformer(TOKENS[name])
+        ]
+    elif network is not None:
+        found = [
+            (each.name, each.count, sm.load(architecture, f"{name}/{each.name}"))
+            for each in network.layers
+        ]
+    else:
+        found = [(name, 1, sm.load(architecture, name))]
+    for layer, count, spec in found:
+        assert isinstance(spec, sm.Spec)
+        yield layer, count, spec
 
 
-def row(pair: str, objective: str, time_limit: float) -> str:
-    """Values, status and CPU seconds of both mapspaces, and by how many times imperfect is less."""
-    cells, values = [pair.ljust(26)], []
-    for factors in ("perfect", "imperfect"):
-        started = time.process_time()
-        solution = sm.solve(specification(pair), objective, time_limit=time_limit, factors=factors)
-        seconds = time.process_time() - started
-        gap = "unknown" if solution.gap is None else f"{100 * solution.gap:.3g} %"
-        values.append(solution.value)
-        cells.append(f"{solution.value or 0:>14.6g} {solution.status:>9} {gap:>8} {seconds:7.1f}")
-    perfect, imperfect = values
-    gain = f"{perfect / imperfect:8.4g}" if perfect and imperfect else "       -"
+def _transformer(tokens: int) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """The products of 12 blocks of width 768 with 12 heads."""
+    for name, count, n, k in (
+        ("proj", 48, 768, 768),
+        ("up", 12, 3072, 768),
+        ("down", 12, 768, 3072),
+    ):
+        yield name, count, {"problem": {"shape": "gemm", "M": tokens, "N": n, "K": k}}
+    for name, n, k in (("scores", tokens, 64), ("context", 64, tokens)):
+        sizes = {"H": 12, "M": tokens, "N": n, "K": k}
+        yield name, 12, {"problem": {"shape": "batched-gemm", **sizes}}
+
+
+def row(what: str, objective: str, time_limit: float, each_layer: bool) -> str:
+    """Sums over layers of both mapspaces, how many layers are proven, CPU seconds, the gain."""
+    totals, proven, seconds = [0.0, 0.0], [0, 0], [list[float](), list[float]()]
+    number = 0
+    for name, count, spec in layers(what):
+        number += 1
+        values = []
+        for kind, factors in enumerate(("perfect", "imperfect")):
+            started = time.process_time()
+            found = sm.solve(spec, objective, time_limit=time_limit, factors=factors)
+            seconds[kind].append(time.process_time() - started)
+            values.append(float(found.value or 0))
+            totals[kind] += count * values[-1]
+            proven[kind] += found.status == "optimal"
+        if each_layer:
+            gap = "no bound" if found.gap is None else f"gap {100 * found.gap:.3g} %"
+            gain = values[0] / values[1] if values[1] else 0
+            print(f"  {name:24} {gain:8.4g} {found.status:>9} {gap:>12} {seconds[1][-1]:6.1f} s")
+    cells = [what.ljust(26)]
+    for kind in range(2):
+        cells.append(
+            f"{totals[kind]:>12.6g} {proven[kind]:3}/{number:<3}"
+            f" {statistics.median(seconds[kind]):6.1f} {max(seconds[kind]):6.1f}"
+        )
+    gain = f"{totals[0] / totals[1]:8.4g}" if all(totals) else "       -"
     return " ".join([*cells, gain])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("pairs", nargs="*", default=SUITE)
+    parser.add_argument("what", nargs="*", default=SUITE)
     parser.add_argument("--objective", default="edp")
     parser.add_argument("--time-limit", type=float, default=20.0)
+    parser.add_argument("--layers", action="store_true", help="a line for each layer as well")
     arguments = parser.parse_args()
-    for pair in arguments.pairs:
-        print(row(pair, arguments.objective, arguments.time_limit), flush=True)
+    for what in arguments.what:
+        print(row(what, arguments.objective, arguments.time_limit, arguments.layers), flush=True)
 
 
 if __name__ == "__main__":

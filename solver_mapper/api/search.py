@@ -18,7 +18,7 @@ from solver_mapper.api.arguments import (
 )
 from solver_mapper.core.arguments import refuse_given, require_number
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.factors import PERFECT, is_imperfect, refuse_imperfect
+from solver_mapper.core.factors import PERFECT, is_imperfect
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP
 from solver_mapper.core.pareto_front import Front
@@ -38,6 +38,8 @@ from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.enumerate import list_mappings
 from solver_mapper.solve.fused.front import find_tree_front
 from solver_mapper.solve.fused.solve import solve_tree
+from solver_mapper.solve.imperfect.enumerate import list_imperfect_mappings
+from solver_mapper.solve.imperfect.front import find_imperfect_front
 from solver_mapper.solve.imperfect.run import solve_imperfect
 from solver_mapper.solve.pareto import find_front
 from solver_mapper.solve.run import solve_spec
@@ -286,22 +288,27 @@ def pareto(
     relax: Collection[str] = (),
     factors: str = PERFECT,
 ) -> Front | TreeFront:
-    """The complete front of two figures: every pair of values that no mapping of perfect factors
-    improves upon, with a mapping each.
+    """The complete front of two figures: every pair of values that no mapping improves upon, with a
+    mapping each.
 
     Args: `metrics`, two of "energy" (pJ), "delay" (cycles) and "last-level-accesses" (words); for
     LoopTree input "energy" (J) and "delay" (s), or "energy", "delay" or "edp" and "usage:MEMORY",
-    the most bits that are in use in a memory; `max_fused_loops`, `relax` and the others as for
-    `solve`. A search that is stopped gives the points proven so far.
+    the most bits that are in use in a memory; `max_fused_loops`, `relax`, `factors` and the others
+    as for `solve`. A search that is stopped gives the points proven so far.
     Raises: InputError if architecture or problem are missing or the metrics make no sense;
     ExactnessError as `solve`.
     """
     require_spec(spec)
-    refuse_imperfect(factors, spec.location)
+    imperfect = is_imperfect(factors)
     check_search(clock, time_limit, workers, seed=seed)
     if isinstance(spec, TreeSpec):
         refuse_given(
-            {"workers above 1": workers is not None and workers > 1}, NOT_FOR_TREES, spec.location
+            {
+                "workers above 1": workers is not None and workers > 1,
+                "factors='imperfect'": imperfect,
+            },
+            NOT_FOR_TREES,
+            spec.location,
         )
         return find_tree_front(
             spec,
@@ -317,6 +324,11 @@ def pareto(
         "is for LoopTree input",
         spec.location,
     )
+    refuse_given(
+        {"workers above 1": imperfect and workers is not None and workers > 1},
+        "is not supported with imperfect factors",
+        spec.location,
+    )
     session = open_session(
         spec,
         time_limit=time_limit,
@@ -325,7 +337,7 @@ def pareto(
         on_progress=on_progress,
         clock=clock,
     )
-    return find_front(session, metrics)
+    return (find_imperfect_front if imperfect else find_front)(session, metrics)
 
 
 def enumerate(
@@ -338,7 +350,7 @@ def enumerate(
     clock: Clock | None = None,
     factors: str = PERFECT,
 ) -> Iterator[Mapping]:
-    """All legal mappings of perfect factors, one by one, each different, in no order of merit; it
+    """All legal mappings, one by one, each different, in no order of merit; it
     ends when there are no more.
 
     Two mappings differ in a factor at a level, the axis of a spatial loop, a tensor kept or
@@ -346,18 +358,18 @@ def enumerate(
     changes any figure. Loops of bound 1 make no difference.
 
     Args: `limit`, the most that are wanted; `orders` false gives one order of each; `constraints`,
-    further constraints (see `solver_mapper.constraints`); `time_limit` in seconds and `clock` end
-    the search for the next one where the problem has so many tiles that the solver has to look for
-    it.
+    further constraints (see `solver_mapper.constraints`); `factors`, "perfect" or "imperfect", as
+    for `solve`; `time_limit` in seconds and `clock` end the search for the next one where the
+    problem has so many tiles that the solver has to look for it.
     Raises: InputError if a part is missing or `limit` is negative; LimitReached.
     """
     require_spec(spec)
     if isinstance(spec, TreeSpec):
         raise InputError("listing LoopTree mappings is not supported", spec.location)
-    refuse_imperfect(factors, spec.location)
     check_search(clock, time_limit)
     require_number("limit", limit, 0, whole=True)
     session = open_session(
         under(spec, constraints), time_limit=time_limit, clock=clock, keep_mapping=False
     )
-    return list_mappings(session, limit, orders)
+    listed = list_imperfect_mappings if is_imperfect(factors) else list_mappings
+    return listed(session, limit, orders)

@@ -16,7 +16,7 @@ def find_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -
     """See `api.pareto`. Each point is the least first metric below the last point's second, and of
     these the least second.
     """
-    names = _two(metrics)
+    names = two_metrics(metrics)
     goals, timer = parse_objective(names), session.timer
     points: list[FrontPoint] = []
     last: tuple[Proof, ...] = ()
@@ -46,7 +46,7 @@ def find_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -
     return Front(status, names, tuple(points), certificate, timer.seconds)
 
 
-def _two(metrics: Sequence[str]) -> tuple[str, str]:
+def two_metrics(metrics: Sequence[str]) -> tuple[str, str]:
     """Raises: InputError unless `metrics` are two different ones."""
     if isinstance(metrics, str) or not isinstance(metrics, Sequence):
         raise InputError(

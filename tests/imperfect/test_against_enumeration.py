@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+import solver_mapper as sm
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
@@ -72,6 +73,31 @@ def test_without_a_gap_the_optimum_is_exact(seed: int) -> None:
     spec = small(seed, 1500)
     assert spec is not None
     assert not disagreements(spec, [OBJECTIVES[(seed + 1) % len(OBJECTIVES)]], gap=0.0), spec
+
+
+@pytest.mark.parametrize("seed", QUICK[4:12])
+def test_the_listed_mappings_are_those_of_the_definition(seed: int) -> None:
+    spec = small(seed, 1500)
+    assert spec is not None
+    listed = list(sm.enumerate(spec, factors="imperfect"))
+    assert len(listed) == len(set(map(str, listed)))
+    assert set(map(str, listed)) == {str(each) for each in legal_mappings(spec)}
+
+
+@pytest.mark.parametrize("seed", (57, 66, 73, 89))
+def test_the_front_is_that_of_all_mappings(seed: int) -> None:
+    spec = small(seed, 1500)
+    assert spec is not None
+    evaluate = Evaluator(spec.need_architecture(), spec.need_problem()).evaluate
+    figures = {(s.energy_pj, s.cycles) for s in map(evaluate, legal_mappings(spec))}
+    least = {
+        (energy, cycles)
+        for energy, cycles in figures
+        if not any((e, c) != (energy, cycles) and e <= energy and c <= cycles for e, c in figures)
+    }
+    front = sm.pareto(spec, factors="imperfect")
+    assert front.status == ("complete" if figures else "infeasible")
+    assert {(p.evaluation.energy_pj, p.evaluation.cycles) for p in front.points} == least
 
 
 @pytest.mark.campaign

@@ -167,14 +167,43 @@ def test_solve_refuses_what_imperfect_factors_do_not_support(given: dict[str, An
         sm.solve(spec, factors="imperfect", **given)
 
 
-@pytest.mark.parametrize("function", [sm.pareto, sm.explain, sm.space, sm.enumerate, sm.suggest])
+def test_pareto_refuses_workers_with_imperfect_factors() -> None:
+    spec = sm.load(ARCHITECTURE, gemm(5, 3, 4))
+    with pytest.raises(sm.InputError, match="is not supported with imperfect factors"):
+        sm.pareto(spec, workers=2, factors="imperfect")
+
+
+def test_a_front_that_is_stopped_is_partial() -> None:
+    clock = Clock(None)
+    clock.stop()
+    front = sm.pareto(sm.load(ARCHITECTURE, gemm(5, 3, 4)), clock=clock, factors="imperfect")
+    assert front.status == "unknown" and not front.points
+
+
+def test_local_search_begins_with_the_padded_problem_where_perfect_factors_leave_units_idle() -> (
+    None
+):
+    spec = sm.load(ARCHITECTURE, gemm(31, 13, 29))
+    clock = Clock(None)
+    found: list[float] = []
+
+    def stop(progress: sm.Progress) -> None:
+        found.append(progress.value)
+        if progress.value < 31 * 13 * 29 / 2:
+            clock.stop()
+
+    solution = sm.solve(spec, "delay", clock=clock, on_progress=stop, factors="imperfect")
+    assert solution.value < 31 * 13 * 29 / 2
+
+
+@pytest.mark.parametrize("function", [sm.explain, sm.space, sm.suggest])
 def test_functions_that_only_know_perfect_factors_say_so(function: Any) -> None:
     spec = sm.load(ARCHITECTURE, gemm(5, 3, 4))
     with pytest.raises(sm.InputError, match="only perfect factors"):
         function(spec, factors="imperfect")
 
 
-@pytest.mark.parametrize("command", ["pareto", "explain", "space"])
+@pytest.mark.parametrize("command", ["explain", "space"])
 def test_commands_that_only_know_perfect_factors_say_so(tmp_path: Path, command: str) -> None:
     path = tmp_path / "all.yaml"
     path.write_text(json.dumps(ARCHITECTURE | gemm(5, 3, 4)), encoding="utf-8")

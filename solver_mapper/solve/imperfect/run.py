@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.clock import Clock
@@ -189,6 +190,17 @@ def _reporter(session: Session, goal: Goal, searches: Sequence[Search]):  # type
     return report
 
 
+def proof_of(search: Search) -> dict[str, Any]:
+    """What a complete search has proven, for the certificate."""
+    return {
+        "goal": search.goal.name,
+        "claim": "no better mapping exists",
+        "cells": search.cells,
+        "excluded": search.evaluated,
+        "tolerance": search.gap,
+    }
+
+
 def _solution(
     session: Session,
     goals: Objective,
@@ -199,17 +211,7 @@ def _solution(
     notes: tuple[str, ...],
 ) -> Solution:
     timer = session.timer
-    proofs = tuple(
-        {
-            "goal": search.goal.name,
-            "claim": "no better mapping exists",
-            "cells": search.cells,
-            "excluded": search.evaluated,
-            "tolerance": search.gap,
-        }
-        for search in searches
-        if search.complete
-    )
+    proofs = tuple(proof_of(search) for search in searches if search.complete)
     mapspace = describe(session.space, session.spec.constraints) | {"factors": "imperfect"}
     checks = (*notes, *CHECKS) if best is not None else notes
     certificate = Certificate(mapspace, ENGINE, session.settings.seed, {}, proofs, checks)

@@ -39,6 +39,8 @@ BEAM, ENDS, DIVES = 48, 6, 6
 """Cells that a dive keeps at each step, those that it evaluates at its end, and plans that begin
 with a dive.
 """
+MOST_GAIN = 100.0
+"""What counts as the gain where no part is left."""
 EVERY = 20
 """Batches between two dives."""
 MOST_OPEN = 8_000_000
@@ -113,7 +115,8 @@ class Tree:
         """
         spread = self.spread(nodes)
         single = (spread == 0).all(axis=1)
-        split, at = nodes[~single], (spread * weights)[~single].argmax(axis=1)
+        wanted = np.where(spread > 0, spread * weights, -1.0)
+        split, at = nodes[~single], wanted[~single].argmax(axis=1)
         left, right = split.copy(), split.copy()
         for dim, table in enumerate(self.tables):
             rows = at == dim
@@ -391,7 +394,7 @@ def _gain(values: Floats, parts: Floats) -> float:
     """By how much bounds rise on average, in logarithms, per doubling of the number of cells."""
     found = parts[np.isfinite(parts)]
     if not len(found):
-        return np.inf
+        return MOST_GAIN
     logs = np.log(np.maximum(found, 1e-300)).mean() - np.log(np.maximum(values, 1e-300)).mean()
     doublings = np.log2(len(found) / len(values))
     return float(logs / max(doublings, 0.25))
