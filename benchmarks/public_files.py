@@ -98,7 +98,8 @@ def of_exercises(folder: Path, every: int) -> Iterator[Case]:
     tutorials = workspace / "tutorial_exercises"
     interface = tutorials / "02_interface_and_design_space_exploration_2024" / "top.yaml.jinja"
     yield Case("tutorials", "02 top.yaml.jinja", (interface,))
-    for hardware in sorted((tutorials / "01_accelergy_timeloop_2020_ispass/timeloop").glob("*/arch")):
+    ispass = tutorials / "01_accelergy_timeloop_2020_ispass" / "timeloop"
+    for hardware in sorted(ispass.glob("*/arch")):
         yield from _exercise(hardware.parent)
 
 
