@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from solver_mapper.core.files import file_errors, write_whole
 from solver_mapper.core.rendering import figure_of, image_of, svg_of
 from solver_mapper.errors import InputError, SourceLocation
 
@@ -127,8 +128,5 @@ def write_image(chart: Chart, path: Path) -> None:
             "this picture is drawn as SVG only", SourceLocation(str(path)), "end the name in .svg"
         )
     content = chart.svg.encode() if wanted == "svg" else image_of(chart, wanted)
-    try:
-        path.write_bytes(content)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot be written ({reason})", SourceLocation(str(path))) from None
+    with file_errors(path):
+        write_whole(path, content)

@@ -7,20 +7,39 @@ are complete.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+from solver_mapper.errors import InputError, SourceLocation
 
 TEMPORARY = ".solver-mapper-"
 """How names of temporary files begin."""
+_numbers = itertools.count()
+"""Tells apart what threads write at the same time."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write one file; its folder must be there.
+    """Write one file; its folder must be there. Pipes and devices are written to, not replaced.
 
-    Raises: OSError if it cannot be written; then what was there is as before.
+    Raises: OSError if it cannot be written; then what was there is as before. ValueError for what
+    is not the name of a file.
     """
-    replace_files(path.parent, {path.name: content})
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_bytes(content)
+    else:
+        replace_files(path.parent, {path.name: content})
+
+
+@contextlib.contextmanager
+def file_errors(place: Path) -> Iterator[None]:
+    """Within the block, which writes, errors of the file system are errors of input."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot be written ({reason})", SourceLocation(str(place))) from None
 
 
 def replace_files(
@@ -59,10 +78,10 @@ def _written(folder: Path, contents: Mapping[str, bytes]) -> dict[str, Path]:
     """Temporary files with the contents, complete and on the disk; on an error, none."""
     made: dict[str, Path] = {}
     try:
-        for number, (name, content) in enumerate(contents.items()):
+        for name, content in contents.items():
             if not is_plain(name):
                 raise ValueError(f"'{name}' is not the name of a file")
-            made[name] = folder / f"{TEMPORARY}{os.getpid()}-{number}"
+            made[name] = folder / f"{TEMPORARY}{os.getpid()}-{next(_numbers)}"
             made[name].unlink(missing_ok=True)
             with open(made[name], "xb") as file:
                 file.write(content)

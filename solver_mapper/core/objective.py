@@ -23,12 +23,22 @@ _NAMES = {
     "latency": "delay",
     "last-level-accesses": "last-level-accesses",
 }
+_MOST_BITS = 1020
+"""Binary digits of a value before the point; floating-point numbers end at 1024."""
 _FACTOR = re.compile(r"\s*([A-Za-z][A-Za-z-]*)\s*(?:\^\s*([0-9.]+(?:/[0-9]+)?))?\s*")
 
 
 def rounded_down(value: int | float, digits: int) -> float:
     """`value` with so many significant digits, not above it."""
     return float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(value))
+
+
+def out_of_range(name: str) -> InputError:
+    """The error for an objective whose values floating-point numbers cannot hold."""
+    return InputError(
+        f"the values of '{name}' are out of the range of floating-point numbers, 1e-300 to 1e+306",
+        hint="check the units of energies and bandwidths, or use lower powers",
+    )
 
 
 class HasStatistics(Protocol):
@@ -80,10 +90,14 @@ class Goal:
         return self.powers[0][0] if len(self.powers) == 1 else None
 
     def rank(self, statistics: HasStatistics) -> Fraction:
-        """The exact product by which mappings are compared."""
+        """The exact product by which mappings are compared. Raises: InputError for one that no
+        floating-point number can show.
+        """
         value = Fraction(1)
         for metric, power in self.powers:
             value *= figure(statistics, metric) ** power
+        if value.numerator.bit_length() - value.denominator.bit_length() > _MOST_BITS:
+            raise out_of_range(self.name)
         return value
 
     def shown(self, rank: Fraction) -> int | float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from solver_mapper.core.files import file_errors, write_whole
 from solver_mapper.core.rendering import html_of, report_of, text_of
-from solver_mapper.errors import InputError, SourceLocation
 
 
 class Shown:
@@ -27,10 +27,6 @@ class Shown:
         """
         text = report_of(self)
         if path is not None:
-            try:
-                Path(path).write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise InputError(
-                    f"cannot be written ({error.strerror})", SourceLocation(str(path))
-                ) from None
+            with file_errors(Path(path)):
+                write_whole(Path(path), text.encode("utf-8", "backslashreplace"))
         return text

@@ -30,6 +30,7 @@ import numpy as np
 from solver_mapper.core.objective import Goal
 from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.cost.timeloop.latency import latency
+from solver_mapper.deadline import check_time
 from solver_mapper.verify.boundary import Boundary, Ints, boundary
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import Spared, sparings, view
@@ -214,6 +215,7 @@ class LowerBound:
 
     def _sum(self, keeps: Keeps, early: bool, rates: list[tuple[int, ...]]) -> int | None:
         """The least sum for one choice of holders; None if their tiles cannot fit."""
+        check_time()
         total = 0
         for child in range(1, self.depth + 1):
             held = tuple(

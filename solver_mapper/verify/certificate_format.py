@@ -22,6 +22,8 @@ from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.verify.boxes import BoxSpace, Split
 
 FORMAT, VERSION = "solver-mapper optimality certificate", 1
+_LONGEST = 1 << 26
+"""Bytes of a line that are read."""
 FLAGS = ("no_temporal_reuse", "no_multicast", "no_link_transfer")
 
 
@@ -133,9 +135,11 @@ def read_lines(path: Path) -> Iterator[Any]:
     """Raises: InputError for what is no file of gzipped JSON lines."""
     number = 0
     try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            for line in file:
+        with gzip.open(path, "rb") as file:
+            while line := file.readline(_LONGEST):
                 number += 1
+                if len(line) == _LONGEST:
+                    raise ValueError(f"a line has more than {_LONGEST:,} bytes")
                 yield json.loads(line)
     except FileNotFoundError:
         raise InputError("no such file", SourceLocation(str(path))) from None

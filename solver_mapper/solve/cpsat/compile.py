@@ -15,7 +15,7 @@ from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.space import Space
 from solver_mapper.solve.cpsat.counts import Counts, Rows
 from solver_mapper.solve.cpsat.engine import LARGEST
-from solver_mapper.solve.cpsat.linear_form import LinearForm, highest, total, weigh
+from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, total, weigh
 from solver_mapper.solve.cpsat.links import Links
 from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.neighbours import Neighbours
@@ -143,8 +143,11 @@ def _steps(variables: Variables, unit: int) -> tuple[LookupTable, cp_model.IntVa
 
     selection = variables.tables.select(axes, None, possible, name="steps")
     values = [macs // value_of(axes, point) + space.latency for point in selection.points]
-    cycles = model.new_int_var(
-        min(values, default=0) // unit, (_slowest(space) + space.latency) // unit, "cycles"
+    cycles = counter(
+        model,
+        (_slowest(space) + space.latency) // unit,
+        "cycles",
+        least=min(values, default=0) // unit,
     )
     model.add(
         cycles
@@ -376,7 +379,7 @@ class _TensorCost:
         """
         buffer, model = self.counts.space.architecture.levels[level], self.compiled.model
         most = -(-words.highest() // buffer.block_size) + buffer.instances
-        accesses, each = model.new_int_var(0, most, "accesses"), model.new_int_var(0, most, "each")
+        accesses, each = counter(model, most, "accesses"), counter(model, most, "each")
         expr, constant = words.whole(Fraction(1))
         model.add(buffer.block_size * buffer.cluster_size * accesses >= expr + constant)
         for literal, count in self._units(level):
@@ -467,8 +470,8 @@ class _TensorCost:
         if child + 1 < space.depth and not variables.fixed_keep(self.tensor.name, child + 1):
             # Past a level that may be bypassed, the reads that these are added to may be fractions.
             return least
-        reads = model.new_int_var(0, linked.highest() + instances, "reads")
-        each = model.new_int_var(0, linked.highest() + 1, "each")
+        reads = counter(model, linked.highest() + instances, "reads")
+        each = counter(model, linked.highest() + 1, "each")
         twice, constant = (least * 2).whole(Fraction(1))
         model.add(2 * reads >= twice + constant)
         twice, constant = (linked * 2).whole(Fraction(1))

@@ -25,7 +25,7 @@ from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import Shape, shape_of
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.elision import elided
-from solver_mapper.solve.cpsat.linear_form import LinearForm, total, weigh
+from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, total, weigh
 from solver_mapper.solve.cpsat.links import Links
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.row_ends import RowEnds
@@ -254,7 +254,7 @@ class Counts:
                 elided(self.variables, component, level) for component in self.shape.components
             ]
             first = self.variables.tables.product(factors, on)
-        again = self.variables.model.new_int_var(0, math.floor(moved.highest()), "again")
+        again = counter(self.variables.model, math.floor(moved.highest()), "again")
         expr, constant = moved.whole(Fraction(1))
         self.variables.model.add(cp_model.LinearExpr.sum([again, first]) >= expr + constant)
         return weigh([again], [1])

@@ -11,7 +11,8 @@ from importlib.metadata import version
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.clock import Clock
-from solver_mapper.errors import ExactnessError, InputError, SolverMapperError
+from solver_mapper.errors import ExactnessError, SolverMapperError
+from solver_mapper.solve.cpsat.linear_form import too_large
 
 Read = Callable[[cp_model.IntVar], int]
 MOST_SEED, MOST_WORKERS = 2**31 - 1, 1000
@@ -181,10 +182,7 @@ def invalid_model(model: cp_model.CpModel, what: str) -> SolverMapperError:
     """The error for a model that CP-SAT refuses: the input's, if its numbers are too large."""
     text = model.validate()[:500]
     if "int64" in text or "overflow" in text:
-        return InputError(
-            "the sizes of this problem are too large for the solver's 64-bit integers",
-            hint="'bound' has no such limit",
-        )
+        return too_large()
     return ExactnessError(f"{what} is invalid: {text}")
 
 

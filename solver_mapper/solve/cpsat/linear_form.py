@@ -9,6 +9,8 @@ from fractions import Fraction
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.errors import InputError
+
 Number = int | Fraction
 
 
@@ -70,6 +72,21 @@ class LinearForm:
             [v for v, _ in gathered], [math.floor(w * scale) for _, w in gathered]
         )
         return expr, math.floor(self.constant * scale)
+
+
+def counter(model: cp_model.CpModel, most: int, name: str, *, least: int = 0) -> cp_model.IntVar:
+    """A variable for a count. Raises: InputError for one that 64-bit integers cannot hold."""
+    if most >= 2**62:
+        raise too_large()
+    return model.new_int_var(least, most, name)
+
+
+def too_large() -> InputError:
+    """The error for a problem whose counts exceed the solver's integers."""
+    return InputError(
+        "the sizes of this problem are too large for the solver's 64-bit integers",
+        hint="'bound' has no such limit",
+    )
 
 
 def highest(variable: cp_model.IntVar) -> int:

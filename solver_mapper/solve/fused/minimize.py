@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.core.objective import out_of_range
 from solver_mapper.solve.fused.compiled import (
     EPSILON,
     Bounds,
@@ -32,6 +33,8 @@ _STATES = 1_000_000
 _TIES = 32
 _MOST = 0.5
 """Share of the rows that a search needs for dominated rows to be dropped for all searches."""
+_LEAST = 1e-300
+"""Floating-point numbers below lose digits."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +68,29 @@ class EnergyDelayProduct:
         )
 
     def combined(self, energy: Floats, latency: Floats) -> Floats:
-        """The goal of total energy (J) and total latency (s); infinite above the latency limit."""
+        """The goal of total energy (J) and total latency (s); infinite above the latency limit.
+
+        Raises: InputError for values that floating-point numbers cannot hold.
+        """
         result: Floats = np.ones_like(latency)
-        for _ in range(self.energy):
-            result = result * energy
-        for _ in range(self.latency):
-            result = result * latency
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            for _ in range(self.energy):
+                result = result * energy
+            for _ in range(self.latency):
+                result = result * latency
+        self._check(result, energy, latency)
         if self.latency_limit < float("inf"):
             result = np.where(latency <= self.latency_limit, result, np.inf)
         return result
+
+    def _check(self, result: Floats, energy: Floats, latency: Floats) -> None:
+        """Raises: InputError for a product of ordinary figures that is infinite or almost 0."""
+        if not result.size or _LEAST < result.min() <= result.max() < np.inf:
+            return
+        wrong = (result < _LEAST) & (energy > 0 if self.energy else True)
+        wrong = (wrong & (latency > 0 if self.latency else True)) | ~np.isfinite(result)
+        if (wrong & np.isfinite(energy) & np.isfinite(latency)).any():
+            raise out_of_range("the objective")
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,10 @@ def solve_tree(
         if on_progress is not None:
             on_progress(
                 Progress(
-                    None if value == float("inf") else value, bound, clock.seconds, parsed.names[0]
+                    None if value == float("inf") else value,
+                    bound if bound > 0 or value == 0 else None,  # 0 before there is one
+                    clock.seconds,
+                    parsed.names[0],
                 )
             )
 
