@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.deadline import check_time
+
 Ints = NDArray[Any]
 """int64 where every value provably fits, else Python integers in an object array."""
 
@@ -31,6 +33,7 @@ class BoundCurve:
 
     def merged(self, buffers: Ints, accesses: Ints, codes: Ints) -> BoundCurve:
         """The bound curve of these points and new ones. Of equal points the earlier stays."""
+        check_time()
         fresh = self.better(buffers, accesses)
         if not fresh.any():
             return self

@@ -31,6 +31,7 @@ from solver_mapper.bounds.search import (
 from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Problem, Tensor
 from solver_mapper.cost.snowcat.accesses import Movement
+from solver_mapper.deadline import check_time
 
 
 def regular_movement(
@@ -129,6 +130,7 @@ def _fetched(
     """Words brought into the buffer over all loops: `tile + sum of N_k * (delta if v_k = v_n else
     tile)`.
     """
+    check_time()
     words = words_of(tensor, tile)
     shifts = _shifts(tensor, tile, trips, order)
     if not shifts:

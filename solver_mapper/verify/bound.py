@@ -245,6 +245,7 @@ class LowerBound:
         """The least that crosses into `child`, which holds the tensors `held`; None if their tiles
         cannot fit.
         """
+        check_time()
         here = self.boundaries[child]
         fits = here.fitting([self.views[number] for number in held])
         if not fits.any():
@@ -253,6 +254,7 @@ class LowerBound:
         for spared in {
             tuple(each[crossing.number] for crossing in crossings) for each in self.spared
         }:
+            check_time()
             cost = np.zeros(len(fits), dtype=np.int64)
             for crossing, free in zip(crossings, spared, strict=True):
                 cost = cost + self._cost(here, crossing, free, rates)

@@ -52,9 +52,12 @@ import numpy.typing as npt
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Problem
+from solver_mapper.deadline import check_time
 from solver_mapper.verify.views import View
 
 Ints = npt.NDArray[np.int64]
+_MOST_FILLED = 10_000_000
+"""Products of instances in use that are looked at."""
 MOST_POINTS = 400_000
 """Splits that are looked at for one boundary; above that, coarsely."""
 
@@ -229,6 +232,9 @@ def _filled(meshes: Sequence[int]) -> list[int]:
     """How many instances whole numbers along each of the meshes' sides can make up."""
     found = {1}
     for size in meshes:
+        check_time()
+        if len(found) * size > _MOST_FILLED:
+            raise ValueError("there are too many instances")
         found = {value * used for value in found for used in range(1, size + 1)}
     return sorted(found)
 
@@ -250,6 +256,7 @@ def _combine(
     columns: list[Ints] = []
     used = np.ones(1, dtype=np.int64)
     for each in splits:
+        check_time()
         table = np.array(each, dtype=np.int64)
         if len(used) * len(table) > 8 * most:
             return None

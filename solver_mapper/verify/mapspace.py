@@ -30,7 +30,13 @@ from solver_mapper.core.constraints import (
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Problem
-from solver_mapper.verify.orders import Order, spatial_orders, temporal_orders
+from solver_mapper.verify.orders import (
+    Order,
+    is_spatial_order,
+    is_temporal_order,
+    spatial_orders,
+    temporal_orders,
+)
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
@@ -337,7 +343,6 @@ class EnumeratedMapspace:
 
     def _ordered(self, level: int, bounds: dict[str, Bounds], found: LevelMapping) -> bool:
         """Whether the loops are one of the level's ways, each dimension a single loop."""
-        orders, layouts = self.ways(level, bounds)
         temporal = tuple(each.dim for each in reversed(found.temporal) if each.bound > 1)
         inner, outer = (
             tuple(
@@ -345,7 +350,16 @@ class EnumeratedMapspace:
             )
             for axis in "XY"
         )
-        return temporal in orders and (inner, outer) in layouts
+        return is_temporal_order(
+            temporal, tuple(bounds[""]), self._permutations(level, "temporal")
+        ) and is_spatial_order(
+            (inner, outer),
+            tuple(bounds["X"]),
+            tuple(bounds["Y"]),
+            self._permutations(level, "spatial"),
+            self._split(level),
+            self.problem.dims,
+        )
 
     def levels(self, skeleton: Skeleton) -> tuple[LevelMapping, ...]:
         """The levels with these loops, holding nothing."""

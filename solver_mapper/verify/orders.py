@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from solver_mapper.core.constraints import NestingConstraint, PermutationConstraint
+from solver_mapper.deadline import check_time
 
 Order = tuple[str, ...]
 """Dimensions, innermost first."""
@@ -38,11 +39,18 @@ def temporal_orders(
     dims: Sequence[str], constraints: Sequence[PermutationConstraint | NestingConstraint]
 ) -> list[Order]:
     """All orders of the loops over `dims` that agree with all constraints."""
-    return [
-        order
-        for order in permutations(dims)
-        if all(obeys(order, constraint) for constraint in constraints)
-    ]
+    return list(_completions(dims, constraints))
+
+
+def is_temporal_order(
+    order: Order,
+    dims: Sequence[str],
+    constraints: Sequence[PermutationConstraint | NestingConstraint],
+) -> bool:
+    """Whether `order` is one of `temporal_orders`, of which there may be too many to list."""
+    return sorted(order) == sorted(dims) and all(
+        obeys(order, constraint) for constraint in constraints
+    )
 
 
 def spatial_orders(
@@ -61,22 +69,45 @@ def spatial_orders(
         (inner, outer)
         for inner in permutations(along_x)
         for outer in permutations(along_y)
-        if all(obeys((*inner, *outer), constraint) for constraint in constraints)
-        and (
-            split is None
-            or any(_placed(full, inner, outer, split) for full in _completions(dims, constraints))
-        )
+        if _laid_out(inner, outer, constraints, split, dims)
     ]
+
+
+def is_spatial_order(
+    layout: tuple[Order, Order],
+    along_x: Sequence[str],
+    along_y: Sequence[str],
+    constraints: Sequence[PermutationConstraint | NestingConstraint],
+    split: int | None,
+    dims: Sequence[str],
+) -> bool:
+    """Whether `layout` is one of `spatial_orders`."""
+    inner, outer = layout
+    complete = (sorted(inner), sorted(outer)) == (sorted(along_x), sorted(along_y))
+    return complete and _laid_out(inner, outer, constraints, split, dims)
+
+
+def _laid_out(
+    inner: Order,
+    outer: Order,
+    constraints: Sequence[PermutationConstraint | NestingConstraint],
+    split: int | None,
+    dims: Sequence[str],
+) -> bool:
+    check_time()
+    return all(obeys((*inner, *outer), constraint) for constraint in constraints) and (
+        split is None
+        or any(_placed(full, inner, outer, split) for full in _completions(dims, constraints))
+    )
 
 
 def _completions(
     dims: Sequence[str], constraints: Sequence[PermutationConstraint | NestingConstraint]
 ) -> Iterator[Order]:
-    return (
-        full
-        for full in permutations(dims)
-        if all(obeys(full, constraint) for constraint in constraints)
-    )
+    for full in permutations(dims):
+        check_time()
+        if all(obeys(full, constraint) for constraint in constraints):
+            yield full
 
 
 def _placed(full: Order, inner: Order, outer: Order, split: int) -> bool:

@@ -10,6 +10,7 @@ from itertools import combinations
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.links import Rank, common_ranks
+from solver_mapper.deadline import check_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,7 @@ def _can_be_tiled(net: DataflowGraph, tensor: str, inside: frozenset[int], input
 
 def holds_together(net: DataflowGraph, inside: frozenset[int], tiled: tuple[str, ...]) -> bool:
     """Do the tensors `tiled` connect all Einsums of `inside`?"""
+    check_time()
     reached = {min(inside)}
     grown = True
     while grown:

@@ -21,6 +21,7 @@ from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.group import Plans
 from solver_mapper.bounds.fusion.plan import Plan, PlanRules, Step
 from solver_mapper.bounds.fusion.solver_join import SolverJoin
+from solver_mapper.deadline import check_time
 
 State = tuple[frozenset[int], frozenset[str]]
 """Einsums that have run; whole tensors on chip that a later Einsum needs."""
@@ -95,6 +96,7 @@ class StateJoin:
         """Run every block that can run next; yields the states that nobody had reached before."""
         done, live = state
         for block in self.blocks.all:
+            check_time()
             if block.members & done or not self.blocks.needs(block) <= done:
                 continue
             for held in self._homes(block, done, live):

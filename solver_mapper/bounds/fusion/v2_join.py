@@ -22,6 +22,7 @@ from solver_mapper.bounds.fusion.families import Family, Row, families
 from solver_mapper.bounds.fusion.special import SpecialRanks
 from solver_mapper.bounds.fusion.v2 import closing_order, compatible, neighbours, tiled_together
 from solver_mapper.core.dominance import undominated_rows
+from solver_mapper.deadline import check_time
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class _Points:
 
     def with_more(self, rows: Ints, origins: Ints) -> _Points:
         rows, origins = np.concatenate([self.rows, rows]), np.concatenate([self.origins, origins])
-        kept = undominated_rows(rows)
+        kept = undominated_rows(rows, poll=check_time)
         return _Points(rows[kept], origins[kept])
 
 
@@ -98,6 +99,7 @@ class V2:
                 for after, more, origins in self._grown(
                     i, frozenset(self.order[step + 1 :]), state, rows, codes
                 ):
+                    check_time()
                     known = grown.get(after, _Points(more[:0], origins[:0]))
                     grown[after] = known.with_more(more, origins)
             states = {

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.deadline import check_time
 from solver_mapper.mapspace.size.counter import MappingCounter
 from solver_mapper.mapspace.size.lattice import Counts, Point
 from solver_mapper.mapspace.size.level_choices import NOTHING, Key, Level, Vector
@@ -79,6 +80,7 @@ class Listing:
 
     def _steps(self, number: int, tile: Point, key: Key) -> Iterator[tuple[Step, ...]]:
         """All ways on from a tile of level `number`."""
+        check_time()
         if number == self.space.depth:
             yield ()
             return

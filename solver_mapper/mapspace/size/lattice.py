@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_mapper.core.primes import divisors, exponents_of, factorize
+from solver_mapper.deadline import check_time
 
 Counts = NDArray[Any]
 """A Python integer of any size for each tile."""
@@ -84,6 +85,7 @@ class Lattice:
         """What each tile receives from the one that is `by` larger (`inward`: loops of these bounds
         go to it) or smaller.
         """
+        check_time()
         result = self.zeros()
         large = tuple(slice(power, None) for power in by)
         small = tuple(
@@ -109,6 +111,7 @@ class Lattice:
         """The same over all divisors: sums along the dimension's axes."""
         for number, (each, _, _) in enumerate(self.axes):
             if each == dim:
+                check_time()
                 counts = (
                     np.flip(np.cumsum(np.flip(counts, number), number), number)
                     if inward

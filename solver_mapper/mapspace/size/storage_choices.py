@@ -8,6 +8,7 @@ from math import ceil, prod
 
 from solver_mapper.core.architecture import Buffer
 from solver_mapper.core.problem import Tensor
+from solver_mapper.deadline import check_time
 from solver_mapper.mapspace.size.lattice import Counts, Lattice
 from solver_mapper.mapspace.space import Space
 
@@ -58,6 +59,7 @@ def fitting(
     buffer = space.architecture.levels[level]
     words = {tensor.name: words_of(tensor, lattice) for tensor in space.problem.tensors}
     for held in keep_sets(space, level):
+        check_time()
         yield (
             held,
             (

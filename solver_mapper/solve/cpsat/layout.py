@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
+from solver_mapper.deadline import check_time
 from solver_mapper.mapspace.components import Component
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.selection import Axis, Tuple
@@ -44,6 +45,7 @@ class Layout:
         order = [position for positions in primes.values() for position in positions]
         rank = [order.index(position) for position in range(len(self.axes))]
         for chosen in product(*choices):
+            check_time()
             flat = [power for share in chosen for power in share]
             yield tuple(flat[index] for index in rank)
 

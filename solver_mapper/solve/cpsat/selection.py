@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.deadline import check_time
 from solver_mapper.solve.cpsat.linear_form import highest
 
 Tuple = tuple[int, ...]
@@ -101,6 +102,7 @@ class Tables:
         """
         key = (tuple(axis.key for axis in axes), None if on is None else on.index, name)
         if key not in self._cache:
+            check_time()
             listed = _grid(axes) if points is None else points
             self._cache[key] = self._build(
                 axes, on, [p for p in listed if possible is None or possible(p)]
