@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import solver_mapper
 from tests.documents import ROOT
 
 
@@ -34,6 +37,19 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
         assert (tmp_path / folder / "index.html").exists(), page
     assert "solve" in (tmp_path / "reference" / "python" / "index.html").read_text("utf-8")
     assert (tmp_path / "gallery" / "index.html").exists()
+
+
+def test_the_python_page_has_every_public_name() -> None:
+    """Functions are named with their module: packages of the same name stand beside them."""
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    shown = dict.fromkeys(re.findall(r"^::: solver_mapper\.([\w.]+)$", page, re.M))
+    named = {path.rpartition(".")[2] for path in shown}
+    assert not [name for name in solver_mapper.__all__ if name not in named]
+    for path in shown:
+        module, _, name = f"solver_mapper.{path}".rpartition(".")
+        assert callable(getattr(import_module(module), name))
+        file = ROOT.joinpath(*module.split("."), name)
+        assert not file.is_dir() and not file.with_suffix(".py").exists(), f"{path} is a module"
 
 
 def test_the_menu_has_every_page() -> None:

@@ -13,10 +13,11 @@ from typing import Annotated, ParamSpec
 
 import typer
 
+from solver_mapper.cli import colour
 from solver_mapper.cli.input_options import with_input_options
 from solver_mapper.cli.output import print_text
 from solver_mapper.cli.request import current_request, process_started, requested
-from solver_mapper.cli.terminal import standard_streams
+from solver_mapper.cli.terminal import harmless, raw, standard_streams
 from solver_mapper.errors import (
     ExactnessError,
     InfeasibleError,
@@ -132,7 +133,11 @@ def _exit_code(work: Callable[[], int]) -> int:
 def say(text: str) -> None:
     """A message on standard error; where that cannot be written, there is nobody to tell."""
     with contextlib.suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        if sys.stderr is not None and colour.wanted(sys.stderr):
+            sys.stderr.flush()
+            print(colour.message(harmless(text)), file=raw(sys.stderr), flush=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
 
 
 def report(error: InputError) -> None:

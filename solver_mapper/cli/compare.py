@@ -63,13 +63,16 @@ def compare(
     drawn = pictures(html, plot)
     clock = limited(time_limit, memory_limit)
     spec = read(files)
-    found: dict[str, Mapping] = {} if spec.mapping is None else {IN_FILES: spec.mapping}
+    found: dict[str, Mapping] = {}
     given = mapping or []
+    own = [] if spec.mapping is None else [_file_of(spec.mapping)]
+    if spec.mapping is not None:
+        found[_name(own[0], [*own, *given]) or IN_FILES] = spec.mapping
     for file in given:
-        if given.count(file) > 1:
+        if [*own, *given].count(file) > 1:
             raise InputError(f"'{file}' is given twice", COMMAND_LINE, "leave one of them out")
         with reading_input():
-            found[_name(file, given)] = _mapping(spec, file)
+            found[_name(file, [*own, *given])] = _mapping(spec, file)
     if output is not None:
         need_folder(output)
     with ProgressLine() as line:
@@ -97,6 +100,12 @@ def _name(file: str, files: list[str]) -> str:
     """The name of a file without its folder, unless another one is called the same."""
     name = Path(file).name
     return name if [Path(each).name for each in files].count(name) == 1 else file
+
+
+def _file_of(mapping: Mapping) -> str:
+    """The file that a mapping comes from; empty if it is not known."""
+    places = (place for level in mapping.levels for place in level.locations.values())
+    return next((place.file for place in places if place.line is not None), "")
 
 
 def _mapping(spec: Spec, file: str) -> Mapping:

@@ -10,7 +10,7 @@ from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import print_result, print_text
+from solver_mapper.cli.output import print_answer, print_result
 from solver_mapper.cli.request import MemoryLimit, limited, stop_code
 from solver_mapper.explain.looptree import TreeReason
 from solver_mapper.explain.reason import Reason
@@ -53,4 +53,4 @@ def _print(reason: Reason | TreeReason) -> None:
     lines: list[str] = []
     for text, location in reason.lines():
         lines += [text, *excerpt(location)]
-    print_text("\n".join([*lines, ""]))
+    print_answer("\n".join([*lines, ""]))

@@ -11,7 +11,7 @@ import yaml
 from rich.table import Table
 
 from solver_mapper.cli.app import YES, Json, command
-from solver_mapper.cli.output import print_text
+from solver_mapper.cli.output import print_answer, print_text
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
@@ -50,7 +50,7 @@ def dump(data: dict[str, Any]) -> None:
 
 def show(parts: Iterable[Table | str]) -> None:
     """Print tables and lines, with an empty line between them."""
-    print_text("\n\n".join(render(part) for part in parts) + "\n")
+    print_answer("\n\n".join(render(part) for part in parts) + "\n")
 
 
 def _show_layer(layer: Layer, as_json: bool) -> None:

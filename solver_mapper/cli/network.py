@@ -167,7 +167,7 @@ def solve_network(
     def write() -> None:
         if output is not None:
             write_network(result, output)
-        drawn.write(result, output, files)
+        drawn.write(result, output, files, result)
 
     deliver(lambda: print_result(result, as_json), write)
     return stop_code() or _exit_code(result)

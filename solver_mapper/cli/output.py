@@ -14,8 +14,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
+from solver_mapper.cli import colour
+from solver_mapper.cli.terminal import harmless, raw
 from solver_mapper.core.files import replace_files, write_whole
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.report.tables import on_terminal
@@ -50,7 +52,16 @@ def print_result(result: Printable, as_json: bool) -> None:
         return
     with on_terminal(_columns()):
         text = f"{result}\n"
-    print_text(text)
+    print_answer(text)
+
+
+def print_answer(text: str) -> None:
+    """Print text for a person, on a terminal in colour. Raises: see `print_text`."""
+    if sys.stdout is None or not colour.wanted(sys.stdout):
+        print_text(text)
+        return
+    sys.stdout.flush()
+    _write(raw(sys.stdout), colour.answer(harmless(text)))
 
 
 def _columns() -> int | None:
@@ -64,11 +75,14 @@ def print_text(text: str) -> None:
 
     Raises: OutputError if it cannot be written; BrokenPipeError if nobody reads it.
     """
-    if sys.stdout is None:
-        return
+    if sys.stdout is not None:
+        _write(sys.stdout, text)
+
+
+def _write(stream: TextIO, text: str) -> None:
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        stream.write(text)
+        stream.flush()
     except BrokenPipeError:
         raise
     except OSError as error:

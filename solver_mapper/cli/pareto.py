@@ -19,10 +19,8 @@ from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import MemoryLimit, limited, stop_code
 from solver_mapper.cli.search_options import Seed
-from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.pareto_front import Front, FrontPoint
 from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
-from solver_mapper.cost.looptree.specification import TreeSpec
 
 
 @command("pareto")
@@ -66,12 +64,6 @@ def pareto(
     drawn = pictures(html, plot)
     clock = limited(time_limit, memory_limit)
     spec = read_any(files)
-    if isinstance(spec, TreeSpec):
-        refuse_given(
-            {"--html": html is not None, "--plot": bool(plot)},
-            "is not supported for fronts of LoopTree input",
-            spec.location,
-        )
     if output is not None:
         need_folder(output)
     names = [name.strip() for name in metrics.split(",")]
@@ -91,8 +83,7 @@ def pareto(
     def write() -> None:
         if output is not None:
             write_files(output, _files(front), RECORD)
-        if isinstance(front, Front):
-            drawn.write(front, output, files, spec)
+        drawn.write(front, output, files, spec)
 
     deliver(lambda: print_result(front, as_json), write)
     return (

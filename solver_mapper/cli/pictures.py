@@ -20,6 +20,7 @@ from solver_mapper.core.rendering import chart_of, document_of, page_of
 from solver_mapper.errors import InputError, SolverMapperError
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.source import to_python
+from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.report.charts.matplotlib import require_matplotlib
 from solver_mapper.report.charts.plotly import packed_library
 from solver_mapper.report.html.page import InputFile, Run, with_run
@@ -43,10 +44,10 @@ Plots = Annotated[
 
 
 class Warned(Protocol):
-    """A specification, of which only the warnings matter here."""
+    """A specification or a result, of which only the warnings matter here."""
 
     @property
-    def warnings(self) -> Sequence[object]:
+    def warnings(self) -> Sequence[InputWarning]:
         """Warnings of the input."""
 
 
@@ -128,7 +129,7 @@ def _write(file: Path, text: str) -> None:
 
 def run_of(files: Sequence[str], spec: Warned | None) -> Run:
     """The command that runs, the text of what it reads, and its warnings."""
-    warnings = () if spec is None else tuple(str(each) for each in spec.warnings)
+    warnings = () if spec is None else tuple(f"{each} [{each.code}]" for each in spec.warnings)
     return Run(shlex.join(["solver-mapper", *sys.argv[1:]]), tuple(_inputs(files)), warnings)
 
 

@@ -96,7 +96,7 @@ def sweep(
     def write() -> None:
         if output is not None:
             write_files(output, _files(result), RECORD)
-        drawn.write(result, output, [sweep_file])
+        drawn.write(result, output, [sweep_file], result)
 
     deliver(lambda: print_result(result, as_json), write)
     return stop_code() or _exit_code(result)

@@ -15,7 +15,7 @@ import typer
 from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, say
 from solver_mapper.cli.input_options import current, refuse_for_operators
 from solver_mapper.cli.inputs import standard_input
-from solver_mapper.cli.output import deliver, print_result, print_text, write_file
+from solver_mapper.cli.output import deliver, print_answer, print_result, print_text, write_file
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import (
@@ -200,7 +200,8 @@ def _tile_one(
     if as_json:
         record = {**found.to_dict(), "modes": comparison.to_dict()["modes"]}
         text = json.dumps(record, ensure_ascii=False) + "\n"
-    deliver(lambda: print_text(text), lambda: _write_timeloop(found, timeloop))
+    show = print_text if as_json else print_answer
+    deliver(lambda: show(text), lambda: _write_timeloop(found, timeloop))
     return found, YES if found.verdict is None or found.verdict.legal else NO
 
 

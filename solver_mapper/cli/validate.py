@@ -11,7 +11,7 @@ from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, excerpt
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import print_result, print_text
+from solver_mapper.cli.output import print_answer, print_result
 from solver_mapper.cli.request import interruptible, limited, stop_code
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.verdict import Verdict
@@ -68,7 +68,7 @@ def validate(
         text = _text(verdict)
         if suggestion is not None and not verdict.legal:
             text += f"{suggestion}\n"
-        print_text(text)
+        print_answer(text)
     return stop_code() or (YES if verdict.legal else NO)
 
 

@@ -12,28 +12,33 @@ from solver_mapper.report.tables import render, table
 @text_of.register
 def front_text(front: TreeFront) -> str:
     """One row a point: the two metrics, then energy, latency and their product."""
-    first, second = front.metrics
-    words = {
-        "complete": (
-            f"The complete front of {first} against {second}: no mapping in this mapspace beats a"
-            " point or adds one"
-        ),
-        "partial": (
-            f"Part of the front of {first} against {second}: each point is proven; those with less"
-            f" {second} are missing"
-        ),
-        "infeasible": "Proven infeasible: no mapping obeys the hardware and the constraints",
-        "unknown": "No point was proven before the search ended",
-    }
     if not front.points:
-        return words[front.status]
-    rows = table(">", *(f">{_title(metric)}" for metric in front.metrics), ">EDP (J s)")
+        return verdict(front)
+    rows = table(">", *(f">{title_of(metric)}" for metric in front.metrics), ">EDP (J s)")
     for index, point in enumerate(front.points, start=1):
         rows.add_row(str(index), *map(_number, point.values), _number(point.evaluation.edp))
-    return render(words[front.status], rows)
+    return render(verdict(front), rows)
 
 
-def _title(metric: str) -> str:
+def verdict(front: TreeFront) -> str:
+    """What is proven, in one sentence."""
+    first, second = front.metrics
+    return {
+        "complete": (
+            f"Complete Pareto front of {first} and {second}: no mapping in this mapspace dominates"
+            " a point or adds one"
+        ),
+        "partial": (
+            f"Partial Pareto front of {first} and {second}: each point is proven; points with a"
+            f" smaller {second} are missing"
+        ),
+        "infeasible": "Proven infeasible: no mapping satisfies the hardware and the constraints",
+        "unknown": "The search stopped before it proved a point",
+    }[front.status]
+
+
+def title_of(metric: str) -> str:
+    """The metric with its unit."""
     units = {"energy": "J", "delay": "s", "edp": "J s"}
     return f"{metric} ({units.get(metric, 'bits')})"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from textwrap import wrap
 
 from solver_mapper.core.rendering import text_of
+from solver_mapper.core.solution import Certificate
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.report.tables import text_width
 
@@ -47,19 +48,23 @@ def proof_rows(solution: TreeSolution) -> Iterator[tuple[str, str]]:
         yield solution.objective.names[0], f"{float(solution.value):.9g}"
         yield "lower bound", "none" if solution.bound is None else f"{float(solution.bound):.9g}"
         yield "gap", "unknown" if solution.gap is None else f"{100 * solution.gap:.4g} %"
-    yield (
-        "mapspace",
-        "; ".join(f"{key}: {value}" for key, value in solution.certificate.mapspace.items()),
-    )
-    yield from (
-        ("proof", f"{proof['claim']} (within {proof['tolerance']:.0e} of the value)")
-        for proof in solution.certificate.proofs
-    )
+    yield from certificate_rows(solution.certificate)
     yield from (("conflict", each["text"]) for each in solution.conflict)
     if solution.certificate.checks:
         yield "checked", "; ".join(solution.certificate.checks)
     yield from (("note", note) for note in solution.notes)
-    yield (
-        "seconds",
-        ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in solution.seconds.items()),
+    yield "seconds", seconds_text(solution.seconds)
+
+
+def certificate_rows(certificate: Certificate) -> Iterator[tuple[str, str]]:
+    """What was searched, and what was proven of it: title and text."""
+    yield "mapspace", "; ".join(f"{key}: {value}" for key, value in certificate.mapspace.items())
+    yield from (
+        ("proof", f"{proof['claim']} (within {proof['tolerance']:.0e} of the value)")
+        for proof in certificate.proofs
     )
+
+
+def seconds_text(seconds: Mapping[str, float]) -> str:
+    """Wall-clock seconds of each phase."""
+    return ", ".join(f"{phase} {each:.2f}" for phase, each in seconds.items())

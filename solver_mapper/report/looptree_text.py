@@ -9,6 +9,7 @@ from solver_mapper.core.rendering import text_of
 from solver_mapper.cost.looptree.labels import Label, LabelledTree
 from solver_mapper.cost.looptree.mapping_tree import Nested, Node, Pipeline, Sequential, TreeMapping
 from solver_mapper.cost.looptree.statistics import EinsumStatistics, TreeStatistics
+from solver_mapper.report.lifetimes_text import lifetimes_text
 
 
 @text_of.register
@@ -60,6 +61,9 @@ def statistics_text(statistics: TreeStatistics) -> str:
             f" during {peak.einsum}"
         )
         lines += [f"    {each}" for each in peak.reservations]
+    lasting = lifetimes_text(statistics.lifetimes, [each.name for each in statistics.einsums])
+    if lasting:
+        lines += ["", *lasting]
     if statistics.verdict is not None and not statistics.verdict.legal:
         lines += ["", str(statistics.verdict)]
     return "\n".join(lines).rstrip()

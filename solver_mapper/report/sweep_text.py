@@ -82,7 +82,7 @@ def _notes(result: SweepResult) -> Iterator[str]:
     marked = sum(point.pareto for point in result.points)
     yield (
         f"points       {len(result.points)}, of which {marked} on the front (*) of"
-        f" {_objectives(result)} against {axes_of(result)}"
+        f" {objectives_of(result)} against {axes_of(result)}"
     )
     yield f"status       {result.status}; {result.solved} searches, {result.seconds:.2f} s"
     for note in result.notes:
@@ -103,7 +103,8 @@ def axes_of(result: SweepResult) -> str:
     return ", ".join(_SIZES[axis] for axis in result.front)
 
 
-def _objectives(result: SweepResult) -> str:
+def objectives_of(result: SweepResult) -> str:
+    """What the points minimize, in words."""
     return " or ".join(dict.fromkeys(point.objective[0] for point in result.points))
 
 

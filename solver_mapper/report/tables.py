@@ -148,6 +148,11 @@ def percent(share: Fraction | int, decimals: int = 1) -> str:
     return f"{float(100 * share):.{decimals}f} %"
 
 
+def sentence(text: str) -> str:
+    """Words as a sentence by themselves begin: with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
 def energy_unit(total_pj: Fraction) -> tuple[str, Fraction]:
     """The unit in which `total_pj` has at most six digits before the point, and that unit in pJ."""
     unit = Fraction(1)

@@ -26,13 +26,47 @@ SWEEP = {
     "workloads": ["tiny/conv_small"],
     "parameters": {"psum_spad.entries": [0, 16, 32], "shared_glb.entries": [4096, 65536]},
 }
-KINDS = ("layer", "network", "sweep", "tree", "bound", "compare")
+OPERATOR = {
+    "operator": "convolution",
+    "name": "layer",
+    "input_shape": [1, 28, 28, 512],
+    "kernel": {"num": 128, "rows": 1, "cols": 1},
+    "stride": 1,
+    "padding": "same",
+}
+KINDS = (
+    "layer",
+    "evaluate",
+    "pareto",
+    "network",
+    "sweep",
+    "tree",
+    "tree-evaluate",
+    "tree-pareto",
+    "bound",
+    "fuse",
+    "tile",
+    "tile-network",
+    "compare",
+)
+
+
+LAYER = str(ROOT / "examples" / "eyeriss_layer.yaml")
 
 
 def result_of(kind: str) -> sm.Solution | sm.NetworkResult:
     """A small result of each kind; all have `to_html`."""
     spec = sm.load(*DESIGN)
+    tree = str(ROOT / "examples" / "fused_matmuls.yaml")
+    hand = sm.load("eyeriss", "resnet50/layer3.x.conv2_3x3", LAYER).need_mapping()
     made = {
+        "evaluate": lambda: sm.evaluate(sm.load("eyeriss", "resnet50/layer3.x.conv2_3x3"), hand),
+        "pareto": lambda: sm.pareto(spec),
+        "tree-evaluate": lambda: sm.evaluate(sm.load(tree)),
+        "tree-pareto": lambda: sm.pareto(sm.load(tree)),
+        "fuse": lambda: sm.fuse(sm.load(str(ROOT / "examples" / "fusion" / "pair.yaml"))),
+        "tile": lambda: sm.tile(OPERATOR),
+        "tile-network": lambda: sm.tile(str(ROOT / "models" / "operators" / "vgg16.yaml")),
         "layer": lambda: sm.solve(spec),
         "network": lambda: sm.solve_network("eyeriss", "tiny"),
         "sweep": lambda: sm.sweep(SWEEP),
@@ -128,9 +162,34 @@ def test_everything_is_reached_by_keyboard(tab: Tab, reports: dict[str, Path]) -
     )
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_screen_reader_finds_its_way(kind: str, tab: Tab, reports: dict[str, Path]) -> None:
+    """One first heading, no level left out, names for what can be used, captions for tables, and
+    words for each chart.
+    """
+    tab.show(reports[kind], 1440, False)
+    levels = tab.value("[...document.querySelectorAll('h1,h2,h3')].map((each) => each.tagName)")
+    assert levels.count("H1") == 1 and levels[0] == "H1" and "H2" in levels
+    assert tab.value("document.documentElement.lang") == "en" and tab.value("document.title")
+    nameless = (
+        "[...document.querySelectorAll('button, a, summary, [role=region], [role=img], .drawing')]"
+        ".filter((each) => !(each.ariaLabel || each.textContent).trim()).length"
+    )
+    assert tab.value(nameless) == 0
+    assert tab.value("[...document.querySelectorAll('table')].every((each) => each.caption)")
+    assert tab.value("[...document.querySelectorAll('th')].every((each) => each.scope)")
+    assert tab.value("[...document.querySelectorAll('svg[role=img]')].every((e) => e.textContent)")
+
+
 def test_a_report_prints(tab: Tab, reports: dict[str, Path]) -> None:
+    """Black on white, whatever the screen shows, without what only a screen can use."""
     tab.show(reports["layer"], 1440, True)
     assert tab.pdf().startswith(b"%PDF") and not tab.errors
+    tab.ask("Emulation.setEmulatedMedia", media="print")
+    assert tab.value("getComputedStyle(document.getElementById('theme')).display") == "none"
+    assert tab.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert tab.value("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    tab.ask("Emulation.setEmulatedMedia", media="")
 
 
 def test_a_report_without_plotly_shows_pictures(

@@ -74,7 +74,7 @@ def test_the_better_mapping_is_the_one_of_least_value(compared: sm.Comparison) -
 def test_the_command_compares_the_files_mapping_with_others(other: str) -> None:
     code, shown, _ = run(*FILES, GIVEN, "--mapping", other)
     assert code == 0
-    assert "mapping in FILE is better: " in shown and "bound by compute" in shown
+    assert "eyeriss_layer.yaml is better: " in shown and "bound by compute" in shown
     assert max(map(len, shown.split("\n\n")[0].splitlines())) <= 100
 
 
@@ -159,4 +159,4 @@ def test_an_optimum_that_does_not_exist_ends_with_exit_code_one(tmp_path: Path) 
 
 def test_an_optimum_that_is_not_found_in_time_ends_with_exit_code_three(other: str) -> None:
     code, _, shown = run(*FILES, "--mapping", other, "--optimum", "--time-limit", "0")
-    assert code == 3 and "no mapping was found in time" in shown
+    assert code == 3 and ("in time" in shown or "the time limit was reached" in shown)

@@ -12,9 +12,11 @@ import pytest
 import solver_mapper as sm
 from solver_mapper.core.chart import Axis, BarChart, Chart, Picture, PlaneChart, Series
 from solver_mapper.core.rendering import svg_of
+from solver_mapper.report.charts.palette import COLOURS, colour
 from solver_mapper.report.charts.plotly import plotly_of
 from solver_mapper.report.charts.scale import Scale, scale_of, short
 from solver_mapper.report.charts.statistics_charts import energy_parts
+from solver_mapper.report.charts.steps import prolonged
 from tests.report.test_figures_text import CASES, figures_of
 
 BARS = BarChart("a < b", "pJ", ("x & y", "z"), {"<A>": (1.0, 2.0), "B": (0.0, 3.5)}, "one & all")
@@ -76,6 +78,23 @@ def test_a_chart_is_saved_in_the_format_of_its_suffix(suffix: str, tmp_path: Pat
         contents.append((tmp_path / f"{number}{suffix}").read_bytes())
     assert all(content.startswith(starts[suffix]) for content in contents)
     assert contents[0] == contents[1] != contents[2]
+
+
+def test_curves_go_on_beyond_their_last_step_and_marked_points_do_not() -> None:
+    """Beyond the last point of all and the last mark, on both kinds of axes."""
+    steps = Series("curve", (1.0, 4.0), (9.0, 2.0), "steps")
+    marked = Series("front", (1.0, 2.0), (9.0, 2.0), "steps", ("a", "b"))
+    for log in (False, True):
+        chart = PlaneChart("c", Axis("x", log), Axis("y"), (steps, marked), {"GLB": 10.0})
+        curve, front = prolonged(chart).series
+        assert curve.x[:2] == steps.x and 10 < curve.x[2] < 12 and curve.y == (9.0, 2.0, 2.0)
+        assert front == marked
+        assert plotly_of(chart)["data"][0]["x"] == list(curve.x)
+
+
+def test_eighteen_series_have_colours_of_their_own() -> None:
+    colours = [colour(number) for number in range(18)]
+    assert len(set(colours)) == 18 and tuple(colours[:6]) == COLOURS
 
 
 def test_a_chart_can_be_styled_further_with_matplotlib() -> None:

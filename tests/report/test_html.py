@@ -176,7 +176,7 @@ def test_the_report_of_a_network_has_every_layer_and_its_nest() -> None:
     for layer in result.layers:
         assert text.count(layer.name) >= 2
     assert str(result.totals.cycles is not None and f"{result.totals.cycles:,}") in text
-    assert "every layer is proven optimal for edp" in text
+    assert "Every layer is proven optimal for edp" in text
     assert result.plot("layers").svg.count("<rect") > len(result.layers)
 
 
@@ -306,6 +306,19 @@ def test_standard_input_and_networks_are_named_among_the_input(tmp_path: Path) -
     assert "models/workloads/tiny.yaml" in file.read_text(encoding="utf-8")
 
 
+def test_reports_of_networks_and_sweeps_show_warnings_with_their_codes(tmp_path: Path) -> None:
+    report, sweep = tmp_path / "r.html", tmp_path / "sweep.yaml"
+    sweep.write_text(
+        f"sweep:\n  architecture: {DESIGN[0]}\n  workloads: [tiny/mm8]\n"
+        "  parameters: {GLB.entries: [256]}\n",
+        encoding="utf-8",
+    )
+    for words in (("solve", DESIGN[0], "tiny/mm8"), ("sweep", str(sweep))):
+        assert run(*words, "--html", str(report))[0] == 0
+        text = report.read_text(encoding="utf-8")
+        assert 'id="warnings"' in text and "[no-energy-table]" in text
+
+
 @pytest.mark.parametrize("network", [False, True])
 def test_tilings_have_reports(network: bool, tmp_path: Path) -> None:
     file, chart = tmp_path / "r.html", tmp_path / "c.svg"
@@ -318,4 +331,6 @@ def test_tilings_have_reports(network: bool, tmp_path: Path) -> None:
     word = "vgg16" if network else str(operator)
     code, shown = run("tile", word, "--html", str(file), "--plot", str(chart))
     assert code == 0, shown
-    read(file.read_text(encoding="utf-8"))
+    text = file.read_text(encoding="utf-8")
+    read(text)
+    assert ("SMAUG&#39;s choice: conv_3_64_224: no tiling fits" in text) is network

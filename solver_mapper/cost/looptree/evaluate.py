@@ -19,8 +19,9 @@ from solver_mapper.cost.looptree.einsum_path import EinsumPath
 from solver_mapper.cost.looptree.einsum_paths import prepare
 from solver_mapper.cost.looptree.hardware import Unit
 from solver_mapper.cost.looptree.labels import LabelledTree, labels
+from solver_mapper.cost.looptree.lifetimes import lifetimes
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
-from solver_mapper.cost.looptree.occupancy import peaks
+from solver_mapper.cost.looptree.occupancy import alive, peaks
 from solver_mapper.cost.looptree.statistics import (
     ActionStatistics,
     EinsumStatistics,
@@ -40,7 +41,14 @@ def evaluate(
     branches = prepare(architecture, workload, mapping).need_sound()
     einsums = tuple(evaluate_branch(branch, workload.instances) for branch in branches)
     tree = LabelledTree(mapping, labels(branches))
-    return TreeStatistics(einsums, peaks(branches, workload.instances), text_of(tree), tree=tree)
+    during = alive(branches, workload.instances)
+    return TreeStatistics(
+        einsums,
+        peaks(branches, during),
+        lifetimes(branches, during),
+        text_of(tree),
+        tree=tree,
+    )
 
 
 def evaluate_branch(branch: EinsumPath, instances: int = 1) -> EinsumStatistics:

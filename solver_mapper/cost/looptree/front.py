@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
+from solver_mapper.core.chart import Chart
 from solver_mapper.core.pareto_front import FrontStatus
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.shown import Shown
 from solver_mapper.core.solution import Certificate
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping, plain_nodes
 from solver_mapper.cost.looptree.statistics import TreeStatistics
@@ -25,7 +27,7 @@ class TreeFrontPoint:
 
 
 @dataclass(frozen=True)
-class TreeFront:
+class TreeFront(Shown):
     """The proven front of two metrics, by rising first and falling second metric (see
     `core.pareto_front.Front` for `status`). Values that differ by less than a part in 10^8 count
     as equal.
@@ -54,5 +56,6 @@ class TreeFront:
             "seconds": self.seconds,
         }
 
-    def __str__(self) -> str:
-        return text_of(self)
+    def plot(self) -> Chart:
+        """The points of the front, joined by steps. Raises: InputError if there are none."""
+        return cast(Chart, chart_of(self))

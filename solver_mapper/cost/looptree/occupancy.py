@@ -107,12 +107,12 @@ def _reservation(branch: EinsumPath, hold: StorageStep, instances: int) -> Reser
     )
 
 
-def peaks(
+def alive(
     branches: Sequence[EinsumPath],
     instances: int = 1,
     unknown: Callable[[EinsumPath], Set[str]] | None = None,
-) -> dict[str, Occupancy]:
-    """The peak of every finite memory that is used, over all Einsums (in execution order).
+) -> tuple[tuple[Reservation, ...], ...]:
+    """What is reserved while each Einsum runs, in execution order.
 
     While Einsum x runs, a reservation of Einsum e is alive if e is x; if x and e share more loops
     than stand above it; or if it backs a tensor of several Einsums and x lies between the first and
@@ -132,33 +132,50 @@ def peaks(
             for branch, reserved in zip(branches, owned, strict=True)
         ]
     spans = _spans(branches)
+    return tuple(_alive_at(position, branches, owned, spans) for position in range(len(branches)))
+
+
+def _alive_at(
+    position: int,
+    branches: Sequence[EinsumPath],
+    owned: Sequence[tuple[Reservation, ...]],
+    spans: Mapping[str, tuple[int, int]],
+) -> tuple[Reservation, ...]:
+    """Of each node and tensor the largest reservation that is alive while one Einsum runs."""
+    found: dict[tuple[str, int, str], Reservation] = {}
+    for other, reserved in enumerate(owned):
+        common = shared_loops(branches[position], branches[other])
+        for each in reserved:
+            first, last = spans[each.tensor]
+            backs = each.backing and first < last and first <= position <= last
+            if other == position or common > each.loops or backs:
+                key = each.component, id(each.node), each.tensor
+                if key not in found or found[key].bits < each.bits:
+                    found[key] = each
+    return tuple(found.values())
+
+
+def peaks(
+    branches: Sequence[EinsumPath], during: Sequence[tuple[Reservation, ...]]
+) -> dict[str, Occupancy]:
+    """The peak of every finite memory that is used, over all Einsums. `during`: see `alive`."""
     best: dict[str, Occupancy] = {}
     sizes = {unit.name: unit.size for branch in branches for unit in branch.chain.memories}
-    for position, branch in enumerate(branches):
-        alive: dict[tuple[str, int, str], Reservation] = {}
-        for other, reserved in enumerate(owned):
-            common = shared_loops(branch, branches[other])
-            for each in reserved:
-                first, last = spans[each.tensor]
-                backs = each.backing and first < last and first <= position <= last
-                if other == position or common > each.loops or backs:
-                    key = each.component, id(each.node), each.tensor
-                    if key not in alive or alive[key].bits < each.bits:
-                        alive[key] = each
+    for branch, reserved in zip(branches, during, strict=True):
         own = {unit.name: unit.size for unit in branch.chain.memories}
-        _raise(best, branch.einsum.name, list(alive.values()), {**sizes, **own})
+        _raise(best, branch.einsum.name, reserved, {**sizes, **own})
     return best
 
 
 def _raise(
     best: dict[str, Occupancy],
     einsum: str,
-    alive: list[Reservation],
+    during: Sequence[Reservation],
     sizes: Mapping[str, Fraction | None],
 ) -> None:
     """Note what is alive during one Einsum wherever it is more than ever before."""
     for name, size in sizes.items():
-        here = tuple(each for each in alive if each.component == name)
+        here = tuple(each for each in during if each.component == name)
         bits = sum((each.bits for each in here), Fraction(0))
         if here and size is not None and (name not in best or best[name].bits < bits):
             best[name] = Occupancy(name, bits, size, einsum, here)

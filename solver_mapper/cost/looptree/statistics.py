@@ -12,6 +12,7 @@ from solver_mapper.core.rendering import chart_of
 from solver_mapper.core.shown import Shown
 from solver_mapper.core.verdict import Verdict
 from solver_mapper.cost.looptree.labels import LabelledTree
+from solver_mapper.cost.looptree.lifetimes import Lifetime
 from solver_mapper.cost.looptree.occupancy import Occupancy
 
 
@@ -76,12 +77,14 @@ class TreeStatistics(Shown):
     """Everything that `evaluate` knows of a LoopTree mapping. Energy in J, time in s, sizes in
     bits.
 
-    `occupancy` has the peak of every finite memory that is used. `drawing` is the tree with the
+    `occupancy` has the peak of every finite memory that is used, `lifetimes` which tensor is in
+    which memory while each Einsum runs. `drawing` is the tree with the
     tiles and occupancies of its nodes, `tree` the same for pictures.
     """
 
     einsums: tuple[EinsumStatistics, ...]
     occupancy: Mapping[str, Occupancy]
+    lifetimes: tuple[Lifetime, ...] = field(default=(), compare=False, repr=False)
     drawing: str = field(default="", compare=False)
     tree: LabelledTree | None = field(default=None, compare=False, repr=False)
     verdict: Verdict | None = field(default=None, compare=False, repr=False)
@@ -140,7 +143,8 @@ class TreeStatistics(Shown):
         }
 
     def plot(self, what: str = "energy") -> Chart:
-        """A chart: "energy" by component and tensor, "latency" by Einsum and component, "tree".
+        """A chart: "energy" by component and tensor, "latency" by Einsum and component, "tree",
+        "lifetimes" of tensors in memories.
 
         Raises: InputError for another name.
         """

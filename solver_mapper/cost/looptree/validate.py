@@ -12,7 +12,7 @@ from solver_mapper.cost.looptree.architecture_constraints import constraint_viol
 from solver_mapper.cost.looptree.einsum_path import EinsumPath
 from solver_mapper.cost.looptree.einsum_paths import prepare
 from solver_mapper.cost.looptree.mapping_tree import Spatial, TreeMapping
-from solver_mapper.cost.looptree.occupancy import peaks
+from solver_mapper.cost.looptree.occupancy import alive, peaks
 from solver_mapper.cost.looptree.soundness import doubtful
 from solver_mapper.cost.looptree.workload import Workload
 
@@ -91,7 +91,7 @@ def _persistent(branches: Sequence[EinsumPath]) -> Iterator[Violation]:
 
 
 def _capacities(branches: Sequence[EinsumPath], instances: int) -> Iterator[Violation]:
-    for name, peak in peaks(branches, instances, doubtful).items():
+    for name, peak in peaks(branches, alive(branches, instances, doubtful)).items():
         if peak.bits > peak.size:
             parts = ", ".join(f"{each.tensor} ({float(each.bits):g})" for each in peak.reservations)
             text = (

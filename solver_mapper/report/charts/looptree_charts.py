@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from solver_mapper.core.chart import BarChart, Chart, Picture
+from solver_mapper.core.chart import Axis, BarChart, Chart, Picture, PlaneChart, Series
 from solver_mapper.core.rendering import chart_of, svg_of
+from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.report.charts.choice import chosen
 from solver_mapper.report.charts.statistics_charts import COMPUTE, OTHER
+from solver_mapper.report.lifetimes_svg import lifetimes_svg
 
 _PICO = 10**12
 
@@ -70,7 +72,23 @@ def tree_picture(statistics: TreeStatistics) -> Picture:
     return Picture("Mapping tree", svg_of(statistics.tree))
 
 
-CHARTS = {"energy": energy_chart, "latency": latency_chart, "tree": tree_picture}
+def lifetimes_picture(statistics: TreeStatistics) -> Picture:
+    """Which tensor is in which memory during each Einsum.
+
+    Raises: InputError for a mapping without storage.
+    """
+    if not statistics.lifetimes:
+        raise InputError("no memory stores a tensor", SourceLocation("plot"))
+    names = [each.name for each in statistics.einsums]
+    return Picture("Lifetimes of tensors", lifetimes_svg(statistics.lifetimes, names))
+
+
+CHARTS = {
+    "energy": energy_chart,
+    "latency": latency_chart,
+    "tree": tree_picture,
+    "lifetimes": lifetimes_picture,
+}
 
 
 @chart_of.register
@@ -85,3 +103,45 @@ def tree_solution_chart(solution: TreeSolution, what: str = "energy") -> Chart:
     if solution.evaluation is None:
         raise InputError("there is no mapping to draw", SourceLocation("plot"))
     return tree_chart(solution.evaluation, what)
+
+
+def _axis(metric: str) -> Axis:
+    units = {"energy": "pJ", "delay": "s", "edp": "J s"}
+    name = metric.replace("usage:", "peak in ")
+    return Axis(f"{name} ({units.get(metric, 'bits')})")
+
+
+def _scaled(metric: str, value: Fraction) -> float:
+    return float(value * _PICO if metric == "energy" else value)
+
+
+@chart_of.register
+def tree_front_chart(front: TreeFront, what: str = "front") -> PlaneChart:
+    """The points of a front, joined by steps. Raises: InputError if there are none."""
+    if not front.points:
+        raise InputError("the front has no points to draw", SourceLocation("plot"))
+    if what != "front":
+        raise InputError(
+            f"there is no chart '{what}' of a front", SourceLocation("plot"), "choose front"
+        )
+    xs, ys = (
+        tuple(_scaled(metric, point.values[index]) for point in front.points)
+        for index, metric in enumerate(front.metrics)
+    )
+    return PlaneChart(
+        f"Front of {front.metrics[0]} and {front.metrics[1]}",
+        _axis(front.metrics[0]),
+        _axis(front.metrics[1]),
+        (
+            Series(
+                "no mapping lies below",
+                xs,
+                ys,
+                "steps",
+                tuple(f"point {number}" for number in range(1, len(xs) + 1)),
+            ),
+        ),
+        summary=(
+            f"{len(xs)} points, from {xs[0]:.4g} and {ys[0]:.4g} to {xs[-1]:.4g} and {ys[-1]:.4g}."
+        ),
+    )

@@ -10,6 +10,7 @@ from solver_mapper.core.chart import BarChart, PlaneChart, Series
 from solver_mapper.core.rendering import figure_of, image_of
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.report.charts.palette import colour
+from solver_mapper.report.charts.steps import prolonged
 
 _SYMBOLS = ("o", "s", "D", "^", "P", "v")
 _SIZE = (7.2, 4.2)
@@ -74,7 +75,7 @@ def _bars(chart: BarChart) -> Any:
 def _plane(chart: PlaneChart) -> Any:
     figure = require_matplotlib().Figure(figsize=_SIZE, layout="constrained")
     axes = figure.add_subplot()
-    for number, series in enumerate(chart.series):
+    for number, series in enumerate(prolonged(chart).series):
         _draw(axes, series, number)
     for name, at in chart.marks.items():
         axes.axvline(at, linestyle="--", linewidth=1, color="0.4")

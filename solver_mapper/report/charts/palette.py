@@ -14,9 +14,18 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down
 """Plotly's names of the marks that tell series apart without colour."""
 
 
+_SHADES = ((0, 0.0), (255, 0.6), (0, 0.5))
+"""Towards which brightness each turn through the colours is mixed, and by how much."""
+
+
 def colour(number: int) -> str:
-    """The colour of the series with this number."""
-    return COLOURS[number % len(COLOURS)]
+    """The colour of the series with this number: after the last, the same ones lighter, then
+    darker.
+    """
+    turn, place = divmod(number, len(COLOURS))
+    towards, share = _SHADES[turn % len(_SHADES)]
+    parts = (int(COLOURS[place][start : start + 2], 16) for start in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (towards - part) * share):02X}" for part in parts)
 
 
 def symbol(number: int) -> str:

@@ -11,8 +11,11 @@ from typing import Any
 
 from solver_mapper.core.chart import Axis, BarChart, PlaneChart, Series
 from solver_mapper.report.charts.palette import colour, symbol
+from solver_mapper.report.charts.steps import prolonged
 
 _LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
+_LONG = 20
+"""Characters of a label that needs several lines."""
 _SHAPES = {"line": "linear", "steps": "hv"}
 
 
@@ -43,13 +46,14 @@ def plotly_of(chart: object) -> dict[str, Any]:
 
 @plotly_of.register
 def _bars(chart: BarChart) -> dict[str, Any]:
+    categories = [_in_lines(_plain(each)) for each in chart.categories]
     data = [
         {
             "type": "bar",
             "orientation": "h",
             "name": _plain(name),
             "x": list(values),
-            "y": [_plain(each) for each in chart.categories],
+            "y": categories,
             "marker": {"color": colour(number)},
             "hovertemplate": "%{y}, %{fullData.name}: %{x:,.6~g} " + chart.unit + "<extra></extra>",
         }
@@ -58,7 +62,7 @@ def _bars(chart: BarChart) -> dict[str, Any]:
     rows = len(chart.categories) * (len(chart.parts) if chart.grouped else 1)
     layout = {
         "barmode": "group" if chart.grouped else "stack",
-        "height": max(220, 24 * rows + 130),
+        "height": max(220, (36 if any("<br>" in each for each in categories) else 24) * rows + 130),
         "xaxis": {"title": {"text": chart.unit}, "automargin": True, "rangemode": "tozero"},
         "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
         "legend": _LEGEND | {"traceorder": "normal"},
@@ -105,7 +109,7 @@ def _plane(chart: PlaneChart) -> dict[str, Any]:
         "hovermode": "closest",
     }
     return {
-        "data": [_series(each, number) for number, each in enumerate(chart.series)],
+        "data": [_series(each, number) for number, each in enumerate(prolonged(chart).series)],
         "layout": layout,
     }
 
@@ -143,6 +147,11 @@ def _axis(axis: Axis) -> dict[str, Any]:
 def _position(axis: Axis, value: float) -> float:
     """Where an annotation stands: on logarithmic axes Plotly takes the exponent."""
     return log10(value) if axis.log else value
+
+
+def _in_lines(text: str) -> str:
+    """A long label in a line for each part, so that bars have room on a narrow screen."""
+    return text if len(text) <= _LONG else text.replace(": ", ":<br>", 1).replace(", ", ",<br>")
 
 
 def _plain(text: str) -> str:

@@ -57,7 +57,7 @@ def progress_chart(solution: Solution) -> PlaneChart:
                 title,
                 tuple(at for at, _ in steps),
                 tuple(value for _, value in steps),
-                "line",
+                "steps",
                 tuple(f"after {at:.2f} s" for at, _ in steps),
                 dashed=dashed,
             )

@@ -158,7 +158,9 @@ def _path(points: Sequence[tuple[float, float, int]], steps: bool, x: Scale, top
     if not steps:
         return f"M{first:.1f} {most:.1f}" + "".join(f"L{a:.1f} {b:.1f}" for a, b, _ in others)
     walk = "".join(f"H{a:.1f}V{b:.1f}" for a, b, _ in others)
-    return f"M{first:.1f} {top}V{most:.1f}{walk}H{x.end:.1f}"
+    falls = others and others[-1][1] > most
+    above = f"M{first:.1f} {top}V{most:.1f}" if falls else f"M{first:.1f} {most:.1f}"
+    return f"{above}{walk}H{x.end:.1f}"
 
 
 def _point(series: Series, across: float, up: float, index: int, number: int) -> str:

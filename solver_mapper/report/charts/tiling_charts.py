@@ -8,7 +8,8 @@ from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.tiling.network import OBJECTIVES, NetworkTiling
 from solver_mapper.tiling.result import Tiling
 
-_NAMES = {OBJECTIVES[0]: "SMAUG's choice", OBJECTIVES[1]: "least moved"}
+NAMES = {OBJECTIVES[0]: "SMAUG's choice", OBJECTIVES[1]: "least moved"}
+"""What the objectives of a tiling are called in charts and reports."""
 
 
 @chart_of.register
@@ -42,7 +43,7 @@ def network_tiling_chart(tilings: NetworkTiling) -> BarChart:
         tuple(each.job.operator.name for each in layers),
         {
             **{
-                _NAMES[name]: tuple(float(each.moved(name) or 0) for each in layers)
+                NAMES[name]: tuple(float(each.moved(name) or 0) for each in layers)
                 for name in OBJECTIVES
             },
             "any tiling": tuple(float(each.algorithmic_minimum) for each in layers),

@@ -15,7 +15,7 @@ from solver_mapper.report.tables import percent
 
 register_fragment(Front)
 
-_STANDING = {"complete": "good", "partial": "open", "infeasible": "bad", "unknown": "open"}
+STANDING = {"complete": "good", "partial": "open", "infeasible": "bad", "unknown": "open"}
 
 
 @page_of.register
@@ -54,7 +54,7 @@ def front_page(front: Front) -> Page:
     sections.append(Section("Proof", (Terms(_proof(front)),)))
     title = title_of(front.points[0].evaluation) if front.points else "Pareto front"
     subtitle = f"Pareto front of {first} and {second}"
-    return Page(title, subtitle, verdict(front), _STANDING[front.status], tuple(sections))
+    return Page(title, subtitle, verdict(front), STANDING[front.status], tuple(sections))
 
 
 def _proof(front: Front) -> tuple[tuple[str, str], ...]:

@@ -8,14 +8,22 @@ from typing import Any
 from markupsafe import Markup
 
 from solver_mapper.core.rendering import page_of, svg_of
+from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.statistics import TreeStatistics
-from solver_mapper.report.charts.looptree_charts import energy_chart, latency_chart
+from solver_mapper.report.charts.looptree_charts import (
+    energy_chart,
+    latency_chart,
+    lifetimes_picture,
+    tree_front_chart,
+)
+from solver_mapper.report.html.front_page import STANDING as FRONT_STANDING
 from solver_mapper.report.html.page import (
     Code,
     DataTable,
     Drawing,
     Facts,
+    Fold,
     Page,
     Plot,
     Section,
@@ -26,10 +34,18 @@ from solver_mapper.report.html.page import (
 from solver_mapper.report.html.render import register_fragment
 from solver_mapper.report.html.solution_page import STANDING
 from solver_mapper.report.html.statistics_page import violations
-from solver_mapper.report.looptree_solution_text import proof_rows, verdict
-from solver_mapper.report.tables import percent
+from solver_mapper.report.lifetimes_svg import span
+from solver_mapper.report.looptree_front_text import title_of as metric_title
+from solver_mapper.report.looptree_front_text import verdict as front_verdict
+from solver_mapper.report.looptree_solution_text import (
+    certificate_rows,
+    proof_rows,
+    seconds_text,
+    verdict,
+)
+from solver_mapper.report.tables import percent, short
 
-register_fragment(TreeStatistics, TreeSolution)
+register_fragment(TreeStatistics, TreeSolution, TreeFront)
 
 _TITLE = "LoopTree mapping"
 
@@ -61,6 +77,48 @@ def tree_solution_page(solution: TreeSolution) -> Page:
     return Page(title, f"Objective: {goals}", verdict(solution), standing, tuple(sections))
 
 
+@page_of.register
+def tree_front_page(front: TreeFront) -> Page:
+    """The front as a chart and a table, with each point's tree."""
+    sections: list[Section] = []
+    if front.points:
+        rows = [
+            (
+                number,
+                *(cell(float(value), f"{float(value):.6g}") for value in point.values),
+                cell(float(point.evaluation.edp), f"{float(point.evaluation.edp):.6g}"),
+            )
+            for number, point in enumerate(front.points, start=1)
+        ]
+        titles = ("point", *(metric_title(each) for each in front.metrics), "EDP (J s)")
+        blocks = (Plot(tree_front_chart(front)), table("Points", titles, rows))
+        sections.append(Section("Front", blocks, brief=True))
+        folds = tuple(
+            Fold(f"Point {number}", tuple(_pictures(point.evaluation)))
+            for number, point in enumerate(front.points, start=1)
+        )
+        sections.append(Section("Mapping trees", folds))
+    checks = front.certificate.checks
+    proof = (
+        *certificate_rows(front.certificate),
+        *([("checked", "; ".join(checks))] if checks else []),
+        ("seconds", seconds_text(front.seconds)),
+    )
+    sections.append(Section("Proof", (Terms(proof),)))
+    title = _title(front.points[0].evaluation) if front.points else "Pareto front"
+    subtitle = f"Pareto front of {front.metrics[0]} and {front.metrics[1]}"
+    standing = FRONT_STANDING[front.status]
+    return Page(title, subtitle, front_verdict(front), standing, tuple(sections))
+
+
+def _pictures(statistics: TreeStatistics) -> Iterator[Drawing]:
+    """The tree, and where several Einsums follow each other, the lifetimes of tensors."""
+    if statistics.tree is not None:
+        yield Drawing("Mapping tree", Markup(svg_of(statistics.tree)))
+    if statistics.lifetimes and len(statistics.einsums) > 1:
+        yield Drawing("Lifetimes of tensors", Markup(svg_of(lifetimes_picture(statistics))))
+
+
 def _title(statistics: TreeStatistics) -> str:
     names = [each.name for each in statistics.einsums]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
@@ -81,6 +139,9 @@ def _sections(statistics: TreeStatistics) -> Iterator[Section]:
         tree.append(Code(statistics.drawing, "Mapping tree as text" if tree else ""))
     if tree:
         yield Section("Mapping tree", tuple(tree), brief=True)
+    if statistics.lifetimes and len(statistics.einsums) > 1:
+        drawn = Drawing("Lifetimes of tensors", Markup(svg_of(lifetimes_picture(statistics))))
+        yield Section("Lifetimes of tensors", (drawn, _lifetimes(statistics)))
     yield Section("Energy", (Plot(energy_chart(statistics)),))
     yield Section("Latency", (Plot(latency_chart(statistics)), _einsums(statistics)))
     if statistics.occupancy:
@@ -94,6 +155,22 @@ def _einsums(statistics: TreeStatistics) -> DataTable:
         for each in statistics.einsums
     ]
     return table("Einsums", ("Einsum", "energy (J)", "latency (s)", "bound by"), rows)
+
+
+def _lifetimes(statistics: TreeStatistics) -> DataTable:
+    names = [each.name for each in statistics.einsums]
+    rows = [
+        (
+            each.component,
+            each.tensor,
+            span(each, names),
+            cell(float(each.most), short(each.most)),
+            cell(each.most / each.size, percent(each.most / each.size)) if each.size else "",
+        )
+        for each in statistics.lifetimes
+    ]
+    titles = ("memory", "tensor", "there", "most bits", "of memory")
+    return table("Tensors in one instance of each memory, over the Einsums", titles, rows)
 
 
 def _occupancy(statistics: TreeStatistics) -> DataTable:

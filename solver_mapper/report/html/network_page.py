@@ -23,7 +23,7 @@ from solver_mapper.report.html.render import register_fragment
 from solver_mapper.report.html.solution_page import STANDING
 from solver_mapper.report.html.statistics_page import nest_blocks
 from solver_mapper.report.network_text import errors, proof_of_layer, proven
-from solver_mapper.report.tables import number, percent, short
+from solver_mapper.report.tables import number, percent, sentence, short
 from solver_mapper.study.network_result import LayerResult, NetworkResult
 
 register_fragment(NetworkResult)
@@ -50,7 +50,7 @@ def network_page(result: NetworkResult) -> Page:
     return Page(
         f"{result.network} on {result.architecture}",
         f"Objective: {', then '.join(result.objective)}",
-        proven(result),
+        sentence(proven(result)),
         STANDING[result.status],
         tuple(sections),
     )

@@ -10,6 +10,8 @@ from typing import Any
 from solver_mapper.core.chart import BarChart, PlaneChart
 from solver_mapper.report.tables import number, short
 
+LONG = 60
+"""Characters of a cell that is shown in one line."""
 MOST_DATA = 200
 """Values of a chart that are listed below it."""
 
@@ -25,6 +27,11 @@ class Cell:
     def numeric(self) -> bool:
         """Whether the cell sorts as a number."""
         return isinstance(self.key, float)
+
+    @property
+    def long(self) -> bool:
+        """Whether the text may need several lines."""
+        return len(self.text) > LONG
 
 
 def cell(value: object, text: str | None = None) -> Cell:

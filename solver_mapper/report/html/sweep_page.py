@@ -18,11 +18,14 @@ from solver_mapper.report.html.page import (
     table,
 )
 from solver_mapper.report.html.render import register_fragment
-from solver_mapper.report.sweep_text import axes_of, errors
+from solver_mapper.report.sweep_text import axes_of, errors, objectives_of
 from solver_mapper.report.tables import number, short
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 
 register_fragment(SweepResult)
+
+_COLUMNS = {"energy": "energy_pj", "delay": "cycles"}
+"""Columns of figures that have other names than the objective."""
 
 
 @page_of.register
@@ -45,12 +48,14 @@ def sweep_page(result: SweepResult) -> Page:
         "partial": "Partial: the sweep ended early, or not every answer is proven",
     }
     standing = "good" if result.status == "complete" else "open"
-    subtitle = f"Front: objective against {axes_of(result)}"
+    subtitle = f"Front: {objectives_of(result)} against {axes_of(result)}"
     return Page("Design space", subtitle, told[result.status], standing, tuple(sections))
 
 
 def _plots(result: SweepResult) -> Iterator[Plot]:
-    """Edp against capacity, and against each swept number that has several values."""
+    """The objective against capacity, and against each swept number that has several values."""
+    goals = {point.objective[0] for point in result.points}
+    figure = _COLUMNS.get(goals.pop(), "edp") if len(goals) == 1 else "edp"
     columns = ["capacity_bits"]
     for label in dict.fromkeys(label for point in result.points for label in point.parameters):
         values = {str(point.parameters.get(label)) for point in result.points}
@@ -58,7 +63,7 @@ def _plots(result: SweepResult) -> Iterator[Plot]:
             columns.append(label)
     for column in columns:
         try:
-            yield Plot(sweep_chart(result, column, "edp"))
+            yield Plot(sweep_chart(result, column, figure))
         except InputError:
             continue
 

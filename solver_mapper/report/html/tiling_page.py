@@ -6,6 +6,7 @@ from typing import Any
 
 from solver_mapper.core.rendering import chart_of, page_of
 from solver_mapper.errors import InfeasibleError
+from solver_mapper.report.charts.tiling_charts import NAMES
 from solver_mapper.report.html.page import (
     Code,
     DataTable,
@@ -118,29 +119,42 @@ def _tiles(tiling: Tiling) -> DataTable:
 def network_tiling_page(tilings: NetworkTiling) -> Page:
     """All layers under both objectives."""
     facts = tuple(
-        (name, "none" if total is None else f"{total:,} elements", "all runs of all layers")
+        (
+            name,
+            "none" if total is None else f"{total:,} elements",
+            "a layer has no such tiling" if total is None else "all runs of all layers",
+        )
         for name, total in (
-            *((f"moved under {each}", tilings.total(each, runs=True)) for each in OBJECTIVES),
-            ("moved by any tiling", tilings.algorithmic_minimum(runs=True)),
+            *((f"moved, {NAMES[each]}", tilings.total(each, runs=True)) for each in OBJECTIVES),
+            ("any tiling moves at least", tilings.algorithmic_minimum(runs=True)),
         )
     )
     drawn = any(all(each.moved(name) is not None for name in OBJECTIVES) for each in tilings.layers)
     charts = (Section("Chart", (Plot(chart_of(tilings)),)),) if drawn else ()
+    without = tuple(
+        f"{NAMES[name]}: {trouble}"
+        for name in OBJECTIVES
+        for layer in tilings.layers
+        if (trouble := layer.trouble(name)) is not None
+    )
+    missing = (Section("Layers without a tiling", (Words(without),), brief=True),)
     sections = (
         Section("Totals", (Facts(facts),), brief=True),
+        *(missing if without else ()),
         *charts,
         Section("Layers", (_layers(tilings),), brief=True),
     )
     verdict = "Interrupted: the layers that were finished" if tilings.interrupted else ""
-    return Page(f"Tilings of {tilings.name}", "Both objectives", verdict, "open", sections)
+    subtitle = "SMAUG's choice beside the least elements moved"
+    return Page(f"Tilings of {tilings.name}", subtitle, verdict, "open", sections)
 
 
 def _layers(tilings: NetworkTiling) -> DataTable:
     titles = (
         "layer",
         "runs",
-        *(title for name in OBJECTIVES for title in (f"moved under {name}", "scratchpads used")),
-        "any tiling moves",
+        *(title for name in OBJECTIVES for title in (f"moved, {NAMES[name]}", "scratchpads used")),
+        "any tiling moves at least",
     )
     rows = [
         (
@@ -157,5 +171,5 @@ def _layers(tilings: NetworkTiling) -> DataTable:
 def _under(layer: ObjectiveComparison, objective: str) -> tuple[object, object]:
     found, moved = layer.results[objective], layer.moved(objective)
     if moved is None or not isinstance(found, Tiling):
-        return layer.trouble(objective), None
+        return None, None
     return moved, cell(found.utilization, percent(found.utilization))
