@@ -29,6 +29,7 @@ def pictures() -> dict[str, Chart]:
         "bound": sm.bound(sm.load(HERE / "gemm_64.yaml")).plot(),
         "fusion": sm.fuse(sm.load(HERE / "fusion" / "gpt3_6.7b_ffn.yaml")).plot(),
         "tree": sm.evaluate(sm.load(HERE / "fused_matmuls.yaml")).plot("tree"),
+        "lifetimes": sm.evaluate(sm.load(HERE / "fused_matmuls.yaml")).plot("lifetimes"),
         "sweep": sm.sweep(sweep).plot(),
     }
 

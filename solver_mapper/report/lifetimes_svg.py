@@ -91,6 +91,7 @@ def _heads(columns: _Columns) -> Iterator[str]:
         every = 1 + int((len(numbers[-1]) * _CHARACTER + 4) // columns.width)
         names = [text if not index % every else "" for index, text in enumerate(numbers)]
         yield _text(8, 22, "Einsum number")
+    yield _text(columns.right + 6, 22, "most bits")
     for position, name in enumerate(names):
         if name:
             yield _text(columns.at(position) + columns.width / 2, 22, name, "middle")

@@ -63,7 +63,7 @@ def statistics_text(statistics: TreeStatistics) -> str:
         lines += [f"    {each}" for each in peak.reservations]
     lasting = lifetimes_text(statistics.lifetimes, [each.name for each in statistics.einsums])
     if lasting:
-        lines += ["", *lasting]
+        lines += [*([""] if lines[-1] else []), *lasting]
     if statistics.verdict is not None and not statistics.verdict.legal:
         lines += ["", str(statistics.verdict)]
     return "\n".join(lines).rstrip()
