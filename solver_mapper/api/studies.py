@@ -131,7 +131,7 @@ def _study_options(
         raise InputError(
             "the memory of processes is limited, but there are none",
             SourceLocation("memory"),
-            "give 'jobs' as well",
+            "give 'jobs' (--jobs) as well",
         )
     if jobs is not None and scheduler is not None:
         raise InputError(

@@ -18,14 +18,14 @@ onnx = pytest.importorskip("onnx")
 FLOAT = onnx.TensorProto.FLOAT
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 PUBLISHED = {
-    "resnet50": 4_089_184_256,
-    "vgg19": 19_632_062_464,
-    "squeezenet": 349_151_936,
-    "densenet121": 2_834_161_664,
-    "bvlc_alexnet": 654_560_384,
+    "resnet50": "4.09",
+    "vgg19": "19.63",
+    "squeezenet": "0.35",
+    "densenet121": "2.83",
+    "inception_v2": "2.0",
 }
-"""MACs of convolutions and fully connected layers as torchvision's models and their papers have
-them.
+"""Billions of multiply-accumulates: torchvision's documentation of its weights (squeezenet1_1), and
+table 3 of "Rethinking the Inception Architecture for Computer Vision" for BN-Inception.
 """
 
 
@@ -289,8 +289,10 @@ def test_the_models_that_come_with_onnx(path: Path) -> None:
     found = sm.import_model(path)
     assert found.macs == direct_count(path)
     assert all(each.macs == 0 for each in found.skipped)
-    name = path.stem.removeprefix("light_")
-    assert found.macs == PUBLISHED.get(name, found.macs)
+    published = PUBLISHED.get(path.stem.removeprefix("light_"))
+    if published is not None:
+        digits = len(published.partition(".")[2])
+        assert f"{found.macs / 1e9:.{digits}f}" == published
 
 
 def test_the_command_writes_a_file_that_solve_reads(tmp_path: Path) -> None:
