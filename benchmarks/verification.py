@@ -20,9 +20,9 @@ from suites import Case, cases
 import solver_mapper as sm
 from solver_mapper.io import bundled
 from solver_mapper.solve.confirm import ACCEPTED
-from solver_mapper.verify.boxes import BoxSpace
-from solver_mapper.verify.leaves import Target
+from solver_mapper.verify.boxes import Mapspace
 from solver_mapper.verify.prover import Prover
+from solver_mapper.verify.target import Target
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,8 @@ def confirm(case: Case, limit: float, factor: float) -> Confirmation:
     assert solution.rank is not None
     started = time.process_time()
     end = started + factor * first
-    space = BoxSpace(spec.need_architecture(), spec.need_problem(), spec.constraints)
-    target = Target(space, solution.objective, (Fraction(solution.rank),), ACCEPTED)
-    proof = Prover(space, target, lambda: time.process_time() > end).prove()
+    target = Target(Mapspace(spec), solution.objective, (Fraction(solution.rank),), ACCEPTED)
+    proof = Prover(target, lambda: time.process_time() > end).prove()
     assert proof.better is None, f"{case}: {proof.better}"
     seconds = time.process_time() - started
     gap = float(1 - proof.reached)

@@ -71,7 +71,7 @@ from solver_mapper.study.network_result import LayerResult, NetworkResult, Total
 from solver_mapper.study.progress import StudyProgress
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 from solver_mapper.tiling import Tiling, tile
-from solver_mapper.verify.checker import Check
+from solver_mapper.verify.certificate_format import Check
 from solver_mapper.version import __version__ as __version__
 
 __all__ = [

@@ -44,7 +44,7 @@ from solver_mapper.solve.imperfect.run import solve_imperfect
 from solver_mapper.solve.pareto import find_front
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import open_session
-from solver_mapper.verify.checker import Check
+from solver_mapper.verify.certificate_format import Check
 from solver_mapper.verify.checker import check_certificate as check_certificate_file
 
 _FOR_TREES = ("max_fused_loops", "relax")

@@ -21,9 +21,9 @@ from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.solve.local_search import LocalSearch
 from solver_mapper.solve.session import Session
-from solver_mapper.verify.boxes import BoxSpace
-from solver_mapper.verify.leaves import Target
+from solver_mapper.verify.boxes import Mapspace
 from solver_mapper.verify.prover import Prover
+from solver_mapper.verify.target import Target
 
 Engine = Literal["cpsat", "branch-and-bound", "both"]
 FIRST_NODES = 300
@@ -74,7 +74,7 @@ def search_boxes(
     Args: `gap`, the accepted relative optimality gap; `most_nodes`, boxes that are split at most.
     """
     spec, first = session.spec, goals.goals[0]
-    space = BoxSpace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    space = Mapspace(spec)
     evaluate = Evaluator(space.architecture, space.problem).evaluate
     local = LocalSearch(spec, session.all_mappings, first, session.settings.seed)
     everything = Objective(goals.all)
@@ -83,7 +83,7 @@ def search_boxes(
     runs = nodes = evaluated = 0
     while True:
         ranks = None if best is None else tuple(goal.rank(best[1]) for goal in everything.goals)
-        proof = Prover(space, Target(space, everything, ranks, Fraction(gap)), over).prove()
+        proof = Prover(Target(space, everything, ranks, Fraction(gap)), over).prove()
         runs, nodes, evaluated = runs + 1, nodes + proof.nodes, evaluated + proof.evaluated
         if proof.better is None:
             break

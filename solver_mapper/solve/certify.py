@@ -13,19 +13,17 @@ from solver_mapper.core.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.solve.confirm import ACCEPTED, LEAST_SECONDS, PATIENCE, at_most, gap_text
-from solver_mapper.verify.boxes import BoxSpace
+from solver_mapper.verify.boxes import NONE, Mapspace
 from solver_mapper.verify.certificate_format import (
     FORMAT,
     VERSION,
     digest,
     mapping_to_json,
-    split_to_json,
     write_lines,
 )
-from solver_mapper.verify.leaves import Target, mappings
-from solver_mapper.verify.prover import Node, Prover
-from solver_mapper.verify.relaxation import Relaxation
+from solver_mapper.verify.prover import Decision, Node, Prover
 from solver_mapper.verify.route import Route
+from solver_mapper.verify.target import Target
 
 
 class CertificateNotWrittenError(InputError):
@@ -66,12 +64,12 @@ def _unproven(solution: Solution) -> str:
 
 def _written(spec: Spec, solution: Solution, path: Path, gap: Fraction, clock: Clock) -> Route:
     name, statistics = "certificate file", solution.evaluation
-    space = BoxSpace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    space = Mapspace(spec)
     ranks = None
     if statistics is not None:
         ranks = tuple(goal.rank(statistics) for goal in solution.objective.goals)
     target = Target(space, solution.objective, ranks, gap)
-    proof = Prover(space, target, lambda: clock.over).prove()
+    proof = Prover(target, lambda: clock.over).prove()
     if proof.better is not None:
         raise ExactnessError(f"branch and bound finds a better mapping: {proof.better}")
     if not proof.complete:
@@ -111,23 +109,27 @@ def _header(spec: Spec, solution: Solution, target: Target) -> dict[str, Any]:
     }
 
 
-def _lines(space: BoxSpace, header: dict[str, Any], root: Node) -> Iterator[Any]:
+def _lines(space: Mapspace, header: dict[str, Any], root: Node) -> Iterator[Any]:
     yield header
     nodes = [root]
     while nodes:
         node = nodes.pop()
-        if node.split is not None:
-            yield split_to_json(space, node.split)
+        if node.decision is not None:
+            yield _decision(space, node.decision)
             nodes += reversed(node.parts)
+        elif node.leaf == "bound" and node.least is not None:
+            yield ["bound", *node.least]
         else:
-            yield _leaf(space, node)
+            yield [node.leaf] if node.reason is None else [node.leaf, node.reason]
 
 
-def _leaf(space: BoxSpace, node: Node) -> list[Any]:
-    if node.box is None:
-        return ["empty"]
-    if node.leaf == "evaluated":
-        return ["evaluated", sum(1 for _ in mappings(space, node.box))]
-    if node.statistics is None:
-        return ["unfit", Relaxation(space, node.box).unfit()]
-    return ["bound", *node.statistics]
+def _decision(space: Mapspace, decision: Decision) -> list[Any]:
+    """A decision by names: the part for which it holds comes first."""
+    kind, one, two = decision[:3]
+    dims, levels = space.problem.dims, space.architecture.level_names
+    if kind == "extent":
+        level, loops = space.slots[two - 1]
+        return ["extent", dims[one], levels[level], loops, decision[3]]
+    if kind == "store":
+        return ["store", space.problem.tensor_names[one], levels[two]]
+    return ["innermost", levels[one], [None if d == NONE else dims[d] for d in two]]

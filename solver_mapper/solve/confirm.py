@@ -23,12 +23,12 @@ from solver_mapper.mapspace.space import build_space
 from solver_mapper.solve.cpsat.engine import Settings
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.bound import LowerBound
-from solver_mapper.verify.boxes import BoxSpace
+from solver_mapper.verify.boxes import Mapspace
 from solver_mapper.verify.exhaustive import Exhaustive
-from solver_mapper.verify.leaves import Target
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.prover import Proof, Prover
 from solver_mapper.verify.route import Claim, Ranks, Route, disagreement
+from solver_mapper.verify.target import Target
 
 MOST_NESTS = 200_000
 """Loop nests that are enumerated, each with all its bypass choices."""
@@ -184,11 +184,11 @@ def _enumerated(mapspace: EnumeratedMapspace, claim: Claim, clock: Clock) -> Rou
 def _proved(spec: Spec, claim: Claim, clock: Clock) -> Route:
     """By branch and bound, which shares nothing with the solver."""
     name = "branch and bound"
-    space = BoxSpace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    space = Mapspace(spec)
     ranks, nodes, evaluated = claim.ranks, 0, 0
     while True:
         target = Target(space, claim.goals, ranks, ACCEPTED)
-        proof = Prover(space, target, lambda: clock.over).prove()
+        proof = Prover(target, lambda: clock.over).prove()
         nodes, evaluated = nodes + proof.nodes, evaluated + proof.evaluated
         if proof.better is None:
             break

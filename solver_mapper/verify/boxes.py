@@ -1,142 +1,323 @@
-"""Boxes of mappings, and how decisions split them: what a proof by branch and bound is about.
+"""Boxes of mappings, and how decisions split them: what an optimality certificate is about.
 
-A *box* is a set of mappings: for each dimension and each position between two loop slots the
-extents that the loops inside of it may cover together, for each tensor the choices of levels that
-store it, and for each level the dimensions that its innermost temporal loop may be over. Nothing
-here is shared with the CP-SAT engine.
+A specification is put into whole numbers here: loop slots, the factorizations of each dimension,
+tensors, energies, choices of levels that store a tensor. Nothing here is shared with the CP-SAT
+engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain, combinations, pairwise, permutations, product
+from math import lcm, prod
 from typing import Any, NamedTuple
 
-from solver_mapper.core.constraints import HOLDS, FactorConstraint
-from solver_mapper.verify.loop_tables import LoopTables, Mask, members
+from solver_mapper.core import constraints as rules
+from solver_mapper.core.loop_orders import pairs_at
+from solver_mapper.core.mapping import Loop, Mapping, loop
+from solver_mapper.core.spec import Spec
+from solver_mapper.verify.certificate_format import assembled
 
-Split = tuple[str, int, int, int]
-"""One of
+NONE = -1
+"""Stands for the innermost loop of a level without temporal loops."""
+MOST_TILES = 4000
+"""Combinations of extents that are looked at one by one; above that, room is not considered."""
 
-- ("extent", dimension, position, value): at most the value,
-- ("store", tensor, level, 0),
-- ("innermost", level, dimensions, 0).
-"""
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """`own` dimensions move its tiles, `free` ones do not. `plain`: each rank is a dimension of its
+    own; `window`: some rank has several. `words`: different words; `fixed`: of ranks of one
+    dimension alone."""
+
+    name: str
+    written: bool
+    ranks: tuple[dict[int, int], ...]
+    own: frozenset[int]
+    free: frozenset[int]
+    plain: bool
+    window: bool
+    words: int
+    fixed: int
+
+
+class Chains:
+    """The loop bounds that one dimension may have. A row has the whole size, then the points that
+    the loops inside of each slot cover. `extents[p]` are the values at position p, `bounds[s]` the
+    loop bounds at slot s, both ascending."""
+
+    def __init__(self, rows: list[tuple[int, ...]]):
+        self.rows = rows
+        self.extents = [sorted(set(column)) for column in zip(*rows, strict=True)]
+        pairs = [{(r[s], r[s + 1]) for r in rows} for s in range(len(rows[0]) - 1)]
+        self.bounds = [sorted({outer // inner for outer, inner in each}) for each in pairs]
+        self.part = lru_cache(None)(self._part)
+
+    def _part(self, p: int, most: int | None, holds: bool) -> Chains | None:
+        """Rows with at most so many points at position p (None: a loop of bound 1 at slot p), or
+        the others."""
+        if most is None:
+            rows = [row for row in self.rows if (row[p] == row[p + 1]) == holds]
+        else:
+            rows = [row for row in self.rows if (row[p] <= most) == holds]
+        return self if len(rows) == len(self.rows) else Chains(rows) if rows else None
 
 
 class Box(NamedTuple):
-    """`extents[d][p]`: numbers of the divisors of dimension d that the loops inside of position p
-    may cover; `stores[t]`: numbers of tensor t's storage choices; `innermost[l]`: dimensions of the
-    innermost temporal loop of level l, or the number of dimensions where there is none.
-    """
+    """`chains[d]` of dimension d, `stores[t]`: choices of levels that store tensor t,
+    `innermost[l]`: dimensions that the innermost temporal loop of level l may be over, or NONE."""
 
-    extents: tuple[tuple[Mask, ...], ...]
-    stores: tuple[Mask, ...]
-    innermost: tuple[Mask, ...]
+    chains: tuple[Chains, ...]
+    stores: tuple[tuple[tuple[bool, ...], ...], ...]
+    innermost: tuple[frozenset[int], ...]
 
 
-class BoxSpace(LoopTables):
-    """The mapspace of perfect factors as a box, and how decisions split boxes."""
+class Mapspace:
+    """A specification in numbers. Slots are where loops stand: outer to inner, temporal before
+    spatial. Position p lies just outside of slot p."""
+
+    def __init__(self, spec: Spec):
+        self.spec, self.architecture = spec, spec.need_architecture()
+        self.problem, self.levels = spec.need_problem(), self.architecture.levels
+        self.sizes = [self.problem.bounds[dim] for dim in self.problem.dims]
+        self.dims, self.depth = range(len(self.sizes)), len(self.levels)
+        self.fanouts = [self.architecture.fanout(level) for level in range(self.depth)]
+        kinds: tuple[rules.Kind, ...] = ("temporal", "spatial")
+        self.slots = [
+            (level, kind)
+            for level in range(self.depth)
+            for kind in kinds
+            if kind == "temporal" or max(self.fanouts[level]) > 1
+        ]
+        self.temporal = [self.slots.index((level, "temporal")) for level in range(self.depth)]
+        self.spatial = [
+            self.slots.index((level, "spatial")) if max(self.fanouts[level]) > 1 else None
+            for level in range(self.depth)
+        ]
+        self.tile = [*self.temporal, len(self.slots)]
+        self.tensors = [self._tensor(number) for number in range(len(self.problem.tensors))]
+        least = [each.least for each in self.all(rules.UtilizationConstraint)]
+        self.least_used = max(least, default=0) * prod(x * y for x, y in self.fanouts)
+        self._set_energies()
+        self.layouts, self.tiles = lru_cache(None)(self._layouts), lru_cache(None)(self._tiles)
+        self.off = lru_cache(None)(self._off)
+
+    def all(self, record: type, /, **wanted: object) -> list[Any]:
+        """The constraints of a kind with these attributes."""
+        found = [each for each in self.spec.constraints if isinstance(each, record)]
+        return [x for x in found if all(getattr(x, name) == v for name, v in wanted.items())]
+
+    def _off(self, flag: str, level: int, t: Tensor) -> bool:
+        """Whether a constraint switches a kind of reuse off."""
+        named = self.all(rules.ReuseConstraint, flag=flag, level=self.levels[level].name)
+        return any(t.name in each.tensors for each in named)
+
+    def _tensor(self, number: int) -> Tensor:
+        given, dims = self.problem.tensors[number], self.problem.dims
+        ranks = tuple({dims.index(x.dim): x.coefficient for x in rank} for rank in given.ranks)
+        words, fixed, seen = 1, 1, set[int]()
+        for rank in ranks:
+            places = _places((abs(step), self.sizes[d]) for d, step in rank.items())
+            words *= 1 if seen & set(rank) else places
+            fixed *= 1 if seen & set(rank) or len(rank) > 1 else places
+            seen |= set(rank)
+        plain = all(list(rank.values()) == [1] for rank in ranks) and len(seen) == len(ranks)
+        window, free = any(len(rank) > 1 for rank in ranks), frozenset(self.dims) - seen
+        own = frozenset(seen)
+        return Tensor(given.name, given.read_write, ranks, own, free, plain, window, words, fixed)
+
+    def _set_energies(self) -> None:
+        """`prices[l]`: of a word read, of a partial sum read, of a fill, of an update; at least."""
+        rows = []
+        for level in self.levels:
+            block, address = level.block_size, max(level.address_energy, Fraction(0))
+            each = (level.energy.read, level.energy.read, level.energy.fill, level.energy.update)
+            paid = (address, Fraction(0), address, address)
+            rows.append(
+                [(x / block + y) / level.cluster_size for x, y in zip(each, paid, strict=True)]
+            )
+        units = self.architecture.arithmetic
+        leak = sum((x.energy.leak * x.instances for x in self.levels), units.leak * units.instances)
+        work = Fraction(self.problem.macs * units.energy)
+        self.unit = lcm(*(Fraction(x).denominator for x in (leak, work, *chain(*rows))))
+        self.prices = [[int(value * self.unit) for value in row] for row in rows]
+        self.leak, self.work = int(leak * self.unit), int(work * self.unit)
+
+    def _allowed(self, d: int, level: int, kind: str, bound: int) -> bool:
+        """Whether constraints and the mesh allow the bound of a loop."""
+        if kind == "spatial" and bound > max(self.fanouts[level]):
+            return False
+        name, dim = self.levels[level].name, self.problem.dims[d]
+        return all(
+            rules.HOLDS[x.comparison](
+                bound, self.sizes[d] if (x.comparison, x.value) == ("==", 0) else x.value
+            )
+            for x in self.all(rules.FactorConstraint, dim=dim, level=name, kind=kind)
+        )
 
     def root(self) -> Box | None:
-        """The box of all mappings, None if there is none."""
-        extents = []
-        for dim, divisors in enumerate(self.divisors):
-            whole = (1 << len(divisors)) - 1
-            extents.append(
-                self.consistent(dim, (whole ^ whole >> 1, *[whole] * (len(self.slots) - 1), 1))
-            )
-        found = [each for each in extents if each is not None]
-        if len(found) < self.dims or not all(self.stores) or not self._single_slots_obey():
+        """The box of all mappings of perfect factors; None if there is none."""
+        chains = []
+        for d, size in enumerate(self.sizes):
+            divisors = [value for value in range(1, size + 1) if size % value == 0]
+            rows: list[tuple[int, ...]] = [(size,)]
+            for level in range(self.depth):
+                for kind in ("temporal", "spatial"):
+                    good = {b for b in divisors if self._allowed(d, level, kind, b)}
+                    if (level, kind) in self.slots:
+                        rows = [(*r, r[-1] // b) for r in rows for b in good if r[-1] % b == 0]
+                    elif 1 not in good:
+                        rows = []
+            chains.append([row for row in rows if row[-1] == 1])
+        stores = []
+        for name in self.problem.tensor_names:
+            each: list[tuple[bool, ...]] = []
+            for number, buffer in enumerate(self.levels):
+                said = [
+                    x.keep for x in self.all(rules.KeepConstraint, tensor=name, level=buffer.name)
+                ]
+                may = (True,) if number == 0 else (False,) if buffer.entries == 0 else (False, True)
+                each.append(tuple(said[-1:]) or may)
+            stores.append(tuple(choice for choice in product(*each) if any(choice)))
+        innermost = (frozenset({NONE, *self.dims}),) * self.depth
+        if not all(chains) or not all(stores):
             return None
-        return Box(
-            tuple(found),
-            tuple((1 << len(each)) - 1 for each in self.stores),
-            ((2 << self.dims) - 1,) * self.levels,
-        )
+        return self._narrowed([Chains(rows) for rows in chains], stores, innermost)
 
-    def _single_slots_obey(self) -> bool:
-        """Whether constraints on spatial loops of levels without a fanout allow a bound of 1."""
-        return all(
-            HOLDS[constraint.comparison](
-                1,
-                (
-                    self.problem.bounds[constraint.dim]
-                    if (constraint.comparison, constraint.value) == ("==", 0)
-                    else constraint.value
-                ),
-            )
-            for constraint in self.constraints
-            if isinstance(constraint, FactorConstraint)
-            and constraint.kind == "spatial"
-            and constraint.dim in self.problem.dims
-            and self.spatial[self.architecture.index(constraint.level)] is None
-        )
-
-    def split(self, box: Box, split: Split) -> tuple[Box | None, Box | None]:
-        """The parts of a box for which a decision holds and does not hold; None if empty. Together
-        they are the box.
-        """
-        kind, one, two, value = split
-        if kind == "extent":
-            small = sum(1 << n for n, each in enumerate(self.divisors[one]) if each <= value)
-            mask = box.extents[one][two]
-            return self._with_extents(box, one, two, mask & small), self._with_extents(
-                box, one, two, mask & ~small
-            )
-        if kind == "store":
-            yes = sum(1 << n for n, choice in enumerate(self.stores[one]) if choice[two])
-            masks = (box.stores[one] & yes, box.stores[one] & ~yes)
-            return tuple(
-                box._replace(stores=_put(box.stores, one, mask)) if mask else None for mask in masks
-            )  # type: ignore[return-value]
-        return self._with_innermost(box, one, box.innermost[one] & two), self._with_innermost(
-            box, one, box.innermost[one] & ~two
-        )
-
-    def _with_extents(self, box: Box, dim: int, position: int, mask: Mask) -> Box | None:
-        found = self.consistent(dim, _put(box.extents[dim], position, mask)) if mask else None
-        return None if found is None else box._replace(extents=_put(box.extents, dim, found))
-
-    def _with_innermost(self, box: Box, level: int, mask: Mask) -> Box | None:
-        """A loop that is innermost has a bound of at least 2; where there is none, all loops have a
-        bound of 1.
-        """
-        if not mask:
+    def _narrowed(self, chains: list[Any], stores: Any, innermost: Any) -> Box | None:
+        """A box without chains and innermost loops that contradict each other; None if empty."""
+        for slot, dims in zip(self.temporal, innermost, strict=True):
+            for d in self.dims if dims == {NONE} else dims if len(dims) == 1 else ():
+                chains[d] = chains[d] and chains[d].part(slot, None, dims == {NONE})
+        if not all(chains) or not all(stores):
             return None
-        part: Box | None = box._replace(innermost=_put(box.innermost, level, mask))
-        slot, no_loop = self.temporal[level], mask == 1 << self.dims
-        dims = (
-            range(self.dims)
-            if no_loop
-            else [mask.bit_length() - 1]
-            if mask.bit_count() == 1
-            else []
-        )
-        for dim in dims:
-            part = part and self._with_bounds(
-                part, dim, slot, lambda bound: (bound == 1) == no_loop
+        left = [
+            frozenset(
+                d
+                for d in dims
+                if (
+                    chains[d].bounds[slot][-1] > 1
+                    if d != NONE
+                    else all(each.bounds[slot][0] == 1 for each in chains)
+                )
             )
-        return part
-
-    def _with_bounds(
-        self, box: Box, dim: int, slot: int, wanted: Callable[[int], bool]
-    ) -> Box | None:
-        """The part of a box where the bound of a loop may be as wanted: extents with such a partner
-        on the slot's other side.
-        """
-        outer, inner = box.extents[dim][slot], box.extents[dim][slot + 1]
-        pairs = [
-            (n, i)
-            for n in members(outer)
-            for i in members(self.steps[dim][slot][n] & inner)
-            if wanted(self.divisors[dim][n] // self.divisors[dim][i])
+            for slot, dims in zip(self.temporal, innermost, strict=True)
         ]
-        masks = [sum(1 << number for number in {pair[side] for pair in pairs}) for side in (0, 1)]
-        found = self._with_extents(box, dim, slot, masks[0])
-        return found and self._with_extents(
-            found, dim, slot + 1, masks[1] & found.extents[dim][slot + 1]
+        return Box(tuple(chains), tuple(stores), tuple(left)) if all(left) else None
+
+    def split(self, box: Box, decision: tuple[Any, ...]) -> list[Box | None]:
+        """The parts of a box for which a decision holds and does not; together they are the box."""
+        kind, x, y = decision[:3]
+        parts = []
+        for holds in (True, False):
+            chains, stores, innermost = map(list, box)
+            if kind == "extent":
+                chains[x] = chains[x].part(y, decision[3], holds)
+            elif kind == "store":
+                stores[x] = tuple(choice for choice in stores[x] if choice[y] == holds)
+            else:
+                innermost[x] = frozenset(d for d in innermost[x] if (d in y) == holds)
+            parts.append(self._narrowed(chains, stores, innermost))
+        return parts
+
+    def words(self, t: Tensor, extents: tuple[int, ...]) -> int:
+        """Words of a tile: of the box around them."""
+        return prod(1 + sum(abs(k) * (extents[d] - 1) for d, k in rank.items()) for rank in t.ranks)
+
+    def _layouts(self, level: int, bounds: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
+        """Bounds of spatial loops that can be laid along X and Y, those that cannot be raised."""
+        width, height = self.fanouts[level]
+        found: dict[tuple[int, ...], set[tuple[int, int]]] = {(): {(1, 1)}}
+        for choices in bounds:
+            more = {
+                (*row, b): {
+                    (x, y)
+                    for at in places
+                    for x, y in ((at[0] * b, at[1]), (at[0], at[1] * b))
+                    if x <= width and y <= height
+                }
+                for row, places in found.items()
+                for b in choices
+            }
+            found = {row: places for row, places in more.items() if places}
+        return _raised(set(found), bounds)
+
+    def _tiles(self, level: int, stored: tuple[Tensor, ...], values: Any) -> list[tuple[int, ...]]:
+        """Extents of tiles for which a level has room, those that cannot be raised."""
+        room = self.levels[level].capacity if level < self.depth else None
+        if room is None or prod(map(len, values)) > MOST_TILES:
+            return [tuple(each[-1] for each in values)]
+        fit = {e for e in product(*values) if sum(self.words(t, e) for t in stored) <= room}
+        return _raised(fit, values)
+
+
+def _places(terms: Iterable[tuple[int, int]]) -> int:
+    """Different sums of multiples of each stride, up to its size, at least. A stride that is no
+    less than the extent so far sets copies apart; a smaller one makes an interval without holes
+    longer; elsewhere |A + B| >= |A| + |B| - 1."""
+    places = extent = 1
+    for stride, size in sorted(terms):
+        longer = (stride if places == extent else 1) * (size - 1)
+        places = places * size if stride >= extent else places + longer
+        extent += stride * (size - 1)
+    return places
+
+
+def _raised(found: set[tuple[int, ...]], values: Any) -> list[tuple[int, ...]]:
+    """Rows of which no entry alone can be raised."""
+    after = [dict(pairwise(each)) for each in values]
+    return [
+        row
+        for row in found
+        if not any(
+            e in after[i] and (*row[:i], after[i][e], *row[i + 1 :]) in found
+            for i, e in enumerate(row)
         )
+    ]
 
 
-def _put(row: tuple[Any, ...], position: int, value: object) -> tuple[Any, ...]:
-    return (*row[:position], value, *row[position + 1 :])
+def loop_choices(space: Mapspace, box: Box) -> list[list[list[Loop]]]:
+    """For each slot the loops that mappings of a box with single loop bounds may have: all orders
+    that constraints allow, and all placements along X and Y, those along Y outside.
+
+    Raises: ValueError while loop bounds are open.
+    """
+    if any(len(each.rows) > 1 for each in box.chains):
+        raise ValueError("mappings of a box with open loop bounds cannot be listed")
+    choices, names = [], space.problem.dims
+    for slot, (level, kind) in enumerate(space.slots):
+        bounds = [each.bounds[slot][0] for each in box.chains]
+        found, (width, height), name = [], space.fanouts[level], space.levels[level].name
+        inside = pairs_at(space.spec.constraints, name, kind, names)
+        for order in permutations(d for d in space.dims if bounds[d] > 1):
+            if any((names[x], names[y]) in inside for x, y in combinations(order, 2)):
+                continue
+            if kind == "temporal" and (order[-1] if order else NONE) not in box.innermost[level]:
+                continue
+            for axes in product(("",) if kind == "temporal" else "YX", repeat=len(order)):
+                loops = [
+                    loop(names[d], bounds[d], axis) for d, axis in zip(order, axes, strict=True)
+                ]
+                along = {x: prod(each.bound for each in loops if each.axis == x) for x in "XY"}
+                if "XY" not in "".join(axes) and along["X"] <= width and along["Y"] <= height:
+                    found.append(loops)
+        choices.append(found)
+    return choices
+
+
+def mappings(space: Mapspace, box: Box) -> Iterator[Mapping]:
+    """All mappings of a box with single loop bounds."""
+    choices = loop_choices(space, box)
+    for stores in product(*box.stores):
+        kept = [
+            [t.name for t, x in zip(space.tensors, stores, strict=True) if x[level]]
+            for level in range(space.depth)
+        ]
+        for chosen in product(*choices):
+            spatial: list[list[Loop]] = [
+                [] if slot is None else chosen[slot] for slot in space.spatial
+            ]
+            yield assembled(space.spec, [chosen[slot] for slot in space.temporal], spatial, kept)

@@ -8,23 +8,52 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from solver_mapper.core.constraints import ReuseConstraint
 from solver_mapper.core.files import write_whole
-from solver_mapper.core.mapping import LevelMapping, Mapping, loop
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.verify.boxes import BoxSpace, Split
 
-FORMAT, VERSION = "solver-mapper optimality certificate", 1
+FORMAT, VERSION = "solver-mapper optimality certificate", 2
 _LONGEST = 1 << 26
 """Bytes of a line that are read."""
-FLAGS = ("no_temporal_reuse", "no_multicast", "no_link_transfer")
+
+
+@dataclass(frozen=True)
+class Check:
+    """`holds`, or a `reason` why not; how many `nodes` and `leaves` were read, and `evaluated`
+    mappings.
+    """
+
+    holds: bool
+    reason: str
+    nodes: int
+    leaves: int
+    evaluated: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data, as `--json` prints it."""
+        return {
+            "holds": self.holds,
+            "reason": self.reason,
+            "nodes": self.nodes,
+            "leaves": self.leaves,
+            "evaluated_mappings": self.evaluated,
+        }
+
+    def __str__(self) -> str:
+        if not self.holds:
+            return f"The certificate is refused: {self.reason}"
+        return (
+            f"The certificate holds: {self.reason} ({self.nodes:,} nodes, {self.leaves:,} leaves, "
+            f"{self.evaluated:,} mappings evaluated)"
+        )
 
 
 def digest(spec: Spec) -> str:
@@ -64,57 +93,36 @@ def mapping_to_json(mapping: Mapping) -> list[dict[str, Any]]:
     ]
 
 
-def mapping_from_json(space: BoxSpace, levels: list[dict[str, Any]]) -> Mapping:
-    """The mapping, with the kinds of reuse that constraints switch off."""
-    names, built = space.problem.tensor_names, []
-    for number, level in enumerate(levels):
-        off = [frozenset(name for name in names if space.off(flag, number, name)) for flag in FLAGS]
-        built.append(
-            LevelMapping(
-                str(level["level"]),
-                tuple(loop(str(dim), int(bound)) for dim, bound in level["temporal"]),
-                tuple(
-                    loop(str(dim), int(bound), str(axis)) for dim, bound, axis in level["spatial"]
-                ),
-                frozenset(map(str, level["stores"])),
-                no_temporal_reuse=off[0],
-                no_multicast=off[1],
-                no_link_transfer=off[2],
-            )
+def assembled(
+    spec: Spec,
+    temporal: Sequence[Sequence[Loop]],
+    spatial: Sequence[Sequence[Loop]],
+    stores: Sequence[Iterable[str]],
+) -> Mapping:
+    """The mapping with these loops and stored tensors at each level, in which reuse is off where
+    constraints say so."""
+
+    def off(flag: str, level: str) -> frozenset[str]:
+        named = [x for x in spec.constraints if isinstance(x, ReuseConstraint)]
+        some = [x.tensors for x in named if (x.flag, x.level) == (flag, level)]
+        return frozenset().union(*some)
+
+    levels = tuple(
+        LevelMapping(
+            name,
+            tuple(outer),
+            tuple(inner),
+            frozenset(stored),
+            off("no_temporal_reuse", name),
+            off("no_multicast", name),
+            off("no_link_transfer", name),
         )
-    return Mapping(tuple(built), space.problem.dims, names)
-
-
-def split_to_json(space: BoxSpace, split: Split) -> list[Any]:
-    """A decision by names: the part for which it holds comes first."""
-    kind, one, two, value = split
-    dims, levels = space.problem.dims, space.architecture.level_names
-    if kind == "extent":
-        level, loops = space.slots[two - 1]
-        return ["extent", dims[one], levels[level], loops, value]
-    if kind == "store":
-        return ["store", space.problem.tensor_names[one], levels[two]]
-    inner = [dims[dim] for dim in range(space.dims) if two >> dim & 1]
-    return ["innermost", levels[one], [*inner, None] if two >> space.dims else inner]
-
-
-def split_from_json(space: BoxSpace, words: list[Any]) -> Split:
-    """Raises: ValueError for names that do not exist."""
-    dims, levels = space.problem.dims, space.architecture.level_names
-    if words[0] == "extent":
-        slot = space.slots.index((levels.index(words[2]), words[3]))
-        return "extent", dims.index(words[1]), slot + 1, int(words[4])
-    if words[0] == "store":
-        return "store", space.problem.tensor_names.index(words[1]), levels.index(words[2]), 0
-    if words[0] != "innermost":
-        raise ValueError(f"unknown decision {words[0]}")
-    mask = sum(1 << (space.dims if dim is None else dims.index(dim)) for dim in words[2])
-    return "innermost", levels.index(words[1]), mask, 0
-
-
-def ratio(text: str) -> Fraction:
-    """A number as certificates write it: "3/7"."""
-    return Fraction(text)
+        for name, outer, inner, stored in zip(
+            spec.need_architecture().level_names, temporal, spatial, stores, strict=True
+        )
+    )
+    problem = spec.need_problem()
+    return Mapping(levels, problem.dims, problem.tensor_names)
 
 
 def write_lines(path: Path, lines: Iterable[Any]) -> None:
@@ -131,7 +139,22 @@ def write_lines(path: Path, lines: Iterable[Any]) -> None:
         ) from None
 
 
-def read_lines(path: Path) -> Iterator[Any]:
+def read_certificate(path: Path) -> tuple[dict[str, Any], Iterator[Any]]:
+    """The header, and the nodes.
+
+    Raises: InputError if the file is no certificate of this version.
+    """
+    lines = _read_lines(path)
+    header = next(lines, None)
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InputError("this is no optimality certificate", SourceLocation(str(path), 1))
+    if header.get("version") != VERSION:
+        message = f"version {header.get('version')} of the format is not known"
+        raise InputError(message, SourceLocation(str(path), 1), f"this program reads {VERSION}")
+    return header, lines
+
+
+def _read_lines(path: Path) -> Iterator[Any]:
     """Raises: InputError for what is no file of gzipped JSON lines."""
     number = 0
     try:

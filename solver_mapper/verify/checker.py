@@ -1,70 +1,299 @@
-"""Checks an optimality certificate, line by line. docs/explanation/certificate.md explains it to a
-sceptic.
+"""Checks an optimality certificate. docs/explanation/certificate.md explains it to a sceptic.
 
-The checker walks down the tree: it splits boxes as the certificate says, so that no mapping is
-lost, and recomputes each leaf's reason in exact arithmetic. Of the package it uses the reading of
-files, the bounds of boxes (`relaxation.py` and what it is made of) and the cost model; neither
-OR-Tools nor numpy.
+A certificate is a tree. A node stands for a *box*, a set of mappings; an inner node splits its box
+in two, a leaf says why no mapping of its box is better than the incumbent. The checker splits boxes
+itself (`boxes.py`), so that no mapping is lost, and works out what each leaf claims, in whole
+numbers. Else it uses only the reading of files, and the evaluation and the legality of one mapping.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from math import ceil, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from solver_mapper.check.mapping import is_legal
+from solver_mapper.core.mapping import loop
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
+from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import Evaluator
-from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.verify.boxes import Box, BoxSpace
-from solver_mapper.verify.certificate_format import (
-    FORMAT,
-    VERSION,
-    digest,
-    mapping_from_json,
-    ratio,
-    read_lines,
-    split_from_json,
-)
-from solver_mapper.verify.leaves import Target, legal, mappings, mappings_left
-from solver_mapper.verify.relaxation import LeastStatistics, Relaxation
+from solver_mapper.verify.boxes import NONE, Box, Mapspace, Tensor, mappings
+from solver_mapper.verify.certificate_format import Check, assembled, digest, read_certificate
+from solver_mapper.verify.target import Least, Target
+
+MOST_PAIRS = 4000
+"""Pairs of a tile and a layout of spatial loops that are looked at one by one."""
+
+
+class Term(NamedTuple):
+    """Energy of x words, where x is at least `least`, and at least `words` / (`points` * product of
+    the extents of `free` in a tile, if `by_tile`, and of the spatial loops over them, if
+    `by_mesh`); tiles of `level`, spatial loops just outside of them. `price`: of each word, of each
+    word above `first`, and `first`."""
+
+    level: int
+    least: int
+    words: int
+    points: int
+    free: frozenset[int]
+    by_tile: bool
+    by_mesh: bool
+    price: tuple[int, int, int]
+
+    def energy(self, x: int) -> int:
+        """Energy of at least x words."""
+        each, more, first = self.price
+        return each * x + more * max(0, x - first)
+
+
+class Bound:
+    """Least figures of the mappings of a box."""
+
+    def __init__(self, space: Mapspace, box: Box):
+        self.space, self.box = space, box
+        pairs = list(zip(space.tensors, box.stores, strict=True))
+        self.stored = [
+            tuple(t for t, each in pairs if all(choice[level] for choice in each))
+            for level in range(space.depth)
+        ]
+        self.tiles, self.spread = lru_cache(None)(self._tiles), lru_cache(None)(self._spread)
+
+    def _tiles(self, level: int, dims: frozenset[int]) -> list[tuple[int, ...]]:
+        """Extents of tiles of a level, as large in `dims` as there is room, the others least."""
+        rows = [each.extents[self.space.tile[level]] for each in self.box.chains]
+        values = tuple(tuple(row if d in dims else row[:1]) for d, row in enumerate(rows))
+        stored = self.stored[level] if level < self.space.depth else ()
+        return self.space.tiles(level, stored, values)
+
+    def largest(self, dims: frozenset[int], level: int) -> int:
+        """The largest product of extents of `dims` in a tile of a level."""
+        return max((prod(e[d] for d in dims) for e in self.tiles(level, dims)), default=1)
+
+    def layouts(self, level: int) -> list[tuple[int, ...]]:
+        """Bounds of the spatial loops of a level, as large as the mesh allows."""
+        slot = self.space.spatial[level]
+        bounds = [(1,) if slot is None else tuple(each.bounds[slot]) for each in self.box.chains]
+        return self.space.layouts(level, tuple(bounds))
+
+    def _spread(self, level: int, dims: frozenset[int]) -> int:
+        """The largest product of bounds of spatial loops over `dims`; 0 if none can be laid."""
+        return max((prod(row[d] for d in dims) for row in self.layouts(level)), default=0)
+
+    def loops(self, slots: Iterable[int | None], dims: Iterable[int], which: int) -> int:
+        """The least (0) or largest (-1) product of loop bounds."""
+        real, chains = [slot for slot in slots if slot is not None], self.box.chains
+        return prod(chains[d].bounds[slot][which] for slot in real for d in dims)
+
+    def shared(self, t: Tensor, level: int, dims: frozenset[int]) -> int:
+        """How many instances one multicast reaches through spatial loops over `dims`, at most. Of
+        the loops over one rank the one of the largest bound moves the tile."""
+        slot, moving, seen = self.space.spatial[level], set[int](), set[int]()
+        if slot is None or self.space.off("no_multicast", level, t):
+            return 1
+        for rank in t.ranks:
+            new = [d for d in rank if d not in seen]
+            moving |= {max(new, key=lambda d: self.loops([slot], [d], -1))} if new else set()
+            seen |= set(rank)
+        return self.spread(level, dims - moving)
+
+    def flow(self, t: Tensor, o: int, i: int) -> tuple[int, int, int, int]:
+        """Least words of t, over all instances, that level o sends to level i, the next that stores
+        it (compute units: the number of levels), and that arrive there. With the last two, n and q,
+        at least n / (q * free extents of a tile) arrive."""
+        space, end, empty, cases = self.space, i, True, []
+        forgets = i == space.depth or space.off("no_temporal_reuse", i, t)
+        links = space.spatial[i - 1] is not None and not space.off("no_link_transfer", i - 1, t)
+        if forgets and links and t.window:
+            cases.append((0, 0, 0, 1))
+        for level in reversed(range(0 if not forgets or (links and not t.window) else i, i)):
+            inner = self.box.innermost[level]
+            if t.window and empty:
+                cases += [self.slide(t, o, i, d, level, links) for d in sorted(inner & t.own)]
+            if not inner & (t.free | {NONE}):
+                break
+            empty, end = empty and NONE in inner, level
+            if self.loops([space.temporal[level]], t.own, 0) > 1:
+                break
+        if end < i or not cases:
+            cases.append(self.rest(t, o, i, end))
+        least = t.fixed if t.window and o < i - 1 else t.words
+        sent, arrive = (max(least, min(case[side] for case in cases)) for side in (0, 1))
+        if t.window and (links or o < i - 1):  # the cost model rounds for each instance
+            sent = max(0, sent - space.levels[o].instances)
+            arrive = max(0, arrive - space.levels[min(i, space.depth - 1)].instances)
+        return sent, arrive, 0 if t.window else cases[0][2], cases[0][3]
+
+    def rest(self, t: Tensor, o: int, i: int, end: int) -> tuple[int, int, int, int]:
+        """The innermost loops outside i's tile, from level `end` on, do not move it. Those inside
+        of a level r >= end count as part of its tile, the others as spared."""
+        space, sent, arrive = self.space, 0, 0
+        words, points = self.ratio(t, i)
+        words *= space.problem.macs
+        if t.window and end < i and any(len(self.movers(rank, i)) > 1 for rank in t.ranks):
+            points *= 2
+        for r in {i, end}:
+            spared = points * self.loops(space.temporal[end:r], t.free, -1)
+            share = spared * self.largest(t.free, r)
+            arrive = max(arrive, words * self.loops(space.spatial[r:i], t.free, 0) // share)
+            share *= prod(self.shared(t, level, t.own | t.free) for level in range(o, r))
+            share *= prod(self.shared(t, level, t.own) for level in range(max(o, r), i))
+            sent = max(sent, words * self.loops(space.spatial[r:o], t.free, 0) // share)
+        return sent, arrive, words, points * self.loops(space.temporal[end:i], t.free, -1)
+
+    def movers(self, rank: Iterable[int], i: int) -> set[int]:
+        """Dimensions of a rank that may have a temporal loop outside level i."""
+        return {d for d in rank if self.loops(self.space.temporal[:i], [d], -1) > 1}
+
+    def slide(
+        self, t: Tensor, o: int, i: int, d: int, level: int, links: bool
+    ) -> tuple[int, int, int, int]:
+        """The innermost loop outside i's tile is over d, at `level`, and slides a window."""
+        space, mesh, turns = self.space, self.space.spatial[i - 1], 0
+        rank = min((r for r in t.ranks if d in r), key=lambda r: len(self.movers(r, i) - {d}))
+        sure = self.movers(rank, i) <= {d}
+        step = abs(rank[d]) * self.loops(space.spatial[level:i], [d], 0)
+        if sure:  # one run of turns ends where another loop moves the tile
+            turns = self.loops([space.temporal[level]], [d], -1)
+            while level and self.loops([space.temporal[level]], t.own - {d}, 0) == 1:
+                level -= 1
+                turns *= self.loops([space.temporal[level]], [d], -1)
+        words, points = self.ratio(t, i, (rank, d, step, turns))
+        if links and not (sure and self.loops([mesh], rank.keys() - {d}, -1) == 1):
+            points *= max(self.loops([mesh], r, -1) for r in t.ranks if len(r) > 1)
+            points *= 1 if sure else 2
+        words, points = words * space.problem.macs, points * self.largest(t.free, i)
+        apart = prod(self.shared(t, each, t.own | t.free) for each in range(o, i))
+        return words // (points * apart), words // points, 0, 1
+
+    def ratio(self, t: Tensor, i: int, slide: Any = (None, 0, 0, 0)) -> tuple[int, int]:
+        """Least words fetched for so many points of i's tile, apart from free dimensions. With one
+        extent open, every choice is a / extent + b, so that the least stands at a corner."""
+        if t.plain:
+            return 1, 1
+        p, seen, total = self.space.tile[i], set[int](), Fraction(1)
+        low = [each.extents[p][0] for each in self.box.chains]
+        along, moved, step, turns = slide
+        for rank in t.ranks:
+            own, corners = [d for d in rank if d not in seen], []
+            seen |= set(own)
+            for corner in product(*({low[d], self.box.chains[d].extents[p][-1]} for d in own)):
+                at = dict(zip(own, corner, strict=True))
+                words = 1 + sum(abs(k) * (at.get(d, low[d]) - 1) for d, k in rank.items())
+                points = prod(corner)
+                if rank is along:
+                    new = min(words, step * at.get(moved, low[moved]))
+                    words = new * (turns - 1) + words if turns else new
+                    points *= turns or 1
+                corners.append(Fraction(words, points))
+            total *= min(corners)
+        return total.numerator, total.denominator
+
+    def unfit(self) -> str | None:
+        """What is too small for all mappings of the box; None if some may fit."""
+        space, used = self.space, 1
+        for level, buffer in enumerate(space.levels):
+            used *= self.spread(level, frozenset(space.dims))
+            lowest = tuple(each.extents[space.tile[level]][0] for each in self.box.chains)
+            words = sum(space.words(t, lowest) for t in self.stored[level])
+            if not used or (buffer.capacity is not None and words > buffer.capacity):
+                return f"{'capacity' if used else 'fanout'} of {buffer.name}"
+        return "utilization" if used < space.least_used else None
+
+    def least(self) -> Least:
+        """Least figures of mappings of the box."""
+        space, energy, last_level = self.space, self.space.work, 0
+        words, terms = Counter[tuple[int, str]](), []
+        for t, choices in zip(space.tensors, self.box.stores, strict=True):
+            costs = [self.cost(t, choice) for choice in choices]
+            last_level += min(each[0, "read"] + each[0, "write"] for each, _ in costs)
+            if len(costs) == 1:
+                words.update(costs[0][0])
+                terms += costs[0][1]
+            else:
+                energy += min(sum(x.energy(x.least) for x in each) for _, each in costs)
+        for level in range(1, space.depth + 1):
+            energy += self.together(level, [term for term in terms if term.level == level])
+        cycles = self.cycles(words)
+        return Least(energy + space.leak * cycles, cycles, last_level)
+
+    def cost(self, t: Tensor, choice: tuple[bool, ...]) -> tuple[Counter[Any], list[Term]]:
+        """Words read and written at each level, and terms of the energy."""
+        space, terms, words = self.space, [], Counter[tuple[int, str]]()
+        held = [level for level in range(space.depth) if choice[level]]
+        for o, i in zip(held, [*held[1:], space.depth], strict=True):
+            sent, arrive, n, q = self.flow(t, o, i)
+            read, reread, _, update = space.prices[o]
+            fill = space.prices[i][2] if i < space.depth else 0
+            paid, refill = (read, 0, 0), (fill, 0, 0)
+            if t.written:  # the first partial sum of each instance is not read before
+                first = t.words * prod(self.spread(level, t.free) for level in range(o))
+                then = first * prod(self.spread(level, t.free) for level in range(o, i))
+                first, then = (first, then) if t.plain else (sent, arrive)
+                paid, refill = (update, reread * t.plain, first), (0, fill * t.plain, then)
+            meshes = [
+                level
+                for level in range(o, i)
+                if space.spatial[level] is not None and not space.off("no_multicast", level, t)
+            ]
+            apart, level, by_tile = 1, i, True
+            if meshes:
+                apart = prod(self.spread(each, t.free) for each in meshes[:-1])
+                level, by_tile = meshes[-1] + 1, meshes[-1] == i - 1
+                apart *= 1 if by_tile else self.largest(t.free, i)
+            terms.append(Term(level, sent, n, q * apart, t.free, by_tile, bool(meshes), paid))
+            terms.append(Term(i, arrive, n, q, t.free, True, False, refill))
+            words[o, "read"] += max(0, sent - paid[2])
+            words[o, "write"] += sent if t.written else 0
+            words[i, "write"] += max(0, arrive - refill[2])
+        return words, terms
+
+    def together(self, level: int, terms: list[Term]) -> int:
+        """Least energy of terms that compete for the room of a level and the mesh above it: for the
+        best of all tiles and layouts."""
+        apart = sum(term.energy(term.least) for term in terms)
+        terms = [term for term in terms if term.words and any(term.price[:2])]
+        fixed = apart - sum(term.energy(term.least) for term in terms)
+        tiles = self.tiles(level, frozenset(d for x in terms if x.by_tile for d in x.free))
+        layouts = self.layouts(level - 1)
+        rows = {tuple(prod(e[d] for d in x.free) if x.by_tile else 1 for x in terms) for e in tiles}
+        columns = {
+            tuple(prod(e[d] for d in x.free) if x.by_mesh else 1 for x in terms) for e in layouts
+        }
+        if len(rows) * len(columns) > MOST_PAIRS:
+            return apart
+        best = [
+            sum(
+                x.energy(max(x.least, x.words // (x.points * e * v)))
+                for x, e, v in zip(terms, row, column, strict=True)
+            )
+            for row in rows
+            for column in columns
+        ]
+        return fixed + min(best, default=0)
+
+    def cycles(self, words: Counter[tuple[int, str]]) -> int:
+        """Least cycles: of the operations on all instances that can be used, and of the words that
+        each level moves."""
+        space = self.space
+        spread = [self.spread(level, frozenset(space.dims)) for level in range(space.depth)]
+        cycles = -(-space.problem.macs // prod(spread))
+        for number, level in enumerate(space.levels):
+            read, written = words[number, "read"], words[number, "write"]
+            used = prod(spread[:number])
+            widths = (level.read_bandwidth, level.write_bandwidth, level.shared_bandwidth)
+            for moved, width in zip((read, written, read + written), widths, strict=True):
+                cycles = max(cycles, ceil(moved / (width * used)) if width else 0)
+        return cycles + latency(space.architecture)
 
 
 class RefusedError(Exception):
     """Why a certificate does not hold."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """`holds`, or a `reason` why not; how many `nodes` and `leaves` were read, and `evaluated`
-    mappings.
-    """
-
-    holds: bool
-    reason: str
-    nodes: int
-    leaves: int
-    evaluated: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON data, as `--json` prints it."""
-        return {
-            "holds": self.holds,
-            "reason": self.reason,
-            "nodes": self.nodes,
-            "leaves": self.leaves,
-            "evaluated_mappings": self.evaluated,
-        }
-
-    def __str__(self) -> str:
-        if not self.holds:
-            return f"The certificate is refused: {self.reason}"
-        return (
-            f"The certificate holds: {self.reason} ({self.nodes:,} nodes, {self.leaves:,} leaves, "
-            f"{self.evaluated:,} mappings evaluated)"
-        )
 
 
 def check_certificate(spec: Spec, path: Path) -> Check:
@@ -72,123 +301,100 @@ def check_certificate(spec: Spec, path: Path) -> Check:
 
     Raises: InputError if the file is no certificate of this version.
     """
-    lines = read_lines(path)
-    header = next(lines, None)
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise InputError("this is no optimality certificate", SourceLocation(str(path), 1))
-    if header.get("version") != VERSION:
-        message = f"version {header.get('version')} of the format is not known"
-        raise InputError(message, SourceLocation(str(path), 1), f"this program reads {VERSION}")
-    walk = _Walk(spec)
+    header, nodes = read_certificate(path)
+    walk = Walk(spec)
     try:
         walk.begin(header)
-        walk.tree(lines)
+        walk.tree(nodes)
     except RefusedError as error:
-        return Check(False, f"line {walk.line}: {error}", walk.nodes, walk.leaves, walk.evaluated)
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        ZeroDivisionError,
-    ) as error:
-        reason = f"line {walk.line} cannot be read: {error}"
-        return Check(False, reason, walk.nodes, walk.leaves, walk.evaluated)
-    return Check(True, walk.claim, walk.nodes, walk.leaves, walk.evaluated)
+        holds, reason = False, f"line {walk.line}: {error}"
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
+        holds, reason = False, f"line {walk.line} cannot be read: {error}"
+    else:
+        holds, reason = True, walk.claim
+    return Check(holds, reason, walk.line - 1, walk.leaves, walk.evaluated)
 
 
-class _Walk:
+class Walk:
     """One certificate being read. `line` is the number of the current line."""
 
     def __init__(self, spec: Spec):
-        self.spec = spec
-        self.space = BoxSpace(spec.need_architecture(), spec.need_problem(), spec.constraints)
-        self.evaluator = Evaluator(self.space.architecture, self.space.problem)
-        self.line, self.nodes, self.leaves, self.evaluated = 1, 0, 0, 0
-        self.claim = ""
+        self.spec, self.space = spec, Mapspace(spec)
+        self.evaluate = Evaluator(self.space.architecture, self.space.problem).evaluate
+        self.line, self.leaves, self.evaluated, self.claim = 1, 0, 0, "no mapping is legal"
 
     def begin(self, header: dict[str, Any]) -> None:
         """The specification is the one given; the incumbent is legal and has its values."""
         if header["specification"] != digest(self.spec):
             raise RefusedError("it is about another specification")
-        objective, gap = parse_objective(header["objective"]), ratio(header["gap"])
+        objective, gap, ranks = parse_objective(header["objective"]), Fraction(header["gap"]), None
         if not 0 <= gap < 1:
             raise RefusedError(f"a gap of {gap} says nothing")
-        if header["incumbent"] is None:
-            self.target = Target(self.space, objective, None, gap)
-            self.claim = "no mapping is legal"
-            return
-        mapping = mapping_from_json(self.space, header["incumbent"]["mapping"])
-        ranks = tuple(ratio(value) for value in header["incumbent"]["values"])
-        if not legal(self.space, mapping):
-            raise RefusedError("the incumbent is not legal")
-        statistics = self.evaluator.evaluate(mapping)
-        if ranks != tuple(goal.rank(statistics) for goal in objective.goals):
-            raise RefusedError("the incumbent's values are not what the cost model gives")
+        if header["incumbent"] is not None:
+            levels = header["incumbent"]["mapping"]
+            outer = [[loop(*x) for x in each["temporal"]] for each in levels]
+            inner = [[loop(*x) for x in each["spatial"]] for each in levels]
+            mapping = assembled(self.spec, outer, inner, [each["stores"] for each in levels])
+            if not is_legal(self.spec, mapping):
+                raise RefusedError("the incumbent is not legal")
+            statistics = self.evaluate(mapping)
+            ranks = tuple(goal.rank(statistics) for goal in objective.goals)
+            if ranks != tuple(map(Fraction, header["incumbent"]["values"])):
+                raise RefusedError("the incumbent's values are not what the cost model gives")
+            pairs = zip(objective.goals, ranks, strict=True)
+            shown = ", ".join(f"{goal.name} {goal.shown(rank)}" for goal, rank in pairs)
+            self.claim = f"no mapping is better than {shown} by more than {float(100 * gap):g} %"
         self.target = Target(self.space, objective, ranks, gap)
-        shown = ", ".join(
-            f"{goal.name} {goal.shown(rank)}"
-            for goal, rank in zip(objective.goals, ranks, strict=True)
-        )
-        self.claim = f"no mapping is better than {shown} by more than {float(100 * gap):g} %"
 
-    def tree(self, lines: Iterator[Any]) -> None:
+    def tree(self, nodes: Iterable[Any]) -> None:
         """All nodes, in preorder. Boxes still to come are on a stack; at the end there is none."""
-        boxes: list[Box | None] = [self.space.root()]
-        for self.line, node in enumerate(lines, 2):
+        boxes = [self.space.root()]
+        for self.line, (kind, *words) in enumerate(nodes, 2):
             if not boxes:
                 raise RefusedError("nodes follow after the last leaf")
             box = boxes.pop()
-            self.nodes += 1
-            kind, *reason = node
-            if kind in ("extent", "store", "innermost"):
-                if box is None:
-                    raise RefusedError("an empty box is split")
-                holds, fails = self.space.split(box, split_from_json(self.space, node))
-                boxes += [fails, holds]
+            if box is not None and kind in ("extent", "store", "innermost"):
+                boxes += reversed(self.space.split(box, self.decision(kind, words)))
             else:
                 self.leaves += 1
-                self.leaf(kind, reason, box)
+                self.leaf(kind, words, box)
         if boxes:
             raise RefusedError(f"{len(boxes)} boxes have no leaf")
 
-    def leaf(self, kind: str, reason: list[Any], box: Box | None) -> None:
+    def decision(self, kind: str, words: list[Any]) -> tuple[Any, ...]:
+        """A decision by numbers instead of names."""
+        levels, dims = self.space.architecture.level_names, self.space.problem.dims
+        if kind == "extent":
+            slot = self.space.slots.index((levels.index(words[1]), words[2]))
+            return kind, dims.index(words[0]), slot + 1, int(words[3])
+        if kind == "store":
+            return kind, self.space.problem.tensor_names.index(words[0]), levels.index(words[1])
+        inner = [NONE if dim is None else dims.index(dim) for dim in words[1]]
+        return kind, levels.index(words[0]), inner
+
+    def leaf(self, kind: str, words: list[Any], box: Box | None) -> None:
         """The reason why a box has no mapping that is better by more than the gap."""
-        if kind == "empty":
-            if box is not None:
-                raise RefusedError("the box is not empty")
-        elif box is None:
-            raise RefusedError("the box is empty, but the leaf says otherwise")
+        if box is None or kind == "empty":
+            if box is not None or kind != "empty":
+                raise RefusedError(f"the box is {'not ' * (box is not None)}empty")
         elif kind == "unfit":
-            if Relaxation(self.space, box).unfit() != reason[0]:
+            if Bound(self.space, box).unfit() != words[0]:
                 raise RefusedError("mappings of the box may fit")
         elif kind == "bound":
-            self.bound(LeastStatistics(*map(int, reason)), box)
+            claimed, found = Least(*map(int, words)), Bound(self.space, box).least()
+            if any(x < y for x, y in zip(found, claimed, strict=True)):
+                raise RefusedError(f"a bound of {tuple(claimed)} is claimed; it is {tuple(found)}")
+            if not self.target.excludes(claimed):
+                raise RefusedError(f"a bound of {tuple(claimed)} does not exclude better mappings")
         elif kind == "evaluated":
-            self.evaluate(reason[0], box)
+            before = self.evaluated
+            for mapping in mappings(self.space, box):
+                self.evaluated += 1
+                statistics = self.evaluate(mapping)
+                values = [goal.rank(statistics) for goal in self.target.objective.goals]
+                if self.target.better(values) and is_legal(self.spec, mapping):
+                    raise RefusedError(f"there is a better mapping: {mapping}")
+            if words != [self.evaluated - before]:
+                raise RefusedError(f"the box has {self.evaluated - before} mappings, not {words}")
         else:
-            raise RefusedError(f"a leaf has an unknown reason: {kind}")
-
-    def bound(self, claimed: LeastStatistics, box: Box) -> None:
-        """The bound is what the box gives, and is no better than the incumbent."""
-        found = Relaxation(self.space, box).statistics()
-        if found is not None and any(
-            each < said for each, said in zip(found, claimed, strict=True)
-        ):
-            raise RefusedError(f"a bound of {tuple(claimed)} is claimed; it is {tuple(found)}")
-        if not self.target.excludes(claimed):
-            raise RefusedError(f"a bound of {tuple(claimed)} does not exclude better mappings")
-
-    def evaluate(self, count: int, box: Box) -> None:
-        """No mapping of a box with single loop bounds is better."""
-        if mappings_left(self.space, box) is None:
-            raise RefusedError("mappings of a box with open loop bounds cannot be listed")
-        found = 0
-        for mapping in mappings(self.space, box):
-            found += 1
-            self.evaluated += 1
-            if self.target.better(self.evaluator.evaluate(mapping)) and legal(self.space, mapping):
-                raise RefusedError(f"there is a better mapping: {mapping}")
-        if found != count:
-            raise RefusedError(f"the box has {found} mappings, not {count}")
+            raise RefusedError(f"the box is not empty, and {kind} is no reason")

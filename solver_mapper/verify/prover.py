@@ -1,11 +1,12 @@
-"""A proof by branch and bound that shares nothing with the CP-SAT engine: its own boxes, bounds and
-search.
+"""A proof by branch and bound that shares nothing with the CP-SAT engine.
 
-The incumbent's value is given; the search shows that no mapping is better by more than the gap. It
-takes the box whose bound is least, and splits it by the decision that raises the bounds of both
-parts most: a few decisions that did so before are tried (strong branching on pseudo-costs,
-Achterberg, Koch, Martin: Branching constraints revisited, 2005). Boxes that are down to single
-bounds, but whose bound grants more reuse than there is, are excluded by evaluating their mappings.
+Boxes, their bounds and how decisions split them are the checker's (`checker.py`), so that every
+complete proof is a certificate; the search is here. The incumbent's value is given; the search
+shows that no mapping is better by more than the gap. It takes the box whose bound is least, and
+splits it by the decision that raises the bounds of both parts most: a few decisions that did so
+before are tried (strong branching on pseudo-costs, Achterberg, Koch, Martin: Branching constraints
+revisited, 2005). Boxes that are down to single loop bounds, but whose bound grants more reuse than
+there is, are excluded by evaluating their mappings.
 """
 
 from __future__ import annotations
@@ -15,31 +16,37 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
+from math import prod
+from typing import Any
 
+from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.cost.timeloop.model import Evaluator
-from solver_mapper.verify.boxes import Box, BoxSpace, Split
-from solver_mapper.verify.leaves import Target, legal, mappings, mappings_left
-from solver_mapper.verify.loop_tables import members
-from solver_mapper.verify.relaxation import LeastStatistics, Relaxation
+from solver_mapper.verify.boxes import Box, Mapspace, loop_choices, mappings
+from solver_mapper.verify.checker import Bound
+from solver_mapper.verify.target import Least, Target
 
+Decision = tuple[Any, ...]
 TRIED, RELIABLE = 4, 3
 """Decisions tried at a node; and how often each is tried before its record counts."""
-MOST_EVALUATED = 3000
+MOST_EVALUATED = 10_000
 """Mappings that are evaluated to decide one box."""
 LEAST_GAIN = 1e-4
 
 
 @dataclass(slots=True)
 class Node:
-    """A box of the tree, None if it is empty. `leaf`: "bound", "empty", "evaluated", or "open"
-    where time or means ended; a node that is split has a `split` and two `parts`."""
+    """A box of the tree, None if it is empty. `leaf`: "bound", "empty", "unfit", "evaluated", or
+    "open" where time or means ended, with its `reason`; a node that is split has a `decision` and
+    two `parts`."""
 
     box: Box | None
-    statistics: LeastStatistics | None = None
-    split: Split | None = None
+    least: Least | None = None
+    progress: float = 0.0
+    decision: Decision | None = None
     parts: tuple[Node, ...] = ()
     leaf: str | None = None
+    reason: str | int | None = None
 
 
 @dataclass
@@ -64,8 +71,14 @@ class Proof:
         accepted = 1 - self.target.gap
         if self.complete:
             return accepted
-        shares = [self.target.share(node.statistics) for node in self.open]
-        return min([accepted, *shares])
+        return min([accepted, *(share(self.target, node.least) for node in self.open)])
+
+
+def share(target: Target, least: Least | None) -> Fraction:
+    """The first goal's least value as a share of the incumbent's; 0 if nothing is known."""
+    if least is None or target.ranks is None or not target.ranks[0]:
+        return Fraction(0)
+    return target.values(least)[0] / target.ranks[0]
 
 
 @dataclass
@@ -83,10 +96,10 @@ class _Record:
 class Prover:
     """One search."""
 
-    def __init__(self, space: BoxSpace, target: Target, over: Callable[[], bool]):
-        self.space, self.target, self.over = space, target, over
-        self._records: dict[Split, _Record] = {}
-        self._evaluator = Evaluator(space.architecture, space.problem)
+    def __init__(self, target: Target, over: Callable[[], bool]):
+        self.space, self.target, self.over = target.space, target, over
+        self._records: dict[Decision, _Record] = {}
+        self._evaluator = Evaluator(self.space.architecture, self.space.problem)
 
     def prove(self) -> Proof:
         """Search until every box is decided, a better mapping is found, or `over` says that the
@@ -94,7 +107,7 @@ class Prover:
         """
         root = self._node(self.space.root())
         proof, order = Proof(self.target, root), count()
-        queue = [(self._progress(root), next(order), root)] if root.leaf is None else []
+        queue = [(root.progress, next(order), root)] if root.leaf is None else []
         while queue and proof.better is None and not self.over():
             _, _, node = heapq.heappop(queue)
             proof.nodes += 1
@@ -103,89 +116,109 @@ class Prover:
                 self._evaluate(node, proof)
             for part in parts:
                 if part.leaf is None:
-                    heapq.heappush(queue, (self._progress(part), next(order), part))
+                    heapq.heappush(queue, (part.progress, next(order), part))
         proof.open += [node for *_, node in queue]
         return proof
 
     def _node(self, box: Box | None) -> Node:
+        goals = float(len(self.target.objective.goals))
         if box is None:
-            return Node(None, leaf="empty")
-        statistics = Relaxation(self.space, box).statistics()
-        return Node(box, statistics, leaf="bound" if self.target.excludes(statistics) else None)
+            return Node(None, None, goals, leaf="empty")
+        bound = Bound(self.space, box)
+        reason = bound.unfit()
+        if reason is not None:
+            return Node(box, None, goals, leaf="unfit", reason=reason)
+        least = bound.least()
+        if self.target.excludes(least):
+            return Node(box, least, goals, leaf="bound")
+        return Node(box, least, self._progress(least))
 
-    def _progress(self, node: Node) -> float:
-        return (
-            float(len(self.target.objective.goals))
-            if node.leaf is not None
-            else self.target.progress(node.statistics)
-        )
+    def _progress(self, least: Least) -> float:
+        """How far a box with these figures is from being excluded: for each goal at most 1."""
+        done = 0.0
+        values = self.target.values(least)
+        for value, rank in zip(values, self.target.ranks or (), strict=False):
+            if value < rank * (1 - self.target.gap):
+                return done + min(float(value / rank), 1 - 2**-30)
+            done += 1
+        return done
 
     def _best_split(self, node: Node) -> tuple[Node, ...]:
         """Split a node by the best of the decisions tried; () if there is none left."""
         assert node.box is not None
-        best, here = -1.0, self._progress(node)
-        left = len(self.target.objective.goals) - here
-        for tried, split in enumerate(
-            sorted(self._splits(node.box), key=self._promise, reverse=True)
+        best = -1.0
+        left = len(self.target.objective.goals) - node.progress
+        for tried, decision in enumerate(
+            sorted(self._decisions(node.box), key=self._promise, reverse=True)
         ):
-            record = self._records.setdefault(split, _Record())
+            record = self._records.setdefault(decision, _Record())
             if tried >= TRIED and record.times >= RELIABLE and best > LEAST_GAIN:
                 break
-            parts = tuple(self._node(part) for part in self.space.split(node.box, split))
-            gains = [max((self._progress(part) - here) / left, LEAST_GAIN) for part in parts]
+            parts = tuple(self._node(part) for part in self.space.split(node.box, decision))
+            gains = [max((part.progress - node.progress) / left, LEAST_GAIN) for part in parts]
             gain = (gains[0] * gains[1]) ** 0.5
             record.add(gain)
             if gain > best:
-                best, node.split, node.parts = gain, split, parts
+                best, node.decision, node.parts = gain, decision, parts
             if all(part.leaf for part in parts):
                 break
         return node.parts
 
-    def _promise(self, split: Split) -> float:
-        record = self._records.get(split)
+    def _promise(self, decision: Decision) -> float:
+        record = self._records.get(decision)
         return 2.0 if record is None or record.times < RELIABLE else record.gain
 
-    def _splits(self, box: Box) -> Iterable[Split]:
-        """Decisions to try. Who stores what comes first: bounds are weak before."""
-        space = self.space
+    def _decisions(self, box: Box) -> Iterable[Decision]:
+        """Decisions to try. Who stores what comes first, then innermost loops: bounds are weak
+        before."""
         stores = [
-            ("store", tensor, level, 0)
-            for tensor, mask in enumerate(box.stores)
-            for level in range(space.levels)
-            if len({space.stores[tensor][number][level] for number in members(mask)}) > 1
+            ("store", tensor, level)
+            for tensor, choices in enumerate(box.stores)
+            for level in range(self.space.depth)
+            if len({choice[level] for choice in choices}) > 1
         ]
         if stores:
             return stores
-        splits = [
-            ("innermost", level, 1 << number, 0)
-            for level, mask in enumerate(Relaxation(space, box).innermost)
-            if mask.bit_count() > 1
-            for number in members(mask)
+        decisions: list[Decision] = [
+            ("innermost", level, (d,))
+            for level, dims in enumerate(box.innermost)
+            if len(dims) > 1
+            for d in sorted(dims)
         ]
-        for dim, masks in enumerate(box.extents):
-            for position, mask in enumerate(masks):
-                values = [space.divisors[dim][number] for number in members(mask)]
-                splits += (
-                    [
-                        ("extent", dim, position, value)
-                        for value in {values[(len(values) - 1) // 2], values[0], values[-2]}
-                    ]
-                    if len(values) > 1
-                    else []
-                )
-        return splits
+        import os
+
+        if os.environ.get("PRIO") and any(x[1] < self.space.depth - 1 for x in decisions):
+            return [x for x in decisions if x[1] < self.space.depth - 1]
+        for d, chains in enumerate(box.chains):
+            for position, values in enumerate(chains.extents):
+                if len(values) > 1:
+                    some = {values[(len(values) - 1) // 2], values[0], values[-2]}
+                    decisions += [("extent", d, position, value) for value in sorted(some)]
+        return decisions
 
     def _evaluate(self, node: Node, proof: Proof) -> None:
         """Evaluate all mappings of a box that cannot be split."""
         assert node.box is not None
-        left = mappings_left(self.space, node.box)
-        if left is None or left > MOST_EVALUATED:
+        if _most_mappings(self.space, node.box) > MOST_EVALUATED:
             node.leaf = "open"
             proof.open.append(node)
             return
-        node.leaf = "evaluated"
+        node.leaf, node.reason = "evaluated", 0
         for mapping in mappings(self.space, node.box):
             proof.evaluated += 1
-            if self.target.better(self._evaluator.evaluate(mapping)) and legal(self.space, mapping):
+            node.reason += 1
+            statistics = self._evaluator.evaluate(mapping)
+            values = [goal.rank(statistics) for goal in self.target.objective.goals]
+            if self.target.better(values) and is_legal(self.space.spec, mapping):
                 proof.better = mapping
                 return
+
+
+def _most_mappings(space: Mapspace, box: Box) -> int:
+    """How many mappings a box with single loop bounds has, at most; one more than are evaluated
+    where a slot has too many loops to list their orders."""
+    if any(
+        sum(each.bounds[slot][0] > 1 for each in box.chains) > 6 for slot in range(len(space.slots))
+    ):
+        return MOST_EVALUATED + 1
+    return prod(map(len, (*box.stores, *loop_choices(space, box))))

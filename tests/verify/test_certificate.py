@@ -76,7 +76,7 @@ def mutations(lines: list[Any], random: Random) -> Iterator[tuple[str, list[Any]
         yield "a box is called empty", [header, *tree[:other], ["empty"], *tree[other + 1 :]]
         yield (
             "mappings are called too large",
-            [header, *tree[:other], ["unfit", "capacity of X: 9 words"], *tree[other + 1 :]],
+            [header, *tree[:other], ["unfit", "capacity of X"], *tree[other + 1 :]],
         )
     if header["incumbent"] is not None:
         yield "there is no mapping", [{**header, "incumbent": None}, *tree]

@@ -9,12 +9,13 @@ from fractions import Fraction
 
 import pytest
 
+import solver_mapper as sm
 from solver_mapper.core.objective import Objective, parse_objective
 from solver_mapper.core.problem import Term
-from solver_mapper.verify.boxes import BoxSpace
+from solver_mapper.verify.boxes import Mapspace
 from solver_mapper.verify.exhaustive import Exhaustive
-from solver_mapper.verify.leaves import Target
 from solver_mapper.verify.prover import Proof, Prover
+from solver_mapper.verify.target import Target
 from tests.instances import Instance, instance
 
 OBJECTIVES = [
@@ -23,8 +24,8 @@ OBJECTIVES = [
 ]
 
 
-def proof(space: BoxSpace, objective, ranks) -> Proof:
-    return Prover(space, Target(space, objective, ranks, Fraction(0)), lambda: False).prove()
+def proof(space: Mapspace, objective, ranks) -> Proof:
+    return Prover(Target(space, objective, ranks, Fraction(0)), lambda: False).prove()
 
 
 def disagreements(seed: int, most: int, wired: bool = True) -> list[str]:
@@ -33,7 +34,7 @@ def disagreements(seed: int, most: int, wired: bool = True) -> list[str]:
 
 
 def compared(made: Instance, objective: Objective) -> list[str]:
-    space = BoxSpace(made.architecture, made.problem, made.constraints)
+    space = Mapspace(made.spec)
     best = Exhaustive(made.mapspace).best([objective])[0]
     if best is None:
         return (
@@ -80,3 +81,22 @@ def test_a_dimension_twice_in_one_rank(seed):
 @pytest.mark.parametrize("first", range(60, 2060, 50))
 def test_prover_agrees_with_enumeration_on_many(first):
     assert not [wrong for seed in range(first, first + 50) for wrong in disagreements(seed, 200)]
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(5000, 5500, 50))
+def test_three_ways_agree(first):
+    """Enumeration, branch and bound and CP-SAT, on problems of every feature."""
+    wrong = []
+    for seed in range(first, first + 50):
+        made, objective = instance(seed, 120), OBJECTIVES[seed % len(OBJECTIVES)]
+        best = Exhaustive(made.mapspace).best([objective])[0]
+        solved = sm.solve(made.spec, ",".join(objective.names), gap=0).evaluation
+        ranks = [
+            tuple(g.rank(x) for g in objective.goals) if x else None
+            for x in (best and best[1], solved)
+        ]
+        if ranks[0] != ranks[1]:
+            wrong.append(f"CP-SAT finds {ranks[1]}, enumeration {ranks[0]}: {objective} {made}")
+        wrong += compared(made, objective)
+    assert not wrong

@@ -5,56 +5,51 @@ however boxes are split.
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
+from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.cost.timeloop.tiles import build_nest
-from solver_mapper.verify.boxes import Box, BoxSpace, Split, members
+from solver_mapper.verify.boxes import NONE, Box, Mapspace, mappings
+from solver_mapper.verify.checker import Bound
 from solver_mapper.verify.exhaustive import Exhaustive
-from solver_mapper.verify.relaxation import Relaxation
 from tests.instances import Instance, instance
 
+Decision = tuple[Any, ...]
 
-def holds(space: BoxSpace, mapping: Mapping, split: Split) -> bool:
-    """Whether a mapping is on the first side of a split."""
-    kind, one, two, value = split
+
+def holds(space: Mapspace, mapping: Mapping, decision: Decision) -> bool:
+    """Whether a mapping is on the first side of a decision."""
+    kind, one, two = decision[:3]
     nest = build_nest(space.problem, mapping)
     if kind == "store":
-        return space.problem.tensors[one].name in mapping.levels[two].keep
+        return space.tensors[one].name in mapping.levels[two].keep
     if kind == "innermost":
-        innermost = nest.temporal[one][-1].dim if nest.temporal[one] else space.dims
-        return bool(two >> innermost & 1)
-    places = [
-        extents
-        for tile, union in zip(nest.tiles, nest.unions, strict=False)
-        for extents in (tile, union)
-    ]
+        return (nest.temporal[one][-1].dim if nest.temporal[one] else NONE) in two
     level, slot = space.slots[two - 1]
     extent = nest.unions[level] if slot == "temporal" else nest.tiles[level + 1]
-    assert len(places) == 2 * space.levels
-    return extent[one] <= value
+    return extent[one] <= decision[3]
 
 
-def splits(space: BoxSpace, box: Box) -> list[Split]:
+def decisions(space: Mapspace, box: Box) -> list[Decision]:
     """All decisions that split a box."""
-    found: list[Split] = []
-    for dim, masks in enumerate(box.extents):
-        for place, mask in enumerate(masks):
-            found += [
-                ("extent", dim, place, space.divisors[dim][number]) for number in members(mask)[:-1]
-            ]
-    for tensor, mask in enumerate(box.stores):
+    found: list[Decision] = []
+    for d, chains in enumerate(box.chains):
+        for place, values in enumerate(chains.extents):
+            found += [("extent", d, place, value) for value in values[:-1]]
+    for t, choices in enumerate(box.stores):
         found += [
-            ("store", tensor, level, 0)
-            for level in range(space.levels)
-            if len({space.stores[tensor][number][level] for number in members(mask)}) > 1
+            ("store", t, level)
+            for level in range(space.depth)
+            if len({choice[level] for choice in choices}) > 1
         ]
-    for level, mask in enumerate(box.innermost):
-        found += [("innermost", level, 1 << number, 0) for number in members(mask)[:-1]]
+    for level, dims in enumerate(box.innermost):
+        found += [("innermost", level, (d,)) for d in sorted(dims)[:-1]]
     return found
 
 
@@ -62,27 +57,29 @@ def exceeded(made: Instance, mapping: Mapping, random: Random) -> list[str]:
     """Boxes with a mapping of better figures than their bound, on a random way down to that
     mapping.
     """
-    space = BoxSpace(made.architecture, made.problem, made.constraints)
+    space = Mapspace(made.spec)
     box, statistics, wrong = space.root(), evaluate(made.architecture, made.problem, mapping), []
     while box is not None:
-        bound = Relaxation(space, box).statistics()
-        if bound is None:
-            wrong.append(f"no mapping fits, but {mapping} does")
-        elif (
-            bound.energy > statistics.energy_pj * space.unit
-            or bound.cycles > statistics.cycles
-            or bound.last_level > statistics.last_level_accesses
+        bound = Bound(space, box)
+        if bound.unfit() is not None:
+            wrong.append(f"{bound.unfit()} is too small, but {mapping} fits")
+        least = bound.least()
+        if (
+            least.energy > statistics.energy_pj * space.unit
+            or least.cycles > statistics.cycles
+            or least.last_level > statistics.last_level_accesses
         ):
             wrong.append(
-                f"{bound} in 1/{space.unit} above {statistics.energy_pj * space.unit}"
+                f"{least} in 1/{space.unit} above {statistics.energy_pj * space.unit}"
                 f" {statistics.cycles} {statistics.last_level_accesses} of {mapping} in {made}"
                 f" {box}"
             )
-        choices = splits(space, box)
+        choices = decisions(space, box)
         if not choices:
-            return wrong
-        split = random.choice(choices)
-        box = space.split(box, split)[not holds(space, mapping, split)]
+            found = is_legal(made.spec, mapping) and mapping not in set(mappings(space, box))
+            return [*wrong, f"{mapping} is not listed"] if found else wrong
+        decision = random.choice(choices)
+        box = space.split(box, decision)[not holds(space, mapping, decision)]
     return [*wrong, f"a split lost {mapping} of {made}"]
 
 
