@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from solver_mapper.core import constraints as rules
 from solver_mapper.core.loop_orders import pairs_at
 from solver_mapper.core.mapping import Loop, Mapping, loop
+from solver_mapper.core.primes import divisors
 from solver_mapper.core.spec import Spec
 from solver_mapper.verify.certificate_format import assembled
 
@@ -162,11 +163,10 @@ class Mapspace:
         """The box of all mappings of perfect factors; None if there is none."""
         chains = []
         for d, size in enumerate(self.sizes):
-            divisors = [value for value in range(1, size + 1) if size % value == 0]
             rows: list[tuple[int, ...]] = [(size,)]
             for level in range(self.depth):
                 for kind in ("temporal", "spatial"):
-                    good = {b for b in divisors if self._allowed(d, level, kind, b)}
+                    good = {b for b in divisors(size) if self._allowed(d, level, kind, b)}
                     if (level, kind) in self.slots:
                         rows = [(*r, r[-1] // b) for r in rows for b in good if r[-1] % b == 0]
                     elif 1 not in good:
