@@ -67,7 +67,10 @@ def difference_of_one() -> Spec:
 Case = tuple[Spec, sm.Solution, Fraction]
 
 
-@pytest.fixture(params=[sum_of_one, difference_of_one])
+@pytest.fixture(
+    params=[sum_of_one, pytest.param(difference_of_one, marks=pytest.mark.campaign)],
+    ids=["sum", "difference"],
+)
 def case(request, monkeypatch) -> Case:
     """A specification, what the solver finds where the terms of a dimension are not added up, and
     what that costs."""
