@@ -20,7 +20,7 @@ class Part:
 
     roots: tuple[Storage, ...]
     slots: tuple[tuple[Leaf, ...], ...]
-    shared: tuple[Temporal, ...]
+    shared: tuple[Temporal | Spatial, ...]
     inner: tuple[Leaf, ...]
 
     @property
@@ -72,13 +72,14 @@ class _Builder:
     def part(self) -> Part:
         skeleton, units = self.skeleton, self.skeleton.chain.units
         runs: list[list[Leaf]] = [[]]
-        shared: list[Temporal] = []
+        shared: list[Temporal | Spatial] = []
         for index in range(len(skeleton.nodes) + 1):
-            for slot, position in enumerate(skeleton.slots):
-                if position.above == index and position.shared is not None:
-                    shared += self.loops(slot)
+            for number, above in enumerate(skeleton.prefix_above):
+                if above == index:
+                    shared += self.shared(number)
                     runs.append([])
-                elif position.above == index:
+            for slot, position in enumerate(skeleton.slots):
+                if position.above == index and position.shared is None:
                     runs[-1] += self.loops(slot)
             node = skeleton.nodes[index] if index < len(skeleton.nodes) else None
             for tensor, levels in skeleton.tolls.items():
@@ -93,6 +94,22 @@ class _Builder:
             roots, tuple(tuple(run) for run in [*runs[:-1], []]), tuple(shared), (*runs[-1], leaf)
         )
 
+    def shared(self, number: int) -> Sequence[Temporal | Spatial]:
+        """The loop shared with other Einsums that has this number."""
+        loop = self.skeleton.prefix[number]
+        if loop.across is None:
+            (slot,) = (
+                index for index, each in enumerate(self.skeleton.slots) if each.shared == number
+            )
+            return self.loops(slot)
+        (index,) = (
+            index
+            for index, dimension in enumerate(self.dimensions)
+            if dimension.across(self.skeleton) == loop.across
+        )
+        self.extents[loop.variable] //= int(self.spatial[loop.variable][index])
+        return [Spatial(loop.variable, self.extents[loop.variable], *loop.across)]
+
     def loops(self, slot: int) -> list[Temporal]:
         found = []
         for name in _loop_order(self.skeleton, slot, tuple(self.temporal)):
@@ -106,7 +123,8 @@ class _Builder:
         """Spatial loops of the dimensions still missing above a node at `level`."""
         found: list[Leaf] = []
         for index, dimension in enumerate(self.dimensions):
-            if dimension.level <= level and index not in self.spread:
+            closed = dimension.across(self.skeleton) in self.skeleton.closed
+            if dimension.level <= level and index not in self.spread and not closed:
                 self.spread.add(index)
                 component = self.skeleton.chain.units[dimension.level].name
                 for name, trips in self.spatial.items():

@@ -126,7 +126,11 @@ class CellMaker:
         graph, poll = self.graph, poll_of(self.over)
         einsum = graph.workload.einsums[view.position]
         neighbours = Neighbours(
-            view.prefix, {tensor: home.depth for tensor, home in view.fused}, dict(view.floors)
+            view.prefix,
+            {tensor: home.depth for tensor, home in view.fused},
+            dict(view.floors),
+            view.closed,
+            roomy,
         )
         found = []
         for skeleton in all_skeletons(
@@ -159,7 +163,14 @@ class CellMaker:
                 (chain, tuple(placements(architecture, einsum, chain)))
                 for chain in self.graph.chains(view.position)
             )
-        return form_of(einsum, self.sights[view.position], view.prefix, view.fused, view.floors)
+        return form_of(
+            einsum,
+            self.sights[view.position],
+            view.prefix,
+            view.fused,
+            view.floors,
+            view.closed,
+        )
 
     def cell(self, view: View) -> Cell | None:
         """The cell of a view; None if it has no mapping. Views that differ in names only share

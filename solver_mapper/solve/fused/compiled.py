@@ -146,11 +146,8 @@ def _compiled(model: SkeletonCost, tables: Sequence[Table], keys: _Keys, roomy: 
     energy = draft(model.energy)
     lines = [draft(terms, constant) for terms, constant in model.lines]
     memories = [
-        (
-            level,
-            draft(model.held[level][-1] if roomy and level in model.held else terms, limit=size),
-        )
-        for level, terms, size in model.memories
+        (level, draft(own if roomy else terms, limit=size))
+        for level, terms, own, size in model.memories
     ]
     caps = [draft(Terms({key: 1.0}), limit=float(limit)) for key, limit in model.caps]
     held = [

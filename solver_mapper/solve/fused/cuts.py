@@ -10,11 +10,12 @@ the loop but that the loop does not cut (`None`) is complete only after its last
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from solver_mapper.solve.fused.graph import Graph, Occurrence
+from solver_mapper.solve.fused.skeleton import SharedLoop, loops_in_time
 
 
 @dataclass(frozen=True, order=True)
@@ -26,10 +27,10 @@ class Home:
 
 
 @dataclass(frozen=True)
-class SharedLoop:
+class OpenLoop:
     """A loop over ranks of one family with `bound` values. `names` are the variables by which
     Einsums below it call it, `others` variables of the family that they have besides: the loop is
-    written with all its names, so each Einsum may know only one.
+    written with all its names, so each Einsum may know only one. `across`: see `SharedLoop`.
     """
 
     family: Occurrence
@@ -37,6 +38,7 @@ class SharedLoop:
     ties: frozenset[tuple[str, str | None]]
     names: frozenset[str]
     others: frozenset[str]
+    across: tuple[str, str] | None
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Cut:
     """
 
     homes: tuple[tuple[str, Home | None], ...]
-    loops: tuple[SharedLoop, ...]
+    loops: tuple[OpenLoop, ...]
 
     @cached_property
     def home(self) -> Mapping[str, Home | None]:
@@ -75,18 +77,20 @@ CLOSED = Cut((), ())
 class View:
     """One Einsum's part: the shared loops above it as it calls them, its tensors handed over on
     chip, and for each other tensor that further Einsums use too how many shared loops must at least
-    stand above any place on chip that holds it.
+    stand above any place on chip that holds it. Only shared loops run over the fan-outs in
+    `closed`.
     """
 
     position: int
-    prefix: tuple[str, ...]
+    prefix: tuple[SharedLoop, ...]
     fused: tuple[tuple[str, Home], ...]
     floors: tuple[tuple[str, int], ...]
+    closed: frozenset[tuple[str, str]] = frozenset()
 
     @cached_property
     def digest(self) -> int:
         """The hash, computed once."""
-        return hash((self.position, self.prefix, self.fused, self.floors))
+        return hash((self.position, self.prefix, self.fused, self.floors, self.closed))
 
     def __hash__(self) -> int:
         return self.digest
@@ -110,19 +114,22 @@ class Stepper:
 
     def steps(self, position: int, left: Cut) -> Iterator[Step]:
         """Every way to go on from a cut with the Einsum at `position`."""
-        for variables in self._continued(position, left):
-            for opened, homes in self._opened(position, left, variables):
-                right = self._right(position, left, (*variables, *opened), homes)
-                yield Step(left, right, self._view(position, left, right, (*variables, *opened)))
+        for loops in self._continued(position, left):
+            for opened, homes in self._opened(position, left, loops):
+                right = self._right(position, left, (*loops, *opened), homes)
+                yield Step(left, right, self._view(position, left, right, (*loops, *opened)))
 
-    def _continued(self, position: int, left: Cut) -> Iterator[tuple[str, ...]]:
-        """The variables by which the Einsum may call the loops that are open."""
-        choices = [tuple(self._callings(position, loop)) for loop in left.loops]
+    def _continued(self, position: int, left: Cut) -> Iterator[tuple[SharedLoop, ...]]:
+        """The open loops as the Einsum may call them."""
+        choices = [
+            tuple(SharedLoop(name, loop.across) for name in self._callings(position, loop))
+            for loop in left.loops
+        ]
         for chosen in itertools.product(*choices):
             if len(set(chosen)) == len(chosen):
                 yield chosen
 
-    def _callings(self, position: int, loop: SharedLoop) -> Iterator[str]:
+    def _callings(self, position: int, loop: OpenLoop) -> Iterator[str]:
         einsum = self.graph.workload.einsums[position]
         tied = [(tensor, rank) for tensor, rank in loop.ties if tensor in einsum.by_tensor]
         if any(rank is None for _, rank in tied):
@@ -145,37 +152,84 @@ class Stepper:
                 yield variable
 
     def _opened(
-        self, position: int, left: Cut, variables: tuple[str, ...]
-    ) -> Iterator[tuple[tuple[str, ...], dict[str, Home | None]]]:
+        self, position: int, left: Cut, continued: tuple[SharedLoop, ...]
+    ) -> Iterator[tuple[tuple[SharedLoop, ...], dict[str, Home | None]]]:
         """New shared loops below those that are open, with homes of the tensors that come to life:
         some tensor needs each loop.
         """
         einsum, born = self.graph.workload.einsums[position], self.graph.born(position)
-        free = [
+        cutting = [
             name
             for name in einsum.variables
-            if name not in variables
-            and einsum.bounds[name] > 1
+            if einsum.bounds[name] > 1
             and any(self.graph.rank_of(position, tensor, name) is not None for tensor in born)
         ]
-        for count in range(min(len(free), self.limit - len(variables)) + 1):
-            for opened in itertools.permutations(free, count):
-                loops = (*variables, *opened)
-                for homes in itertools.product(
-                    *(self._homes(position, tensor, loops) for tensor in born)
-                ):
-                    if not count or any(home and home.depth == len(loops) for home in homes):
-                        yield opened, dict(zip(born, homes, strict=True))
+        free = [name for name in cutting if SharedLoop(name) not in continued]
+        most = min(len(free), self.limit - loops_in_time(continued))
+        for block in self._blocks(left, born, cutting):
+            for count in range(most + 1):
+                for names in itertools.permutations(free, count):
+                    timed = tuple(SharedLoop(name) for name in names)
+                    for where in range(len(timed) + 1 if block else 1):
+                        opened = (*timed[:where], *block, *timed[where:])
+                        for homes in self._homes_of(position, born, (*continued, *opened)):
+                            depths = [home.depth for home in homes.values() if home]
+                            if not opened or len(continued) + len(opened) in depths:
+                                yield opened, homes
 
-    def _homes(self, position: int, tensor: str, loops: tuple[str, ...]) -> Iterator[Home | None]:
+    def _blocks(
+        self, left: Cut, born: Sequence[str], names: Sequence[str]
+    ) -> Iterator[tuple[SharedLoop, ...]]:
+        """New shared loops in space: over the fan-outs of some memory, as far as no loops over
+        these are shared already, each cut over some variables.
+        """
+        graph = self.graph
+        done = graph.closed(home.memory for home in left.home.values() if home)
+        memories = dict.fromkeys(memory for tensor in born for memory in graph.homes(tensor))
+        found: dict[tuple[SharedLoop, ...], None] = {(): None}
+        for memory in memories:
+            ways = [way for way in graph.across(memory) if way not in done]
+            choices = [
+                [
+                    tuple(SharedLoop(name, way) for name in chosen)
+                    for count in range(len(names) + 1)
+                    for chosen in itertools.combinations(names, count)
+                    if 2**count <= graph.fanout(way)
+                ]
+                for way in ways
+            ]
+            for parts in itertools.product(*choices):
+                found[tuple(itertools.chain.from_iterable(parts))] = None
+        yield from found
+
+    def _homes_of(
+        self, position: int, born: Sequence[str], loops: tuple[SharedLoop, ...]
+    ) -> Iterator[dict[str, Home | None]]:
+        """Homes of the tensors that come to life below some of these loops."""
+        for homes in itertools.product(*(self._homes(position, each, loops) for each in born)):
+            yield dict(zip(born, homes, strict=True))
+
+    def _homes(
+        self, position: int, tensor: str, loops: tuple[SharedLoop, ...]
+    ) -> Iterator[Home | None]:
+        graph = self.graph
         yield None
         for depth in range(len(loops) + 1):
-            if depth and self.graph.rank_of(position, tensor, loops[depth - 1]) is None:
+            if depth and graph.rank_of(position, tensor, loops[depth - 1].variable) is None:
                 return
-            yield from (Home(memory, depth) for memory in self.graph.homes(tensor))
+            above = {loop.across for loop in loops[:depth]} - {None}
+            below = {loop.across for loop in loops[depth:]} - {None}
+            for memory in graph.homes(tensor):
+                ways = set(graph.across(memory))
+                if above <= ways and not below & ways:
+                    yield Home(memory, depth)
 
     def _right(
-        self, position: int, left: Cut, variables: tuple[str, ...], born: Mapping[str, Home | None]
+        self,
+        position: int,
+        left: Cut,
+        shared: tuple[SharedLoop, ...],
+        born: Mapping[str, Home | None],
     ) -> Cut:
         """The cut after the Einsum: only loops above a tensor that stays alive are left open."""
         graph = self.graph
@@ -183,7 +237,8 @@ class Stepper:
         homes = {**{tensor: home for tensor, home in left.homes if tensor in live}, **born}
         depth = max((home.depth for home in homes.values() if home), default=0)
         loops = []
-        for index, variable in enumerate(variables[:depth]):
+        for index, loop in enumerate(shared[:depth]):
+            variable = loop.variable
             family = graph.families[position, variable]
             old = left.loops[index] if index < len(left.loops) else None
             ties = {tensor: rank for tensor, rank in old.ties if tensor in live} if old else {}
@@ -194,17 +249,18 @@ class Stepper:
             )
             names = frozenset((variable,)) | (old.names if old else frozenset())
             loops.append(
-                SharedLoop(
+                OpenLoop(
                     family,
                     einsum.bounds[variable],
                     frozenset(ties.items()),
                     names & later,
                     others & later,
+                    loop.across,
                 )
             )
         return Cut(tuple(sorted(homes.items())), tuple(loops))
 
-    def _view(self, position: int, left: Cut, right: Cut, variables: tuple[str, ...]) -> View:
+    def _view(self, position: int, left: Cut, right: Cut, shared: tuple[SharedLoop, ...]) -> View:
         graph = self.graph
         einsum = graph.workload.einsums[position]
         homes = {**left.home, **right.home}
@@ -224,5 +280,6 @@ class Stepper:
                         ),
                     )
                 )
-        prefix = variables[: max(len(left.loops), len(right.loops))]
-        return View(position, prefix, fused, tuple(floors))
+        prefix = shared[: max(len(left.loops), len(right.loops))]
+        closed = graph.closed(home.memory for home in homes.values() if home)
+        return View(position, prefix, fused, tuple(floors), closed)

@@ -4,7 +4,7 @@ ranks are one rank through them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -144,6 +144,48 @@ class Graph:
             for compute in self.architecture.enabled_computes(einsum)
         )
 
+    def across(self, memory: str) -> tuple[tuple[str, str], ...]:
+        """The fan-outs (component, name) over whose copies a memory is spread, outer to inner."""
+        return self._across[memory]
+
+    @cached_property
+    def _across(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """For each memory on chip in which tensors may be handed over: those that exist once, and
+        those with the same copies and the same size for every Einsum that has them.
+        """
+        found: dict[str, set[tuple[tuple[tuple[str, str], ...], Fraction | None]]] = {}
+        for position in range(len(self)):
+            for chain in self.chains(position):
+                ways: list[tuple[str, str]] = []
+                for unit in chain.units:
+                    ways += [(unit.name, each.name) for each in unit.fanouts if each.size > 1]
+                    if unit.kind is Kind.MEMORY and unit is not chain.memories[0]:
+                        size = unit.size if ways else None
+                        found.setdefault(unit.name, set()).add((tuple(ways), size))
+        return {
+            name: tuple(ways)
+            for name, ((ways, _), *others) in ((n, list(seen)) for n, seen in found.items())
+            if not others
+        }
+
+    def fanout(self, way: tuple[str, str]) -> int:
+        """The copies along a fan-out."""
+        return self._fanouts[way]
+
+    @cached_property
+    def _fanouts(self) -> Mapping[tuple[str, str], int]:
+        return {
+            (unit.name, each.name): each.size
+            for position in range(len(self))
+            for chain in self.chains(position)
+            for unit in chain.units
+            for each in unit.fanouts
+        }
+
+    def closed(self, memories: Iterable[str]) -> frozenset[tuple[str, str]]:
+        """The fan-outs over which loops are shared if tensors are handed over in these memories."""
+        return frozenset(way for memory in memories for way in self.across(memory))
+
     def homes(self, tensor: str) -> tuple[str, ...]:
         """The memories on chip in which a tensor may be handed over."""
         users = self.workload.users(tensor)
@@ -151,8 +193,13 @@ class Graph:
             self.access(position, tensor).persistent for position in users
         ):
             return ()
+        copied = any(self.workload.einsums[position].copy for position in users)
         lists = [
-            [unit.name for unit in before_fanouts(chain)][1:]
+            [
+                unit.name
+                for unit in chain.memories[1:]
+                if unit.name in self._across and not (copied and self.across(unit.name))
+            ]
             for position in users
             for chain in self.chains(position)
         ]
@@ -173,8 +220,8 @@ class Graph:
 
     @cached_property
     def crowded(self) -> Mapping[str, float]:
-        """The size in bits of each memory before any fan-out that is too small to hold everything
-        at once.
+        """The size in bits of each memory in which tensors may be handed over that is too small to
+        hold everything at once.
 
         Raises: InputError where the size depends on the Einsum.
         """
@@ -183,7 +230,8 @@ class Graph:
             unit.name
             for position in range(len(self))
             for chain in self.chains(position)
-            for unit in before_fanouts(chain)[1:]
+            for unit in chain.memories[1:]
+            if unit in before_fanouts(chain) or unit.name in self._across
         ):
             units = [self.chains(position)[0].by_name.get(name) for position in range(len(self))]
             sizes = {unit.size for unit in units if unit is not None}

@@ -31,6 +31,10 @@ class Dimension:
     fanout: Fanout
     variables: frozenset[str]
 
+    def across(self, skeleton: Skeleton) -> tuple[str, str]:
+        """The component and the fan-out along it."""
+        return skeleton.chain.units[self.level].name, self.fanout.name
+
 
 @dataclass(frozen=True)
 class Table:
@@ -95,10 +99,13 @@ def dimensions_of(skeleton: Skeleton) -> tuple[Dimension, ...]:
     for level, unit in enumerate(skeleton.chain.units):
         for fanout in unit.fanouts:
             if fanout.size > 1:
+                across = unit.name, fanout.name
+                shared = {loop.variable for loop in skeleton.prefix if loop.across == across}
                 allowed = frozenset(
                     name
                     for name in einsum.variables
                     if not einsum.copy
+                    and (across not in skeleton.closed or name in shared)
                     and einsum.bounds[name] > 1
                     and all(
                         einsum.by_tensor[tensor].relevance(name) is Relevance.IRRELEVANT
@@ -154,7 +161,9 @@ def _rows(skeleton: Skeleton, dimensions: Sequence[Dimension], variable: str) ->
     ]
     rows = splits(einsum.bounds[variable], len(slots) + len(spread))
     for position, index in enumerate(spread):
-        rows = rows[rows[:, len(slots) + position] <= dimensions[index].fanout.size]
+        trips, dimension = rows[:, len(slots) + position], dimensions[index]
+        least = 2 if dimension.across(skeleton) in skeleton.closed else 1
+        rows = rows[(trips >= least) & (trips <= dimension.fanout.size)]
     for position, index in enumerate(slots):
         if skeleton.slots[index].shared is not None:
             rows = rows[rows[:, position] > 1]

@@ -28,6 +28,7 @@ from solver_mapper.solve.fused.cuts import CLOSED, Cut, Home, Step, Stepper, Vie
 from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.minimize import EnergyDelayProduct
 from solver_mapper.solve.fused.single import SearchCount
+from solver_mapper.solve.fused.skeleton import loops_in_time
 from solver_mapper.solve.fused.states import Joiner, States, links, start, together
 from solver_mapper.solve.fused.stopping import TimeUpError, poll_of
 from solver_mapper.solve.fused.terms import Floats
@@ -269,7 +270,7 @@ class GraphSearch:
                 for step in stepper.steps(position, left):
                     if self.hopeful(step):
                         found.append(step)
-            capped = capped or any(len(step.view.prefix) == limit for step in found)
+            capped = capped or any(loops_in_time(step.view.prefix) == limit for step in found)
             result.append(found)
             cuts = dict.fromkeys(step.right for step in found)
         return result, capped

@@ -13,7 +13,7 @@ as in AccelForge's mapper.)
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from solver_mapper.cost.looptree.hardware import Chain, Kind
@@ -30,6 +30,21 @@ class Node:
     tensor: str
     level: int
     parent: int | None
+
+
+@dataclass(frozen=True)
+class SharedLoop:
+    """A loop shared with other Einsums, as one of them calls it. `across`: the component and the
+    fan-out over whose copies it runs; None for a loop in time.
+    """
+
+    variable: str
+    across: tuple[str, str] | None = None
+
+
+def loops_in_time(prefix: Sequence[SharedLoop]) -> int:
+    """How many of the shared loops are no loops in space."""
+    return sum(loop.across is None for loop in prefix)
 
 
 @dataclass(frozen=True)
@@ -50,7 +65,8 @@ class Skeleton:
 
     `first[node]` is the variable whose loop stands first below a node, where that matters.
     `tolls[tensor]` are the levels of the tolls that a tensor pays. `handed` are the tensors whose
-    outermost holder on chip other Einsums share.
+    outermost holder on chip other Einsums share. Above the shared loop `prefix[i]` stand
+    `prefix_above[i]` nodes. Only shared loops run over the fan-outs in `closed`.
     """
 
     einsum: Einsum
@@ -62,28 +78,46 @@ class Skeleton:
     first: Mapping[int, str]
     tolls: Mapping[str, tuple[int, ...]]
     handed: frozenset[str] = frozenset()
+    prefix: tuple[SharedLoop, ...] = ()
+    prefix_above: tuple[int, ...] = ()
+    closed: frozenset[tuple[str, str]] = frozenset()
 
     def holders(self, tensor: str) -> tuple[int, ...]:
         """Positions of the nodes of `tensor`, outer to inner."""
         return tuple(index for index, node in enumerate(self.nodes) if node.tensor == tensor)
 
     def slot_below(self, node: int) -> int | None:
-        """The site directly below a node, if no other node stands in between."""
-        return next(
+        """The site directly below a node, if no other node and no shared loop in space stands in
+        between.
+        """
+        found = next(
             (index for index, slot in enumerate(self.slots) if slot.above == node + 1), None
         )
+        if found is None:
+            return None
+        shared = self.slots[found].shared
+        before = self.prefix if shared is None else self.prefix[:shared]
+        between = any(
+            loop.across is not None and above == node + 1
+            for loop, above in zip(before, self.prefix_above, strict=False)
+        )
+        return None if between else found
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What other Einsums have to do with one: `prefix`, the variables of the loops shared with
-    them, outer to inner; `depths[tensor]`, how many of these stand above the outermost holder of a
-    tensor that is handed over; `floors[tensor]`, for other tensors that they use too, how many must
-    at least stand above each holder on chip."""
+    """What other Einsums have to do with one: `prefix`, the loops shared with them, outer to inner;
+    `depths[tensor]`, how many of these stand above the outermost holder of a tensor that is handed
+    over; `floors[tensor]`, for other tensors that they use too, how many must at least stand above
+    each holder on chip; `closed`, the fan-outs (component, name) over which only shared loops may
+    run. `loose`: the shared loops are not known, any loop may be one (a relaxation).
+    """
 
-    prefix: tuple[str, ...] = ()
+    prefix: tuple[SharedLoop, ...] = ()
     depths: Mapping[str, int] = field(default_factory=dict)
     floors: Mapping[str, int] = field(default_factory=dict)
+    closed: frozenset[tuple[str, str]] = frozenset()
+    loose: bool = False
 
 
 ALONE = Neighbours()
@@ -93,7 +127,7 @@ def skeletons(
     einsum: Einsum, chain: Chain, placement: Placement, neighbours: Neighbours = ALONE
 ) -> Iterator[Skeleton]:
     """All skeletons of one placement that can be optimal."""
-    prefix, depths = neighbours.prefix, neighbours.depths
+    depths = neighbours.depths
     tolls = {
         tensor: tuple(
             level for level in placement.levels(tensor) if chain.units[level].kind is Kind.TOLL
@@ -123,9 +157,7 @@ def skeletons(
         for level, tensor in order:
             above = [index for index, node in enumerate(nodes) if node.tensor == tensor]
             nodes.append(Node(tensor, level, above[-1] if above else None))
-        slots = tuple(
-            _slots(einsum, placement, tuple(nodes), len(roots), prefix, cut, frozenset(depths))
-        )
+        slots = tuple(_slots(einsum, placement, tuple(nodes), len(roots), neighbours, cut))
         if _backed_in_time(einsum, nodes, slots):
             for first in _firsts(einsum, nodes, slots):
                 yield Skeleton(
@@ -138,6 +170,9 @@ def skeletons(
                     first,
                     tolls,
                     frozenset(depths),
+                    neighbours.prefix,
+                    tuple(len(roots) + number for number in cut),
+                    neighbours.closed,
                 )
 
 
@@ -176,18 +211,17 @@ def _prefix_fits(
 
     Nodes between two shared loops have a fixed order, for it does not matter. `cut[i]` nodes stand
     above the i-th shared loop. What stands above a shared loop is seen by all Einsums below, so no
-    other tensor that these use may stand there, and nothing that exists in several copies.
+    other tensor that these use may stand there, and nothing that exists in several copies unless
+    all of them share the loops over these.
     """
     prefix, depths = neighbours.prefix, neighbours.depths
     seen: set[str] = set()
-    single = next(
-        (
-            level
-            for level, unit in enumerate(chain.units)
-            if any(fanout.size > 1 for fanout in unit.fanouts)
-        ),
-        len(chain.units),
-    )
+    single, together = open_level(chain), open_level(chain, neighbours.closed)
+    for loop, number in zip(prefix, cut, strict=True):
+        if loop.across is not None and number != sum(
+            level < chain.position[loop.across[0]] for level, _ in order
+        ):
+            return False
     for index, (level, tensor) in enumerate(order):
         above = sum(number <= index for number in cut)
         backing = tensor in depths and tensor not in seen
@@ -197,15 +231,21 @@ def _prefix_fits(
         if above < len(prefix):
             loop = prefix[above]
             overlapping = any(
-                access.relevance(loop) is Relevance.PARTIAL for access in einsum.accesses
+                access.relevance(loop.variable) is Relevance.PARTIAL for access in einsum.accesses
             )
+            spread = any(each.across is not None for each in prefix[:above])
             last = index + 1 == len(order) or sum(number <= index + 1 for number in cut) != above
             if not last and not overlapping and order[index + 1] < (level, tensor):
                 return False
             if (
                 above < neighbours.floors.get(tensor, 0)
-                or level >= single
-                or (not backing and indexes_alone(einsum.by_tensor[tensor], loop))
+                or level >= together
+                or (level >= single and not backing and not spread)
+                or (
+                    not backing
+                    and loop.across is None
+                    and indexes_alone(einsum.by_tensor[tensor], loop.variable)
+                )
             ):
                 return False
     return True
@@ -239,6 +279,21 @@ def _redundant(
     return False
 
 
+def open_level(chain: Chain, closed: frozenset[tuple[str, str]] = frozenset()) -> int:
+    """The first level with a fan-out over which not only shared loops run."""
+    return next(
+        (
+            level
+            for level, unit in enumerate(chain.units)
+            if any(
+                fanout.size > 1 and (unit.name, fanout.name) not in closed
+                for fanout in unit.fanouts
+            )
+        ),
+        len(chain.units),
+    )
+
+
 def _in_allowed_order(placement: Placement, order: tuple[tuple[int, str], ...]) -> bool:
     for level, group in itertools.groupby(order, key=lambda node: node[0]):
         tensors, options = (
@@ -264,17 +319,21 @@ def _slots(
     placement: Placement,
     nodes: tuple[Node, ...],
     roots: int,
-    prefix: tuple[str, ...],
+    neighbours: Neighbours,
     cut: tuple[int, ...],
-    fused: frozenset[str],
 ) -> Iterator[LoopSlot]:
-    shared = 0
+    shared, prefix, fused = 0, neighbours.prefix, frozenset(neighbours.depths)
     for above in range(roots, len(nodes) + 1):
         upper = nodes[above - 1] if above else None
         while shared < len(prefix) and cut[shared] + roots == above:
-            yield LoopSlot(above, frozenset((prefix[shared],)), shared)
+            if prefix[shared].across is None:
+                yield LoopSlot(above, frozenset((prefix[shared].variable,)), shared)
             shared, upper = shared + 1, None
-        if shared < len(prefix) or not fused <= {node.tensor for node in nodes[:above]}:
+        if shared < len(prefix):
+            continue
+        if not fused <= {node.tensor for node in nodes[:above]} and not (
+            neighbours.loose and _between_levels(nodes, roots, above, fused)
+        ):
             continue
         if upper is not None and upper.parent is None and (above == roots or upper.tensor in fused):
             upper = None
@@ -286,6 +345,15 @@ def _slots(
         )
         if allowed:
             yield LoopSlot(above, allowed)
+
+
+def _between_levels(nodes: tuple[Node, ...], roots: int, above: int, fused: frozenset[str]) -> bool:
+    """Whether loops below `above` nodes cannot be moved below the homes of all handed tensors,
+    because these lie further in than other nodes on chip.
+    """
+    homes = [node.level for node in nodes[above:] if node.tensor in fused and node.parent is None]
+    outer = nodes[roots].level
+    return outer < max(homes) and (above == roots or nodes[above - 1].level < min(homes))
 
 
 def _useful(

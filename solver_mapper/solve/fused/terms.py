@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from solver_mapper.cost.looptree.hardware import Kind, Unit
 from solver_mapper.cost.looptree.workload import Access, Relevance
 from solver_mapper.solve.fused.rows import Dimension
-from solver_mapper.solve.fused.skeleton import Skeleton
+from solver_mapper.solve.fused.skeleton import Skeleton, open_level
 
 Floats = NDArray[np.float64]
 Key = tuple[object, ...]
@@ -95,18 +95,19 @@ class SkeletonCost:
     """A skeleton's cost: energy of all actions; latency as the largest of `lines`; bits in each
     finite memory against its size.
 
-    `memories` are (level, bits reserved, size). For memories that are not replicated, `held[level]`
-    has, for each shared loop, the bits reserved just above it, and then all bits reserved; what
-    other Einsums share is left out. `caps` are (key, limit) with product <= limit, `floors` with
-    product >= limit, `equal` with product == value. `shared` are the keys of the trip counts of the
-    shared loops.
+    `memories` are (level, bits reserved, those of them that no other Einsum shares, size). For
+    memories of which there is one, or over whose copies only shared loops run, `held[level]` has,
+    for each shared loop, the bits reserved just above it, and then all bits reserved; what other
+    Einsums share is left out. `caps` are (key, limit) with product <= limit, `floors` with product
+    >= limit, `equal` with product == value. `shared` are the keys of the trip counts of the shared
+    loops.
     """
 
     skeleton: Skeleton
     dimensions: tuple[Dimension, ...]
     energy: Terms
     lines: tuple[tuple[Terms, float], ...]
-    memories: tuple[tuple[int, Terms, float], ...]
+    memories: tuple[tuple[int, Terms, Terms, float], ...]
     held: Mapping[int, tuple[Terms, ...]]
     shared: tuple[Key, ...]
     caps: tuple[tuple[Key, int], ...]
@@ -145,16 +146,14 @@ def model_of(skeleton: Skeleton, dimensions: tuple[Dimension, ...]) -> SkeletonC
             floors.append((key, float(value + (operator == ">"))))
         else:
             equal.append((key, value))
-    shared = tuple(
-        (Shared(index),) for index, slot in enumerate(skeleton.slots) if slot.shared is not None
-    )
+    shared = tuple(_shared(skeleton, dimensions))
     return SkeletonCost(
         skeleton,
         dimensions,
         energy,
         tuple(_lines(skeleton, calls)),
         tuple(_memories(skeleton)),
-        _held(skeleton, dimensions),
+        _held(skeleton),
         shared,
         tuple(caps),
         tuple(floors),
@@ -294,37 +293,53 @@ def _lines(
                 yield terms, float(line.constant)
 
 
-def _memories(skeleton: Skeleton) -> Iterable[tuple[int, Terms, float]]:
+def _shared(skeleton: Skeleton, dimensions: Sequence[Dimension]) -> Iterable[Key]:
+    """The keys of the trip counts of the shared loops, outer to inner."""
+    slots = {slot.shared: index for index, slot in enumerate(skeleton.slots)}
+    where = {dimension.across(skeleton): index for index, dimension in enumerate(dimensions)}
+    for number, loop in enumerate(skeleton.prefix):
+        if loop.across is None:
+            yield (Shared(slots[number]),)
+        else:
+            yield (Product(frozenset((loop.variable,)), dimension=where[loop.across]),)
+
+
+def _memories(skeleton: Skeleton) -> Iterable[tuple[int, Terms, Terms, float]]:
     for level, unit in enumerate(skeleton.chain.units):
         if unit.kind is Kind.MEMORY and unit.size is not None:
-            terms = Terms()
+            terms, own = Terms(), Terms()
             for index, node in enumerate(skeleton.nodes):
                 if node.level == level:
-                    terms.add((Tile(index),), float(unit.bits[node.tensor]))
+                    bits = float(unit.bits[node.tensor])
+                    terms.add((Tile(index),), bits)
+                    if not _is_handed(skeleton, index):
+                        own.add((Tile(index),), bits)
             if terms.weights:
-                yield level, terms, float(unit.size)
+                yield level, terms, own, float(unit.size)
 
 
-def _held(skeleton: Skeleton, dimensions: Sequence[Dimension]) -> dict[int, tuple[Terms, ...]]:
+def _is_handed(skeleton: Skeleton, node: int) -> bool:
+    """Whether a node is where other Einsums leave or take its tensor."""
+    return skeleton.nodes[node].parent is None and skeleton.nodes[node].tensor in skeleton.handed
+
+
+def _held(skeleton: Skeleton) -> dict[int, tuple[Terms, ...]]:
     """Bits that stay reserved while a shared loop iterates: for each such loop, what stands below
     those outside of it; then all.
 
     What is handed over is left out: other Einsums see it too.
     """
-    slots = [index for index, slot in enumerate(skeleton.slots) if slot.shared is not None]
-    first = min((dimension.level for dimension in dimensions), default=len(skeleton.chain.units))
+    count, first = len(skeleton.prefix), open_level(skeleton.chain, skeleton.closed)
     found: dict[int, tuple[Terms, ...]] = {}
     for level, unit in enumerate(skeleton.chain.units[:first]):
         if unit.kind is Kind.MEMORY and unit.size is not None:
-            parts = tuple(Terms() for _ in range(len(slots) + 1))
+            parts = tuple(Terms() for _ in range(count + 1))
             for index, node in enumerate(skeleton.nodes):
-                shared = node.parent is None and node.tensor in skeleton.handed
-                if node.level == level and not shared:
+                if node.level == level and not _is_handed(skeleton, index):
                     bits = float(unit.bits[node.tensor])
-                    depth = sum(skeleton.slots[slot].above <= index for slot in slots) + _lowered(
-                        skeleton, index
-                    )
-                    if depth < len(slots):
+                    above = sum(number <= index for number in skeleton.prefix_above)
+                    depth = above + _lowered(skeleton, index)
+                    if depth < count:
                         parts[depth].add((Tile(index),), bits)
                     parts[-1].add((Tile(index),), bits)
             found[level] = parts

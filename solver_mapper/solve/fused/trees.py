@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from solver_mapper.cost.looptree.mapping_tree import (
     Leaf,
@@ -11,7 +11,6 @@ from solver_mapper.cost.looptree.mapping_tree import (
     Node,
     Sequential,
     Storage,
-    Temporal,
     TreeMapping,
 )
 from solver_mapper.solve.fused.build import Part
@@ -70,10 +69,8 @@ def _inside(einsums: Sequence[EinsumNodes], depth: int) -> tuple[Node, ...]:
     if len(einsums) == 1 and depth == len(einsums[0].part.shared):
         return ()
     loops = [nodes.part.shared[depth] for nodes in einsums]
-    return (
-        Temporal("|".join(dict.fromkeys(loop.variable for loop in loops)), loops[0].tile_shape),
-        *_below(einsums, depth + 1),
-    )
+    variable = "|".join(dict.fromkeys(loop.variable for loop in loops))
+    return replace(loops[0], variable=variable), *_below(einsums, depth + 1)
 
 
 def _slot(nodes: EinsumNodes, depth: int) -> tuple[Leaf, ...]:
