@@ -39,8 +39,9 @@ _MAPSPACE = {
 }
 _FUSED = {
     "fusion": (
-        "every intermediate, kept from its writer to its last reader in any memory before the first"
-        " fan-out, or not; Einsums in the order of the file, nothing computed twice"
+        "every intermediate, kept from its writer to its last reader in any memory, or not, below"
+        " the same spatial loops for all its users where that has several copies; Einsums in the"
+        " order of the file, nothing computed twice"
     ),
 }
 _CHECKS = (
