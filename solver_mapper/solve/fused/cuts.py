@@ -10,7 +10,7 @@ the loop but that the loop does not cut (`None`) is complete only after its last
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -107,10 +107,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Stepper:
-    """Lists the steps of a graph with at most `limit` shared loops above any Einsum."""
+    """Lists the steps of a graph with at most `limit` shared loops in time above any Einsum.
+    `wanted`: whether an Einsum's tensors that come to life may be in these memories, after a cut.
+    """
 
     graph: Graph
     limit: int
+    wanted: Callable[[int, Cut, Mapping[str, str | None]], bool] = lambda *_: True
 
     def steps(self, position: int, left: Cut) -> Iterator[Step]:
         """Every way to go on from a cut with the Einsum at `position`."""
@@ -157,37 +160,50 @@ class Stepper:
         """New shared loops below those that are open, with homes of the tensors that come to life:
         some tensor needs each loop.
         """
-        einsum, born = self.graph.workload.einsums[position], self.graph.born(position)
-        cutting = [
-            name
-            for name in einsum.variables
-            if einsum.bounds[name] > 1
-            and any(self.graph.rank_of(position, tensor, name) is not None for tensor in born)
-        ]
-        free = [name for name in cutting if SharedLoop(name) not in continued]
-        most = min(len(free), self.limit - loops_in_time(continued))
-        for block in self._blocks(left, born, cutting):
+        graph, einsum = self.graph, self.graph.workload.einsums[position]
+        born = graph.born(position)
+        for memories in itertools.product(*((None, *graph.homes(tensor)) for tensor in born)):
+            chosen = dict(zip(born, memories, strict=True))
+            if not self.wanted(position, left, chosen):
+                continue
+            handed = [tensor for tensor, memory in chosen.items() if memory]
+            cutting = [
+                name
+                for name in einsum.variables
+                if einsum.bounds[name] > 1
+                and any(graph.rank_of(position, tensor, name) is not None for tensor in handed)
+            ]
+            free = [name for name in cutting if SharedLoop(name) not in continued]
+            most = min(len(free), self.limit - loops_in_time(continued))
+            for opened in self._orders(self._blocks(left, memories, cutting), free, most):
+                for homes in self._homes_of(position, chosen, (*continued, *opened)):
+                    depths = [home.depth for home in homes.values() if home]
+                    if not opened or len(continued) + len(opened) in depths:
+                        yield opened, homes
+
+    def _orders(
+        self, blocks: Iterable[tuple[SharedLoop, ...]], free: Sequence[str], most: int
+    ) -> Iterator[tuple[SharedLoop, ...]]:
+        """New shared loops: at most so many in time, with a block of loops in space anywhere
+        between them.
+        """
+        for block in blocks:
             for count in range(most + 1):
                 for names in itertools.permutations(free, count):
                     timed = tuple(SharedLoop(name) for name in names)
-                    for where in range(len(timed) + 1 if block else 1):
-                        opened = (*timed[:where], *block, *timed[where:])
-                        for homes in self._homes_of(position, born, (*continued, *opened)):
-                            depths = [home.depth for home in homes.values() if home]
-                            if not opened or len(continued) + len(opened) in depths:
-                                yield opened, homes
+                    for where in range(count + 1 if block else 1):
+                        yield (*timed[:where], *block, *timed[where:])
 
     def _blocks(
-        self, left: Cut, born: Sequence[str], names: Sequence[str]
+        self, left: Cut, memories: Sequence[str | None], names: Sequence[str]
     ) -> Iterator[tuple[SharedLoop, ...]]:
-        """New shared loops in space: over the fan-outs of some memory, as far as no loops over
-        these are shared already, each cut over some variables.
+        """New shared loops in space: over the fan-outs of one of the memories, as far as no loops
+        over these are shared already, each cut over some variables.
         """
         graph = self.graph
         done = graph.closed(home.memory for home in left.home.values() if home)
-        memories = dict.fromkeys(memory for tensor in born for memory in graph.homes(tensor))
         found: dict[tuple[SharedLoop, ...], None] = {(): None}
-        for memory in memories:
+        for memory in dict.fromkeys(memory for memory in memories if memory):
             ways = [way for way in graph.across(memory) if way not in done]
             choices = [
                 [
@@ -203,26 +219,27 @@ class Stepper:
         yield from found
 
     def _homes_of(
-        self, position: int, born: Sequence[str], loops: tuple[SharedLoop, ...]
+        self, position: int, chosen: Mapping[str, str | None], loops: tuple[SharedLoop, ...]
     ) -> Iterator[dict[str, Home | None]]:
-        """Homes of the tensors that come to life below some of these loops."""
-        for homes in itertools.product(*(self._homes(position, each, loops) for each in born)):
-            yield dict(zip(born, homes, strict=True))
+        """Homes of tensors in the memories chosen, each below some of these loops."""
+        options = [
+            tuple(self._homes(position, tensor, memory, loops)) if memory else (None,)
+            for tensor, memory in chosen.items()
+        ]
+        for homes in itertools.product(*options):
+            yield dict(zip(chosen, homes, strict=True))
 
     def _homes(
-        self, position: int, tensor: str, loops: tuple[SharedLoop, ...]
-    ) -> Iterator[Home | None]:
-        graph = self.graph
-        yield None
+        self, position: int, tensor: str, memory: str, loops: tuple[SharedLoop, ...]
+    ) -> Iterator[Home]:
+        ways = set(self.graph.across(memory))
         for depth in range(len(loops) + 1):
-            if depth and graph.rank_of(position, tensor, loops[depth - 1].variable) is None:
+            if depth and self.graph.rank_of(position, tensor, loops[depth - 1].variable) is None:
                 return
             above = {loop.across for loop in loops[:depth]} - {None}
             below = {loop.across for loop in loops[depth:]} - {None}
-            for memory in graph.homes(tensor):
-                ways = set(graph.across(memory))
-                if above <= ways and not below & ways:
-                    yield Home(memory, depth)
+            if above <= ways and not below & ways:
+                yield Home(memory, depth)
 
     def _right(
         self,

@@ -11,7 +11,7 @@ a higher limit adds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -258,7 +258,7 @@ class GraphSearch:
         """The steps of every Einsum that its bounds leave, and whether there are more with a higher
         limit. None: out of time.
         """
-        stepper = Stepper(self.graph, limit)
+        stepper = Stepper(self.graph, limit, self.hopeful)
         cuts: dict[Cut, None] = {CLOSED: None}
         result: list[list[Step]] = []
         capped = False
@@ -267,17 +267,20 @@ class GraphSearch:
             for left in cuts:
                 if self.over():
                     return None, True
-                for step in stepper.steps(position, left):
-                    if self.hopeful(step):
-                        found.append(step)
+                found += stepper.steps(position, left)
             capped = capped or any(loops_in_time(step.view.prefix) == limit for step in found)
             result.append(found)
             cuts = dict.fromkeys(step.right for step in found)
         return result, capped
 
-    def hopeful(self, step: Step) -> bool:
-        """Whether a step may be part of a better mapping, by bounds that ignore loops and room."""
-        position, left, right = step.view.position, step.left.memories, step.right.memories
+    def hopeful(self, position: int, cut: Cut, born: Mapping[str, str | None]) -> bool:
+        """Whether it may be part of a better mapping to go on from a cut with these memories for
+        the tensors that come to life, by bounds that ignore loops and room.
+        """
+        live = frozenset(self.graph.live(position))
+        left = cut.memories
+        kept = tuple((tensor, memory) for tensor, memory in left if tensor in live)
+        right: Places = tuple(sorted((*kept, *born.items())))
         least = self.lowest(self._loose(position, left, right))
         before, after = (
             self.loose_before[position].get(left),
