@@ -65,6 +65,7 @@ def levels(tmp_path: Path) -> Path:
     ("name", "value"),
     [
         ("workers", 7),
+        ("seed", 3),
         ("verify", True),
         ("keep_mapping", True),
         ("keep_mapping", False),
@@ -149,7 +150,8 @@ def test_numbers_out_of_range_are_refused(
             ("pareto", "tree.yaml", "--workers", "2"),
             "workers above 1 is not supported for LoopTree",
         ),
-        (("pareto", "tree.yaml", "--html", "x.html"), "--html is not supported for fronts"),
+        (("pareto", "tree.yaml", "--seed", "2"), "seed is not supported for LoopTree input"),
+        (("solve", "tree.yaml", "--seed", "2"), "seed is not supported for LoopTree input"),
         (("pareto", "levels.yaml", "--max-fused-loops", "1"), "max_fused_loops is for LoopTree"),
         (("bound", "tree.yaml", "--constrained"), "LoopTree files have no constraints"),
         (("bound", "levels.yaml", "--einsum", "Y"), "there is no workload with an Einsum 'Y'"),

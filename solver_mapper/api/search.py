@@ -150,6 +150,7 @@ def solve(
         spec,
         {
             "workers above 1": workers is not None and workers > 1,
+            "seed": seed != 0,
             "verify": verify,
             "certificate": certificate is not None,
             "keep_mapping": keep_mapping is not None,
@@ -305,6 +306,7 @@ def pareto(
         refuse_given(
             {
                 "workers above 1": workers is not None and workers > 1,
+                "seed": seed != 0,
                 "factors='imperfect'": imperfect,
             },
             NOT_FOR_TREES,
