@@ -329,7 +329,7 @@ def _features(space: ImperfectMapspace, size: int, bounds: Ints) -> Floats:
         inner = np.minimum(stride // temporal, size)
         rounds = -(-rest // inner)
         lone = (temporal > 1) & (rounds == 1) & (outside > 0)
-        put(f"lone{level}", np.where(lone, 1 - 1 / (2.0 * outside + 1), 1.0))
+        put(f"lone{level}", np.where(lone, 1 - 1 / (1.0 * outside * temporal + 1), 1.0))
         put(f"temporal{level}", temporal)
         put(f"X{level}", x)
         put(f"Y{level}", y)

@@ -35,13 +35,13 @@ BATCH = 6144
 """Cells that are split at once."""
 SAMPLE = 32
 """Cells by which the next decision is chosen."""
-BEAM, ENDS, DIVES = 48, 6, 6
+BEAM, ENDS, DIVES = 48, 2, 3
 """Cells that a dive keeps at each step, those that it evaluates at its end, and plans that begin
 with a dive.
 """
 MOST_GAIN = 100.0
 """What counts as the gain where no part is left."""
-EVERY = 20
+EVERY = 100
 """Batches between two dives."""
 MOST_OPEN = 8_000_000
 """Cells that wait at once; where there would be more, the search ends without a proof."""
