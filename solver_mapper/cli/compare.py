@@ -18,10 +18,10 @@ from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import MemoryLimit, limited, reading_input, stop_code
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.timeloop.specification import with_mapping_of
 from solver_mapper.io.yaml.documents import Reader
+from solver_mapper.io.yaml.source import Table
 
 IN_FILES = "mapping in FILE"
 
@@ -62,9 +62,12 @@ def compare(
     )
     drawn = pictures(html, plot)
     clock = limited(time_limit, memory_limit)
-    spec = read(files)
     found: dict[str, Mapping] = {}
     given = mapping or []
+    with reading_input():
+        tops = {file: _read(file) for file in given}
+    used = frozenset[str]().union(*(names for _, names in tops.values()))
+    spec = read(files, used=used)
     own = [] if spec.mapping is None else [_file_of(spec.mapping)]
     if spec.mapping is not None:
         found[_name(own[0], [*own, *given]) or IN_FILES] = spec.mapping
@@ -72,7 +75,7 @@ def compare(
         if [*own, *given].count(file) > 1:
             raise InputError(f"'{file}' is given twice", COMMAND_LINE, "leave one of them out")
         with reading_input():
-            found[_name(file, [*own, *given])] = _mapping(spec, file)
+            found[_name(file, [*own, *given])] = with_mapping_of(spec, tops[file][0]).need_mapping()
     if output is not None:
         need_folder(output)
     with ProgressLine() as line:
@@ -108,12 +111,13 @@ def _file_of(mapping: Mapping) -> str:
     return next((place.file for place in places if place.line is not None), "")
 
 
-def _mapping(spec: Spec, file: str) -> Mapping:
-    """The mapping in a file, read as if it stood beside the other files.
+def _read(file: str) -> tuple[Table, frozenset[str]]:
+    """What a file with a mapping says, and the variables that it uses if it is a template.
 
-    Raises: InputError for a file without one.
+    Raises: InputError for a file without a mapping.
     """
-    top = Reader((file,), current().templates).one(file)
+    reader = Reader((file,), current().templates)
+    top = reader.one(file)
     if "mapping" not in top.entries:
         raise InputError("there is no 'mapping:' in this file", SourceLocation(file))
-    return with_mapping_of(spec, top).need_mapping()
+    return top, reader.template_names

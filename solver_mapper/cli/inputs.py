@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from io import BytesIO
 from typing import IO
 
@@ -19,16 +20,16 @@ from solver_mapper.io.yaml.source import Source
 from solver_mapper.io.yaml.warnings import ENERGY_CODES
 
 
-def read(files: list[str], energies: bool = True) -> Spec:
+def read(files: list[str], energies: bool = True, used: frozenset[str] = frozenset()) -> Spec:
     """Load FILE... in level-by-level notation: paths, names of shipped models, and `-` for standard
     input.
 
     Warnings go to standard error; without `energies`, those about energies are left out, for a
-    command that reports none.
+    command that reports none. `used` are the variables of templates that other files use.
 
     Raises: InputError for LoopTree files, which this command does not take.
     """
-    spec = read_any(files, energies)
+    spec = read_any(files, energies, used)
     if isinstance(spec, TreeSpec):
         raise InputError(
             "this command does not take LoopTree files",
@@ -38,9 +39,11 @@ def read(files: list[str], energies: bool = True) -> Spec:
     return spec
 
 
-def read_any(files: list[str], energies: bool = True) -> Spec | TreeSpec:
+def read_any(
+    files: list[str], energies: bool = True, used: frozenset[str] = frozenset()
+) -> Spec | TreeSpec:
     """The same for files of either notation."""
-    reader, sources = reader_of(files)
+    reader, sources = reader_of(files, used)
     warnings = current().warnings if energies else current().warnings.without(ENERGY_CODES)
     with reading_input():
         spec = api.read_input(reader, *sources, warnings=warnings)
@@ -49,10 +52,13 @@ def read_any(files: list[str], energies: bool = True) -> Spec | TreeSpec:
     return spec
 
 
-def reader_of(files: list[str]) -> tuple[Reader, tuple[Source, ...]]:
+def reader_of(
+    files: list[str], used: frozenset[str] = frozenset()
+) -> tuple[Reader, tuple[Source, ...]]:
     """What reads FILE... under the options of the command line, and FILE... as sources."""
     sources = tuple(standard_input() if word == "-" else word for word in files)
-    reader = Reader(sources, current().templates, ignore_sparse=current().ignore_sparse)
+    templates = replace(current().templates, used_elsewhere=used)
+    reader = Reader(sources, templates, ignore_sparse=current().ignore_sparse)
     return reader, sources
 
 

@@ -78,6 +78,14 @@ def test_the_command_compares_the_files_mapping_with_others(other: str) -> None:
     assert max(map(len, shown.split("\n\n")[0].splitlines())) <= 100
 
 
+def test_variables_of_a_mapping_that_is_a_template_are_used(other: str) -> None:
+    file = Path(other)
+    file.write_text(file.read_text().replace("C=8 K=4,", "C=8 K={{ k }},"), encoding="utf-8")
+    code, _, told = run(*FILES, GIVEN, "--mapping", other, "-D", "k=4", "-D", "unknown=1")
+    assert code == 0
+    assert "'k'" not in told and "no template uses the variable 'unknown'" in told
+
+
 def test_the_optimum_is_never_worse(other: str) -> None:
     words = ("--optimum", "--objective", "energy", "--json")
     code, shown, _ = run(*SMALL, *words, "--mapping", _first_mapping(Path(other).parent))
