@@ -236,6 +236,12 @@ class _TensorCost:
     reads: dict[int, list[LinearForm]]
     writes: dict[int, list[LinearForm]]
     row_ends: dict[int, LinearForm] = field(default_factory=dict)
+    sent: dict[int, LinearForm] = field(default_factory=dict)
+    """Words read at each level for the next holders, where they are charged with those that
+    neighbours read.
+    """
+    passed_on: dict[int, LinearForm] = field(default_factory=dict)
+    """Words read at each level for neighbours."""
 
     @property
     def tensor(self) -> Tensor:
@@ -252,6 +258,8 @@ class _TensorCost:
             fed = self._fed(child)
             if fed is not False:
                 self._child_side(child, fed)
+        for level, words in self.sent.items():
+            self._charge_reads(level, words)
 
     def _pairs(self) -> None:
         """A literal for each pair of consecutive holders (parent, child); the arithmetic is the
@@ -344,10 +352,9 @@ class _TensorCost:
         if self.tensor.read_write:
             reads_amount, writes_amount = self.counts.again(parent, on, sent), sent
             self._charge(parent, sent, price.update, address)
-            self._charge(parent, reads_amount, price.read)
         else:
-            self._charge(parent, sent, price.read, address)
             reads_amount, writes_amount = sent, LinearForm()
+        self.sent[parent] = self.sent.get(parent, LinearForm()) + reads_amount
         if parent == 0:
             self.compiled.last_level += reads_amount + writes_amount
         share = Fraction(1, buffer.instances)
@@ -372,6 +379,22 @@ class _TensorCost:
             self._spend(words * (price + address) * share)
         else:
             self._spend(self._accesses(level, words) * price + words * address * share)
+
+    def _charge_reads(self, level: int, sent: LinearForm) -> None:
+        """Energy of what `level` reads: words for the next holder and words for neighbours fill
+        blocks together. Only the former have their addresses generated here, and not for partial
+        sums.
+        """
+        buffer = self.counts.space.architecture.levels[level]
+        price, passed_on = buffer.energy.read, self.passed_on.get(level, LinearForm())
+        address = NOTHING if self.tensor.read_write else buffer.address_energy * buffer.block_size
+        share = Fraction(1, buffer.block_size * buffer.cluster_size)
+        if address < 0:
+            self._charge(level, sent, price, address)
+            self._spend(passed_on * price * share)
+        else:
+            self._spend(sent * address * share)
+            self._charge(level, sent + passed_on, price)
 
     def _accesses(self, level: int, words: LinearForm) -> LinearForm:
         """Accesses to whole blocks, at least: each unit in use takes its share of the words, those
@@ -454,7 +477,7 @@ class _TensorCost:
             # fills are rounded down
             entered -= self.counts.helped(child) * Fraction(buffer.instances)
         self._charge(child, entered, price.fill, address)
-        self._charge(child, reads, price.read)
+        self.passed_on[child] = reads
         self.reads[child].append(reads * Fraction(1, buffer.instances))
         self.writes[child].append(entered * Fraction(1, buffer.instances))
 

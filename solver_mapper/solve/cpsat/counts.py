@@ -16,6 +16,7 @@ exponents.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -27,6 +28,7 @@ from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.elision import elided
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, total, weigh
 from solver_mapper.solve.cpsat.links import Links
+from solver_mapper.solve.cpsat.network_hops import Price
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.row_ends import RowEnds
 from solver_mapper.solve.cpsat.selection import Axis, LookupTable, Selection, Tuple, value_of
@@ -152,6 +154,67 @@ class Counts:
             self.windows.reads(self.tensor, c, parent, child) for c in self.shape.components
         ]
         return weigh([self.variables.tables.product(factors, on)], [1])
+
+    def priced(
+        self,
+        level: int,
+        child: int,
+        on: cp_model.IntVar | None,
+        price: Price,
+        linked: Callable[[int], Fraction] | None = None,
+    ) -> LinearForm:
+        """What the words of a plain tensor pay that `level` sends towards `child`, each by the
+        groups of units that receive words and the units of each. Operands that compute units have
+        from neighbours pay `linked` each, by the units that share a word.
+        """
+        return total(
+            self._priced(level, child, literal, steady, price, linked)
+            for literal, steady in self._modes(child, on)
+        )
+
+    def _priced(
+        self,
+        level: int,
+        child: int,
+        on: cp_model.IntVar | None,
+        steady: bool,
+        price: Price,
+        linked: Callable[[int], Fraction] | None,
+    ) -> LinearForm:
+        base, axes, divide = self._monomial(level, child, steady)
+        here = [slot for slot in self._spatial(above=level + 1) if slot.level == level]
+        alone = self.space.has_flag("no_multicast", self.tensor.name, level)
+        shared = self.variables.loop_slots([] if alone else self.irrelevant, here)
+        every = self.variables.loop_slots(self.space.dims, here)
+        receivers, groups = self.variables.axes(shared), self.variables.axes(every - shared)
+        split = len(axes), len(axes) + len(receivers)
+        room = math.prod(self.space.architecture.fanout(level))
+
+        def parts(point: Tuple) -> tuple[int, int, int]:
+            return (
+                value_of(axes, point[: split[0]]),
+                value_of(groups, point[split[1] :]),
+                value_of(receivers, point[split[0] : split[1]]),
+            )
+
+        def possible(point: Tuple) -> bool:
+            _, apart, together = parts(point)
+            return apart * together <= room
+
+        selection = self.variables.tables.select(
+            [*axes, *receivers, *groups], on, possible, name=("priced", level)
+        )
+        passed_on = linked if steady and child == self.space.depth else None
+        costs = []
+        for point in selection.points:
+            moved, apart, together = parts(point)
+            words = base // moved if divide else base * moved
+            cost = words * price(apart, together)
+            if passed_on is not None:
+                rest = max(0, self.space.problem.macs - words * together)
+                cost += rest * passed_on(together)
+            costs.append(cost)
+        return weigh(selection.literals, costs)
 
     def _monomial(self, parent: int, child: int, steady: bool) -> tuple[int, list[Axis], bool]:
         """(constant, axes, whether to divide): the part of `sent` that plain and irrelevant

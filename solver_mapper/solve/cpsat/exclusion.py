@@ -15,14 +15,14 @@ from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
 
 def decisions(compiled: Compiled) -> list[cp_model.IntVar]:
     """The variables that tell mappings apart, up to orders that `variants.py` goes through."""
+    patterns = [literal for level in compiled.variables.pattern for literal in level]
+    return [*but_orders(compiled), *patterns]
+
+
+def but_orders(compiled: Compiled) -> list[cp_model.IntVar]:
+    """The variables that tell mappings apart, up to the orders of their loops."""
     variables = compiled.variables
-    patterns = [literal for level in variables.pattern for literal in level]
-    return [
-        *variables.power.values(),
-        *variables.keep.values(),
-        *variables.on_x.values(),
-        *patterns,
-    ]
+    return [*variables.power.values(), *variables.keep.values(), *variables.on_x.values()]
 
 
 def grounds(compiled: Compiled, claim: ForwardingClaim) -> list[cp_model.IntVar]:

@@ -1,15 +1,15 @@
-"""What networks charge for the words that enter them, as far as it depends on nothing but how many
-there are.
+"""What networks charge for the words that enter them.
 
 Wherever a word goes, it pays its entry and the router that it comes to first
-(`cost/timeloop/network_energy.py`). Hops, and the routers that they lead to, are left out, and so
-is what trees of adders and priced multicast cost: a lower bound, and exact where plain tensors pay
-entries only.
+(`cost/timeloop/network_energy.py`); of plain tensors also the least that hops, routers and
+multicast cost by `network_hops.py`. What trees of adders cost is left out: a lower bound, and exact
+where plain tensors pay entries only.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 from ortools.sat.python import cp_model
 
@@ -17,6 +17,7 @@ from solver_mapper.core.architecture import Architecture
 from solver_mapper.cost.timeloop.network_energy import UP, NetworkLinks, all_network_links
 from solver_mapper.solve.cpsat.counts import Counts
 from solver_mapper.solve.cpsat.linear_form import LinearForm
+from solver_mapper.solve.cpsat.network_hops import hop_price, multicast_price
 
 
 class NetworkEntries:
@@ -27,9 +28,10 @@ class NetworkEntries:
     def __init__(self, architecture: Architecture):
         below = all_network_links(architecture)
         self._below = [
-            [each for each in networks if each.network.kind == "Legacy" and _entry(each)]
+            [each for each in networks if each.network.kind != "ReductionTree" and not each.free]
             for networks in below
         ]
+        self._architecture = architecture
         self.complete = not beyond_entries(architecture)
 
     def energy(
@@ -44,36 +46,84 @@ class NetworkEntries:
         found = LinearForm()
         for level in range(parent, child if counts.plain else parent + 1):
             for network_links in self._below[level]:
-                found += self._words(
-                    counts, network_links, level, child, on, level == parent
-                ) * _entry(network_links)
+                returns = _returns(counts, network_links)
+                entry = _entry(network_links)
+                if entry:
+                    words = self._words(counts, returns, level, child, on, level == parent)
+                    found += words * entry
+                if counts.plain:
+                    found += self._beyond_entry(counts, network_links, level, child, on, returns)
         return found
 
-    def _words(
+    def _beyond_entry(
         self,
         counts: Counts,
         network_links: NetworkLinks,
         level: int,
         child: int,
         on: cp_model.IntVar | None,
+        returns: bool,
+    ) -> LinearForm:
+        """What words pay for multicast, hops and routers.
+
+        Hops are those of the words that the next level would take if it held the tensor, whichever
+        level does (`bypass` in `cost/timeloop/accesses.py`). Routers depend on hops for each word
+        that enters, which are fewer where more words do.
+        """
+        direct = child == level + 1 and not returns
+        fanout = self._architecture.fanout(level)
+        hops = hop_price(network_links, fanout, routers=direct)
+        multicast = multicast_price(network_links)
+        found = LinearForm()
+        if hops is not None:
+            linked = partial(_linked, network_links) if child == level + 1 else None
+            found += counts.priced(level, level + 1, on, hops, linked)
+        if multicast is not None:
+            found += counts.priced(level, child, on, multicast)
+        return found
+
+    def _words(
+        self,
+        counts: Counts,
+        returns: bool,
+        level: int,
+        child: int,
+        on: cp_model.IntVar | None,
         held: bool,
     ) -> LinearForm:
-        """Words that enter. Where the level above cannot add, partial sums also travel down, all
-        but the first of each held word.
+        """Words that enter. Of old partial sums that travel down, the first of each held word is
+        none.
         """
         sent = counts.sent(level, child, on)
-        if (
-            not counts.tensor.read_write
-            or not counts.plain
-            or UP not in network_links.ways
-            or network_links.reduces
-        ):
+        if not returns:
             return sent
         return sent + counts.again(level, on, sent) if held else sent * 2
 
 
+def _returns(counts: Counts, network_links: NetworkLinks) -> bool:
+    """Whether old partial sums travel down: the level above cannot add."""
+    return (
+        network_links.network.kind == "Legacy"
+        and counts.tensor.read_write
+        and counts.plain
+        and UP in network_links.ways
+        and not network_links.reduces
+    )
+
+
+def _linked(network_links: NetworkLinks, units: int) -> Fraction:
+    """What an operand from a neighbour costs, or its share of a word sent to as many `units`, which
+    may serve where neighbours do not.
+    """
+    link = network_links.per_hop + 2 * network_links.network.router_energy
+    return min(link, _entry(network_links) / units)
+
+
 def _entry(network_links: NetworkLinks) -> Fraction:
-    return network_links.network.ingress_energy + network_links.network.router_energy
+    network = network_links.network
+    return (
+        network.ingress_energy + network.router_energy if network.kind == "Legacy" else Fraction(0)
+    )
 
 
 def beyond_entries(architecture: Architecture) -> bool:

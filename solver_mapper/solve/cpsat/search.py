@@ -25,12 +25,12 @@ from solver_mapper.core.progress import Progress
 from solver_mapper.errors import ExactnessError
 from solver_mapper.solve.cpsat.compile import Compiled
 from solver_mapper.solve.cpsat.engine import Read, Run, Settings, invalid_model, run
-from solver_mapper.solve.cpsat.exclusion import decisions, forbid, grounds
+from solver_mapper.solve.cpsat.exclusion import but_orders, decisions, forbid, grounds
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import LinearForm, limit_values, weigh
 from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
-from solver_mapper.solve.cpsat.variants import some_variants
+from solver_mapper.solve.cpsat.variants import all_orders, some_variants
 
 FEW_EXCLUDED = 3
 EFFORT = 2.0
@@ -38,6 +38,8 @@ EFFORT = 2.0
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
 STAGE = Fraction(11, 10)
 """A stage ends at the incumbent where the bound is this close."""
+ORDERS = 512
+"""How many orders of a candidate's loops are evaluated in order to rule them all out."""
 FEW, MANY = 32, 4096
 """How many mappings that the model does not tell apart are evaluated for each candidate, and before
 one is ruled out.
@@ -259,7 +261,7 @@ class Search(Generic[F]):
         if not self._tolerant and self._near(goal):
             self._tolerant = True
             return False
-        self._exclude()
+        self._exclude(goal)
         return True
 
     def _cut(self, goal: Goal, *, staged: bool) -> Fraction | None:
@@ -570,11 +572,25 @@ class Search(Generic[F]):
                 f" {float(exact)}: {self.last.mapping}"
             )
 
-    def _exclude(self) -> None:
-        """Constraint out the last candidate's decisions: at least one must differ."""
+    def _exclude(self, goal: Goal) -> None:
+        """Rule out the last candidate: at least one of its decisions must differ, and not only
+        orders of loops where all of these are evaluated.
+        """
+        ruled_out = but_orders if self._all_orders(goal) else decisions
         self._passing.append(
-            forbid(self.compiled.model, decisions(self.compiled), self._last_values)
+            forbid(self.compiled.model, ruled_out(self.compiled), self._last_values)
         )
+
+    def _all_orders(self, goal: Goal) -> bool:
+        """Evaluate the last candidate with its loops in every order; False if these are too many,
+        or a user's constraints may tell them apart.
+        """
+        if self.last is None or self.hooked:
+            return False
+        orders = all_orders(self.compiled.variables.space, self.last.mapping, ORDERS)
+        for each in orders or ():
+            self._adopt(goal, Candidate(each, self.assess(each)))
+        return orders is not None
 
     def _refute(self) -> bool:
         """Take back claims of help from neighbours on partly filled rows that hold for no variant

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, permutations, product, takewhile
+from math import factorial, prod
 
 from solver_mapper.core.loop_orders import Pair
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
@@ -34,6 +35,29 @@ def some_variants(space: Space, mapping: Mapping, most: int) -> tuple[list[Mappi
     """At most so many variants, and whether these are all."""
     found = list(islice(variants(space, mapping), most + 1))
     return found[:most], len(found) <= most
+
+
+def all_orders(space: Space, mapping: Mapping, most: int) -> list[Mapping] | None:
+    """`mapping` with its loops in every order that obeys the constraints; None if there are more
+    than `most`.
+    """
+    choices = [
+        [
+            replace(level, temporal=tuple(by_dim[dim] for dim in reversed(order)), spatial=spatial)
+            for by_dim in ({each.dim: each for each in level.temporal},)
+            for order in _allowed(space, index, tuple(reversed(list(by_dim))))
+            for spatial in _spatial(space, index, level.spatial)
+        ]
+        for index, level in enumerate(mapping.levels)
+        if _factorial_at_most(level, most)
+    ]
+    if len(choices) < len(mapping.levels) or prod(map(len, choices)) > most:
+        return None
+    return [replace(mapping, levels=chosen) for chosen in product(*choices)]
+
+
+def _factorial_at_most(level: LevelMapping, most: int) -> bool:
+    return factorial(len(level.temporal)) * factorial(len(level.spatial)) <= most
 
 
 def _orders(space: Space, index: int, level: LevelMapping) -> Iterator[LevelMapping]:
