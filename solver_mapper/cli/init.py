@@ -25,6 +25,12 @@ def init(folder: Target = Path(".")) -> int:
         raise InputError(
             "files cannot be written to standard output", SourceLocation("-"), "name a folder"
         )
+    if folder.suffix in (".yaml", ".yml") and not folder.exists():
+        raise InputError(
+            "several files are written, into a folder; this is the name of a file",
+            SourceLocation(str(folder)),
+            f"solver-mapper init {folder.stem}",
+        )
     names = [f"{name}.yaml" for name in bundled.names(FOLDER)]
     there = [name for name in names if (folder / name).exists()]
     if there:

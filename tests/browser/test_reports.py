@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import solver_mapper as sm
+from solver_mapper.tiling.api import Options
+from solver_mapper.tiling.network import read_network, tile_network
 from tests.browser.chromium import Tab, open_tab, program
 from tests.documents import ROOT
 
@@ -51,6 +53,7 @@ KINDS = (
 )
 
 
+VGG16 = ROOT / "models" / "operators" / "vgg16.yaml"
 LAYER = str(ROOT / "examples" / "eyeriss_layer.yaml")
 
 
@@ -66,7 +69,7 @@ def result_of(kind: str) -> sm.Solution | sm.NetworkResult:
         "tree-pareto": lambda: sm.pareto(sm.load(tree)),
         "fuse": lambda: sm.fuse(sm.load(str(ROOT / "examples" / "fusion" / "pair.yaml"))),
         "tile": lambda: sm.tile(OPERATOR),
-        "tile-network": lambda: sm.tile(str(ROOT / "models" / "operators" / "vgg16.yaml")),
+        "tile-network": lambda: tile_network(read_network(VGG16), Options()),
         "layer": lambda: sm.solve(spec),
         "network": lambda: sm.solve_network("eyeriss", "tiny"),
         "sweep": lambda: sm.sweep(SWEEP),
@@ -83,12 +86,23 @@ def tab() -> Iterator[Tab]:
         yield opened
 
 
+class Reports(dict[str, Path]):
+    """The report of each kind, written when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def __missing__(self, kind: str) -> Path:
+        file = self.folder / f"{kind}.html"
+        result_of(kind).to_html(file)
+        self[kind] = file
+        return file
+
+
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("reports")
-    for kind in KINDS:
-        result_of(kind).to_html(folder / f"{kind}.html")
-    return {kind: folder / f"{kind}.html" for kind in KINDS}
+    return Reports(tmp_path_factory.mktemp("reports"))
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

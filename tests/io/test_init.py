@@ -34,3 +34,11 @@ def test_standard_output_is_no_folder() -> None:
     result = CliRunner().invoke(app, ["init", "-"])
     assert result.exit_code == 2
     assert "-: files cannot be written to standard output; name a folder" in result.stderr
+
+
+def test_the_name_of_a_file_is_no_folder(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["init", str(tmp_path / "design.yaml")])
+    assert result.exit_code == 2
+    assert "several files are written, into a folder" in result.stderr
+    assert "solver-mapper init design" in result.stderr
+    assert not list(tmp_path.iterdir())

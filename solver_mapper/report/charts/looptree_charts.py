@@ -13,6 +13,7 @@ from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.report.charts.choice import chosen
 from solver_mapper.report.charts.statistics_charts import COMPUTE, OTHER
 from solver_mapper.report.lifetimes_svg import lifetimes_svg
+from solver_mapper.report.tables import energy_unit
 
 _PICO = 10**12
 
@@ -32,16 +33,17 @@ def energy_chart(statistics: TreeStatistics) -> BarChart:
         if rest > 0:
             row[OTHER] = rest
     names = dict.fromkeys(subject for row in parts.values() for subject in row)
+    unit, scale = energy_unit(statistics.energy * _PICO)
     return BarChart(
         "Energy by component and tensor",
-        "pJ",
+        unit,
         tuple(parts) or ("none",),
         {
-            name: tuple(float(row.get(name, Fraction(0)) * _PICO) for row in parts.values())
+            name: tuple(float(row.get(name, Fraction(0)) * _PICO / scale) for row in parts.values())
             for name in names
         }
         or {"energy": (0.0,)},
-        f"{float(statistics.energy * _PICO):.6g} pJ in all.",
+        f"{float(statistics.energy * _PICO / scale):.6g} {unit} in all.",
     )
 
 
