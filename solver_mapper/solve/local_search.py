@@ -1,5 +1,5 @@
-"""A good mapping within a second: from a legal mapping to better ones by small steps, each
-evaluated by the exact model.
+"""A good mapping within a second: from a legal mapping to better ones by small steps, first by
+estimates (`rough_search.py`), then evaluated by the exact model.
 
 Any incumbent is sound, since nothing is claimed of it but its figures. A step moves a prime factor
 of a dimension to another slot, trades two such factors between slots, changes one loop's position
@@ -25,13 +25,20 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.deadline import TimeUp
+from solver_mapper.mapspace.space import build_space
+from solver_mapper.solve.estimate import Estimate
+from solver_mapper.solve.rough_search import RoughSearch
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
-MOST_STEPS, STEPS_EACH = 600, 25
+MOST_STEPS, STEPS_EACH = 200, 8
 """Steps that are tried: so many for each prime factor and each free choice of bypass, but not more
 than `MOST_STEPS`.
 """
-TOLERANCE = 0.4
+ROUGH_STEPS = 15
+"""Steps by estimates for each of those."""
+FINALISTS = 4
+"""How many of the mappings that estimates find are evaluated."""
+TOLERANCE = 0.1
 """How much worse a mapping may be at first, as a share of the value."""
 
 Slot = tuple[int, str]
@@ -82,8 +89,7 @@ class LocalSearch:
         early.
         """
         steps = min(MOST_STEPS, STEPS_EACH * (len(self._primes) + len(self._free)))
-        here = mapping
-        statistics = self._evaluate(here)
+        here, statistics = self._roughly(mapping, ROUGH_STEPS * steps, over)
         value = self.goal.rank(statistics)
         best, best_value, best_figures = here, value, statistics
         with suppress(TimeUp):
@@ -100,6 +106,21 @@ class LocalSearch:
                 if found < best_value:
                     best, best_value, best_figures = other, found, statistics
         return best, best_figures
+
+    def _roughly(
+        self, mapping: Mapping, steps: int, over: Callable[[], bool]
+    ) -> tuple[Mapping, Statistics]:
+        """The best of `mapping` and those that a search by estimates ends with."""
+        space = build_space(self._architecture, self._problem, self.spec.constraints)
+        rough = RoughSearch(Estimate(space, self.goal), self._of_space, self._random)
+        found = [(mapping, self._evaluate(mapping))]
+        with suppress(TimeUp):
+            last = rough.walk(mapping, steps, over)[-FINALISTS:]
+            found += [(each, self._evaluate(each)) for each in last]
+        return min(found, key=lambda each: self.goal.rank(each[1]))
+
+    def _of_space(self, mapping: Mapping) -> bool:
+        return self._legal(mapping) and self.mapspace.contains(mapping)
 
     def _legal(self, mapping: Mapping) -> bool:
         return is_legal(self.spec, mapping)
