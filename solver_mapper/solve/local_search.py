@@ -53,6 +53,8 @@ class LocalSearch:
     mapspace: EnumeratedMapspace
     goal: Goal
     seed: int = 0
+    effort: int = 1
+    """How many times as many steps as usual."""
 
     def __post_init__(self) -> None:
         self._random = Random(self.seed)
@@ -88,7 +90,8 @@ class LocalSearch:
         """The best mapping met on the way from a legal `mapping` of the space; `over` ends the walk
         early.
         """
-        steps = min(MOST_STEPS, STEPS_EACH * (len(self._primes) + len(self._free)))
+        choices = len(self._primes) + len(self._free)
+        steps = self.effort * min(MOST_STEPS, STEPS_EACH * choices)
         here, statistics = self._roughly(mapping, ROUGH_STEPS * steps, over)
         value = self.goal.rank(statistics)
         best, best_value, best_figures = here, value, statistics

@@ -22,7 +22,7 @@ from solver_mapper.core.constraints import (
     ProductConstraint,
 )
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.objective import Objective
+from solver_mapper.core.objective import Goal, Objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.solution import Certificate
@@ -37,6 +37,7 @@ from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.cpsat.search import Proof, Search
+from solver_mapper.solve.local_search import LocalSearch
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -88,7 +89,15 @@ class Session:
 
     def search(self, gap: float, *, hook: Hook | None = None) -> Search[Statistics]:
         """The mapspace compiled anew, ready to be searched."""
-        return prepare(self.space, self.settings, self.clock, self.on_progress, gap, hook=hook)
+        search = prepare(self.space, self.settings, self.clock, self.on_progress, gap, hook=hook)
+        search.improve = self.improved if hook is None else None
+        return search
+
+    def improved(self, goal: Goal, mapping: Mapping, effort: int) -> Mapping:
+        """The best mapping that local search finds from a legal one of the mapspace."""
+        local = LocalSearch(self.spec, self.all_mappings, goal, self.settings.seed, effort)
+        best, _ = local.best_from(mapping, over=lambda: self.clock.over)
+        return best if self.all_mappings.contains(best) else mapping
 
     def checked(
         self, mapping: Mapping, statistics: Statistics, bound: Fraction | None, goals: Objective

@@ -36,6 +36,8 @@ FEW_EXCLUDED = 3
 EFFORT = 2.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
+HARDER = 4
+"""Local search takes so many times as many steps each time that a run ends without a proof."""
 STAGE = Fraction(11, 10)
 """A stage ends at the incumbent where the bound is this close."""
 ORDERS = 512
@@ -90,6 +92,8 @@ class Search(Generic[F]):
     gap: float = GAP
     hooked: bool = False
     """Whether a user added to the model, about which the exact model knows nothing."""
+    improve: Callable[[Goal, Mapping, int], Mapping] | None = None
+    """Looks for a better mapping from a legal one, so many times as hard as usual."""
     best: Candidate[F] | None = None
     proofs: list[Proof] = field(default_factory=list)
     fixed: list[tuple[Goal, Fraction]] = field(default_factory=list)
@@ -170,6 +174,7 @@ class Search(Generic[F]):
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
         effort: float | None = EFFORT
+        harder = HARDER
         probe = self.best is not None
         while not self.clock.over:
             if self._closed(goal):
@@ -196,6 +201,8 @@ class Search(Generic[F]):
             if outcome.status != "OPTIMAL" or outcome.value is None:
                 effort = effort if probe else None
                 probe = False
+                self._look_further(goal, harder)
+                harder *= HARDER
                 continue
             excluded += self._refine(goal, cut)
             probe = False
@@ -203,6 +210,12 @@ class Search(Generic[F]):
         return self._closed(goal) and self._proven(
             goal, "the bound meets the incumbent", runs, excluded
         )
+
+    def _look_further(self, goal: Goal, harder: int) -> None:
+        """Where a proof takes long: a better incumbent makes the rest of it shorter."""
+        if self.improve is not None and self.best is not None and not self.clock.over:
+            found = self.improve(goal, self.best.mapping, harder)
+            self._adopt(goal, Candidate(found, self.assess(found)))
 
     def _narrow(self, goal: Goal) -> None:
         """Take values out of variables that alone cost more energy than any mapping that is better
