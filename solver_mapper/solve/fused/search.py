@@ -224,8 +224,19 @@ class GraphSearch:
                         return False, True
                     cell.least = self.never if cell.points is None else cell.points.cost.min(axis=0)
             steps = self.useful(steps)
+            if not capped or limit == self.most:
+                self.raise_bound(steps)
         self.join(steps, exact=True)
         return True, capped
+
+    def raise_bound(self, steps: list[list[Step]]) -> None:
+        """Raise the bound to the least that any of these steps, which are all that could be part of
+        something better, add up to.
+        """
+        least = self.sweeps(steps)[0][-1].get(CLOSED)
+        value = self.cutoff if least is None else self.least_value([least])
+        self.bound = max(self.bound, min(self.cutoff, value))
+        self.report(self.best, min(self.bound, self.best))
 
     def prepared(self, limit: int) -> tuple[list[list[Step]] | None, bool]:
         """The steps that the bounds of their cells leave, and whether there are more with a higher
