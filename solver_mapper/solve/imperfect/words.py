@@ -2,7 +2,8 @@
 
 A tile is fetched whole whenever it moves to another position; it stays while loops that do not
 index the tensor run innermost. In rounds where the loops that do index it run once only (a last
-round of one iteration), it may stay longer: the factors `lone` take these rounds off.
+round of one iteration), it may stay longer: the factors `lone` take these rounds off, as far as no
+other loop is sure to move the tile in them.
 
 Where windows slide, a level can keep at most the tile that it holds last. If the innermost loop
 moves a window, each of its iterations brings at least what that move uncovers. If it moves the
@@ -202,7 +203,7 @@ class Cells:
             dims = self.plan.innermost[level]
             if dims is not None and not dims:
                 continue
-            share = np.where(running, share * self.product(shape.dims, f"lone{level}"), share)
+            share = np.where(running, share * self._changing(shape, level), share)
             if dims is not None and not dims <= set(shape.free):
                 break
             rounds = np.where(running, self._visits(shape, level, top, copies), rounds)
@@ -210,6 +211,22 @@ class Cells:
             if not running.any():
                 break
         return rounds * share
+
+    def _changing(self, shape: TensorShape, level: int) -> Floats:
+        """At least the share of rounds of a level in which its loops move the tile: its innermost
+        loop does, or, where that does not index the tensor, any other.
+        """
+        dims = self.plan.innermost[level]
+        if not shape.dims:
+            return np.ones(len(self.nodes))
+        lone = {dim: self.low(dim, f"lone{level}") for dim in shape.dims}
+        moving = [dim for dim in shape.dims if dims and dim in dims] or list(shape.dims)
+        share: Floats = np.minimum.reduce([lone[dim] for dim in moving])
+        if dims is not None and dims <= set(shape.free):
+            for dim in shape.dims:
+                certain = self.low(dim, f"temporal{level}") > 1
+                share = np.where(certain, np.maximum(share, lone[dim]), share)
+        return share
 
     def _visits(self, shape: TensorShape, place: int, top: int, copies: Sequence[str]) -> Floats:
         """Positions of the loops outside a place that do not index the tensor, times `copies`: at
