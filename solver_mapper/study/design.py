@@ -21,6 +21,9 @@ from solver_mapper.io.yaml.warnings import Notes, WarningFilter
 
 ArchitectureLike = str | Path | Mapping[str, Any] | Sequence[Source]
 
+_OF_ONE_LAYER = frozenset({"unit-dimensions"})
+"""Warnings that say nothing of a network: its constraints are for layers of other bounds, too."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -100,7 +103,7 @@ class Design:
         notes = Notes(self._reading.ignore_sparse)
         spec = read_spec(with_attributes(top, attributes or {}), notes)
         warnings = tuple(dict.fromkeys((*self._reader.notes.lines, *spec.warnings)))
-        return replace(spec, warnings=self._reading.warnings.kept(warnings))
+        return replace(spec, warnings=self._reading.warnings.without(_OF_ONE_LAYER).kept(warnings))
 
     def _without_problem(self, source: Source) -> Table:
         table = self._table(source)

@@ -54,6 +54,13 @@ def test_warnings_are_told_once_and_may_be_errors(template: Path) -> None:
         sm.solve_network(str(template), LAYERS, reading=strict)
 
 
+def test_constraints_on_a_dimension_that_is_1_in_some_layers_are_no_mistake() -> None:
+    """The rows of a filter, in the dataflow of Eyeriss, beside a filter of 1 x 1."""
+    bounds = {"N": 1, "K": 4, "C": 4, "P": 4, "Q": 4, "R": 1, "S": 1}
+    layers = {"layers": [{"name": "a", "shape": "cnn-layer", "instance": bounds}]}
+    assert sm.solve_network("eyeriss", layers).warnings == ()
+
+
 def test_the_command_has_the_options(template: Path, tmp_path: Path) -> None:
     layers = tmp_path / "layers.yaml"
     layers.write_text("layers:\n- {name: a, shape: gemm, instance: {M: 4, N: 4, K: 4}}\n")
