@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from solver_mapper.core.constraints import ReuseConstraint
-from solver_mapper.core.files import write_whole
+from solver_mapper.core.files import file_errors, write_whole
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError, SourceLocation
@@ -127,16 +127,12 @@ def assembled(
 
 def write_lines(path: Path, lines: Iterable[Any]) -> None:
     """Raises: InputError if the file cannot be written."""
-    try:
+    with file_errors(path):
         raw = io.BytesIO()
         with gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as file:
             for line in lines:
                 file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
         write_whole(path, raw.getvalue())
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})", SourceLocation(str(path))
-        ) from None
 
 
 def read_certificate(path: Path) -> tuple[dict[str, Any], Iterator[Any]]:

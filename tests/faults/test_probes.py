@@ -13,10 +13,11 @@ from tests.faults import (  # noqa: F401  (each registers its probes)
     number_probes,
     output_probes,
     python_probes,
+    surroundings_probes,
 )
 from tests.faults.registry import PROBES, Probe
 
-EVERY = 5
+EVERY = 6
 """One in so many of the quick probes runs by default."""
 
 

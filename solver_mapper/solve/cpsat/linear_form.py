@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.core.objective import out_of_range
 from solver_mapper.errors import InputError
 
 Number = int | Fraction
@@ -35,10 +36,17 @@ class LinearForm:
     def scale(self, room: float = 2.0**60) -> Fraction:
         """The factor that makes all weights whole, if their sum then stays below `room`; otherwise
         the largest that does.
+
+        Raises: InputError for weights that floating-point numbers cannot hold.
         """
-        high = float(self.constant) + sum(
-            abs(float(w)) * highest(v) for v, w in _gather(self.terms)
-        )
+        try:
+            high = float(self.constant) + sum(
+                abs(float(w)) * highest(v) for v, w in _gather(self.terms)
+            )
+        except OverflowError:
+            high = math.inf
+        if high == math.inf:
+            raise out_of_range("the objective")
         exact = math.lcm(self.constant.denominator, *(w.denominator for _, w in self.terms))
         if high * exact <= room:
             return Fraction(exact)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from solver_mapper.core.primes import divisors
 from solver_mapper.cost.looptree.hardware import Comparison, Fanout
 from solver_mapper.cost.looptree.workload import Access, Relevance
+from solver_mapper.solve.cpsat.linear_form import too_large
 from solver_mapper.solve.fused.skeleton import Skeleton
 
 Ints = NDArray[np.int64]
@@ -79,8 +80,10 @@ def _product(table: Ints, columns: list[int]) -> Ints:
 @functools.lru_cache(maxsize=4096)
 def splits(number: int, positions: int) -> Ints:
     """All ways to write `number` as a product of `positions` whole factors in order, one a row.
-    Rows are in increasing order.
+    Rows are in increasing order. Raises: InputError for a number beyond 64-bit integers.
     """
+    if number >= 2**62:
+        raise too_large()
     if positions == 0:
         return np.empty((int(number == 1), 0), dtype=np.int64)
     if positions == 1:

@@ -39,6 +39,7 @@ from solver_mapper.mapspace.requirements import (
 )
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.engine import LARGEST
+from solver_mapper.solve.cpsat.linear_form import counter
 from solver_mapper.solve.legality.loops import Loops, LoopSlot, RequirementTable
 from solver_mapper.solve.legality.orders import Guard, Order, Orders, Split, enforce
 from solver_mapper.solve.legality.storage import Storage
@@ -239,7 +240,7 @@ def _utilization(legal: Legal, requirement: UtilizationConstraint, guard: Guard)
     high = 1
     for share, units in shares:
         high *= units
-        grown = legal.model.new_int_var(0, high, "")
+        grown = counter(legal.model, high, "")
         legal.model.add_multiplication_equality(grown, [product, share])
         product = grown
     enforce(legal.model.add(product >= least), guard)
@@ -253,7 +254,7 @@ def _share(legal: Legal, level: int) -> tuple[cp_model.LinearExprT, int]:
     slots = legal.loops.at(level, "spatial")
     if not slots:
         return 1, units
-    share = legal.model.new_int_var(1, units, f"share[{level}]")
+    share = counter(legal.model, units, f"share[{level}]", least=1)
     if Fanout(level) in legal.guards:
         used = legal.loops.value(legal.loops.loop_slots(legal.loops.dims, slots))
         enforce(legal.model.add(share <= used.expr), legal.guards[Fanout(level)])

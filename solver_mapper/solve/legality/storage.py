@@ -10,6 +10,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Problem, Tensor
 from solver_mapper.mapspace.components import Component, shape_of
+from solver_mapper.solve.cpsat.linear_form import counter
 from solver_mapper.solve.legality.loops import Loops, RequirementTable
 
 
@@ -43,7 +44,7 @@ class Storage:
         model, keep = self.loops.model, self.keep[tensor.name, level]
         tables = self._factors(tensor, level)
         high = math.prod(max(table.values) for table in tables)
-        words = model.new_int_var(0, high, f"words[{tensor.name},{level}]")
+        words = counter(model, high, f"words[{tensor.name},{level}]")
         tile = self._product(tables)
         model.add(words == tile).only_enforce_if(keep)
         model.add(words == 0).only_enforce_if(~keep)
@@ -63,7 +64,7 @@ class Storage:
         model, result, high = self.loops.model, tables[0].expr, max(tables[0].values)
         for table in tables[1:]:
             high *= max(table.values)
-            grown = model.new_int_var(0, high, "")
+            grown = counter(model, high, "")
             model.add_multiplication_equality(grown, [result, table.expr])
             result = grown
         return result
