@@ -159,8 +159,8 @@ for command, words in {
 
 def _operator(folder: Path) -> None:
     text = (
-        "operator: {kind: convolution, input_shape: [1, SIZE, SIZE, SIZE], weight_shape:"
-        " [SIZE, 3, 3, SIZE], stride: [1, 1], padding: same}\n"
+        "{operator: convolution, input_shape: [1, SIZE, SIZE, SIZE], kernel: {num: SIZE, rows: 3,"
+        " cols: 3}, stride: 1, padding: same}\n"
     )
     for size in (0, -1, 1, 2**31 - 1, 2**63, 10**30):
         write(folder, {"o.yaml": text.replace("SIZE", str(size))})

@@ -251,7 +251,11 @@ def _range(name: str, text: str, *words: str) -> None:
     )
 
 
-_range("energy", inputs.levels([64], energy=1e307), "solve", "x.yaml", "p.yaml")
+_range(
+    "energy",
+    inputs.levels([64], energy=1e300),
+    *("solve", "x.yaml", "p.yaml", "--objective", "energy^2*delay"),
+)
 _range("LoopTree energy", FILES["t.yaml"].replace("y: 50", "y: 1.0e+300"), "solve", "x.yaml")
 _range("LoopTree speed", FILES["t.yaml"].replace("put: 8", "put: 1.0e-300"), "solve", "x.yaml")
 _range(
