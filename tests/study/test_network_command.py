@@ -115,6 +115,8 @@ def rows(store: Path) -> dict[str, tuple[str, str]]:
     """What is stored: the file is whole, and each row has its time of writing."""
     with sqlite3.connect(store) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        if db.execute("PRAGMA user_version").fetchone() == (0,):
+            return {}  # killed before the schema was there
         found = db.execute("SELECT digest, record, changed FROM solutions").fetchall()
     db.close()
     return {digest: (record, changed) for digest, record, changed in found}
