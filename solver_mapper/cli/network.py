@@ -169,7 +169,7 @@ def solve_network(
             write_network(result, output)
         drawn.write(result, output, files, result)
 
-    deliver(lambda: print_result(result, as_json), write)
+    deliver(lambda: print_result(result, as_json), write, result.unstored)
     return stop_code() or _exit_code(result)
 
 

@@ -91,12 +91,15 @@ def _write(stream: TextIO, text: str) -> None:
         ) from None
 
 
-def deliver(show: Callable[[], None], write: Callable[[], None]) -> None:
-    """Print an answer, then write its files; each is tried even if the other fails.
+def deliver(
+    show: Callable[[], None], write: Callable[[], None], lost: InputError | None = None
+) -> None:
+    """Print an answer, then write its files; each is tried even if the other fails. `lost`: what
+    could not be written before.
 
     Raises: InputError for what cannot be written; BrokenPipeError if nobody reads the answer.
     """
-    failed: list[InputError | BrokenPipeError] = []
+    failed: list[InputError | BrokenPipeError] = [] if lost is None else [lost]
     for step in (show, write):
         try:
             step()

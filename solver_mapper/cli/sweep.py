@@ -98,7 +98,7 @@ def sweep(
             write_files(output, _files(result), RECORD)
         drawn.write(result, output, [sweep_file], result)
 
-    deliver(lambda: print_result(result, as_json), write)
+    deliver(lambda: print_result(result, as_json), write, result.unstored)
     return stop_code() or _exit_code(result)
 
 

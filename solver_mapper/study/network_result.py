@@ -16,6 +16,7 @@ from solver_mapper.core.shown import Shown
 from solver_mapper.core.solution import Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
+from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.study.record import Record
 
@@ -241,6 +242,8 @@ class NetworkResult(Shown):
     layers: tuple[LayerResult, ...]
     seconds: float
     objective: tuple[str, ...] = ("edp",)
+    unstored: InputError | None = field(default=None, compare=False)
+    """Why not all answers could be stored; None if they were."""
 
     @cached_property
     def totals(self) -> Totals:

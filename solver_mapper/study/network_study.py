@@ -93,7 +93,12 @@ def solve_network(
         for layer, job in zip(net.layers, jobs, strict=True)
     )
     return NetworkResult(
-        design.name, net.name, layers, time.perf_counter() - started, search.objective
+        design.name,
+        net.name,
+        layers,
+        time.perf_counter() - started,
+        search.objective,
+        study.unstored,
     )
 
 

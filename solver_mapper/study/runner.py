@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from solver_mapper.errors import ExactnessError
+from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.events import Listener
 from solver_mapper.study.executors import Executor
@@ -33,6 +33,8 @@ class Study:
     clock: StudyClock
     total: int
     listen: Listener
+    unstored: InputError | None = None
+    """Why an answer could not be stored, such as a full disk; the study goes on without."""
     _pulled: int = 0
     _waiting: dict[str, list[Job]] = field(default_factory=dict)
     """Jobs equal to one under way, by their digest."""
@@ -85,6 +87,13 @@ class Study:
             return None
         return record
 
+    def _kept(self, job: Job, record: Record) -> Record:
+        try:
+            return self.store.put(job.digest, job.name, record)
+        except InputError as error:
+            self.unstored = self.unstored or error
+            return record
+
     def _recorded(self, outcome: Outcome) -> Iterator[Outcome]:
         """`outcome`, stored, and the outcomes of the jobs that waited for it."""
         job, record = outcome.job, outcome.record
@@ -92,7 +101,7 @@ class Study:
         if not outcome.stored and record.error != NOT_STARTED:
             waiting.extend(self._waiting.pop(job.digest, ()))
             if record.error is None:
-                record = self.store.put(job.digest, job.name, record)
+                record = self._kept(job, record)
             outcome = Outcome(job, record)
         self.listen(outcome)
         yield outcome

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from solver_mapper.core.chart import Chart
 from solver_mapper.core.rendering import chart_of
 from solver_mapper.core.shown import Shown
+from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.study.network_result import Totals
 from solver_mapper.study.sizes import Sizes
@@ -74,6 +75,8 @@ class SweepResult(Shown):
     """How many searches were run; the others were equal to one of these, or stored."""
     warnings: tuple[InputWarning, ...] = ()
     """What was accepted of the files although it may not mean what its writer thinks."""
+    unstored: InputError | None = field(default=None, compare=False)
+    """Why not all answers could be stored; None if they were."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data, as `--json` prints it."""

@@ -117,6 +117,7 @@ class _Sweep:
             time.perf_counter() - started,
             self._solved,
             tuple(self._warnings),
+            study.unstored,
         )
 
     def _jobs(self) -> Iterator[Job]:

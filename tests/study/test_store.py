@@ -15,6 +15,8 @@ from solver_mapper.io import bundled
 from solver_mapper.study.job import Job, SearchOptions
 from solver_mapper.study.record import Record
 from solver_mapper.study.store import APPLICATION, MIGRATIONS, Store
+from tests.study.commands import run
+from tests.study.test_networks import ARCHITECTURE, LAYERS
 
 
 @pytest.fixture(scope="module")
@@ -201,3 +203,44 @@ def test_keys_depend_on_what_decides_the_answer_and_on_nothing_else() -> None:
         key("three_level", "resnet50/layer1.0.conv1_1x1", seed=1),
     ]
     assert len({same, *others}) == 5
+
+
+def full(path: Path) -> Store:
+    """A store that can grow no further, as on a full disk."""
+    store = Store(path)
+    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+    store._db.execute(f"PRAGMA max_page_count = {pages}")
+    return store
+
+
+def test_answers_that_cannot_be_stored_are_given_all_the_same(tmp_path: Path) -> None:
+    """A network and a sweep go on when the store is full, and say that it was."""
+    with full(tmp_path / "a.sqlite") as store:
+        network = sm.solve_network(ARCHITECTURE, LAYERS, store=store)
+    assert network.status == "optimal" and network.totals.proven
+    assert "full" in str(network.unstored)
+    plan = {
+        "sweep": {
+            "architecture": "three_level",
+            "workloads": ["tiny/mm8"],
+            "parameters": {"GLB.entries": [1024, 2048]},
+        }
+    }
+    with full(tmp_path / "b.sqlite") as store:
+        sweep = sm.sweep(plan, store=store)
+    assert sweep.status == "complete" and "full" in str(sweep.unstored)
+
+
+def test_the_command_prints_the_answer_and_ends_with_2_when_the_store_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer and the other files are there; what was lost is said."""
+
+    def no_room(self: Store, digest: str, name: str, record: Record) -> Record:
+        raise sm.InputError("cannot be used as a store of results (database or disk is full)")
+
+    monkeypatch.setattr(Store, "put", no_room)
+    code, printed, said = run("solve", "eyeriss", "tiny", "-o", tmp_path / "out")
+    assert code == 2 and "total" in printed
+    assert "database or disk is full" in said
+    assert (tmp_path / "out" / "layers.csv").is_file()
