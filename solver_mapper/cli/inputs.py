@@ -19,6 +19,9 @@ from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
 from solver_mapper.io.yaml.warnings import ENERGY_CODES
 
+_WITHOUT_ENERGIES = ENERGY_CODES | {"unread-constraints"}
+"""What is no matter of commands that need neither energies nor, perhaps, a problem."""
+
 
 def read(files: list[str], energies: bool = True, used: frozenset[str] = frozenset()) -> Spec:
     """Load FILE... in level-by-level notation: paths, names of shipped models, and `-` for standard
@@ -44,7 +47,7 @@ def read_any(
 ) -> Spec | TreeSpec:
     """The same for files of either notation."""
     reader, sources = reader_of(files, used)
-    warnings = current().warnings if energies else current().warnings.without(ENERGY_CODES)
+    warnings = current().warnings if energies else current().warnings.without(_WITHOUT_ENERGIES)
     with reading_input():
         spec = api.read_input(reader, *sources, warnings=warnings)
     for warning in spec.warnings:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.progress import Progress
+from solver_mapper.deadline import running
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.legality.queries import legal_mapping
 from solver_mapper.solve.local_search import LocalSearch
@@ -30,7 +31,8 @@ def begin(session: Session, goal: Goal, *, local_search: bool = True) -> Start:
     given = Start(None)
     clock = session.clock
     try:
-        given = _given(session)
+        with running(None):
+            given = _given(session)
         if given.mapping is not None:
             return given
         legal = None if clock.over else legal_mapping(session.spec, clock)

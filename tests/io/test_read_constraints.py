@@ -489,11 +489,13 @@ def test_errors(constraint: dict[str, Any], message: str) -> None:
 
 
 def test_constraints_need_the_architecture_and_the_problem() -> None:
-    for lacking in ("architecture", "problem"):
-        with pytest.raises(InputError, match=lacking):
-            load(
-                {
-                    **{key: value for key, value in DESIGN.items() if key != lacking},
-                    "mapspace": [temporal()],
-                }
-            )
+    """Without the one they are refused; without the other they are left unread with a warning, and
+    nothing that would obey them can be asked.
+    """
+    whole = {**DESIGN, "mapspace": [temporal()]}
+    with pytest.raises(InputError, match="architecture"):
+        load({key: value for key, value in whole.items() if key != "architecture"})
+    spec = load({key: value for key, value in whole.items() if key != "problem"})
+    assert [each.code for each in spec.warnings if each.code == "unread-constraints"]
+    with pytest.raises(InputError, match="no problem was given"):
+        spec.need_problem()

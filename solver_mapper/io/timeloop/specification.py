@@ -174,9 +174,15 @@ def _read_constraints(given: _Input) -> tuple[tuple[Constraint, ...], Constraint
             "constraints cannot be read without the architecture whose levels they name",
             found[0][1].location,
         )
-    if (
-        given.problem is None
-    ):  # `energies` needs no problem; whatever obeys constraints asks for one
+    if given.problem is None:
+        # `energies` needs no problem; whatever obeys constraints asks for one.
+        for _, node in found:
+            given.notes.add(
+                "unread-constraints",
+                node.location,
+                "these constraints are not read, since they name dimensions of a problem and there"
+                " is none; add a file with 'problem:'",
+            )
         return (), Constraints()
     book, requests = ConstraintCollector(given.problem.dims), list[Request]()
     context = Context(
