@@ -30,11 +30,11 @@ from solver_mapper.solve.estimate import Estimate
 from solver_mapper.solve.rough_search import RoughSearch
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
-MOST_STEPS, STEPS_EACH = 200, 8
+MOST_STEPS, STEPS_EACH = 100, 4
 """Steps that are tried: so many for each prime factor and each free choice of bypass, but not more
 than `MOST_STEPS`.
 """
-ROUGH_STEPS = 15
+ROUGH_STEPS = 8
 """Steps by estimates for each of those."""
 FINALISTS = 4
 """How many of the mappings that estimates find are evaluated."""

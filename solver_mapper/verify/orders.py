@@ -9,11 +9,14 @@ as they like where no constraint names them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import permutations
 
 from solver_mapper.core.constraints import NestingConstraint, PermutationConstraint
 from solver_mapper.deadline import check_time
 
+FEW = 7
+"""Of so many dimensions all permutations are listed once; those of more are gone through."""
 Order = tuple[str, ...]
 """Dimensions, innermost first."""
 
@@ -96,9 +99,28 @@ def _laid_out(
 ) -> bool:
     check_time()
     return all(obeys((*inner, *outer), constraint) for constraint in constraints) and (
-        split is None
-        or any(_placed(full, inner, outer, split) for full in _completions(dims, constraints))
+        split is None or _splits(inner, outer, tuple(constraints), split, tuple(dims))
     )
+
+
+@lru_cache(maxsize=4096)
+def _splits(
+    inner: Order,
+    outer: Order,
+    constraints: tuple[PermutationConstraint | NestingConstraint, ...],
+    split: int,
+    dims: Order,
+) -> bool:
+    """Whether some full permutation that agrees with the constraints splits into these loops."""
+    listed = _listed(dims, constraints) if len(dims) <= FEW else _completions(dims, constraints)
+    return any(_placed(full, inner, outer, split) for full in listed)
+
+
+@lru_cache(maxsize=64)
+def _listed(
+    dims: Order, constraints: tuple[PermutationConstraint | NestingConstraint, ...]
+) -> tuple[Order, ...]:
+    return tuple(_completions(dims, constraints))
 
 
 def _completions(
