@@ -1,4 +1,4 @@
-"""Thousands of small steps from a legal mapping, by estimates: where local search begins.
+"""Many small steps from a legal mapping, by estimates: where local search begins.
 
 A step moves a prime factor of a dimension to another slot, trades two such factors between slots,
 changes one loop's position in the order, or what a level stores. A worse mapping is accepted with a

@@ -319,3 +319,9 @@ def test_names_of_models_load_as_on_the_command_line() -> None:
     assert spec.need_problem().bounds["K"] == 64
     with pytest.raises(sm.InputError, match="did you mean 'eyeriss'"):
         sm.load("eyeris", "resnet50/conv1")
+
+
+def test_a_name_that_no_file_can_have_is_an_input_error() -> None:
+    """The system's reason is given instead of an internal error."""
+    with pytest.raises(sm.InputError, match="cannot be read"):
+        sm.import_model("x" * 300)

@@ -92,9 +92,9 @@ def read_graph(path: str | Path, dims: Mapping[str, int] | None = None) -> Graph
             SourceLocation(str(path)),
             "install solver-mapper with the extra 'onnx'",
         ) from None
-    if Path(path).exists() and not Path(path).is_file():
-        raise InputError("not a regular file", SourceLocation(str(path)))
     try:
+        if Path(path).exists() and not Path(path).is_file():
+            raise InputError("not a regular file", SourceLocation(str(path)))
         model = onnx.load(str(path), load_external_data=False)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", SourceLocation(str(path))) from None
