@@ -105,9 +105,9 @@ def suggest(
     it changes.
 
     Args: `mapping`, or None for the one in `spec`; `time_limit` in seconds; `hold_bypass`, to
-    change what levels keep and bypass only where no factors would do; `constraints`, further
-    constraints (see `solver_mapper.constraints`); `clock`, to stop from outside. A legal mapping is
-    its own suggestion.
+    change what levels keep and bypass only if no change of factors gives a legal mapping;
+    `constraints`, further constraints (see `solver_mapper.constraints`); `clock`, to stop from
+    outside. A legal mapping is its own suggestion.
     Raises: InputError if a part is missing.
     """
     require_spec(spec)

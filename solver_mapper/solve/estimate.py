@@ -249,7 +249,7 @@ class Estimate:
         return 1.0
 
     def _shared(self, tensor: int, tile: list[int], spread: list[list[int]]) -> float:
-        """The share of words that is left to send where windows side by side overlap."""
+        """The share of its words that a level sends: each overlap of neighbouring windows once."""
         share = 1.0
         for rank in self.ranks[tensor]:
             if len(rank) < 2:

@@ -180,9 +180,8 @@ def test_a_front_that_is_stopped_is_partial() -> None:
     assert front.status == "unknown" and not front.points
 
 
-def test_local_search_begins_with_the_padded_problem_where_perfect_factors_leave_units_idle() -> (
-    None
-):
+def test_sizes_that_do_not_divide_use_the_units_that_perfect_factors_leave_idle() -> None:
+    """Prime sizes on an array: a mapping of fewer than half of the cycles of one unit is found."""
     spec = sm.load(ARCHITECTURE, gemm(31, 13, 29))
     clock = Clock(None)
     found: list[float] = []

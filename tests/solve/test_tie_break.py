@@ -68,8 +68,8 @@ def test_a_tie_that_is_not_proven_leaves_the_proof_of_the_goal(
 
 
 def test_a_tie_costs_a_bounded_effort() -> None:
-    """The energy of this layer alone is not proven for minutes: claims of the model that no mapping
-    bears out are excluded one after another.
+    """The energy of this layer alone takes minutes to prove: the model bounds the energy of many
+    mappings too low, and each of these is ruled out by itself.
     """
     spec = sm.load("simba", "tiny/conv_small")
     assert isinstance(spec, sm.Spec)
