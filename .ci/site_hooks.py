@@ -41,19 +41,17 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links of added pages lead to where their targets stand on the site."""
+    """Links lead to where their targets stand on the site."""
     places = _places()
-    source = next((name for name, there in ADDED.items() if there == page.file.src_uri), None)
-    if source is None:
-        return markdown
+    here = page.file.src_uri
+    source = next((name for name, there in places.items() if there == here), f"docs/{here}")
 
     def led(match: re.Match[str]) -> str:
         target, _, anchor = match[2].partition("#")
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
         if path not in places:
             return match[0]
-        here = posixpath.dirname(page.file.src_uri)
-        link = posixpath.relpath(places[path], here or ".")
+        link = posixpath.relpath(places[path], posixpath.dirname(here) or ".")
         return f"{match[1]}{link}{'#' + anchor if anchor else ''}{match[3]}"
 
     return _LINK.sub(led, markdown)

@@ -64,14 +64,13 @@ def tile(
 ) -> Tiling:
     """Tile an operator for a scratchpad accelerator.
 
-    Args: operator: a path, open file or mapping that describes one operator
-        (docs/reference/tiling.md). objective: "utilization", SMAUG's choice; "traffic", provably
-        the fewest elements moved; "given", the tiling in the
-            operator's file, checked; or one added with `solver_mapper.tiling.objective`. None:
-            "given" if the file has a tiling, else "utilization".
-        backend: a shipped backend's name, a path, a mapping, or None for what the operator's file
-        says (by default "smv"). stale_padding: as SMAUG, keep the padding of the whole tensor in
-        tile shapes copied from it; utilization only. time_limit: seconds of solving.
+    Args: `operator`, a path, open file or mapping that describes one operator
+    (docs/reference/tiling.md). `objective`: "utilization", SMAUG's choice; "traffic", provably the
+    fewest elements moved; "given", the tiling in the operator's file, checked; or one added with
+    `solver_mapper.tiling.objective`. None: "given" if the file has a tiling, else "utilization".
+    `backend`: a bundled backend's name, a path, a mapping, or None for what the operator's file
+    says (by default "smv"). `stale_padding`: as SMAUG, keep the padding of the whole tensor in tile
+    shapes copied from it; utilization only. `time_limit`: seconds of solving.
 
     Raises: InputError with its location; InfeasibleError, naming tensor, least tile and scratchpad,
     if nothing fits; LimitReached.
