@@ -1,14 +1,17 @@
-"""What AccelForge makes of LoopTree files: the other half of `looptree_speed.py`, of `peers.py`,
-and of the tests that compare the two, run by the interpreter in which AccelForge is installed.
+"""What AccelForge makes of LoopTree files: the other half of `looptree_speed.py`, `peers.py` and
+`fused_graphs.py`, and of the tests that compare the two, run by the interpreter in which AccelForge
+is installed.
 
 usage: accelforge_peer.py [JOBS]
 
-Standard input: JSON, a list of [file, task] with task "energy", "latency" or "edp" to map, or
-"evaluate". Prints one JSON line a file: the optimum as `value`, the `seconds` of processor time of
-making and joining partial mappings (those of worker processes included) and the same on the `wall`,
-reading not included; or the `energy`, the `latency` and the `occupancy` (share of each memory) of
-the mapping in the file; or an `error`. A first file to be mapped is mapped once before, untimed,
-for what is compiled or imported on first use.
+Standard input: JSON, a list of cases. A case is [file, task] with task "energy", "latency" or "edp"
+to map, or "evaluate"; or an object with `files`, `task` and, if wanted, `variables` (of Jinja2),
+`max_fused_loops`, and `save`, a file for the mapping that was found. Prints one JSON line a case:
+the optimum as `value`, the `seconds` of processor time of making and joining partial mappings
+(those of worker processes included) and the same on the `wall`, reading not included; or the
+`energy`, the `latency` and the `occupancy` (share of each memory) of the mapping in the files; or
+an `error`. If the first case is to be mapped, it is mapped once before, untimed, for what is
+compiled or imported on first use.
 """
 
 from __future__ import annotations
@@ -20,7 +23,10 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import accelforge as af
 from accelforge.frontend.mapper.metrics import Metrics
@@ -31,6 +37,18 @@ METRICS = {
     "latency": (Metrics.LATENCY, "latency"),
     "edp": (Metrics.ENERGY_DELAY_PRODUCT, "energy_delay_product"),
 }
+
+FIELDS = (
+    "tensors",
+    "component",
+    "persistent",
+    "rank_variable",
+    "tile_shape",
+    "initial_tile_shape",
+    "name",
+    "einsum",
+)
+"""What a mapping file says of a node, besides the nodes below it."""
 
 
 def processor_seconds() -> float:
@@ -48,19 +66,63 @@ def processor_seconds() -> float:
     return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
 
-def timed(path: str, metric: str) -> tuple[float, float, float]:
+@dataclass(frozen=True)
+class Case:
+    """Files to read together, and what to do with them."""
+
+    files: list[str]
+    task: str
+    variables: dict[str, object] = field(default_factory=dict)
+    max_fused_loops: int | None = None
+    save: str | None = None
+
+    def spec(self) -> af.Spec:
+        return af.Spec.from_yaml(*self.files, jinja_parse_data=self.variables)
+
+
+def timed(case: Case) -> tuple[float, float, float]:
     """(optimum, seconds of processor time, seconds on the wall)."""
-    spec = af.Spec.from_yaml(path)
-    spec.mapper.metrics, column = METRICS[metric]
+    spec = case.spec()
+    spec.mapper.metrics, column = METRICS[case.task]
+    if case.max_fused_loops is not None:
+        spec.mapper.max_fused_loops = case.max_fused_loops
     started, began = processor_seconds(), time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         found = join_pmappings(make_pmappings(spec, print_progress=False), spec.mapper.metrics)
     seconds, wall = processor_seconds() - started, time.perf_counter() - began
+    if case.save is not None:
+        text = "\n".join(["mapping:", "  nodes:", *lines(found.mapping(0).nodes, 1), ""])
+        Path(case.save).write_text(text, encoding="utf-8")
     return float(found.data[f"Total<SEP>{column}"].iloc[0]), seconds, wall
 
 
-def evaluated(path: str) -> dict[str, float | dict[str, float]]:
-    result = af.Spec.from_yaml(path).evaluate_mapping()
+def lines(nodes: list[Any], depth: int) -> Iterator[str]:
+    """A list of nodes as YAML; AccelForge 1.0.467 cannot write the mappings that it finds."""
+    for node in nodes:
+        kind = type(node).__name__
+        if kind == "Reservation":
+            continue
+        yield f"{'  ' * depth}- !{kind}"
+        for name in FIELDS:
+            value = getattr(node, name, None)
+            if value is not None and not (name == "persistent" and not value):
+                yield f"{'  ' * (depth + 1)}{name}: {json.dumps(plain(value))}"
+        if hasattr(node, "nodes"):
+            yield f"{'  ' * (depth + 1)}nodes:"
+            yield from lines(node.nodes, depth + 1)
+
+
+def plain(value: Any) -> object:
+    """A name, a number, or a list of names."""
+    if isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, Iterable):
+        return [str(each) for each in value]
+    return int(value)
+
+
+def evaluated(case: Case) -> dict[str, float | dict[str, float]]:
+    result = case.spec().evaluate_mapping()
     occupancy: dict[str, float] = {}
     for column in result.data.columns:
         kind, *rest = column.split("<SEP>")
@@ -74,11 +136,11 @@ def evaluated(path: str) -> dict[str, float | dict[str, float]]:
     }
 
 
-def answer(path: str, task: str) -> dict[str, float | str | dict[str, float]]:
+def answer(case: Case) -> dict[str, float | str | dict[str, float]]:
     try:
-        if task == "evaluate":
-            return dict(evaluated(path))
-        value, seconds, wall = timed(path, task)
+        if case.task == "evaluate":
+            return dict(evaluated(case))
+        value, seconds, wall = timed(case)
     except Exception as error:  # whatever goes wrong in AccelForge is part of the comparison
         return {"error": f"{type(error).__name__}: {error}"}
     return {"value": value, "seconds": seconds, "wall": wall}
@@ -87,11 +149,14 @@ def answer(path: str, task: str) -> dict[str, float | str | dict[str, float]]:
 def main() -> None:
     warnings.filterwarnings("ignore")
     af.set_n_parallel_jobs(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
-    cases = json.load(sys.stdin)
-    if cases[0][1] in METRICS:
-        answer(*cases[0])
-    for path, task in cases:
-        print(json.dumps(answer(path, task)), flush=True)
+    cases = [
+        Case(**each) if isinstance(each, dict) else Case([each[0]], each[1])
+        for each in json.load(sys.stdin)
+    ]
+    if cases[0].task in METRICS:
+        answer(cases[0])
+    for case in cases:
+        print(json.dumps(answer(case)), flush=True)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import solver_mapper as sm
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import accelforge_examples  # noqa: E402
+import fused_graphs  # noqa: E402
 import growth  # noqa: E402
 import peers  # noqa: E402
 import suites  # noqa: E402
@@ -245,3 +246,20 @@ def test_examples_of_accelforge_end_in_an_answer_or_a_message(tmp_path: Path) ->
         ("arches/simple x two products", "optimal"),
     ]
     assert "lacks 'leak_power'" in accelforge_examples.markdown(results, tmp_path)
+
+
+def test_fused_graphs_tell_proofs_from_gaps_and_compare_mappings_by_either_program():
+    case = next(fused_graphs.cases())
+    proven = fused_graphs.Answer("proven", 8.0, 1.0, 0.0, 100, other=8.0)
+    open_gap = fused_graphs.Answer("feasible", 9.0, 2.0, 0.05, 100, other=9.5)
+    peer = fused_graphs.Answer("mapped", 8.0, 4.0, memory=300, other=8.0)
+    stopped = fused_graphs.Answer("stopped", memory=300, message="more than 600 s")
+    table = fused_graphs.markdown(
+        [fused_graphs.Row(case, proven, peer), fused_graphs.Row(case, open_gap, stopped)]
+    )
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[4:]]
+    assert rows[0][3:] == ["8", "proven", "8", "=", "=", "1.0", "4.0", "0.25", "100 / 300"]
+    assert rows[1][3:] == [
+        *("9", "gap 5.00%", "more than 600 s", "9.5", "", "2.0", "", "", "100 / 300"),
+    ]
+    assert len({each.key for each in fused_graphs.cases()}) == len(list(fused_graphs.cases()))

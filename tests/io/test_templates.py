@@ -331,6 +331,18 @@ def test_templates_end_in_bounded_time_and_memory(tmp_path: Path, text: str, mes
     assert message in refusal(f"a: 1\n{text}\n", tmp_path)
 
 
+def test_large_numbers_are_values_to_filters_that_make_nothing_of_their_size(
+    tmp_path: Path,
+) -> None:
+    text = (
+        "{% set sizes = [2 ** 30, 2 ** 40] %}"
+        "a: {{ 2 ** 40 | default('inf') }}\nb: {{ sizes | max }}\n"
+        "c: {{ (2 ** 40 / 3) | round(1) }}\n"
+        "d: {{ (2 ** 40) | round | int }}\n"
+    )
+    assert read(text, tmp_path) == {"a": 2**40, "b": 2**40, "c": "366503875925.3", "d": 2**40}
+
+
 def test_whitespace_control_works_as_in_jinja(tmp_path: Path) -> None:
     text = (
         "a: [\n  {%- for i in range(3) -%}\n  {{ i }},\n  {%- endfor -%}\n]\nb: {% set t %}x{{1}}{%"

@@ -26,6 +26,11 @@ OWN_NAMES = frozenset({_STEP, _JOIN})
 """Names that no template wrote."""
 _MULTIPLYING = ("replace", "join", "translate", "indent", "expandtabs", "wordwrap")
 """Filters and methods whose results may be as long as the product of their arguments."""
+_TAKING_VALUES = frozenset(
+    {"default", "d", "int", "float", "abs", "string", "list", "length", "count", "first", "last"}
+    | {"min", "max", "sum", "sort", "unique", "map", "select", "reject", "index"}
+)
+"""Filters and methods to which a number is a value, not the size of what they make."""
 
 
 class FailedAssertion(Exception):
@@ -157,6 +162,10 @@ def _check_arguments(name: str, values: tuple[Any, ...]) -> None:
     check_time()
     sizes = [_size(value) for value in values]
     numbers = [_magnitude(value) for value in values if not isinstance(value, bool)]
+    if name in _TAKING_VALUES:
+        return
+    if name in ("round", "tojson"):
+        numbers = numbers[1:]
     if max(numbers, default=0) > _LONGEST_VALUE:
         raise SecurityError(f"a number given to '{name}' is too large")
     if name in ("format", "format_map"):
