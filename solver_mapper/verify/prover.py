@@ -185,10 +185,6 @@ class Prover:
             if len(dims) > 1
             for d in sorted(dims)
         ]
-        import os
-
-        if os.environ.get("PRIO") and any(x[1] < self.space.depth - 1 for x in decisions):
-            return [x for x in decisions if x[1] < self.space.depth - 1]
         for d, chains in enumerate(box.chains):
             for position, values in enumerate(chains.extents):
                 if len(values) > 1:
