@@ -27,7 +27,7 @@ from solver_mapper.verify.checker import Bound
 from solver_mapper.verify.target import Least, Target
 
 Decision = tuple[Any, ...]
-TRIED, RELIABLE = 4, 3
+TRIED, RELIABLE = 2, 3
 """Decisions tried at a node; and how often each is tried before its record counts."""
 MOST_EVALUATED = 10_000
 """Mappings that are evaluated to decide one box."""
@@ -169,8 +169,8 @@ class Prover:
         return 2.0 if record is None or record.times < RELIABLE else record.gain
 
     def _decisions(self, box: Box) -> Iterable[Decision]:
-        """Decisions to try. Who stores what comes first, then innermost loops: bounds are weak
-        before."""
+        """Decisions to try. Who stores what comes first, then innermost loops of all levels but the
+        last: bounds are weak before."""
         stores = [
             ("store", tensor, level)
             for tensor, choices in enumerate(box.stores)
@@ -185,6 +185,9 @@ class Prover:
             if len(dims) > 1
             for d in sorted(dims)
         ]
+        outer = [each for each in decisions if each[1] < self.space.depth - 1]
+        if outer:
+            return outer
         for d, chains in enumerate(box.chains):
             for position, values in enumerate(chains.extents):
                 if len(values) > 1:
