@@ -71,5 +71,22 @@ class Front(Shown):
         return cast(Chart, chart_of(self))
 
 
+def front_verdict(status: FrontStatus, metrics: tuple[str, str]) -> str:
+    """What is proven of a front, in one sentence."""
+    first, second = metrics
+    return {
+        "complete": (
+            f"Complete Pareto front of {first} and {second}: no mapping in this mapspace dominates"
+            " a point or adds one"
+        ),
+        "partial": (
+            f"Partial Pareto front of {first} and {second}: each point is proven; points with a"
+            f" smaller {second} are missing"
+        ),
+        "infeasible": "Proven infeasible: no mapping satisfies the hardware and the constraints",
+        "unknown": "The search stopped before it proved a point",
+    }[status]
+
+
 def _plain(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from solver_mapper.core.objective import METRICS
-from solver_mapper.core.pareto_front import Front
+from solver_mapper.core.pareto_front import Front, front_verdict
 from solver_mapper.core.rendering import text_of
 from solver_mapper.report.tables import number, render, table
 
@@ -14,7 +14,7 @@ _TITLES = {"energy": "energy (pJ)", "delay": "cycles", "last-level-accesses": "o
 def front_text(front: Front) -> str:
     """One row a point: the two metrics, then the other figures that tell mappings apart."""
     if not front.points:
-        return verdict(front)
+        return front_verdict(front.status, front.metrics)
     others = [metric for metric in METRICS if metric not in front.metrics]
     shown = (*front.metrics, *others)
     rows = table(
@@ -32,21 +32,4 @@ def front_text(front: Front) -> str:
             number(statistics.edp),
             f"{100 * float(statistics.utilization):.1f} %",
         )
-    return render(verdict(front), rows)
-
-
-def verdict(front: Front) -> str:
-    """What is proven, in one sentence."""
-    first, second = front.metrics
-    return {
-        "complete": (
-            f"Complete Pareto front of {first} and {second}: no mapping in this mapspace dominates"
-            " a point or adds one"
-        ),
-        "partial": (
-            f"Partial Pareto front of {first} and {second}: each point is proven; points with a"
-            f" smaller {second} are missing"
-        ),
-        "infeasible": "Proven infeasible: no mapping satisfies the hardware and the constraints",
-        "unknown": "The search stopped before it proved a point",
-    }[front.status]
+    return render(front_verdict(front.status, front.metrics), rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from solver_mapper.core.pareto_front import front_verdict
 from solver_mapper.core.rendering import text_of
 from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.report.tables import render, table
@@ -13,28 +14,11 @@ from solver_mapper.report.tables import render, table
 def front_text(front: TreeFront) -> str:
     """One row a point: the two metrics, then energy, latency and their product."""
     if not front.points:
-        return verdict(front)
+        return front_verdict(front.status, front.metrics)
     rows = table(">", *(f">{title_of(metric)}" for metric in front.metrics), ">EDP (J s)")
     for index, point in enumerate(front.points, start=1):
         rows.add_row(str(index), *map(_number, point.values), _number(point.evaluation.edp))
-    return render(verdict(front), rows)
-
-
-def verdict(front: TreeFront) -> str:
-    """What is proven, in one sentence."""
-    first, second = front.metrics
-    return {
-        "complete": (
-            f"Complete Pareto front of {first} and {second}: no mapping in this mapspace dominates"
-            " a point or adds one"
-        ),
-        "partial": (
-            f"Partial Pareto front of {first} and {second}: each point is proven; points with a"
-            f" smaller {second} are missing"
-        ),
-        "infeasible": "Proven infeasible: no mapping satisfies the hardware and the constraints",
-        "unknown": "The search stopped before it proved a point",
-    }[front.status]
+    return render(front_verdict(front.status, front.metrics), rows)
 
 
 def title_of(metric: str) -> str:

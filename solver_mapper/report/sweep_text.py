@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from solver_mapper.core.rendering import text_of
@@ -12,70 +14,75 @@ from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 _SIZES = {"capacity": "capacity", "units": "compute units", "area": "area"}
 
 
-@text_of.register
-def sweep_text(result: SweepResult) -> str:
-    """The table, then what the marks mean and what to know about energies."""
-    titles = _titles(result)
-    rows = table(
-        *(
-            f">{in_lines(title)}" if title not in ("workload", "proof", "front") else title
-            for title in titles
-        ),
-        expendable=(-3, -4, -7),
-    )
-    for cells in _rows(result):
-        rows.add_row(*cells)
-    return "\n".join([render(rows), "", *_notes(result)])
+@dataclass(frozen=True)
+class SweepRow:
+    """One point and workload. Parameters that a point does not have, and figures that are not
+    known, are None."""
+
+    parameters: tuple[Any, ...]
+    workload: str
+    energy_pj: Fraction | None
+    cycles: int | None
+    edp: Fraction | None
+    kib: float | None
+    units: int | None
+    proof: str
+    on_front: bool
 
 
-def _parameters(result: SweepResult) -> list[str]:
+def parameters_of(result: SweepResult) -> list[str]:
+    """All swept parameters, in the order in which they first come."""
     return list(dict.fromkeys(label for point in result.points for label in point.parameters))
 
 
-def _titles(result: SweepResult) -> list[str]:
-    return [
-        *_parameters(result),
-        "workload",
-        "energy (pJ)",
-        "cycles",
-        "pJ x cycles",
-        "KiB",
-        "compute units",
-        "proof",
-        "front",
-    ]
+def titles_of(result: SweepResult) -> list[str]:
+    """The titles of a table of all points."""
+    figures = ["energy (pJ)", "cycles", "pJ x cycles", "KiB", "compute units", "proof"]
+    return [*parameters_of(result), "workload", *figures, "front"]
 
 
-def _rows(result: SweepResult) -> Iterator[list[str]]:
-    labels = _parameters(result)
+def sweep_rows(result: SweepResult) -> Iterator[SweepRow]:
+    """One row a point and workload; a point that cannot be read has one row."""
+    labels = parameters_of(result)
     for point in result.points:
-        shown = [_cell(point.parameters.get(label)) for label in labels]
-        sizes = (
-            ["", ""]
-            if point.sizes is None
-            else [f"{point.sizes.capacity / 8192:,.1f}", number(point.sizes.units)]
-        )
+        parameters = tuple(point.parameters.get(label) for label in labels)
+        sizes = point.sizes
+        kib, units = (None, None) if sizes is None else (sizes.capacity / 8192, sizes.units)
         if not point.workloads:
-            yield [*shown, "", "", "", "", *sizes, "cannot be read", ""]
+            none = (None, None, None)
+            yield SweepRow(parameters, "", *none, kib, units, "cannot be read", False)
         for name, totals in point.workloads.items():
-            none = totals.energy_pj is None or totals.cycles is None or totals.edp is None
-            statistics = (
-                ["", "", ""]
-                if totals.energy_pj is None or totals.cycles is None or totals.edp is None
-                else [short(totals.energy_pj), number(totals.cycles), short(totals.edp)]
-            )
-            proof = "no mapping" if none else "optimal" if totals.proven else "not proven"
-            yield [*shown, name, *statistics, *sizes, proof, "*" if point.pareto else ""]
+            figures = (totals.energy_pj, totals.cycles, totals.edp)
+            proven = "optimal" if totals.proven else "not proven"
+            proof = "no mapping" if totals.edp is None else proven
+            yield SweepRow(parameters, name, *figures, kib, units, proof, point.pareto)
+
+
+@text_of.register
+def sweep_text(result: SweepResult) -> str:
+    """The table, then what the marks mean and what to know about energies."""
+    words = ("workload", "proof", "front")
+    titles = (t if t in words else f">{in_lines(t)}" for t in titles_of(result))
+    rows = table(*titles, expendable=(-3, -4, -7))
+    for row in sweep_rows(result):
+        rows.add_row(
+            *map(_cell, row.parameters),
+            row.workload,
+            "" if row.energy_pj is None else short(row.energy_pj),
+            _cell(row.cycles),
+            "" if row.edp is None else short(row.edp),
+            "" if row.kib is None else f"{row.kib:,.1f}",
+            _cell(row.units),
+            row.proof,
+            "*" if row.on_front else "",
+        )
+    return "\n".join([render(rows), "", *_notes(result)])
 
 
 def _cell(value: Any) -> str:
-    return (
-        number(value)
-        if isinstance(value, int) and not isinstance(value, bool)
-        else ""
-        if value is None
-        else str(value)
-    )
+    if isinstance(value, int) and not isinstance(value, bool):
+        return number(value)
+    return "" if value is None else str(value)
 
 
 def _notes(result: SweepResult) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from solver_mapper.study.processes import Processes
 from solver_mapper.study.progress import StudyProgress
 from solver_mapper.study.record import Record
 from solver_mapper.study.runner import Study
-from solver_mapper.study.store import Store
+from solver_mapper.study.store import Store, opened
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,9 @@ def solve_network(
     for job in jobs:
         first.setdefault(job.digest, job)
     distinct = list(first.values())
-    with nullcontext(store) if isinstance(store, Store) else Store(store or ":memory:") as opened:
+    with opened(store) as kept:
         listen = listener(StudyProgress(len(distinct)), on_progress)
-        study = Study(options.executor(), opened, clock or StudyClock(), len(distinct), listen)
+        study = Study(options.executor(), kept, clock or StudyClock(), len(distinct), listen)
         found = {outcome.job.digest: outcome for outcome in study.run(distinct)}
     records = {key: outcome.record for key, outcome in found.items()}
     if search.objective == (NETWORK_EDP,):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +27,15 @@ MIGRATIONS = (
 """`MIGRATIONS[n]` turns a file of schema version n into one of version n + 1."""
 _PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
+
+
+def opened(store: Store | str | Path | None) -> AbstractContextManager[Store]:
+    """A store for one study: one that is open stays so, a file is opened and closed, and without
+    any the records are kept in memory.
+
+    Raises: InputError if the file is no store of ours.
+    """
+    return nullcontext(store) if isinstance(store, Store) else Store(store or ":memory:")
 
 
 class Store:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from solver_mapper.study.progress import StudyProgress
 from solver_mapper.study.record import Record
 from solver_mapper.study.runner import Study
 from solver_mapper.study.sizes import EnergyWatch, Sizes, sizes_of
-from solver_mapper.study.store import Store
+from solver_mapper.study.store import Store, opened
 from solver_mapper.study.sweep_plan import Point, SweepPlan
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 
@@ -54,8 +53,8 @@ def sweep(
     for objective in dict.fromkeys(point.objective for point in plan.points):
         search.check(objective)
     run = _Sweep(plan, search, options, clock or StudyClock(), on_progress, reading)
-    with nullcontext(store) if isinstance(store, Store) else Store(store or ":memory:") as opened:
-        return run.result(opened)
+    with opened(store) as records:
+        return run.result(records)
 
 
 class _Sweep:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -118,42 +118,33 @@ def _once(
     holders = branch.holders(hold.access.name)
     upper = holders[holders.index(hold) - 1]
     if hold.access.name in constraints.no_refetch | above[upper.unit.name].no_resend:
-        again = [
-            loop
-            for loop in branch.loops_above(hold.index, hold.level)
-            if hold.access.relevance(loop.variable) is Relevance.IRRELEVANT
-            and _trips(branch, loop) > 1
-        ]
-        if again:
-            yield Violation(
-                "refetch",
-                f"'{hold.node}' fetches '{hold.access.name}' again for each iteration of"
-                f" '{again[0].node}'",
-                level=hold.unit.name,
-                tensor=hold.access.name,
-                location=hold.node.location,
-            )
+        loops = branch.loops_above(hold.index, hold.level)
+        yield from _refetched(branch, hold, "fetches", loops)
 
 
 def _once_to_compute(
     branch: EinsumPath, hold: StorageStep, constraints: Holding
 ) -> Iterator[Violation]:
     if hold is branch.holders(hold.access.name)[-1] and hold.access.name in constraints.no_resend:
-        again = [
-            loop
-            for loop in branch.loops
-            if hold.access.relevance(loop.variable) is Relevance.IRRELEVANT
-            and _trips(branch, loop) > 1
-        ]
-        if again:
+        yield from _refetched(branch, hold, "sends", branch.loops)
+
+
+def _refetched(
+    branch: EinsumPath, hold: StorageStep, verb: str, loops: Iterable[LoopStep]
+) -> Iterator[Violation]:
+    """The first of the loops that makes a tensor move again."""
+    for loop in loops:
+        relevance = hold.access.relevance(loop.variable)
+        if relevance is Relevance.IRRELEVANT and _trips(branch, loop) > 1:
             yield Violation(
                 "refetch",
-                f"'{hold.node}' sends '{hold.access.name}' again for each iteration of"
-                f" '{again[0].node}'",
+                f"'{hold.node}' {verb} '{hold.access.name}' again for each iteration of"
+                f" '{loop.node}'",
                 level=hold.unit.name,
                 tensor=hold.access.name,
                 location=hold.node.location,
             )
+            return
 
 
 def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violation]:

@@ -56,8 +56,27 @@ class Toll:
         return f"{self.component} passes {', '.join(self.tensors)}"
 
 
+class _TreeLoop:
+    """What loops in time and in space share."""
+
+    variable: str
+    tile_shape: int
+    initial_tile_shape: int | None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names that branches below have for the loop."""
+        return tuple(self.variable.split("|"))
+
+    @property
+    def words(self) -> str:
+        """The loop in words."""
+        first = f", first {self.initial_tile_shape}" if self.initial_tile_shape is not None else ""
+        return f"for {self.variable} in tiles of {self.tile_shape}{first}"
+
+
 @dataclass(frozen=True)
-class Temporal:
+class Temporal(_TreeLoop):
     """A loop over tiles in time. `tile_shape` is the extent of the tile below the loop, not the
     number of iterations.
 
@@ -71,18 +90,12 @@ class Temporal:
     initial_tile_shape: int | None = None
     location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The names that branches below have for the loop."""
-        return tuple(self.variable.split("|"))
-
     def __str__(self) -> str:
-        first = f", first {self.initial_tile_shape}" if self.initial_tile_shape is not None else ""
-        return f"for {self.variable} in tiles of {self.tile_shape}{first}"
+        return self.words
 
 
 @dataclass(frozen=True)
-class Spatial:
+class Spatial(_TreeLoop):
     """A loop in space, along the dimension called `name` of the architecture node `component`."""
 
     variable: str
@@ -92,17 +105,8 @@ class Spatial:
     initial_tile_shape: int | None = None
     location: SourceLocation = field(default=NOWHERE, compare=False, kw_only=True)
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The names that branches below have for the loop."""
-        return tuple(self.variable.split("|"))
-
     def __str__(self) -> str:
-        first = f", first {self.initial_tile_shape}" if self.initial_tile_shape is not None else ""
-        return (
-            f"parallel-for {self.variable} in tiles of {self.tile_shape}{first} over"
-            f" {self.component} {self.name}"
-        )
+        return f"parallel-{self.words} over {self.component} {self.name}"
 
 
 @dataclass(frozen=True)

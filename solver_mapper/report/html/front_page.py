@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from solver_mapper.core.pareto_front import Front
+from solver_mapper.core.pareto_front import Front, front_verdict
 from solver_mapper.core.rendering import page_of
 from solver_mapper.report.charts.solution_charts import front_chart
-from solver_mapper.report.front_text import verdict
 from solver_mapper.report.html.page import Page, Plot, Section, Terms, cell, table
 from solver_mapper.report.html.render import register_fragment
 from solver_mapper.report.html.statistics_page import nest_fold, title_of
@@ -54,7 +53,8 @@ def front_page(front: Front) -> Page:
     sections.append(Section("Proof", (Terms(_proof(front)),)))
     title = title_of(front.points[0].evaluation) if front.points else "Pareto front"
     subtitle = f"Pareto front of {first} and {second}"
-    return Page(title, subtitle, verdict(front), STANDING[front.status], tuple(sections))
+    proven = front_verdict(front.status, front.metrics)
+    return Page(title, subtitle, proven, STANDING[front.status], tuple(sections))
 
 
 def _proof(front: Front) -> tuple[tuple[str, str], ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from solver_mapper.core.pareto_front import front_verdict
 from solver_mapper.core.rendering import page_of, svg_of
 from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.cost.looptree.solution import TreeSolution
@@ -36,7 +37,6 @@ from solver_mapper.report.html.solution_page import STANDING
 from solver_mapper.report.html.statistics_page import violations
 from solver_mapper.report.lifetimes_svg import span
 from solver_mapper.report.looptree_front_text import title_of as metric_title
-from solver_mapper.report.looptree_front_text import verdict as front_verdict
 from solver_mapper.report.looptree_solution_text import (
     certificate_rows,
     proof_rows,
@@ -108,7 +108,8 @@ def tree_front_page(front: TreeFront) -> Page:
     title = _title(front.points[0].evaluation) if front.points else "Pareto front"
     subtitle = f"Pareto front of {front.metrics[0]} and {front.metrics[1]}"
     standing = FRONT_STANDING[front.status]
-    return Page(title, subtitle, front_verdict(front), standing, tuple(sections))
+    proven = front_verdict(front.status, front.metrics)
+    return Page(title, subtitle, proven, standing, tuple(sections))
 
 
 def _pictures(statistics: TreeStatistics) -> Iterator[Drawing]:

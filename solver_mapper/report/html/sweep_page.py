@@ -18,9 +18,16 @@ from solver_mapper.report.html.page import (
     table,
 )
 from solver_mapper.report.html.render import register_fragment
-from solver_mapper.report.sweep_text import axes_of, errors, objectives_of
+from solver_mapper.report.sweep_text import (
+    axes_of,
+    errors,
+    objectives_of,
+    parameters_of,
+    sweep_rows,
+    titles_of,
+)
 from solver_mapper.report.tables import number, short
-from solver_mapper.study.sweep_result import SweepPoint, SweepResult
+from solver_mapper.study.sweep_result import SweepResult
 
 register_fragment(SweepResult)
 
@@ -57,7 +64,7 @@ def _plots(result: SweepResult) -> Iterator[Plot]:
     goals = {point.objective[0] for point in result.points}
     figure = _COLUMNS.get(goals.pop(), "edp") if len(goals) == 1 else "edp"
     columns = ["capacity_bits"]
-    for label in dict.fromkeys(label for point in result.points for label in point.parameters):
+    for label in parameters_of(result):
         values = {str(point.parameters.get(label)) for point in result.points}
         if len(values) > 1:
             columns.append(label)
@@ -70,36 +77,13 @@ def _plots(result: SweepResult) -> Iterator[Plot]:
 
 def points_table(result: SweepResult) -> DataTable:
     """One row a point and workload."""
-    labels = list(dict.fromkeys(label for point in result.points for label in point.parameters))
-    titles = (
-        *labels,
-        "workload",
-        "energy (pJ)",
-        "cycles",
-        "pJ x cycles",
-        "KiB",
-        "compute units",
-        "proof",
-        "on the front",
-    )
-    return table("One row for each point and workload", titles, _rows(result, labels))
+    return table("One row for each point and workload", titles_of(result), _rows(result))
 
 
-def _rows(result: SweepResult, labels: list[str]) -> Iterator[tuple[object, ...]]:
-    for point in result.points:
-        shown = [cell(point.parameters.get(label)) for label in labels]
-        sizes = _sizes(point)
-        front = "yes" if point.pareto else ""
-        if not point.workloads:
-            yield (*shown, "", None, None, None, *sizes, "cannot be read", "")
-        for name, totals in point.workloads.items():
-            edp = cell(None) if totals.edp is None else cell(totals.edp, short(totals.edp))
-            proof = "no mapping" if totals.edp is None else "optimal" if totals.proven else "open"
-            yield (*shown, name, totals.energy_pj, totals.cycles, edp, *sizes, proof, front)
-
-
-def _sizes(point: SweepPoint) -> tuple[object, object]:
-    if point.sizes is None:
-        return None, None
-    kib = point.sizes.capacity / 8192
-    return cell(kib, f"{kib:,.1f}"), point.sizes.units
+def _rows(result: SweepResult) -> Iterator[tuple[object, ...]]:
+    for row in sweep_rows(result):
+        edp = cell(None) if row.edp is None else cell(row.edp, short(row.edp))
+        kib = None if row.kib is None else cell(row.kib, f"{row.kib:,.1f}")
+        front = "yes" if row.on_front else ""
+        figures = (row.energy_pj, row.cycles, edp, kib, row.units)
+        yield (*map(cell, row.parameters), row.workload, *figures, row.proof, front)
