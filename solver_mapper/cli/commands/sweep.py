@@ -11,9 +11,7 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import LIMIT, NO, YES, Json, command
-from solver_mapper.cli.factors import Factors, FactorWord
-from solver_mapper.cli.inputs import standard_input_in_memory
-from solver_mapper.cli.network import (
+from solver_mapper.cli.commands.network import (
     JobMemory,
     Jobs,
     LayerTimeLimit,
@@ -24,6 +22,8 @@ from solver_mapper.cli.network import (
     reading,
     show,
 )
+from solver_mapper.cli.factors import Factors, FactorWord
+from solver_mapper.cli.inputs import standard_input_in_memory
 from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine

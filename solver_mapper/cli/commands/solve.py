@@ -12,10 +12,7 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, LIMIT, NO, YES, Files, Json, command
-from solver_mapper.cli.factors import Factors, FactorWord
-from solver_mapper.cli.fused_options import MaxFusedLoops, Relax
-from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.network import (
+from solver_mapper.cli.commands.network import (
     JobMemory,
     Jobs,
     LayerTimeLimit,
@@ -26,6 +23,9 @@ from solver_mapper.cli.network import (
     network_of,
     solve_network,
 )
+from solver_mapper.cli.factors import Factors, FactorWord
+from solver_mapper.cli.fused_options import MaxFusedLoops, Relax
+from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine

@@ -1,0 +1,43 @@
+"""One file a command: its options, the call of the public face, what is printed and written."""
+
+from solver_mapper.cli.commands import (
+    bound,
+    check_certificate,
+    compare,
+    convert,
+    energies,
+    evaluate,
+    explain,
+    fuse,
+    import_model,
+    init,
+    models,
+    pareto,
+    schema,
+    solve,
+    space,
+    sweep,
+    tile,
+    validate,
+)
+
+__all__ = [
+    "bound",
+    "check_certificate",
+    "compare",
+    "convert",
+    "energies",
+    "evaluate",
+    "explain",
+    "fuse",
+    "import_model",
+    "init",
+    "models",
+    "pareto",
+    "schema",
+    "solve",
+    "space",
+    "sweep",
+    "tile",
+    "validate",
+]
