@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -174,17 +174,30 @@ def ours(job: dict[str, Any], limit: float) -> Answer:
     return Answer(**json.loads(said.splitlines()[-1]), memory=memory)
 
 
-def theirs(python: Path, job: dict[str, Any], warm_up: dict[str, Any], limit: float) -> Answer:
+def theirs(
+    python: Path, case: Case, examples: Path, our_map: Path, their_map: Path, limit: float
+) -> tuple[Answer, float | None]:
+    """(AccelForge's answer, its value of our mapping; None where there is none)."""
+    job = case.job(examples)
+    jobs = [
+        Case("", "basic/matmuls", "simple", case.goal, WARM_UP).job(examples),
+        {**job, "save": str(their_map)},
+    ]
+    if our_map.exists():
+        jobs.insert(0, {**job, "task": "evaluate", "files": [*job["files"], str(our_map)]})
     command = [str(python), str(HERE / "accelforge_peer.py")]
-    done, said, memory = _run(command, [warm_up, job], limit)
-    answers = [line for line in said.splitlines() if line.startswith("{")]
-    if len(answers) < 2:
+    done, said, memory = _run(command, jobs, limit)
+    answers = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    value = None
+    if our_map.exists() and answers and "error" not in answers[0]:
+        value = goal_of(case, answers[0]["energy"], answers[0]["latency"])
+    if len(answers) < len(jobs):
         text = f"more than {limit:.0f} s" if not done else said[-300:]
-        return Answer("stopped", memory=memory, message=text)
-    found = json.loads(answers[1])
+        return Answer("stopped", memory=memory, message=text), value
+    found = answers[-1]
     if "error" in found:
-        return Answer("error", memory=memory, message=found["error"][:300])
-    return Answer("mapped", found["value"], found["seconds"], memory=memory)
+        return Answer("error", memory=memory, message=found["error"][:300]), value
+    return Answer("mapped", found["value"], found["seconds"], memory=memory), value
 
 
 def _run(command: list[str], told: object, limit: float | None) -> tuple[bool, str, int]:
@@ -207,23 +220,14 @@ def _run(command: list[str], told: object, limit: float | None) -> tuple[bool, s
         return status == 0, said_at.read_text(encoding="utf-8"), usage.ru_maxrss // 1024
 
 
-def crosswise(
-    case: Case, examples: Path, python: Path, our_map: Path, their_map: Path
-) -> tuple[float | None, float | None]:
-    """(their value of our mapping, our value of theirs); None where there is none."""
-    job = {**case.job(examples), "task": "evaluate"}
-    by_them = by_us = None
-    if our_map.exists():
-        told = [{**job, "files": [*job["files"], str(our_map)]}]
-        done, said, _ = _run([str(python), str(HERE / "accelforge_peer.py")], told, 600)
-        found = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-        if done and found and "error" not in found[0]:
-            by_them = goal_of(case, found[0]["energy"], found[0]["latency"])
-    if their_map.exists():
-        spec = sm.load(*map(Path, job["files"]), their_map, variables=job["variables"])
-        figures = sm.evaluate(spec)
-        by_us = float(goal_of(case, figures.energy, figures.latency))
-    return by_them, by_us
+def by_us(case: Case, examples: Path, their_map: Path) -> float | None:
+    """Our value of their mapping; None where there is none."""
+    if not their_map.exists():
+        return None
+    job = case.job(examples)
+    spec = sm.load(*map(Path, job["files"]), their_map, variables=job["variables"])
+    figures = sm.evaluate(spec)
+    return float(goal_of(case, figures.energy, figures.latency))
 
 
 def goal_of(case: Case, energy: float | Fraction, latency: float | Fraction) -> Any:
@@ -302,20 +306,14 @@ def row_of(case: Case, options: argparse.Namespace) -> Row:
     examples = options.examples.resolve()
     with tempfile.TemporaryDirectory() as folder:
         our_map, their_map = Path(folder) / "ours.yaml", Path(folder) / "theirs.yaml"
-        job = case.job(examples)
-        mine = ours({**job, "save": str(our_map)}, options.limit)
+        mine = ours({**case.job(examples), "save": str(our_map)}, options.limit)
         if options.peer_python is None:
             return Row(case, mine, Answer("not run"))
-        warm_up = Case("", "basic/matmuls", "simple", case.goal, WARM_UP).job(examples)
-        peer = theirs(
-            options.peer_python, {**job, "save": str(their_map)}, warm_up, options.peer_limit
+        peer, by_them = theirs(
+            options.peer_python, case, examples, our_map, their_map, options.peer_limit
         )
-        by_them, by_us = crosswise(case, examples, options.peer_python, our_map, their_map)
-    return Row(
-        case,
-        Answer(**{**asdict(mine), "other": by_them}),
-        Answer(**{**asdict(peer), "other": by_us}),
-    )
+        theirs_by_us = by_us(case, examples, their_map)
+    return Row(case, replace(mine, other=by_them), replace(peer, other=theirs_by_us))
 
 
 def main() -> int:

@@ -20,6 +20,7 @@ from solver_mapper.api import (
     enumerate,
     evaluate,
     explain,
+    fill_components,
     fuse,
     fuse_mappings,
     import_fused,
@@ -61,6 +62,7 @@ from solver_mapper.errors import (
 from solver_mapper.explain.looptree import TreeReason
 from solver_mapper.explain.nearest.suggestion import Difference, Suggestion
 from solver_mapper.explain.reason import Entry, Reason, Repair
+from solver_mapper.io.accelforge.component_models import FilledInput
 from solver_mapper.io.convert import Conversion
 from solver_mapper.io.estimators import EstimatedTable
 from solver_mapper.io.onnx.fused import FusedModel
@@ -91,6 +93,7 @@ __all__ = [
     "Entry",
     "EstimatedTable",
     "ExactnessError",
+    "FilledInput",
     "Front",
     "FrontPoint",
     "FusedModel",
@@ -143,6 +146,7 @@ __all__ = [
     "enumerate",
     "evaluate",
     "explain",
+    "fill_components",
     "fuse",
     "fuse_mappings",
     "import_fused",

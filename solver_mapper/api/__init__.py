@@ -4,7 +4,7 @@ from solver_mapper.api.data_movement import bound, bound_mappings, fuse, fuse_ma
 from solver_mapper.api.load import load, read_input
 from solver_mapper.api.mappings import compare, convert, evaluate, suggest, validate
 from solver_mapper.api.mapspace import explain, space
-from solver_mapper.api.models import energies, import_fused, import_model
+from solver_mapper.api.models import energies, fill_components, import_fused, import_model
 from solver_mapper.api.search import check_certificate, enumerate, pareto, solve
 from solver_mapper.api.studies import solve_network, sweep
 
@@ -18,6 +18,7 @@ __all__ = [
     "enumerate",
     "evaluate",
     "explain",
+    "fill_components",
     "fuse",
     "fuse_mappings",
     "import_fused",

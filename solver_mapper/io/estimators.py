@@ -129,7 +129,7 @@ def estimated(architecture: Architecture, tech_node: float) -> EstimatedTable:
             [
                 InputError(
                     f"no energy of '{action.name}' of '{part.name}': hwcomponents fails for"
-                    f" {part}: {_reason(text)}",
+                    f" {part}: {reason_of(text)}",
                     part.location,
                     _BUILD_CACTI
                     if "CACTI failed" in text
@@ -142,7 +142,7 @@ def estimated(architecture: Architecture, tech_node: float) -> EstimatedTable:
     return EstimatedTable(tuple(found), origins)
 
 
-def _reason(text: str) -> str:
+def reason_of(text: str) -> str:
     """The error in a message of hwcomponents, which ends with the log of each model that it tried;
     its first line if there is none.
     """

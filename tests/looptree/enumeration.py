@@ -485,7 +485,10 @@ class Enumeration:
                 tensor in memory.once
                 and number
                 and any(
-                    step.trips > 1 and step.name not in self.variables[tensor] for step in loops
+                    step.trips > 1
+                    and step.name not in self.variables[tensor]
+                    and not (step.kind == "par" and tensor in self.p.dims[step.dim].may_reuse)
+                    for step in loops
                 )
             ):
                 return False

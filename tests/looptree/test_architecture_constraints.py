@@ -215,3 +215,79 @@ def test_an_intermediate_is_fused_where_a_memory_must_be_its_first():
         assert free.value == least([fused, unfused])
         assert fused.mapping is not None and fused.evaluation is not None
         assert fused.evaluation.action("Dram", "Z", "read") == 0
+
+
+MACRO = """\
+arch:
+  nodes:
+  - !Memory
+    name: Main
+    size: inf
+    leak_power: 0
+    tensors: {keep: ~weight}
+    actions: [{name: read, energy: 8, throughput: inf}, {name: write, energy: 8, throughput: inf}]
+  - !Memory
+    name: Drivers
+    size: 4
+    leak_power: 0
+    tensors: {keep: input, no_resend_to_below: input}
+    actions: [{name: read, energy: 1, throughput: inf}, {name: write, energy: 1, throughput: inf}]
+  - !Container
+    name: Column
+    spatial:
+    - {name: X, fanout: 4, may_reuse: REUSED, min_usage: 1, power_gateable: True,
+       loop_bounds: [{expression: "{m, k}", operator: "==", value: 1}]}
+  - !Memory
+    name: Cell
+    size: 4
+    leak_power: 1
+    tensors: {keep: weight, no_refetch_from_above: weight, force_memory_hierarchy_order: False}
+    actions: [{name: read, energy: 1, throughput: 1}, {name: write, energy: 1, throughput: 1}]
+  - !Compute
+    name: MAC
+    leak_power: 0
+    actions: [{name: compute, energy: 1, throughput: 1}]
+workload:
+  rank_sizes: {M: 2, N: 4, K: 4}
+  bits_per_value: {All: 1}
+  einsums:
+  - name: E
+    tensor_accesses:
+    - {name: input, projection: [m, k]}
+    - {name: weight, projection: [k, n]}
+    - {name: output, projection: [m, n], output: True}
+"""
+
+
+def macro(reused: str, gate: str = "True") -> sm.TreeSpec:
+    spec = sm.load(
+        io.StringIO(
+            MACRO.replace("REUSED", reused).replace(
+                "power_gateable: True", f"power_gateable: {gate}"
+            )
+        )
+    )
+    assert isinstance(spec, sm.TreeSpec)
+    return spec
+
+
+def test_one_access_that_serves_all_copies_sends_nothing_again():
+    """As in compute-in-memory macros, whose columns share their inputs: n in space sends each
+    input once where the wires may reuse it, and not otherwise.
+    """
+    found = sm.solve(macro("input"), "energy")
+    assert found.status == "optimal"
+    assert found.mapping is not None
+    assert sm.validate(macro("input"), found.mapping).legal
+    verdict = sm.validate(macro("Nothing"), found.mapping)
+    assert [violation.rule for violation in verdict.violations] == ["refetch"]
+    assert sm.solve(macro("Nothing"), "energy").status == "infeasible"
+
+
+def test_switching_off_copies_of_which_all_are_used_changes_nothing():
+    gated, other = (sm.solve(macro("input", gate), "energy") for gate in ("True", "False"))
+    assert gated.value == other.value is not None
+
+
+def test_orders_against_the_hierarchy_are_said_not_to_be_searched():
+    assert "'Cell' allows orders against the memory hierarchy" in sm.solve(macro("input")).notes[0]

@@ -336,9 +336,14 @@ def unit_of(component: Component, scope: EinsumScope, einsum: Einsum, instances:
 
 def need_numbers(architecture: Architecture) -> None:
     """Raises: InputError that names every number that component models would have to supply."""
-    errors = [error for each in architecture.root.components() for error in _lacking(each)]
+    errors = lacking_numbers(architecture)
     if errors:
         raise InputError(errors[0].message, errors[0].location, errors[0].hint, tuple(errors[1:]))
+
+
+def lacking_numbers(architecture: Architecture) -> list[InputError]:
+    """One error for each component that lacks numbers which component models would supply."""
+    return [error for each in architecture.root.components() for error in _lacking(each)]
 
 
 def _lacking(component: Component) -> Iterator[InputError]:
@@ -362,8 +367,8 @@ def _lacking(component: Component) -> Iterator[InputError]:
         yield InputError(
             f"'{component.name}' lacks {'; '.join(missing)}",
             component.location,
-            f"{model}: write the numbers (AccelForge's 'Spec.calculate_component_costs()' finds"
-            " them where its models are installed), or 'component_class: Dummy' for none",
+            f"{model}: 'solver-mapper energies FILE... -o FILLED.yaml' asks AccelForge's models"
+            " where they are installed; or write the numbers, or 'component_class: Dummy' for none",
         )
 
 

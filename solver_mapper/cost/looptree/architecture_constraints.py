@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from solver_mapper.core.verdict import Violation
@@ -39,7 +38,7 @@ def _storage(architecture: Architecture, branch: EinsumPath) -> Iterator[Violati
         if unit.kind not in (Kind.MEMORY, Kind.TOLL) or (branch.einsum.copy and seen == universe):
             continue
         text = architecture.by_name[unit.name].holding
-        constraints = holding(replace(text, force_order=True), scope, f"tensors of '{unit.name}'")
+        constraints = holding(text, scope, f"tensors of '{unit.name}'")
         holds = [hold for hold in branch.holds if hold.level == level]
         kept = frozenset(hold.access.name for hold in holds)
         yield from _kept(branch, unit, constraints, kept, seen)
@@ -134,8 +133,7 @@ def _refetched(
 ) -> Iterator[Violation]:
     """The first of the loops that makes a tensor move again."""
     for loop in loops:
-        relevance = hold.access.relevance(loop.variable)
-        if relevance is Relevance.IRRELEVANT and _trips(branch, loop) > 1:
+        if _repeats(branch, hold, loop):
             yield Violation(
                 "refetch",
                 f"'{hold.node}' {verb} '{hold.access.name}' again for each iteration of"
@@ -145,6 +143,18 @@ def _refetched(
                 location=hold.node.location,
             )
             return
+
+
+def _repeats(branch: EinsumPath, hold: StorageStep, loop: LoopStep) -> bool:
+    """Whether a loop moves the same values again. A fan-out that may reuse the tensor serves all
+    copies with one access.
+    """
+    multicast = loop.fanout is not None and hold.access.name in loop.fanout.may_reuse
+    return (
+        not multicast
+        and hold.access.relevance(loop.variable) is Relevance.IRRELEVANT
+        and _trips(branch, loop) > 1
+    )
 
 
 def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violation]:

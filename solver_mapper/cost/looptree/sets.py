@@ -141,6 +141,15 @@ class _SetEvaluator(ExpressionEvaluator):
             return self.names[node.func.id]
         return super().on_call(node)
 
+    def on_set(self, node: ast.Set) -> Any:
+        """The union of the sets in braces."""
+        first, *others = (self.value(each) for each in node.elts)
+        for other in others:
+            first = self.binary(ast.BitOr(), first, other)
+        if not isinstance(first, NameSet):
+            raise self.error("braces join sets")
+        return first
+
     def on_attribute(self, node: ast.Attribute) -> Any:
         value = self.value(node.value)
         if not isinstance(value, NameSet) or value.kind != "tensor":

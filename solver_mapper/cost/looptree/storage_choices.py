@@ -12,7 +12,6 @@ from solver_mapper.cost.looptree.architecture import Architecture, HoldingText, 
 from solver_mapper.cost.looptree.hardware import Chain, Comparison, Kind
 from solver_mapper.cost.looptree.sets import EinsumScope, NameSet
 from solver_mapper.cost.looptree.workload import Einsum
-from solver_mapper.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,6 @@ def holding(text: HoldingText, scope: EinsumScope, what: str) -> Holding:
         )
         for option in text.order_options
     )
-    if not text.force_order:
-        raise InputError(
-            f"'force_memory_hierarchy_order: false' of {what} is not supported by solve",
-            text.location,
-        )
     return Holding(
         tensors("keep", "Nothing"),
         tensors("may_keep", "Nothing" if "keep" in text.values else "All"),

@@ -204,13 +204,24 @@ def _allowed(
             upper = skeleton.placement.constraints[skeleton.nodes[node.parent].level]
             fetched_once = fetched_once or node.tensor in upper.no_resend
         if fetched_once and access.relevance(variable) is Relevance.IRRELEVANT:
-            keep &= above * table.copies(variable, inside) == 1
+            apart = [each for each in inside if not _multicasts(dimensions[each], node.tensor)]
+            keep &= above * table.copies(variable, apart) == 1
     for tensor in skeleton.einsum.tensors:
         last = skeleton.holders(tensor)[-1]
         once = tensor in skeleton.placement.constraints[skeleton.nodes[last].level].no_resend
         if once and skeleton.einsum.by_tensor[tensor].relevance(variable) is Relevance.IRRELEVANT:
-            keep &= bound == 1
+            together = [
+                position
+                for position, dimension in enumerate(dimensions)
+                if _multicasts(dimension, tensor)
+            ]
+            keep &= table.copies(variable, together) == bound
     return keep
+
+
+def _multicasts(dimension: Dimension, tensor: str) -> bool:
+    """Whether one access serves all copies along a fan-out, so that nothing is sent again."""
+    return tensor in dimension.fanout.may_reuse
 
 
 def _compares(constraint: Comparison, variable: str, values: Ints) -> Flags:

@@ -193,12 +193,16 @@ def _check(architecture: Architecture, workload: Workload) -> None:
                         unit.location,
                     )
                 if (
-                    any(fanout.power_gateable for fanout in unit.fanouts)
+                    any(
+                        fanout.power_gateable and fanout.min_usage < fanout.usage_scale
+                        for fanout in unit.fanouts
+                    )
                     and unit.leak + sum(u.leak for u in chain.units) > 0
                 ):
                     raise InputError(
                         f"'power_gateable' of '{unit.name}' is not supported by solve",
                         unit.location,
+                        "with 'min_usage: 1' all copies are used, and it has no effect",
                     )
             memories = chain.memories
             if len(workload.einsums) > 1 and memories and memories[0].size is not None:
@@ -297,7 +301,15 @@ def _proofs(parsed: Objective, count: SearchCount) -> tuple[dict[str, Any], ...]
 
 
 def _notes(architecture: Architecture, workload: Workload, mapping: TreeMapping) -> Iterator[str]:
-    """Tensors that come from nowhere: inputs and results that the outermost memory never holds."""
+    """What is not searched, and tensors that come from nowhere: inputs and results that the
+    outermost memory never holds.
+    """
+    for component in architecture.root.components():
+        if not component.holding.force_order:
+            yield (
+                f"'{component.name}' allows orders against the memory hierarchy"
+                " (force_memory_hierarchy_order: false); they are not searched"
+            )
     outermost = next(
         component.name
         for component in architecture.root.components()
