@@ -16,6 +16,7 @@ from solver_mapper.report import (
     solution_text,
     statistics_text,
     sweep_text,
+    tiling_text,
 )
 from solver_mapper.report.charts import (
     comparison_charts,
@@ -40,7 +41,6 @@ from solver_mapper.report.html import (
     sweep_page,
     tiling_page,
 )
-from solver_mapper.tiling import text as tiling_text
 from solver_mapper.tiling import timeloop as tiling_yaml
 
 RENDERERS = (

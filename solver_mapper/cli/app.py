@@ -9,13 +9,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, ParamSpec
+from typing import Annotated, Any, ParamSpec
 
 import typer
+from typer.core import TyperCommand
 
 from solver_mapper.cli import colour
+from solver_mapper.cli.folding import fold
 from solver_mapper.cli.input_options import with_input_options
-from solver_mapper.cli.output import print_text
+from solver_mapper.cli.output import columns_of, print_text
 from solver_mapper.cli.request import current_request, process_started, requested
 from solver_mapper.cli.terminal import harmless, raw, standard_streams
 from solver_mapper.errors import (
@@ -71,6 +73,28 @@ YES, NO, BAD_INPUT, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
 P = ParamSpec("P")
 
 
+class Described(TyperCommand):
+    """A command whose help names arguments as the pages do: `solve [OPTIONS] FILE...`."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The words after the command's name."""
+        return ["[OPTIONS]", *(str(each.metavar) for each in self.params if _is_argument(each))]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, then options, without the types that they have in Python."""
+        rows = [(each, each.get_help_record(ctx)) for each in self.get_params(ctx)]
+        arguments = [(each.metavar, row[1]) for each, row in rows if row and _is_argument(each)]
+        options = [row for each, row in rows if row and not _is_argument(each)]
+        for title, listed in (("Arguments", arguments), ("Options", options)):
+            if listed:
+                with formatter.section(title):
+                    formatter.write_dl(listed)
+
+
+def _is_argument(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "argument")
+
+
 @app.callback(invoke_without_command=True)
 def root(version: Version = False) -> None:
     """Options without a command."""
@@ -89,7 +113,7 @@ def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
     def register(work: Callable[P, int]) -> Callable[P, None]:
         complete = with_input_options(work)
 
-        @app.command(name)
+        @app.command(name, cls=Described)
         @functools.wraps(complete)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
             with requested():
@@ -133,11 +157,12 @@ def _exit_code(work: Callable[[], int]) -> int:
 def say(text: str) -> None:
     """A message on standard error; where that cannot be written, there is nobody to tell."""
     with contextlib.suppress(OSError):
+        columns = columns_of(sys.stderr)
         if sys.stderr is not None and colour.wanted(sys.stderr):
             sys.stderr.flush()
-            print(colour.message(harmless(text)), file=raw(sys.stderr), flush=True)
+            print(colour.message(harmless(text), columns), file=raw(sys.stderr), flush=True)
         else:
-            print(text, file=sys.stderr, flush=True)
+            print(fold(text, columns), file=sys.stderr, flush=True)
 
 
 def report(error: InputError) -> None:
@@ -145,8 +170,8 @@ def report(error: InputError) -> None:
     for each in (error, *error.more):
         hint = f"; {_short(each.hint)}" if each.hint else ""
         say(f"{_short(str(each.location))}: {_short(each.message)}{hint}")
-        for line in excerpt(each.location):
-            say(line)
+        if quoted := excerpt(each.location):
+            say("\n".join(quoted))
 
 
 def _short(text: str) -> str:

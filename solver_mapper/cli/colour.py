@@ -11,13 +11,18 @@ import re
 from collections.abc import Iterator
 from typing import TextIO
 
+from solver_mapper.cli.folding import fold, folded
+
 BOLD, FAINT = "1", "2"
 GOOD, OPEN, BAD, BAR = "1;32", "1;33", "1;31", "36"
 
 _VERDICTS = (
-    (GOOD, r"Proven optimal|Complete Pareto|Proven: |proof +every layer|legal$"),
+    (
+        GOOD,
+        r"Proven optimal|Complete Pareto|Proven: |proof +every layer|legal$|The certificate holds",
+    ),
     (OPEN, r"Not proven|Time limit|Memory limit|Partial|(The s|S)earch stopped|Interrupted"),
-    (BAD, r"Proven infeasible|No legal mapping|No mapping|illegal"),
+    (BAD, r"Proven infeasible|No legal mapping|No mapping|illegal|The certificate is refused"),
 )
 _VERDICT = tuple((style, re.compile(rf"(?:{words})")) for style, words in _VERDICTS)
 _HEADING = re.compile(r"[A-Z](?!.*\S  )")
@@ -38,24 +43,26 @@ def wanted(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def answer(text: str) -> str:
-    """An answer with its colours."""
+def answer(text: str, columns: int | None = None) -> str:
+    """An answer with its colours, in lines of at most `columns`."""
     lines = text.split("\n")
     above = ["", *lines]
     below = [*lines[1:], ""]
-    return "\n".join(map(_answer_line, lines, above, below))
+    shown = map(_answer_line, lines, folded(text, columns), above, below)
+    return "\n".join(shown)
 
 
-def _answer_line(line: str, above: str, below: str) -> str:
+def _answer_line(line: str, pieces: list[str], above: str, below: str) -> str:
+    """A line, as the pieces in which the terminal shows it."""
     for style, words in _VERDICT:
         if words.match(line):
-            return _styled(style, line)
+            return "\n".join(_styled(style, piece) for piece in pieces)
     if not above and below and _HEADING.match(line):
-        return _styled(BOLD, line)
-    level = _LEVEL.match(line)
+        return "\n".join(_styled(BOLD, piece) for piece in pieces)
+    level = _LEVEL.match(line) if len(pieces) == 1 else None
     if level:
         return f"{level[1]}{_styled(BOLD, level[2])}{_styled(FAINT, level[3])}"
-    return "".join(_parts(line))
+    return "\n".join("".join(_parts(piece)) for piece in pieces)
 
 
 def _parts(line: str) -> Iterator[str]:
@@ -67,9 +74,9 @@ def _parts(line: str) -> Iterator[str]:
     yield line[reached:]
 
 
-def message(text: str) -> str:
-    """A message on standard error with its colours."""
-    return "\n".join(_message_line(line) for line in text.split("\n"))
+def message(text: str, columns: int | None = None) -> str:
+    """A message on standard error with its colours, in lines of at most `columns`."""
+    return "\n".join(_message_line(line) for line in fold(text, columns).split("\n"))
 
 
 def _message_line(line: str) -> str:

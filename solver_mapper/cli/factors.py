@@ -20,5 +20,8 @@ class FactorWord(Enum):
 
 Factors = Annotated[
     FactorWord,
-    typer.Option(help="Loop bounds that divide, or also loops whose last rounds are shorter."),
+    typer.Option(
+        metavar="perfect|imperfect",
+        help="Loop bounds that divide, or also loops whose last rounds are shorter.",
+    ),
 ]

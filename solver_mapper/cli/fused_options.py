@@ -17,11 +17,14 @@ class Relaxation(Enum):
 MaxFusedLoops = Annotated[
     int | None,
     typer.Option(
+        metavar="N",
         help="LoopTree: shared loops that may stand above an Einsum at most; no limit by default.",
         min=0,
     ),
 ]
 Relax = Annotated[
     list[Relaxation] | None,
-    typer.Option(help="LoopTree: a constraint to lower where an Einsum cannot meet it."),
+    typer.Option(
+        metavar="min_usage", help="LoopTree: a constraint to lower where an Einsum cannot meet it."
+    ),
 ]

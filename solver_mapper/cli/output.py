@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from solver_mapper.cli import colour
+from solver_mapper.cli.folding import fold
 from solver_mapper.cli.terminal import harmless, raw
 from solver_mapper.core.files import replace_files, write_whole
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.report.tables import on_terminal
+from solver_mapper.report.tables import NARROWEST, on_terminal
 
 Stale = Callable[[dict[str, Any]], Iterable[str]]
 """The names of the other files of a result, from its record."""
@@ -50,24 +51,31 @@ def print_result(result: Printable, as_json: bool) -> None:
     if as_json:
         print_text(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
         return
-    with on_terminal(_columns()):
+    with on_terminal(columns_of(sys.stdout)):
         text = f"{result}\n"
     print_answer(text)
 
 
 def print_answer(text: str) -> None:
-    """Print text for a person, on a terminal in colour. Raises: see `print_text`."""
+    """Print text for a person, on a terminal in colour and no wider than that. Raises: see
+    `print_text`.
+    """
+    columns = columns_of(sys.stdout)
     if sys.stdout is None or not colour.wanted(sys.stdout):
-        print_text(text)
+        print_text(fold(text, columns))
         return
     sys.stdout.flush()
-    _write(raw(sys.stdout), colour.answer(harmless(text)))
+    _write(raw(sys.stdout), colour.answer(harmless(text), columns))
 
 
-def _columns() -> int | None:
-    """Columns of the terminal that shows the result; None if it goes to a file or a pipe."""
-    terminal = sys.stdout is not None and sys.stdout.isatty()
-    return shutil.get_terminal_size().columns if terminal else None
+def columns_of(stream: TextIO | None) -> int | None:
+    """Columns of the terminal that a stream is; None if it goes to a file or a pipe."""
+    if stream is None or not stream.isatty():
+        return None
+    if not os.environ.get("COLUMNS"):
+        with contextlib.suppress(OSError, ValueError):
+            return os.get_terminal_size(stream.fileno()).columns or NARROWEST
+    return shutil.get_terminal_size().columns
 
 
 def print_text(text: str) -> None:

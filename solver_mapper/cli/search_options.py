@@ -6,5 +6,7 @@ from typing import Annotated
 
 import typer
 
-Gap = Annotated[float, typer.Option(help="Accepted relative optimality gap.", min=0, max=1)]
-Seed = Annotated[int, typer.Option(help="CP-SAT random seed.", min=0)]
+Gap = Annotated[
+    float, typer.Option(metavar="SHARE", help="Accepted relative optimality gap.", min=0, max=1)
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="CP-SAT random seed.", min=0)]

@@ -12,10 +12,9 @@ from solver_mapper.core.rendering import text_of
 from solver_mapper.report.tables import number, render, table
 
 WHAT = """\
-Counted are mappings by the rules of Orojenesis v2 onto one backing store, one buffer and one unit;
-an architecture in the files is not read. Tile sizes divide. Each number counts the choices
-before it as well; a factor is how many choices there are on average for each choice before it.
-Every count is exact."""
+Every number is exact and counts mappings by the rules of Orojenesis v2 onto one backing store, one
+buffer and one unit; an architecture in the files is not read. Tile sizes divide. Each number
+includes the choices above it; a factor is the average number of choices for each choice above."""
 
 
 @text_of.register

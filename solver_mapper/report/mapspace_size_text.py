@@ -9,15 +9,14 @@ from solver_mapper.core.rendering import text_of
 from solver_mapper.report.tables import number, render, short, table
 
 WHAT = """\
-Counted are mappings of perfect factors. Factorizations differ in a loop bound or the axis of a \
-spatial loop; loop nests also in
-the order of loops above 1, whether or not that changes any figure; mappings also in what levels \
-keep. Every number is exact."""
+Every number is exact and counts mappings of perfect factors. Two factorizations differ in a loop
+bound or in the axis of a spatial loop. Two loop nests differ in that, or in the order of loops
+above 1, even if both orders cost the same. Two mappings differ in that, or in what levels store."""
 
 BY_ITSELF = "Choices of each level that satisfy its constraints"
 LEVEL_BY_LEVEL = f"""\
-{BY_ITSELF}, the tiles of legal mappings,
-and the choices from the outermost level to this one that some legal mapping extends"""
+{BY_ITSELF}, different tiles among legal mappings,
+and choices from the outermost level to this one that some legal mapping has"""
 
 
 @text_of.register
@@ -71,8 +70,8 @@ def _stages(mapspace_size: MapspaceSize) -> Table:
 
 
 def _levels(mapspace_size: MapspaceSize) -> Table:
-    joint = (">tiles", ">cumulative choices") if mapspace_size.legal is not None else ()
-    made = table("level", ">temporal factors", ">orders", ">spatial factors", ">bypass", *joint)
+    joint = (">tiles", ">choices\nso far") if mapspace_size.legal is not None else ()
+    made = table("level", ">temporal\nfactors", ">orders", ">spatial\nfactors", ">bypass", *joint)
     for level in mapspace_size.levels:
         cells = [_of(each) for each in (level.temporal, level.orders, level.spatial, level.bypass)]
         more = [number(each) for each in (level.tiles, level.down) if each is not None]
@@ -94,7 +93,7 @@ def _dimensions(mapspace_size: MapspaceSize) -> str:
 
 
 def _cuts(mapspace_size: MapspaceSize) -> Table:
-    made = table("constraint or capacity", ">mappings", ">times")
+    made = table("constraint or capacity", ">mappings", ">times", words=(0,))
     for cut in mapspace_size.cuts:
         where = "" if cut.location.line is None else f"{cut.location}: "
         made.add_row(f"{where}{cut.text}", number(cut.without), _times(cut))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -46,22 +46,26 @@ def in_lines(title: str) -> str:
 
 
 class SizedTable(Table):
-    """A table with columns that a narrow terminal does without: their positions, the first to go
-    first.
+    """A table with columns that a narrow terminal does without, and columns of words, which it
+    breaks into lines: their positions, the first to go first.
     """
 
     expendable: tuple[int, ...] = ()
+    words: tuple[int, ...] = ()
 
 
 _PREFIXES = ("pJ", "nJ", "uJ", "mJ", "J")
 
 
-def table(*titles: str, expendable: tuple[int, ...] = ()) -> SizedTable:
+def table(
+    *titles: str, expendable: tuple[int, ...] = (), words: tuple[int, ...] = ()
+) -> SizedTable:
     """An empty table with these columns; those whose title begins with `>` hold numbers.
-    `expendable`: positions of columns that a narrow terminal does without, the first to go first.
+    `expendable`: positions of columns that a narrow terminal does without, the first to go first;
+    `words`: of columns whose words it puts below each other.
     """
     made = SizedTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    made.expendable = expendable
+    made.expendable, made.words = expendable, words
     for title in titles:
         made.add_column(
             title.removeprefix(">"),
@@ -86,13 +90,24 @@ def render(*parts: Table | str) -> str:
             out += part.split("\n")
             continue
         left_out = _fit(part, _terminal.get()) if isinstance(part, SizedTable) else []
-        console = _console(max(text_width(), _measured(part)))
+        console = _console(_table_width(part))
         with console.capture() as captured:
             console.print(part, markup=False)
         out += [line.rstrip() for line in captured.get().split("\n") if line.strip()]
         if left_out:
             out.append(f"(no room for {', '.join(left_out)})")
     return "\n".join(out)
+
+
+def _table_width(part: Table) -> int:
+    """Columns for a table. On a terminal that is too narrow, columns of words are broken."""
+    needed, there = _measured(part), _terminal.get()
+    if there is None or needed <= there or not isinstance(part, SizedTable) or not part.words:
+        return max(text_width(), needed)
+    for position in part.words:
+        part.columns[position].no_wrap = False
+        part.columns[position].overflow = "fold"
+    return there
 
 
 def _console(width: int) -> Console:
@@ -151,6 +166,13 @@ def percent(share: Fraction | int, decimals: int = 1) -> str:
 def sentence(text: str) -> str:
     """Words as a sentence by themselves begin: with a capital letter."""
     return text[:1].upper() + text[1:]
+
+
+def points_in_words(points: Sequence[str]) -> str:
+    """The points of a front as a sentence: how many, the first and the last."""
+    if len(points) == 1:
+        return f"1 point, {points[0]}."
+    return f"{len(points)} points, from {points[0]} to {points[-1]}."
 
 
 def energy_unit(total_pj: Fraction) -> tuple[str, Fraction]:

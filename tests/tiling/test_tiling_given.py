@@ -85,7 +85,7 @@ def test_all_holds_what_tile_chooses(operator: dict[str, Any]) -> None:
 def test_all_as_a_table_marks_the_choice() -> None:
     lines = run("--all").stdout.splitlines()
     assert lines[0] == "layer (convolution) on smv: 4 configurations fit"
-    assert [line.split()[:2] for line in lines[4:]] == [
+    assert [line.split()[:2] for line in lines[5:]] == [
         ["1", "1"],
         ["2", "1"],
         ["3", "1"],
@@ -119,7 +119,7 @@ def test_a_given_tiling_is_scheduled_and_compared() -> None:
     )
     assert "note: none of the 4 configurations that SMAUG considers" in result.stdout
     rows = [line.split() for line in result.stdout.splitlines()[-4:]]
-    assert [row[0] for row in rows] == ["given", "utilization", "traffic", "any"]
+    assert [row[0] for row in rows] == ["given", "utilization", "traffic", "algorithmic"]
     assert rows[0][1:] == ["1,361,920", "60.4", "%", "56"]
     data = json.loads(run("--json", operator=given()).stdout)
     assert (data["objective"], data["legal"], data["violations"], "certificate" in data) == (
@@ -198,7 +198,7 @@ def test_a_given_tiling_is_judged(change: dict[str, Any], rules: list[str], mess
     result = run(operator=operator)
     assert result.exit_code == 1, result.stdout
     assert rules[0] in rules_of(operator) and message in result.stdout
-    assert f"given: layer: {sm.tile(operator).fault}" in result.stdout.splitlines()
+    assert f"layer: {sm.tile(operator).fault} (objective given)" in result.stdout.splitlines()
     assert json.loads(run("--json", operator=operator).stdout)["legal"] is False
 
 

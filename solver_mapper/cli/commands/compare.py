@@ -39,15 +39,21 @@ def compare(
         bool, typer.Option("--optimum", help="Compare with the best mapping too.")
     ] = False,
     objective: Annotated[
-        str, typer.Option(help="What decides which mapping is better, as for solve.")
+        str,
+        typer.Option(metavar="METRIC", help="What decides which mapping is better, as for solve."),
     ] = "edp",
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for the search of --optimum.", min=0)
+        float | None, typer.Option(metavar="S", help="Seconds for the search of --optimum.", min=0)
     ] = None,
     memory_limit: MemoryLimit = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Directory for comparison.json, .txt, report.html."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Directory for comparison.json, .txt, report.html.",
+        ),
     ] = None,
     html: Html = None,
     plot: Plots = None,

@@ -24,7 +24,7 @@ from solver_mapper.tiling.read import read_operator
 @command("convert")
 def convert(
     files: Files,
-    to: Annotated[str, typer.Option(help="timeloop or looptree.")],
+    to: Annotated[str, typer.Option(metavar="NOTATION", help="timeloop or looptree.")],
     as_json: Json = False,
 ) -> int:
     """Convert between Timeloop and LoopTree files.

@@ -27,7 +27,10 @@ def evaluate(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="Directory for evaluation.json, stats.txt and diagrams."
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Directory for evaluation.json, stats.txt and diagrams.",
         ),
     ] = None,
     force: Annotated[

@@ -22,7 +22,9 @@ def explain(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds for the whole command; what is known by then is printed.", min=0
+            metavar="S",
+            help="Seconds for the whole command; what is known by then is printed.",
+            min=0,
         ),
     ] = None,
     every: Annotated[

@@ -34,7 +34,9 @@ def fuse(
     files: Files,
     template: Annotated[
         Literal["ffmr", "ffmt", "v2"] | None,
-        typer.Option(help="The class of fused mappings.", show_default="ffmr"),
+        typer.Option(
+            metavar="ffmr|ffmt|v2", help="The class of fused mappings.", show_default="ffmr"
+        ),
     ] = None,
     uneven_fusion: Annotated[
         bool,
@@ -59,7 +61,12 @@ def fuse(
     ] = False,
     most: Annotated[
         int | None,
-        typer.Option(help="Largest number of Einsums in a fused group.", min=1, show_default="64"),
+        typer.Option(
+            metavar="N",
+            help="Largest number of Einsums in a fused group.",
+            min=1,
+            show_default="64",
+        ),
     ] = None,
     must_fuse: Annotated[
         str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -11,14 +12,14 @@ import yaml
 from rich.table import Table
 
 from solver_mapper.cli.app import YES, Json, command
-from solver_mapper.cli.output import print_answer, print_text
+from solver_mapper.cli.output import columns_of, print_answer, print_text
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
 from solver_mapper.io.bundled import Accelerator, Layer, LayerNetwork
 from solver_mapper.io.timeloop.specification import load
 from solver_mapper.io.yaml.source import to_python
-from solver_mapper.report.tables import render, table
+from solver_mapper.report.tables import on_terminal, render, table
 
 Name = Annotated[
     str | None,
@@ -50,7 +51,9 @@ def dump(data: dict[str, Any]) -> None:
 
 def show(parts: Iterable[Table | str]) -> None:
     """Print tables and lines, with an empty line between them."""
-    print_answer("\n\n".join(render(part) for part in parts) + "\n")
+    with on_terminal(columns_of(sys.stdout)):
+        text = "\n\n".join(render(part) for part in parts)
+    print_answer(f"{text}\n")
 
 
 def _show_layer(layer: Layer, as_json: bool) -> None:
@@ -84,10 +87,10 @@ def _overview() -> dict[str, Any]:
 
 
 def _overview_tables() -> list[Table | str]:
-    accelerators = table("architecture", "what it is")
+    accelerators = table("architecture", "what it is", words=(1,))
     for each in bundled.architectures():
         accelerators.add_row(each.name, each.title)
-    networks = table("network", "what it is", ">layers", ">GMAC")
+    networks = table("network", "what it is", ">layers", ">GMAC", words=(1,))
     for net in bundled.networks():
         networks.add_row(net.name, net.title, str(len(net.layers)), f"{net.macs / 1e9:,.3f}")
     return [
@@ -189,7 +192,7 @@ def _network(net: LayerNetwork) -> dict[str, Any]:
 
 
 def _network_tables(net: LayerNetwork) -> list[Table | str]:
-    layers = table("layer", "shape", "instance", ">runs", ">MMAC each")
+    layers = table("layer", "shape", "instance", ">runs", ">MMAC each", words=(2,))
     for layer in net.layers:
         bounds = " ".join(f"{name}={value}" for name, value in layer.instance.items())
         layers.add_row(

@@ -29,29 +29,39 @@ def pareto(
     metrics: Annotated[
         str,
         typer.Option(
+            metavar="METRIC,METRIC",
             help=(
                 "Two of energy, delay and last-level-accesses. LoopTree: energy,delay, or energy,"
                 " delay or edp with usage:MEMORY."
-            )
+            ),
         ),
     ] = "energy,delay",
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds for the whole command; the points proven so far are printed.", min=0
+            metavar="S",
+            help="Seconds for the whole command; the points proven so far are printed.",
+            min=0,
         ),
     ] = None,
     memory_limit: MemoryLimit = None,
     workers: Annotated[
         int,
         typer.Option(
-            help="CP-SAT threads; with more than 1, the mapping of a point may vary.", min=1
+            metavar="N",
+            help="CP-SAT threads; with more than 1, the mapping of a point may vary.",
+            min=1,
         ),
     ] = 1,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Directory for front.json, front.txt, map-1.yaml..."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Directory for front.json, front.txt, map-1.yaml...",
+        ),
     ] = None,
     max_fused_loops: MaxFusedLoops = None,
     relax: Relax = None,

@@ -56,15 +56,18 @@ def solve(
     objective: Annotated[
         str,
         typer.Option(
+            metavar="METRIC",
             help="energy, delay, edp, last-level-accesses, a product such as "
             "'energy^2*delay', or a list in order of importance: 'delay,energy'. For a network "
-            "also network-edp, total energy times total cycles."
+            "also network-edp, total energy times total cycles.",
         ),
     ] = "edp",
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds for the whole command; the best mapping so far is printed.", min=0
+            metavar="S",
+            help="Seconds for the whole command; the best mapping so far is printed.",
+            min=0,
         ),
     ] = None,
     memory_limit: MemoryLimit = None,
@@ -72,6 +75,7 @@ def solve(
     workers: Annotated[
         int,
         typer.Option(
+            metavar="N",
             help="CP-SAT threads; with more than 1, which of several optima is found may vary.",
             min=1,
         ),
@@ -94,7 +98,8 @@ def solve(
     engine: Annotated[
         EngineName,
         typer.Option(
-            help="Search by CP-SAT, by branch and bound without CP-SAT, or by both in turn."
+            metavar="cpsat|branch-and-bound|both",
+            help="Search by CP-SAT, by branch and bound without CP-SAT, or by both in turn.",
         ),
     ] = EngineName.CPSAT,
     verify: Annotated[
@@ -103,12 +108,18 @@ def solve(
     certificate: Annotated[
         Path | None,
         typer.Option(
-            help="File for a certificate that `check-certificate` verifies without the solver."
+            metavar="FILE",
+            help="File for a certificate that `check-certificate` verifies without the solver.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Directory for map.yaml, stats.txt and solution.json."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Directory for map.yaml, stats.txt and solution.json.",
+        ),
     ] = None,
     html: Html = None,
     plot: Plots = None,

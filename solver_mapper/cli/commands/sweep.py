@@ -46,12 +46,14 @@ def sweep(
     scheduler: Scheduler = None,
     store: StorePath = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for the whole sweep.", min=0)
+        float | None, typer.Option(metavar="S", help="Seconds for the whole sweep.", min=0)
     ] = None,
     memory_limit: MemoryLimit = None,
     layer_time_limit: LayerTimeLimit = None,
     gap: Gap = GAP,
-    workers: Annotated[int, typer.Option(help="CP-SAT threads of each search.", min=1)] = 1,
+    workers: Annotated[
+        int, typer.Option(metavar="N", help="CP-SAT threads of each search.", min=1)
+    ] = 1,
     seed: Seed = 0,
     factors: Factors = FactorWord.PERFECT,
     no_tie_break: NoTieBreak = False,
@@ -60,7 +62,9 @@ def sweep(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Directory for sweep.csv, .json, .txt, .svg."),
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Directory for sweep.csv, .json, .txt, .svg."
+        ),
     ] = None,
     html: Html = None,
     plot: Plots = None,

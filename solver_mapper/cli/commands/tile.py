@@ -38,6 +38,7 @@ from solver_mapper.errors import (
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source, Table
+from solver_mapper.report.tiling_text import comparison_text
 from solver_mapper.solve.cpsat.engine import MOST_SEED
 from solver_mapper.tiling import given
 from solver_mapper.tiling.api import Options, default_objective, tile_job
@@ -53,7 +54,6 @@ from solver_mapper.tiling.network import (
 from solver_mapper.tiling.read import Job, read_operator
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.search.solver import Limits
-from solver_mapper.tiling.text import comparison_text
 
 Objective = Annotated[
     str | None,
@@ -93,7 +93,7 @@ def tile(
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
     seed: Annotated[
-        int | None, typer.Option(help="Random seed of the solver.", show_default="0")
+        int | None, typer.Option(metavar="N", help="Random seed of the solver.", show_default="0")
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="List every tile shape that fits, in SMAUG's order.")

@@ -34,7 +34,8 @@ def validate(
         ),
     ] = False,
     time_limit: Annotated[
-        float | None, typer.Option(help="With --suggest: seconds for the search.", min=0)
+        float | None,
+        typer.Option(metavar="S", help="With --suggest: seconds for the search.", min=0),
     ] = None,
     factors: Factors = FactorWord.PERFECT,
     as_json: Json = False,

@@ -13,7 +13,7 @@ from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.report.charts.choice import chosen
 from solver_mapper.report.charts.statistics_charts import COMPUTE, OTHER
 from solver_mapper.report.lifetimes_svg import lifetimes_svg
-from solver_mapper.report.tables import energy_unit
+from solver_mapper.report.tables import energy_unit, points_in_words
 
 _PICO = 10**12
 
@@ -143,7 +143,5 @@ def tree_front_chart(front: TreeFront, what: str = "front") -> PlaneChart:
                 tuple(f"point {number}" for number in range(1, len(xs) + 1)),
             ),
         ),
-        summary=(
-            f"{len(xs)} points, from {xs[0]:.4g} and {ys[0]:.4g} to {xs[-1]:.4g} and {ys[-1]:.4g}."
-        ),
+        summary=points_in_words([f"{x:.4g} and {y:.4g}" for x, y in zip(xs, ys, strict=True)]),
     )

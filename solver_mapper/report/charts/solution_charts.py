@@ -9,7 +9,7 @@ from solver_mapper.core.rendering import chart_of
 from solver_mapper.core.solution import Solution
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.report.charts.statistics_charts import statistics_chart
-from solver_mapper.report.tables import short
+from solver_mapper.report.tables import points_in_words, short
 
 UNITS = {
     "energy": "energy (pJ)",
@@ -82,14 +82,13 @@ def front_chart(front: Front, what: str = "front") -> PlaneChart:
         tuple(float(point.value(metric)) for point in front.points) for metric in (first, second)
     )
     labels = tuple(f"point {number}" for number in range(1, len(xs) + 1))
-    ends = (
-        f"from {short(front.points[0].value(first))} and {short(front.points[0].value(second))}"
-        f" to {short(front.points[-1].value(first))} and {short(front.points[-1].value(second))}"
-    )
+    shown = [
+        f"{short(point.value(first))} and {short(point.value(second))}" for point in front.points
+    ]
     return PlaneChart(
         f"Front of {first} and {second}",
         Axis(UNITS[first]),
         Axis(UNITS[second]),
         (Series("no mapping lies below", xs, ys, "steps", labels),),
-        summary=f"{len(xs)} points, {ends}.",
+        summary=points_in_words(shown),
     )

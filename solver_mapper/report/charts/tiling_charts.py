@@ -25,13 +25,13 @@ def tiling_chart(tiling: Tiling) -> BarChart:
         "elements",
         tuple(parts),
         {"moved": tuple(float(count) for count in parts.values())},
-        f"{moved.total:,} elements in all; any tiling moves {tiling.algorithmic_minimum:,}.",
+        f"{moved.total:,} elements in all; algorithmic minimum {tiling.algorithmic_minimum:,}.",
     )
 
 
 @chart_of.register
 def network_tiling_chart(tilings: NetworkTiling) -> BarChart:
-    """Elements that each layer moves under both objectives, and under any tiling."""
+    """Elements that each layer moves under both objectives, and the algorithmic minimum."""
     layers = [
         each for each in tilings.layers if all(each.moved(name) is not None for name in OBJECTIVES)
     ]
@@ -46,7 +46,7 @@ def network_tiling_chart(tilings: NetworkTiling) -> BarChart:
                 NAMES[name]: tuple(float(each.moved(name) or 0) for each in layers)
                 for name in OBJECTIVES
             },
-            "any tiling": tuple(float(each.algorithmic_minimum) for each in layers),
+            "algorithmic minimum": tuple(float(each.algorithmic_minimum) for each in layers),
         },
         f"{len(layers)} layers.",
         grouped=True,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 
 from solver_mapper.core.rendering import text_of
 from solver_mapper.errors import InfeasibleError
+from solver_mapper.report.tables import percent, render, table
 from solver_mapper.tiling.configurations import Configurations
 from solver_mapper.tiling.network import OBJECTIVES, NetworkTiling, ObjectiveComparison
 from solver_mapper.tiling.result import Tiling
@@ -16,22 +17,15 @@ from solver_mapper.tiling.tensors import TiledTensor
 _BETTER = {OBJECTIVES[0]: "fills more", OBJECTIVES[1]: "moves fewer"}
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Lines of a table: the first column left-aligned, the others right-aligned."""
-    listed = [tuple(header), *(tuple(row) for row in rows)]
-    widths = [max(len(row[column]) for row in listed) for column in range(len(header))]
-    return [
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in listed
-    ]
-
-
 def sizes_text(sizes: Iterable[int]) -> str:
     """Sizes as `16 x 8 x 8`."""
     return " x ".join(map(str, sizes))
+
+
+_LEGEND = """\
+SMAUG moves   elements moved by the tiling that SMAUG chooses (objective utilization)
+least moved   elements moved by the tiling that provably moves fewest (objective traffic)
+in use        share of the scratchpads that the largest tiles of that tiling fill"""
 
 
 @text_of.register
@@ -44,10 +38,12 @@ def tiling_text(tiling: Tiling) -> str:
         ),
         "",
     ]
-    lines += table(
-        ("tensor", "shape", "dims", "tile", "tiles", "largest", "scratchpad"),
-        (_tensor_row(tiling, tiled) for tiled in tiling.tiled.values()),
+    tensors = table(
+        "tensor", ">shape", ">dims", ">tile", ">tiles", ">largest tile", expendable=(2, 4)
     )
+    for tiled in tiling.tiled.values():
+        tensors.add_row(*_tensor_row(tiling, tiled))
+    lines.append(render(tensors))
     lines += [f"scratchpads used: {percent(tiling.utilization)}", "", nest_text_of(tiling), ""]
     lines += moved_lines(tiling)
     if tiling.verdict is not None:
@@ -73,8 +69,7 @@ def _tensor_row(tiling: Tiling, tiled: TiledTensor) -> tuple[str, ...]:
         tiling.dims.get(tiled.name, "-"),
         sizes_text(tiling.basic[tiled.name]),
         f"{tiled.count:,}",
-        f"{tiled.largest:,}",
-        f"{pad.name} {tiling.backend.elements(pad):,}",
+        f"{tiled.largest:,} of {tiling.backend.elements(pad):,}",
     )
 
 
@@ -91,15 +86,14 @@ def configurations_text(found: Configurations) -> str:
         f"tiling dims: {dims}",
         "",
     ]
-    rows = (
-        (
+    rows = table("configuration", *(f">{name}" for name in names), ">elements")
+    for number, choice in enumerate(found.choices):
+        rows.add_row(
             f"{number + 1:,}{' *' if number == found.chosen else ''}",
             *(sizes_text(choice.tiles[name]) for name in names),
             f"{choice.total:,}",
         )
-        for number, choice in enumerate(found.choices)
-    )
-    return "\n".join([*lines, *table(("configuration", *names, "elements"), rows)])
+    return "\n".join([*lines, render(rows)])
 
 
 def nest_text_of(tiling: Tiling) -> str:
@@ -112,7 +106,7 @@ def nest_text_of(tiling: Tiling) -> str:
 
 
 def moved_lines(tiling: Tiling) -> list[str]:
-    """Elements moved, against what any tiling moves."""
+    """Elements moved, and the fewest that any tiling can move."""
     try:
         moved = tiling.moved
     except InfeasibleError:
@@ -124,8 +118,8 @@ def moved_lines(tiling: Tiling) -> list[str]:
         ]
     )
     lines = [
-        f"moves {moved.total:,} elements ({parts}) in {moved.invocations:,} invocations; "
-        f"any tiling moves {tiling.algorithmic_minimum:,}"
+        f"moves {moved.total:,} elements ({parts}) in {moved.invocations:,} invocations",
+        f"algorithmic minimum: {tiling.algorithmic_minimum:,} elements",
     ]
     if tiling.defect is not None and tiling.verdict is None:
         lines.append(f"but this schedule computes something else: {tiling.defect}")
@@ -137,24 +131,24 @@ def network_text(tilings: NetworkTiling) -> str:
     """A table over the layers: what each objective moves, how much of the scratchpads its tiles
     use, and the bound.
     """
-    header = (
+    rows = table(
         "layer",
-        "runs",
-        "SMAUG moves",
-        "uses",
-        "least moved",
-        "uses",
-        "saved",
-        "any tiling moves",
+        ">runs",
+        ">SMAUG\nmoves",
+        ">in use",
+        ">least\nmoved",
+        ">in use ",
+        ">saved",
+        ">algorithmic\nminimum",
+        expendable=(5, 3, 7),
     )
-    rows = [_layer_row(layer) for layer in tilings.layers]
-    rows += [
-        _total_row("all, once each", tilings, False),
-        _total_row("all, as often as they run", tilings, True),
-    ]
-    lines = [f"{tilings.name}: elements moved", "", *table(header, rows)]
+    for layer in tilings.layers:
+        rows.add_row(*_layer_row(layer))
+    rows.add_row(*_total_row("all, once each", tilings, False))
+    rows.add_row(*_total_row("all runs", tilings, True))
     notes = [note for layer in tilings.layers for note in _troubles(layer)]
-    return "\n".join([*lines, *(["", *notes] if notes else [])])
+    title = f"{tilings.name}: elements moved by one run of each layer"
+    return "\n".join([render(title, rows), "", _LEGEND, *(["", *notes] if notes else [])])
 
 
 def _layer_row(layer: ObjectiveComparison) -> tuple[str, ...]:
@@ -197,32 +191,28 @@ def _total_row(title: str, tilings: NetworkTiling, runs: bool) -> tuple[str, ...
 
 def comparison_text(comparison: ObjectiveComparison) -> str:
     """Both objectives for one operator."""
-    rows = []
+    rows = table("objective", ">elements moved", ">scratchpads used", ">invocations")
     for objective, found in comparison.results.items():
         if isinstance(found, Tiling) and found.fault is None:
-            rows.append(
-                (
-                    objective,
-                    f"{found.traffic:,}",
-                    percent(found.utilization),
-                    f"{found.nest.invocations:,}",
-                )
+            rows.add_row(
+                objective,
+                f"{found.traffic:,}",
+                percent(found.utilization),
+                f"{found.nest.invocations:,}",
             )
         else:
-            rows.append((objective, "-", "-", "-"))
-    rows.append(("any tiling", f"{comparison.algorithmic_minimum:,}", "", ""))
-    return "\n".join(
-        [
-            *table(("objective", "elements moved", "scratchpads used", "invocations"), rows),
-            *_troubles(comparison),
-        ]
-    )
+            rows.add_row(objective, "-", "-", "-")
+    rows.add_row("algorithmic minimum", f"{comparison.algorithmic_minimum:,}", "", "")
+    return "\n".join([render(rows), *_troubles(comparison)])
 
 
 def _troubles(comparison: ObjectiveComparison) -> list[str]:
+    """Why an objective has no tiling."""
     found = {objective: comparison.trouble(objective) for objective in comparison.results}
     return [
-        f"{objective}: {trouble}" for objective, trouble in found.items() if trouble is not None
+        f"{trouble} (objective {objective})"
+        for objective, trouble in found.items()
+        if trouble is not None
     ]
 
 
@@ -232,8 +222,3 @@ def _count(number: int | None) -> str:
 
 def _saved(before: int | None, after: int | None) -> str:
     return "-" if before is None or after is None else percent(1 - Fraction(after, before))
-
-
-def percent(share: Fraction) -> str:
-    """A share with one decimal, such as `12.5 %`."""
-    return f"{100 * float(share):.1f} %"
