@@ -63,7 +63,7 @@ def sweep_text(result: SweepResult) -> str:
     """The table, then what the marks mean and what to know about energies."""
     words = ("workload", "proof", "front")
     titles = (t if t in words else f">{in_lines(t)}" for t in titles_of(result))
-    rows = table(*titles, expendable=(-3, -4, -7))
+    rows = table(*titles, expendable=(-3, -4, -7), words=(len(parameters_of(result)),))
     for row in sweep_rows(result):
         rows.add_row(
             *map(_cell, row.parameters),

@@ -32,7 +32,10 @@ def energy_chart(statistics: TreeStatistics) -> BarChart:
         rest = totals[name] - sum(row.values())
         if rest > 0:
             row[OTHER] = rest
-    names = dict.fromkeys(subject for row in parts.values() for subject in row)
+    tensors = [each.tensor for each in statistics.lifetimes]  # as in the chart of lifetimes
+    found = dict.fromkeys(subject for row in parts.values() for subject in row)
+    others = [each for each in found if each not in (COMPUTE, OTHER)]
+    names = [each for each in dict.fromkeys((*tensors, *others, COMPUTE, OTHER)) if each in found]
     unit, scale = energy_unit(statistics.energy * _PICO)
     return BarChart(
         "Energy by component and tensor",

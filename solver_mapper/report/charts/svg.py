@@ -16,6 +16,8 @@ WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 78, 16, 40, 52
 _BAR, _BETWEEN = 22, 10
 _CHARACTER = 6.6
+_LABELLED = 4
+"""Points of a series that have their labels beside them; of more, only the pointer shows them."""
 STANDALONE = "background:white;color:#1a1a1a"
 """Colours of a picture by itself; a page overrides them."""
 _GRID = 'stroke="currentColor" stroke-opacity="0.15"'
@@ -151,6 +153,17 @@ def _series(series: Series, x: Scale, y: Scale, number: int, top: float) -> Iter
         )
     for across, up, index in points if series.style == "points" or series.labels else ():
         yield _point(series, across, up, index, number)
+    if series.style == "points" and len(series.labels) <= _LABELLED:
+        yield from _labels(series, sorted(points))
+
+
+def _labels(series: Series, points: Sequence[tuple[float, float, int]]) -> Iterator[str]:
+    """The labels of a few points, below each other so that none covers another."""
+    for row, (across, up, index) in enumerate(points if series.labels else ()):
+        text, low = series.labels[index], up + 20 + 15 * row
+        room = WIDTH - RIGHT - len(text) * _CHARACTER
+        yield f'<path d="M{across:.1f} {up + 5:.1f}V{low - 10:.1f}" {_GRID}/>'
+        yield _text(min(across - 4, room), low, text, "start")
 
 
 def _path(points: Sequence[tuple[float, float, int]], steps: bool, x: Scale, top: float) -> str:
@@ -217,6 +230,7 @@ def _document(title: str, summary: str, height: float, body: Sequence[str]) -> s
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}"'
         f' width="{WIDTH}" height="{height:.0f}" font-family="sans-serif" font-size="12"'
-        f' fill="currentColor" role="img"><title>{escape(title)}</title>{described}'
+        f' fill="currentColor" style="{STANDALONE}" role="img">'
+        f"<title>{escape(title)}</title>{described}"
     )
     return "\n".join([head, *body, "</svg>"]) + "\n"

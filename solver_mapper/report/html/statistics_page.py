@@ -49,11 +49,17 @@ def statistics_page(statistics: Statistics) -> Page:
     return Page(title_of(statistics), "", told[standing], standing, tuple(sections))
 
 
+_ROOTS = (None, "system", "System")
+"""Names of an architecture's root that say nothing about it."""
+
+
 def title_of(statistics: Statistics) -> str:
     """What is mapped onto what."""
     bounds = " ".join(f"{dim}={size}" for dim, size in statistics.problem.bounds.items())
     name = statistics.problem.name or "problem"
-    return f"{name} ({bounds}) on {statistics.architecture.name or 'architecture'}"
+    architecture = statistics.architecture.name
+    place = "" if architecture in ("", *_ROOTS) else f" on {architecture}"
+    return f"{name} ({bounds}){place}"
 
 
 def violations(verdict: Verdict) -> DataTable:

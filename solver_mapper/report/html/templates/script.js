@@ -28,6 +28,7 @@
     place.replaceChildren();
     place.setAttribute("role", "img");
     place.setAttribute("aria-label", place.closest("figure").querySelector("figcaption").textContent.trim());
+    if (innerWidth < 600 && data.length > 3) layout.height += 20 * data.length; // the legend is a column
     Plotly.newPlot(place, data, themed(layout), { responsive: true, displaylogo: false, displayModeBar: innerWidth > 600 ? "hover" : false });
     drawn.push([place, layout]);
   };
