@@ -1,4 +1,4 @@
-"""Constraint constraints as Python objects: the language of constraint files without YAML.
+"""Constraints as Python objects: the language of constraint files without YAML.
 
     import solver_mapper as sm
     from solver_mapper import constraints

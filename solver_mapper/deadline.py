@@ -1,7 +1,8 @@
 """Where code that may take long asks whether it may go on.
 
 A request runs under one clock, `with running(clock)`; code that is called there, however deep,
-calls `check_time`; what has an answer so far catches `TimeUp`.
+calls `check_time`; what has an answer so far catches `LimitReached`,
+of which `TimeUp` is the kind raised here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The public functions: the only place that joins reading, the cost model and the solver."""
+"""The public functions: they read what they are given, refuse arguments without a meaning, and call
+the part that answers. `tile` stands in `tiling/api.py`.
+"""
 
 from solver_mapper.api.data_movement import bound, bound_mappings, fuse, fuse_mappings
 from solver_mapper.api.load import load, read_input

@@ -1,3 +1,4 @@
-"""Whether a mapping obeys constraint constraints. Knows mappings and constraints; imports no
-solver.
+"""Whether a mapping in levels fits its hardware and problem and obeys constraints. Imports no
+solver. LoopTrees have rules of their own (`cost/looptree/validate.py`), and `verify/` reads
+constraints once more, so that an error here does not deceive it.
 """

@@ -26,6 +26,15 @@ from solver_mapper.core.verdict import Violation
 from solver_mapper.cost.timeloop.legality import structural_violations
 from solver_mapper.cost.timeloop.model import Evaluator
 
+_OF_A_LEVEL = (
+    FactorConstraint,
+    KeepConstraint,
+    NestingConstraint,
+    PermutationConstraint,
+    ReuseConstraint,
+    SplitConstraint,
+)
+
 
 def constraint_violations(
     constraints: Iterable[Constraint],
@@ -37,20 +46,26 @@ def constraint_violations(
     have are skipped: `cost/timeloop/legality.py` reports those.
 
     Metrics are checked only of mappings that have any: whose loops make up the problem.
+    Raises: TypeError for a class of constraints that is not known here, so that a new one is never
+    passed over in silence.
     """
     constraints = tuple(constraints)
     levels = {
         level.level: level for level in mapping.levels if level.level in architecture.level_names
     }
     found: list[Violation] = []
+    caps: list[MetricConstraint] = []
     for constraint in constraints:
         if isinstance(constraint, UtilizationConstraint):
             found += amounts.utilization(constraint, architecture, tuple(levels.values()))
         elif isinstance(constraint, ProductConstraint):
             found += amounts.product(constraint, levels)
+        elif isinstance(constraint, MetricConstraint):
+            caps.append(constraint)
+        elif not isinstance(constraint, _OF_A_LEVEL):
+            raise TypeError(f"there is no check of {type(constraint).__name__}")
         elif constraint.level in levels:
             found += _at_level(constraint, levels[constraint.level], problem, constraints)
-    caps = [constraint for constraint in constraints if isinstance(constraint, MetricConstraint)]
     if caps and not structural_violations(architecture, problem, mapping):
         statistics = Evaluator(architecture, problem).evaluate(mapping)
         found += [violation for cap in caps for violation in amounts.metric(cap, statistics)]

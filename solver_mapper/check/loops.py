@@ -1,4 +1,4 @@
-"""The loops of a mapping as constraint constraints see them: those to 1 do not exist."""
+"""The loops of a mapping as constraints see them: those to 1 do not exist."""
 
 from __future__ import annotations
 

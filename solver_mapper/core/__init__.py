@@ -1,3 +1,4 @@
 """What all parts speak: specifications, mappings, constraints, objectives, statistics and results.
-Imports no other part.
+Of the other parts it
+imports the reading of YAML (`io/yaml`, `io/templates`), whose positions its records keep.
 """

@@ -21,9 +21,9 @@ MOST = 12
 def smallest_lifts(
     spec: Spec, conflict: Sequence[Requirement], clock: Clock
 ) -> Iterator[tuple[Requirement, ...]]:
-    """The smallest sets of asks without which some mapping is legal: single ones in the order of
-    `conflict`, or if there are none all sets of the least size, in no particular order; at most
-    `MOST`.
+    """The smallest sets of requirements without which some mapping is legal: single ones in the
+    order of `conflict`, or if there are none all sets of the least size, in no particular order; at
+    most `MOST`.
     """
     requirements = requirements_of(spec)
     guarded = legal_model(spec.need_architecture(), spec.need_problem(), requirements, guarded=True)

@@ -1,4 +1,4 @@
-"""How asks and changes to them are put into words."""
+"""How requirements and changes to them are put into words."""
 
 from __future__ import annotations
 

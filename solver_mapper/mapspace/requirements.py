@@ -1,8 +1,8 @@
 """What a mapping is asked to obey, one by one: the constraints of constraint files, and what
 hardware and problem ask for.
 
-Each ask is one thing that a user can change: a line of a constraint file, a capacity, a mesh, a
-bound of the problem.
+Each requirement is one thing that a user can change: a line of a constraint file, a capacity, a
+mesh, a bound of the problem.
 """
 
 from __future__ import annotations

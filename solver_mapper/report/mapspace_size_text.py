@@ -1,4 +1,4 @@
-"""The mapspace size of mappings in words."""
+"""How many mappings a mapspace has, in words."""
 
 from __future__ import annotations
 

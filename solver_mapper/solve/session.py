@@ -1,7 +1,7 @@
 """What one request to the solver needs, each thing made once and where it is first asked for.
 
-`solve`, `pareto`, `enumerate` and `--verify` all open a session and go through its doors, so that
-limits, progress, checks and certificates work alike in all of them.
+`solve`, `pareto`, `enumerate`, networks and sweeps open a session, so that limits, progress and
+checks work alike in all of them.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.study.architecture_front import on_front
 from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.design import Design, Reading
-from solver_mapper.study.energy_formulas import energies, energy_path
 from solver_mapper.study.events import Started
 from solver_mapper.study.job import Job, Outcome, SearchOptions
 from solver_mapper.study.network_edp import NETWORK_EDP
@@ -27,6 +26,7 @@ from solver_mapper.study.sizes import EnergyWatch, Sizes, sizes_of
 from solver_mapper.study.store import Store, opened
 from solver_mapper.study.sweep_plan import Point, SweepPlan
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
+from solver_mapper.study.swept_energies import energies, energy_path
 
 
 @dataclass(frozen=True)

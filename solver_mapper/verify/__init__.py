@@ -1,3 +1,3 @@
-"""Proofs by another route: full enumeration, other solver parameters, and bounds that need no
-solver. `cpsat` does not know it.
+"""Proofs by another route: bounds without a solver, branch and bound, full enumeration, and the
+checker of certificates. Imports nothing of `solve/`, which does import bounds from here.
 """

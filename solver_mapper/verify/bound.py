@@ -120,11 +120,16 @@ class LowerBound:
         )
 
     def metric(self, metric: str) -> Fraction | None:
-        """A bound of energy in pJ, delay in cycles, or last-level accesses in words."""
+        """A bound of energy in pJ, delay in cycles, or last-level accesses in words.
+
+        Raises: KeyError for another metric.
+        """
         if metric == "energy":
             return self.energy
         if metric == "delay":
             return None if self.cycles is None else Fraction(self.cycles)
+        if metric != "last-level-accesses":
+            raise KeyError(metric)
         outer = Rates(*[Fraction(1)] * 4)
         return self.total([outer, *[Rates()] * (self.depth - 1)])
 

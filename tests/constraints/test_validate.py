@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import solver_mapper as sm
+from solver_mapper.core.constraints import Constraint
 from tests.constraints.designs import DESIGN, MAPPING, bypass, spatial, spec_with, temporal
 
 ACCEPTED: list[tuple[str, dict[str, Any]]] = [
@@ -303,3 +304,14 @@ def test_the_terminal_shows_the_offending_lines(tmp_path: Path) -> None:
     assert "[factor] GLB temporal: the factor of C is 2" in run.stdout
     assert "factors: C=2 P=2 R=3" in run.stdout
     assert "factors: C=4}" in run.stdout
+
+
+def test_a_kind_of_constraint_without_a_check_is_never_passed_over() -> None:
+    @dataclass(frozen=True)
+    class Unheard(Constraint):
+        pass
+
+    spec = spec_with(temporal("GLB", factors="C=2"))
+    spec = replace(spec, constraints=(*spec.constraints, Unheard("GLB", "GLB: unheard of")))
+    with pytest.raises(TypeError, match="no check of Unheard"):
+        sm.solve(spec)

@@ -1,7 +1,7 @@
 """LoopTree: workloads of several Einsums, architectures and mappings that may fork, as AccelForge
 writes them.
 
-The nodes of which trees are built stand here; see `tree` for how.
+The nodes of which trees are built stand here; see `mapping_tree.py` for how.
 """
 
 from solver_mapper.cost.looptree.mapping_tree import (

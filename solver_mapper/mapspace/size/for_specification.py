@@ -1,4 +1,4 @@
-"""From a specification to the mapspace size of its mappings."""
+"""From a specification to the size of its mapspace."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Temporal reuse: how often a tile is fetched again although nothing relevant changed.
 
 A tile into level c is fetched once for each iteration of the temporal loops outside c, except
-across the innermost run of loops that do not index the tensor. `Refetch` expresses the product of
+across the innermost run of loops that do not index the tensor. `Reuse` expresses the product of
 the irrelevant loops that do cost, as exponents: everything irrelevant outside c minus what the
 order patterns spare. A pattern of an outer level spares only if no relevant loop stands in between.
 """

@@ -60,7 +60,9 @@ class Candidate(Generic[F]):
 
 @dataclass(frozen=True)
 class Proof:
-    """One proven step. `bound` is exact for the goal's rank; `tolerance` is relative."""
+    """One proven step: what it says of a goal (`claim`), how often the solver ran for it, how many
+    candidates were excluded, and the relative `tolerance`.
+    """
 
     goal: str
     claim: str
@@ -354,7 +356,7 @@ class Search(Generic[F]):
 
     def _cut_deeper(self, goal: Goal) -> bool:
         """Add the last candidate's cycles to those where cuts of products are exact; False if that
-        does not constraint it out.
+        does not exclude it.
         """
         cycles, energy = self._last_cycles, self._last_energy
         cuts = [
@@ -451,13 +453,11 @@ class Search(Generic[F]):
 
     def amount(self, metric: str) -> LinearForm:
         """The compiled lower bound of a metric."""
-        if metric == "energy":
-            return self.compiled.energy
-        return (
-            weigh([self.compiled.cycles], [self.compiled.unit])
-            if metric == "delay"
-            else self.compiled.last_level
-        )
+        if metric == "delay":
+            return weigh([self.compiled.cycles], [self.compiled.unit])
+        return {"energy": self.compiled.energy, "last-level-accesses": self.compiled.last_level}[
+            metric
+        ]
 
     def _whole(self, goal: Goal) -> bool:
         """Whether the goal's metrics are whole numbers in the model, so that strict cuts lose

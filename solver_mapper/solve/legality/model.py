@@ -49,8 +49,8 @@ _LARGE = 1 << 32
 
 @dataclass
 class Legal:
-    """Decisions and what is asked of them. `guards[ask]` is the literal under which `requirement`
-    holds, None where it always does.
+    """Decisions, and the requirements on them. `guards` has for each requirement the literal under
+    which it holds, None where it always does.
     """
 
     architecture: Architecture
