@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ADDED = {"examples/README.md": "gallery.md", "CONTRIBUTING.md": "CONTRIBUTING.md"}
 ADDED["CHANGELOG.md"] = "CHANGELOG.md"
 FOLDERS = {"examples/pictures": "pictures", "examples/notebooks": "notebooks"}
+_PARTS = re.compile(r"(<p>|[.;] )(Args|Returns|Yields|Raises): ")
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)\s]+)(\))")
 
 
@@ -55,3 +56,26 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return f"{match[1]}{link}{'#' + anchor if anchor else ''}{match[3]}"
 
     return _LINK.sub(led, markdown)
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Parts of docstrings stand by themselves, and arguments below each other."""
+    if page.file.src_uri != "reference/python.md":
+        return html
+    parts = _PARTS.sub(
+        lambda found: (
+            f"{'' if found[1] == '<p>' else found[1].rstrip() + '</p>'}<p><b>{found[2]}:</b> "
+        ),
+        _outside_code(html),
+    )
+    return re.sub(r"<p><b>Args:</b> (.*?)</p>", _listed, parts, flags=re.DOTALL)
+
+
+def _outside_code(html: str) -> str:
+    """Ends of lines within paragraphs become blanks; code stays as it is."""
+    return re.sub(r"<p>.*?</p>", lambda found: found[0].replace("\n", " "), html, flags=re.DOTALL)
+
+
+def _listed(found: re.Match[str]) -> str:
+    items = re.split(r"[;.] (?=<code>)", found[1])
+    return "<p><b>Args:</b></p><ul>" + "".join(f"<li>{each}</li>" for each in items) + "</ul>"
