@@ -312,6 +312,13 @@ class Claims:
             self._sequence(position, motion, literal)
         return self._made[key]
 
+    def may_stay(self, position: WindowPosition) -> bool:
+        """Whether a tile may stay through steps that leave the tensor alone. Compute units keep
+        nothing: operands stay only where neighbours pass them on.
+        """
+        at_compute = position.child == self.variables.space.depth
+        return not at_compute or self.links.linked(position.tensor) is not None
+
     def _imply(self, literal: cp_model.IntVar, *implied: cp_model.IntVar | None) -> None:
         for each in implied:
             if each is not None:
@@ -343,7 +350,8 @@ class Claims:
         space, model = self.variables.space, self.variables.model
         if position.child == space.depth:
             linked = self.links.linked(position.tensor)
-            model.add(literal <= (0 if linked is None else linked))
+            assert linked is not None, "the caller asks `may_stay`"
+            model.add_implication(literal, linked)
         elif position.keeps:
             idle = space.irrelevant(position.tensor)
             sliding = [

@@ -33,9 +33,11 @@ from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, 
 from solver_mapper.solve.cpsat.variants import all_orders, some_variants
 
 FEW_EXCLUDED = 3
-EFFORT = 2.0
+EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
+LITTLE = 2.0
+"""What the bound of one metric, or the decision of a tie, may take."""
 HARDER = 4
 """Local search takes so many times as many steps each time that a run ends without a proof."""
 STAGE = Fraction(11, 10)
@@ -175,9 +177,8 @@ class Search(Generic[F]):
         """
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
-        effort: float | None = EFFORT
+        effort: float | None = LITTLE if tie else EFFORT
         harder = HARDER
-        probe = self.best is not None
         while not self.clock.over:
             if self._closed(goal):
                 return self._proven(goal, "the bound meets the incumbent", runs, excluded)
@@ -188,7 +189,7 @@ class Search(Generic[F]):
                 continue
             self._narrow(goal)
             cut = self._cut(goal, staged=effort is None)
-            outcome = self._run(goal, cut, effort, probe)
+            outcome = self._run(goal, cut, effort)
             runs += 1
             if outcome.status == "INFEASIBLE":
                 self._raise(goal, cut)
@@ -201,13 +202,11 @@ class Search(Generic[F]):
                     )
                 continue
             if outcome.status != "OPTIMAL" or outcome.value is None:
-                effort = effort if probe else None
-                probe = False
+                effort = None
                 self._look_further(goal, harder)
                 harder *= HARDER
                 continue
             excluded += self._refine(goal, cut)
-            probe = False
             effort = effort if excluded < FEW_EXCLUDED else None
         return self._closed(goal) and self._proven(
             goal, "the bound meets the incumbent", runs, excluded
@@ -235,29 +234,25 @@ class Search(Generic[F]):
             if weight > 0:
                 limit_values(variable, max(0, math.floor(room / weight)))
 
-    def _run(self, goal: Goal, cut: Fraction | None, effort: float | None, probe: bool) -> Run:
-        """Minimize among mappings below `cut`, or `probe` for any of them, and learn what the
-        outcome says about the goal.
-        """
+    def _run(self, goal: Goal, cut: Fraction | None, effort: float | None) -> Run:
+        """Minimize among mappings below `cut`, and learn what the outcome says about the goal."""
         cuts = [] if cut is None else self._require(goal, cut, strict=True)
         scale, constant = self._set_objective(goal)
-        if probe:
-            self.compiled.model.clear_objective()  # type: ignore[no-untyped-call]
         self.last = None
         outcome = run(
             self.compiled.model,
             self.settings,
             self.clock,
             partial(self._meet, goal),
-            None if probe else partial(self._bounded, goal, scale, constant, cut),
+            partial(self._bounded, goal, scale, constant, cut),
             effort,
         )
         self._retire(cuts)
         if outcome.status == "MODEL_INVALID":
             raise invalid_model(self.compiled.model, "the compiled model")
-        if outcome.status != "INFEASIBLE" and not probe:
+        if outcome.status != "INFEASIBLE":
             self._learn(goal, scale, constant, outcome.bound, cut)
-        if outcome.status == "OPTIMAL" and outcome.value is not None and not probe:
+        if outcome.status == "OPTIMAL" and outcome.value is not None:
             self._check_claim(
                 goal,
                 (_at_most(outcome.value) + constant) / scale,
@@ -325,7 +320,7 @@ class Search(Generic[F]):
                 self.clock,
                 partial(self._meet, goal),
                 None,
-                EFFORT,
+                LITTLE,
             )
             self._retire(cuts)
             least = self._lowest(metric)

@@ -326,6 +326,8 @@ class Windows:
         claims, ways = Claims(self.variables, self.reuse, self.sequences, self.links), []
         forwarding = NeighbourForwarding(self.variables, self.reuse, self.neighbours, position)
         for motion in motions(position, self.variables.space):
+            if motion.returns and not claims.may_stay(position):
+                continue
             layout = self._layout(position, meshes, motion)
             points = [point for point in layout.points() if goes_on(motion, layout, point)]
             found = [
