@@ -9,10 +9,13 @@ of its dimensions. The footprint of the tensor is the product over all of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
+from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Tensor, Term
 
 
@@ -80,6 +83,17 @@ class Component:
             1 + sum(spatial[term.dim] - 1 for term in rank if term.coefficient)
             for rank in self.ranks
         )
+
+    def fewest_groups_of(
+        self, inside: Mapping[str, int], rest: Mapping[str, int], spatial: Mapping[str, int]
+    ) -> int:
+        """A lower bound on `groups` where each tile has `inside` points of a dimension, times a
+        divisor of its `rest`.
+        """
+        if sum(units > 1 for units in spatial.values()) < 2:
+            return math.prod(spatial.values())
+        tiles = product(*([inside[d] * each for each in divisors(rest[d])] for d in self.dims))
+        return min(self.groups(dict(zip(self.dims, each, strict=True)), spatial) for each in tiles)
 
 
 @dataclass(frozen=True)
