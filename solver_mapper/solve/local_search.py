@@ -30,7 +30,7 @@ from solver_mapper.solve.estimate import Estimate
 from solver_mapper.solve.rough_search import RoughSearch
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
-MOST_STEPS, STEPS_EACH = 100, 4
+MOST_STEPS, STEPS_EACH = 25, 4
 """Steps that are tried: so many for each prime factor and each free choice of bypass, but not more
 than `MOST_STEPS`.
 """

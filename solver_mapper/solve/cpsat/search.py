@@ -38,8 +38,10 @@ EFFORT = 4.0
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
 LITTLE = 2.0
 """What the bound of one metric, or the decision of a tie, may take."""
-HARDER = 4
-"""Local search takes so many times as many steps each time that a run ends without a proof."""
+FIRST_HARDER, HARDER = 16, 4
+"""Local search takes so many times as many steps as at the start where a run ends without a proof,
+and again so many times as many each time that another one does.
+"""
 STAGE = Fraction(11, 10)
 """A stage ends at the incumbent where the bound is this close."""
 ORDERS = 512
@@ -178,7 +180,7 @@ class Search(Generic[F]):
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
         effort: float | None = LITTLE if tie else EFFORT
-        harder = HARDER
+        harder = FIRST_HARDER
         while not self.clock.over:
             if self._closed(goal):
                 return self._proven(goal, "the bound meets the incumbent", runs, excluded)
