@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from solver_mapper.api import load
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
 from solver_mapper.core.constraints import Constraints
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
@@ -158,6 +159,40 @@ def test_ends_of_rows_between_neighbours_are_counted():
     compiled = compile_space(build_space(architecture, problem, Constraints()))
     for metric in ("energy", "last-level-accesses"):
         assert claimed(compiled, metric, values_of(compiled, mapping)) == figure(statistics, metric)
+
+
+def test_windows_side_by_side_past_a_bypassed_level_are_counted():
+    """Six units side by side hold five different windows of stride 2: R is used up among them, so
+    that their tiles have one point of R, whatever loops over P are further in.
+    """
+    price = AccessEnergy(Fraction(1), Fraction(1), Fraction(1))
+    architecture = Architecture(
+        "strided",
+        (Buffer("L0", None, 1, energy=price), Buffer("L1", None, 6, 6, 1, energy=price)),
+        Arithmetic("MAC", 6, 6, 1),
+    )
+    problem = Problem("window", ("P", "R"), {"P": 14, "R": 3}, (tensor("I", [("P", 2), "R"]),))
+    spread = (loop("P", 2, "X"), loop("R", 3, "X"))
+    outer = LevelMapping("L0", (loop("P", 7),), spread, keep=frozenset("I"))
+    inner = LevelMapping("L1", (), (), keep=frozenset())
+    mapping = Mapping((outer, inner), problem.dims, ("I",))
+    statistics = Evaluator(architecture, problem).evaluate(mapping)
+    assert statistics.levels["L0"].tensors["I"].reads == 5 * 7
+    compiled = compile_space(build_space(architecture, problem, Constraints()))
+    for metric in ("energy", "last-level-accesses"):
+        assert claimed(compiled, metric, values_of(compiled, mapping)) == figure(statistics, metric)
+
+
+def test_compute_units_without_neighbours_have_no_window_that_stays():
+    """Compute units keep nothing, and alone below a buffer they have no neighbour: what such
+    windows would cost is not worked out.
+    """
+    spec = load("simba", "resnet50/conv1")
+    space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    names = [each.name for each in compile_space(space).model.proto.variables]
+    motions = [name for name in names if name.startswith("motion[")]
+    assert motions
+    assert not [name for name in motions if name.startswith(f"motion[Inputs,{space.depth},")]
 
 
 @pytest.mark.campaign
