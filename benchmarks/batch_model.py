@@ -28,7 +28,7 @@ from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.cost.timeloop.latency import latency
-from solver_mapper.cost.timeloop.network_energy import all_network_links
+from solver_mapper.cost.timeloop.network_energy import networks_below
 from solver_mapper.cost.timeloop.projection import Projection, project
 from solver_mapper.errors import InputError
 
@@ -83,9 +83,7 @@ class BatchEvaluator:
 
     def _refuse_what_does_not_fit(self) -> None:
         if any(
-            not network_links.free
-            for networks in all_network_links(self.architecture)
-            for network_links in networks
+            not below.free for networks in networks_below(self.architecture) for below in networks
         ):
             raise InputError(
                 "networks that charge for words or hops cannot be evaluated in batches",

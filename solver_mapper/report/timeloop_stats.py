@@ -24,9 +24,9 @@ from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.cost.timeloop.network_energy import (
     DOWN,
     UP,
-    NetworkLinks,
-    all_network_links,
+    NetworkBelow,
     arriving,
+    networks_below,
 )
 from solver_mapper.cost.timeloop.tiles import build_nest
 
@@ -204,26 +204,24 @@ def _networks(statistics: Statistics) -> Iterator[str]:
     moved = evaluator.movements(
         build_nest(statistics.problem, statistics.mapping), statistics.mapping
     )
-    below = [
-        (level, network_links)
-        for level, networks in enumerate(all_network_links(statistics.architecture))
-        for network_links in networks
+    by_level = [
+        (level, below)
+        for level, networks in enumerate(networks_below(statistics.architecture))
+        for below in networks
     ]
-    found = sorted(zip(statistics.networks, below, strict=True))
+    found = sorted(zip(statistics.networks, by_level, strict=True))
     yield from _heading("Networks")
-    for number, (name, (level, network_links)) in enumerate(found):
+    for number, (name, (level, below)) in enumerate(found):
         yield from (f"Network {number}", "---------", name, "")
         yield from _heading("SPECS", _IN)
-        yield from (
-            f"{_IN}{_IN}{title:<15} : {value}" for title, value in _network_specs(network_links)
-        )
+        yield from (f"{_IN}{_IN}{title:<15} : {value}" for title, value in _network_specs(below))
         yield ""
         yield from _heading("STATS", _IN)
         for tensor, movement in zip(statistics.problem.tensors, moved, strict=True):
             yield f"{_IN}{tensor.name}:"
             fanout = _spread(statistics.mapping.levels[level])
             yield from _carried(
-                network_links,
+                below,
                 statistics.networks[name].tensors[tensor.name],
                 movement,
                 level,
@@ -233,12 +231,12 @@ def _networks(statistics: Statistics) -> Iterator[str]:
         yield ""
 
 
-def _network_specs(network_links: NetworkLinks) -> Iterator[tuple[str, str]]:
-    network = network_links.network
+def _network_specs(below: NetworkBelow) -> Iterator[tuple[str, str]]:
+    network = below.network
     yield "Type", network.kind
     if network.kind == "Legacy":
         yield "Legacy sub-type", ""
-    yield "ConnectionType", str((DOWN in network_links.ways) + 2 * (UP in network_links.ways))
+    yield "ConnectionType", str((DOWN in below.ways) + 2 * (UP in below.ways))
     yield "Word bits", str(16 if network.word_bits is None else network.word_bits)
     if network.kind == "Legacy":
         yield "Router energy", f"{_fixed(network.router_energy)} pJ"
@@ -249,23 +247,23 @@ def _network_specs(network_links: NetworkLinks) -> Iterator[tuple[str, str]]:
 
 
 def _carried(
-    network_links: NetworkLinks,
+    below: NetworkBelow,
     row: NetworkTensorStatistics,
     movement: TensorMovement,
     level: int,
     read_write: bool,
     fanout: int,
 ) -> Iterator[str]:
-    instances = 1 if network_links.network.kind == "ReductionTree" else row.instances
-    links = row.link_transfers * (network_links.per_hop + 2 * network_links.network.router_energy)
-    adding = row.spatial_reductions * network_links.network.adder_energy
+    instances = 1 if below.network.kind == "ReductionTree" else row.instances
+    links = row.link_transfers * (below.per_hop + 2 * below.network.router_energy)
+    adding = row.spatial_reductions * below.network.adder_energy
     passing = row.energy_pj / instances - links - adding
     accesses = movement.accesses[level]
     yield _wire("Fanout", str(fanout))
     yield _wire("Multicast factor", str(row.multicast))
     yield _wire("Ingresses", _fixed(row.ingresses))
     for record in arriving(
-        network_links,
+        below,
         movement.traffic[level],
         read_write,
         0 if accesses is None else accesses.partition,
@@ -277,7 +275,7 @@ def _carried(
     yield _wire("Link transfers", str(row.link_transfers))
     yield _wire("Spatial reductions", str(int(row.spatial_reductions)))
     yield _wire("Average number of hops", _fixed(row.hops))
-    yield _wire("Energy (per-hop)", f"{_fixed(1000 * network_links.per_hop)} fJ")
+    yield _wire("Energy (per-hop)", f"{_fixed(1000 * below.per_hop)} fJ")
     for title, energy in (
         ("Energy", passing),
         ("Link transfer energy", links),

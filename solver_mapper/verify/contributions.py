@@ -17,7 +17,7 @@ from solver_mapper.cost.timeloop.accesses import Accesses, count_accesses
 from solver_mapper.cost.timeloop.energy import address_generations, prices
 from solver_mapper.cost.timeloop.model import network_tensor
 from solver_mapper.cost.timeloop.movement import Traffic, traffic_at
-from solver_mapper.cost.timeloop.network_energy import all_network_links
+from solver_mapper.cost.timeloop.network_energy import networks_below
 from solver_mapper.cost.timeloop.projection import Projection, project
 from solver_mapper.cost.timeloop.spatial_elements import Grid
 from solver_mapper.cost.timeloop.tiles import Nest, build_nest
@@ -74,11 +74,11 @@ class Contributions:
         self.projection: Projection = project(problem, problem.tensors[self.number])
         self.relevant = problem.tensors[self.number].dims
         self.keeps = self.mapspace.keeps(self.projection.name)
-        self.network_links = all_network_links(architecture)
+        self.networks = networks_below(architecture)
         self.prices = [prices(buffer) for buffer in architecture.levels]
         self.grids = [
-            Grid(*architecture.fanout(level), any(not each.free for each in network_links))
-            for level, network_links in enumerate(self.network_links)
+            Grid(*architecture.fanout(level), any(not each.free for each in networks))
+            for level, networks in enumerate(self.networks)
         ]
 
     def options(self, loop_nest: LoopNest) -> list[Option]:
@@ -148,11 +148,11 @@ class Contributions:
                 energy += price.energy(accesses, addresses, nest.instances[level]) * (
                     self.unit // price.unit
                 )
-            for network_links in self.network_links[level]:
-                if not network_links.free:
+            for network in self.networks[level]:
+                if not network.free:
                     energy += (
                         network_tensor(
-                            network_links, movement, self.projection, level, nest.instances[level]
+                            network, movement, self.projection, level, nest.instances[level]
                         ).energy_pj
                         * self.unit
                     )

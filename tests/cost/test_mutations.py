@@ -144,10 +144,10 @@ def writes_at_the_price_of_reads(patch: pytest.MonkeyPatch) -> None:
 
 
 def partial_sums_always_added_above(patch: pytest.MonkeyPatch) -> None:
-    real = network.all_network_links
+    real = network.networks_below
     patch.setattr(
         model,
-        "all_network_links",
+        "networks_below",
         lambda arch: [[w._replace(reduces=True) for w in each] for each in real(arch)],
     )
 

@@ -29,7 +29,7 @@ from solver_mapper.cost.timeloop.latency import (
 )
 from solver_mapper.cost.timeloop.legality import structural_violations
 from solver_mapper.cost.timeloop.movement import Memory, Traffic, traffic_below
-from solver_mapper.cost.timeloop.network_energy import NetworkLinks, all_network_links, use
+from solver_mapper.cost.timeloop.network_energy import NetworkBelow, network_use, networks_below
 from solver_mapper.cost.timeloop.operations import charged_operations
 from solver_mapper.cost.timeloop.projection import Projection, project
 from solver_mapper.cost.timeloop.spatial_elements import Grid
@@ -70,10 +70,9 @@ class Evaluator:
         self._projections = [project(problem, tensor) for tensor in problem.tensors]
         self._memories: list[Memory] = [{} for _ in problem.tensors]
         self._prices = [prices(level) for level in architecture.levels]
-        self._network_links = all_network_links(architecture)
+        self._networks = networks_below(architecture)
         self._hops = [
-            every_hop or any(not network_links.free for network_links in networks)
-            for networks in self._network_links
+            every_hop or any(not below.free for below in networks) for networks in self._networks
         ]
         self._fanouts = [architecture.fanout(level) for level in range(len(architecture.levels))]
         names = [*architecture.level_names, architecture.arithmetic.name]
@@ -211,14 +210,10 @@ class Evaluator:
         self, nest: Nest, moved: list[TensorMovement]
     ) -> dict[str, NetworkStatistics]:
         statistics = {}
-        for level, networks in enumerate(self._network_links):
-            for network_links in networks:
-                name = (
-                    network_links.network.name
-                    if network_links.network.declared
-                    else self._links[level]
-                )
-                statistics[name] = self._network(nest, level, name, network_links, moved)
+        for level, networks in enumerate(self._networks):
+            for below in networks:
+                name = below.network.name if below.network.declared else self._links[level]
+                statistics[name] = self._network(nest, level, name, below, moved)
         return statistics
 
     def _network(
@@ -226,21 +221,17 @@ class Evaluator:
         nest: Nest,
         level: int,
         name: str,
-        network_links: NetworkLinks,
+        below: NetworkBelow,
         moved: list[TensorMovement],
     ) -> NetworkStatistics:
         used = nest.instances[level]
         tensors = {}
         for projection, movement in zip(self._projections, moved, strict=True):
-            tensors[projection.name] = network_tensor(
-                network_links, movement, projection, level, used
-            )
+            tensors[projection.name] = network_tensor(below, movement, projection, level, used)
         energy = (
-            _NOTHING
-            if network_links.free
-            else sum([each.energy_pj for each in tensors.values()], _NOTHING)
+            _NOTHING if below.free else sum([each.energy_pj for each in tensors.values()], _NOTHING)
         )
-        return NetworkStatistics(name, network_links.network.kind, energy, tensors)
+        return NetworkStatistics(name, below.network.kind, energy, tensors)
 
 
 def _total(parts: Sequence[LevelStatistics | NetworkStatistics]) -> Fraction:
@@ -248,7 +239,7 @@ def _total(parts: Sequence[LevelStatistics | NetworkStatistics]) -> Fraction:
 
 
 def network_tensor(
-    network_links: NetworkLinks,
+    below: NetworkBelow,
     movement: TensorMovement,
     projection: Projection,
     level: int,
@@ -258,5 +249,5 @@ def network_tensor(
     accesses = movement.accesses[level]
     partition = 0 if accesses is None else accesses.partition
     return NetworkTensorStatistics(
-        *use(network_links, movement.traffic[level], projection.read_write, partition, used), used
+        *network_use(below, movement.traffic[level], projection.read_write, partition, used), used
     )

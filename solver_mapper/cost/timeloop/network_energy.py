@@ -15,7 +15,7 @@ _FREE = Fraction(0)
 DOWN, UP = "down", "up"
 
 
-class NetworkLinks(NamedTuple):
+class NetworkBelow(NamedTuple):
     """A network below one level, and what it carries.
 
     `per_hop` is pJ per word and hop. `ways` are those that traffic takes: DOWN (reads and fills),
@@ -43,25 +43,25 @@ class NetworkUse(NamedTuple):
     energy: Fraction
 
 
-def use(
-    network_links: NetworkLinks, traffic: Traffic, read_write: bool, partition: int, used: int
+def network_use(
+    below: NetworkBelow, traffic: Traffic, read_write: bool, partition: int, used: int
 ) -> NetworkUse:
     """What `used` instances' `traffic` costs. `partition`: distinct words that an instance of the
     level above holds.
     """
-    if network_links.network.kind == "ReductionTree":
-        return _reduction_tree(network_links, traffic, read_write)
-    if network_links.network.kind == "SimpleMulticast":
-        return _simple_multicast(network_links, traffic, used)
-    return _legacy(network_links, traffic, read_write, partition, used)
+    if below.network.kind == "ReductionTree":
+        return _reduction_tree(below, traffic, read_write)
+    if below.network.kind == "SimpleMulticast":
+        return _simple_multicast(below, traffic, used)
+    return _legacy(below, traffic, read_write, partition, used)
 
 
 def _legacy(
-    network_links: NetworkLinks, traffic: Traffic, read_write: bool, partition: int, used: int
+    below: NetworkBelow, traffic: Traffic, read_write: bool, partition: int, used: int
 ) -> NetworkUse:
     """Every word enters, travels its hops along wires, and passes a router at each."""
-    records = arriving(network_links, traffic, read_write, partition)
-    upward = read_write and UP in network_links.ways
+    records = arriving(below, traffic, read_write, partition)
+    upward = read_write and UP in below.ways
     words: Rational = 0
     doubled = largest = 0
     reductions: Rational = 0
@@ -75,14 +75,14 @@ def _legacy(
     hops = ratio(doubled, 2 * words) if words > 0 else 0
     energy = (
         _FREE
-        if network_links.free
-        else _legacy_energy(network_links, records, words, doubled, traffic.link_transfers) * used
+        if below.free
+        else _legacy_energy(below, records, words, doubled, traffic.link_transfers) * used
     )
     return NetworkUse(largest, words, traffic.link_transfers, reductions, hops, energy)
 
 
 def arriving(
-    network_links: NetworkLinks, traffic: Traffic, read_write: bool, partition: int
+    below: NetworkBelow, traffic: Traffic, read_write: bool, partition: int
 ) -> tuple[MulticastRecord, ...]:
     """Words that enter a network, per number of receivers.
 
@@ -90,12 +90,7 @@ def arriving(
     first of each distinct word. Timeloop subtracts these from every record, also from one of fewer
     words; here no more are elided than are moved.
     """
-    if (
-        network_links.network.kind != "Legacy"
-        or not read_write
-        or UP not in network_links.ways
-        or network_links.reduces
-    ):
+    if below.network.kind != "Legacy" or not read_write or UP not in below.ways or below.reduces:
         return traffic.records
     return tuple(
         record._replace(words=record.words + max(0, record.words - partition))
@@ -104,27 +99,27 @@ def arriving(
 
 
 def _legacy_energy(
-    network_links: NetworkLinks,
+    below: NetworkBelow,
     records: tuple[MulticastRecord, ...],
     words: Rational,
     doubled: int,
     links: int,
 ) -> Fraction:
-    network = network_links.network
+    network = below.network
     routed: Rational = sum(
         (1 + floor(Fraction(record.double_hops) / (2 * record.words))) * record.words
         for record in records
         if record.words > 0
     )
     passing = (
-        Fraction(doubled, 2) * network_links.per_hop
+        Fraction(doubled, 2) * below.per_hop
         + routed * network.router_energy
         + words * network.ingress_energy
     )
-    return passing + links * (network_links.per_hop + 2 * network.router_energy)
+    return passing + links * (below.per_hop + 2 * network.router_energy)
 
 
-def _reduction_tree(network_links: NetworkLinks, traffic: Traffic, read_write: bool) -> NetworkUse:
+def _reduction_tree(below: NetworkBelow, traffic: Traffic, read_write: bool) -> NetworkUse:
     """An adder tree for partial sums. Timeloop charges one tree, however many instances lie above
     it.
     """
@@ -136,18 +131,18 @@ def _reduction_tree(network_links: NetworkLinks, traffic: Traffic, read_write: b
         (Fraction(r.multicast.bit_length() - 1, 2) * r.words for r in traffic.records), Fraction(0)
     )
     largest = max((record.multicast for record in traffic.records), default=0)
-    energy = hops * network_links.per_hop + reductions * network_links.network.adder_energy
+    energy = hops * below.per_hop + reductions * below.network.adder_energy
     return NetworkUse(largest, words, 0, reductions, ratio(hops, words) if words else 0, energy)
 
 
-def _simple_multicast(network_links: NetworkLinks, traffic: Traffic, used: int) -> NetworkUse:
+def _simple_multicast(below: NetworkBelow, traffic: Traffic, used: int) -> NetworkUse:
     """A price per multicast factor. Timeloop charges only the last record, the one with the largest
     factor.
     """
     largest = max((record.multicast for record in traffic.records), default=0)
     energy = _FREE
     for record in traffic.records:
-        energy = multicast_energy(network_links.network, record.multicast) * record.words
+        energy = multicast_energy(below.network, record.multicast) * record.words
     return NetworkUse(largest, traffic.words, 0, 0, 0, energy * used)
 
 
@@ -160,13 +155,13 @@ def multicast_energy(network: Network, factor: int) -> Fraction:
     return dict(network.multicast_energies).get(factor, _FREE)
 
 
-def all_network_links(architecture: Architecture) -> list[list[NetworkLinks]]:
+def networks_below(architecture: Architecture) -> list[list[NetworkBelow]]:
     """The networks below each level, outer to inner.
 
     A declared network that serves several levels is charged at the innermost of them only, but
     returns partial sums to the outermost, as in Timeloop.
     """
-    found: dict[str, tuple[int, NetworkLinks]] = {}
+    found: dict[str, tuple[int, NetworkBelow]] = {}
     widths = tile_widths(architecture)
     for index in reversed(range(len(architecture.levels))):
         level = architecture.levels[index]
@@ -179,17 +174,17 @@ def all_network_links(architecture: Architecture) -> list[list[NetworkLinks]]:
                 )
                 found[name] = (
                     index,
-                    NetworkLinks(network, per_hop, ways, level.reduction_supported, free),
+                    NetworkBelow(network, per_hop, ways, level.reduction_supported, free),
                 )
             else:
-                position, network_links = found[name]
-                reduces = level.reduction_supported if UP in ways else network_links.reduces
+                position, below = found[name]
+                reduces = level.reduction_supported if UP in ways else below.reduces
                 found[name] = (
                     position,
-                    network_links._replace(ways=network_links.ways | ways, reduces=reduces),
+                    below._replace(ways=below.ways | ways, reduces=reduces),
                 )
     return [
-        [network_links for position, network_links in found.values() if position == index]
+        [below for position, below in found.values() if position == index]
         for index in range(len(architecture.levels))
     ]
 

@@ -14,7 +14,7 @@ from functools import partial
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.architecture import Architecture
-from solver_mapper.cost.timeloop.network_energy import UP, NetworkLinks, all_network_links
+from solver_mapper.cost.timeloop.network_energy import UP, NetworkBelow, networks_below
 from solver_mapper.solve.cpsat.counts import Counts
 from solver_mapper.solve.cpsat.linear_form import LinearForm
 from solver_mapper.solve.cpsat.network_hops import hop_price, multicast_price
@@ -26,7 +26,7 @@ class NetworkEntries:
     """
 
     def __init__(self, architecture: Architecture):
-        below = all_network_links(architecture)
+        below = networks_below(architecture)
         self._below = [
             [each for each in networks if each.network.kind != "ReductionTree" and not each.free]
             for networks in below
@@ -45,20 +45,20 @@ class NetworkEntries:
         """
         found = LinearForm()
         for level in range(parent, child if counts.plain else parent + 1):
-            for network_links in self._below[level]:
-                returns = _returns(counts, network_links)
-                entry = _entry(network_links)
+            for below in self._below[level]:
+                returns = _returns(counts, below)
+                entry = _entry(below)
                 if entry:
                     words = self._words(counts, returns, level, child, on, level == parent)
                     found += words * entry
                 if counts.plain:
-                    found += self._beyond_entry(counts, network_links, level, child, on, returns)
+                    found += self._beyond_entry(counts, below, level, child, on, returns)
         return found
 
     def _beyond_entry(
         self,
         counts: Counts,
-        network_links: NetworkLinks,
+        below: NetworkBelow,
         level: int,
         child: int,
         on: cp_model.IntVar | None,
@@ -72,11 +72,11 @@ class NetworkEntries:
         """
         direct = child == level + 1 and not returns
         fanout = self._architecture.fanout(level)
-        hops = hop_price(network_links, fanout, routers=direct)
-        multicast = multicast_price(network_links)
+        hops = hop_price(below, fanout, routers=direct)
+        multicast = multicast_price(below)
         found = LinearForm()
         if hops is not None:
-            linked = partial(_linked, network_links) if child == level + 1 else None
+            linked = partial(_linked, below) if child == level + 1 else None
             found += counts.priced(level, level + 1, on, hops, linked)
         if multicast is not None:
             found += counts.priced(level, child, on, multicast)
@@ -100,27 +100,27 @@ class NetworkEntries:
         return sent + counts.again(level, on, sent) if held else sent * 2
 
 
-def _returns(counts: Counts, network_links: NetworkLinks) -> bool:
+def _returns(counts: Counts, below: NetworkBelow) -> bool:
     """Whether old partial sums travel down: the level above cannot add."""
     return (
-        network_links.network.kind == "Legacy"
+        below.network.kind == "Legacy"
         and counts.tensor.read_write
         and counts.plain
-        and UP in network_links.ways
-        and not network_links.reduces
+        and UP in below.ways
+        and not below.reduces
     )
 
 
-def _linked(network_links: NetworkLinks, units: int) -> Fraction:
+def _linked(below: NetworkBelow, units: int) -> Fraction:
     """What an operand from a neighbour costs, or its share of a word sent to as many `units`, which
     may serve where neighbours do not.
     """
-    link = network_links.per_hop + 2 * network_links.network.router_energy
-    return min(link, _entry(network_links) / units)
+    link = below.per_hop + 2 * below.network.router_energy
+    return min(link, _entry(below) / units)
 
 
-def _entry(network_links: NetworkLinks) -> Fraction:
-    network = network_links.network
+def _entry(below: NetworkBelow) -> Fraction:
+    network = below.network
     return (
         network.ingress_energy + network.router_energy if network.kind == "Legacy" else Fraction(0)
     )
@@ -128,11 +128,11 @@ def _entry(network_links: NetworkLinks) -> Fraction:
 
 def beyond_entries(architecture: Architecture) -> bool:
     """Whether a network charges for more than entries."""
-    return any(_beyond(each) for networks in all_network_links(architecture) for each in networks)
+    return any(_beyond(each) for networks in networks_below(architecture) for each in networks)
 
 
-def _beyond(network_links: NetworkLinks) -> bool:
-    network = network_links.network
+def _beyond(below: NetworkBelow) -> bool:
+    network = below.network
     if network.kind == "Legacy":
-        return bool(network_links.per_hop or network.router_energy)
-    return bool(network_links.per_hop or network.adder_energy or network.multicast_energies)
+        return bool(below.per_hop or network.router_energy)
+    return bool(below.per_hop or network.adder_energy or network.multicast_energies)

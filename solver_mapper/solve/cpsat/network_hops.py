@@ -21,20 +21,20 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_mapper.cost.timeloop.network_energy import NetworkLinks, multicast_energy
+from solver_mapper.cost.timeloop.network_energy import NetworkBelow, multicast_energy
 
 Price = Callable[[int, int], Fraction]
 """pJ of one word, at least, by the numbers of groups and of receivers in each."""
 
 
-def multicast_price(links: NetworkLinks) -> Price | None:
+def multicast_price(links: NetworkBelow) -> Price | None:
     """What a word pays by the number of its receivers; None if that is nothing."""
     if links.network.kind != "SimpleMulticast":
         return None
     return lambda groups, receivers: multicast_energy(links.network, receivers)
 
 
-def hop_price(links: NetworkLinks, fanout: tuple[int, int], *, routers: bool) -> Price | None:
+def hop_price(links: NetworkBelow, fanout: tuple[int, int], *, routers: bool) -> Price | None:
     """What a word pays for hops, and if `routers` for those that they lead to besides the first;
     None if that is nothing. `fanout`: the units along X and Y.
     """
