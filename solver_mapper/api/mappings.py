@@ -112,7 +112,12 @@ def suggest(
     """
     require_spec(spec)
     if isinstance(spec, TreeSpec):
-        raise InputError("suggestions for LoopTree mappings are not supported", spec.location)
+        raise InputError(
+            "suggestions for LoopTree mappings are not supported: no distance between trees is"
+            " defined",
+            spec.location,
+            "'validate' lists what is wrong with the tree, 'solve' finds the best legal one",
+        )
     refuse_imperfect(factors, spec.location)
     check_search(clock, time_limit)
     spec, clock = under(spec, constraints), clock or Clock(time_limit)

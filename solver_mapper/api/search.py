@@ -37,7 +37,7 @@ from solver_mapper.solve.confirm import verify_solution
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.enumerate import list_mappings
 from solver_mapper.solve.fused.front import find_tree_front
-from solver_mapper.solve.fused.solve import solve_tree
+from solver_mapper.solve.fused.goals import solve_for_goals
 from solver_mapper.solve.imperfect.enumerate import list_imperfect_mappings
 from solver_mapper.solve.imperfect.front import find_imperfect_front
 from solver_mapper.solve.imperfect.run import solve_imperfect
@@ -136,8 +136,8 @@ def solve(
     "branch-and-bound" (the search and the proof use the prover of `verify`, not CP-SAT), or "both"
     (a short branch and bound first, then CP-SAT from its mapping); `factors`, "perfect" (loop
     bounds multiply to the size of a dimension) or "imperfect" (the last rounds of loops may be
-    shorter; ties are then broken among the mappings met, without a proof). LoopTree input takes one
-    goal of energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
+    shorter; ties are then broken among the mappings met, without a proof). LoopTree input takes
+    goals of energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
     `max_fused_loops`, for LoopTree input of several Einsums: how many shared loops may stand above
     an Einsum (None: no limit); `relax`, for LoopTree input: constraints to lower where they cannot
     be met ("min_usage").
@@ -170,7 +170,7 @@ def solve(
     )
     clock = clock or Clock(time_limit)
     if isinstance(spec, TreeSpec):
-        return solve_tree(
+        return solve_for_goals(
             spec,
             objective,
             seed=seed,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 import solver_mapper as sm
+from solver_mapper.core.clock import Clock
+from solver_mapper.solve.fused.solve import solve_tree
 
 ARCH = """\
 arch:
@@ -105,3 +109,49 @@ def test_metrics_without_a_meaning_are_refused(metrics: tuple[str, ...], words: 
 def test_workers_are_refused() -> None:
     with pytest.raises(sm.InputError, match="workers above 1 is not supported for LoopTree"):
         sm.pareto(loaded(PRODUCT), workers=2)
+
+
+@pytest.mark.parametrize("workload", [PRODUCT, CHAIN])
+def test_goals_in_order_are_the_ends_of_the_front(workload: str) -> None:
+    """Least energy, then least latency among those, and the other way round."""
+    spec = loaded(workload)
+    points = sm.pareto(spec, max_fused_loops=1).points
+    for goals, point in (("energy,delay", points[0]), (["delay", "energy"], points[-1])):
+        found = sm.solve(spec, goals, max_fused_loops=1)
+        assert found.status == "optimal"
+        assert found.evaluation is not None
+        values = (found.evaluation.energy, found.evaluation.latency)
+        assert values == pytest.approx(point.values, rel=1e-8)
+        assert found.value == values[0 if goals == "energy,delay" else 1]
+        assert (
+            found.to_dict()["objective"]["metrics"]
+            == ["energy", "delay"][:: 1 if goals == "energy,delay" else -1]
+        )
+    products = {point.values[0] * point.values[1] for point in points}
+    assert sm.solve(spec, "edp,delay", max_fused_loops=1).value == min(products)
+
+
+def test_goals_that_conflict_are_refused() -> None:
+    with pytest.raises(sm.InputError, match="'energy' after 'edp' is not an objective"):
+        sm.solve(loaded(PRODUCT), "edp,energy")
+
+
+@pytest.mark.parametrize("goals", ["energy,delay", "delay,energy"])
+def test_a_second_goal_that_is_not_proven_is_not_called_optimal(
+    goals: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock stops after the search for the first goal, whose answer is kept."""
+    spec, clock = loaded(CHAIN), Clock()
+
+    def once(*given: Any, **options: Any) -> sm.TreeSolution:
+        found = solve_tree(*given, **options)
+        clock.stop()
+        return found
+
+    module = importlib.import_module("solver_mapper.solve.fused.goals")
+    monkeypatch.setattr(module, "solve_tree", once)
+    found = sm.solve(spec, goals, clock=clock)
+    assert found.status == "feasible"
+    assert found.mapping is not None
+    assert found.value == sm.solve(spec, goals.split(",")[0]).value
+    assert "among equals is not" in found.notes[-1]
