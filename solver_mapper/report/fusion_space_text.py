@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from textwrap import wrap
 
 from rich.table import Table
 
 from solver_mapper.core.fusion_space import FusionSpaceSize
 from solver_mapper.core.rendering import text_of
-from solver_mapper.report.tables import number, render, table
+from solver_mapper.report.tables import number, render, table, text_width
 
 WHAT = """\
-Every number is exact and counts mappings by the rules of Orojenesis v2 onto one backing store, one
-buffer and one unit; an architecture in the files is not read. Tile sizes divide. Each number
+Every number is exact and counts mappings by the rules of Orojenesis v2 onto one backing store, \
+one buffer and one unit; an architecture in the files is not read. Tile sizes divide. Each number \
 includes the choices above it; a factor is the average number of choices for each choice above."""
 
 
@@ -29,7 +30,7 @@ def fusion_space_text(size: FusionSpaceSize) -> str:
         "Each Einsum by itself",
         _einsums(size),
         "",
-        WHAT,
+        *wrap(WHAT, text_width()),
     )
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from rich.table import Table
 
 from solver_mapper.core.mapspace_size import Choices, Cut, MapspaceSize
 from solver_mapper.core.rendering import text_of
-from solver_mapper.report.tables import number, render, short, table
+from solver_mapper.report.tables import number, render, short, table, text_width
 
 WHAT = """\
-Every number is exact and counts mappings of perfect factors. Two factorizations differ in a loop
-bound or in the axis of a spatial loop. Two loop nests differ in that, or in the order of loops
+Every number is exact and counts mappings of perfect factors. Two factorizations differ in a loop \
+bound or in the axis of a spatial loop. Two loop nests differ in that, or in the order of loops \
 above 1, even if both orders cost the same. Two mappings differ in that, or in what levels store."""
 
 BY_ITSELF = "Choices of each level that satisfy its constraints"
 LEVEL_BY_LEVEL = f"""\
-{BY_ITSELF}, different tiles among legal mappings,
+{BY_ITSELF}, tiles in legal mappings,
 and choices from the outermost level to this one that some legal mapping has"""
 
 
@@ -38,7 +40,7 @@ def mapspace_size_text(mapspace_size: MapspaceSize) -> str:
             _cuts(mapspace_size),
             *_redundancy(mapspace_size),
         ]
-    return render(*parts, "", WHAT, *_uncounted(mapspace_size))
+    return render(*parts, "", *wrap(WHAT, text_width()), *_uncounted(mapspace_size))
 
 
 def _headline(mapspace_size: MapspaceSize) -> str:
