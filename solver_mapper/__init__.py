@@ -3,11 +3,12 @@ energy and cycles.
 """
 
 # ruff: noqa: E402 (signals first)
-from solver_mapper.startup import end_on_signals, is_command
+from solver_mapper.startup import end_on_signals, end_without_memory, is_command
 
 if is_command():
     end_on_signals()
-del end_on_signals, is_command
+    end_without_memory()
+del end_on_signals, end_without_memory, is_command
 
 from solver_mapper import renderers  # noqa: F401  (registers how results are printed)
 from solver_mapper.api import (

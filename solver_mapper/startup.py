@@ -1,4 +1,5 @@
-"""Signals while the command starts up: nothing can be lost yet, so the process ends at once.
+"""Signals and lack of memory while the command starts up: nothing can be lost yet, so the process
+ends at once.
 
 This module imports next to nothing, and the package imports it first, so that the handlers are
 there before OR-Tools is imported.
@@ -10,7 +11,7 @@ import itertools
 import os
 import signal
 import sys
-from types import FrameType
+from types import FrameType, TracebackType
 
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end a command; a system may lack some."""
@@ -35,6 +36,30 @@ def end_on_signals() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
+
+
+def end_without_memory() -> None:
+    """From now on, an import for which there is no memory ends the process with exit code 3 and a
+    message, without a traceback.
+    """
+    sys.excepthook = _explain
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there is no memory; the loader of libraries has its own words."""
+    text = str(error)
+    return isinstance(error, MemoryError) or (
+        isinstance(error, (ImportError, OSError))
+        and any(words in text for words in ("failed to map segment", "annot allocate memory"))
+    )
+
+
+def _explain(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not is_out_of_memory(error):
+        sys.__excepthook__(kind, error, trace)
+        return
+    os.write(2, b"solver-mapper: out of memory before there was an answer\n")
+    os._exit(3)
 
 
 def end(number: int, _frame: FrameType | None) -> None:

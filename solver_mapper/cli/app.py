@@ -30,7 +30,7 @@ from solver_mapper.errors import (
 )
 from solver_mapper.io.yaml.bounded import read_file
 from solver_mapper.solve.cpsat.engine import left_behind
-from solver_mapper.startup import end_on_signals
+from solver_mapper.startup import end_on_signals, is_out_of_memory
 from solver_mapper.version import __version__
 
 app = typer.Typer(
@@ -66,6 +66,8 @@ Version = Annotated[
 
 _LONGEST = 4000
 """Characters of a message that are shown."""
+_MOST_ERRORS = 50
+"""Errors of one pass that are shown."""
 _EXCERPT = 120
 """Columns of a line that are shown."""
 
@@ -137,9 +139,6 @@ def _exit_code(work: Callable[[], int]) -> int:
         code = current_request().code
         say(f"solver-mapper: {'interrupted' if code else error}")
         return code or LIMIT
-    except MemoryError:
-        say("solver-mapper: out of memory before there was an answer")
-        return current_request().code or LIMIT
     except KeyboardInterrupt:
         say("solver-mapper: interrupted")
         return INTERRUPTED
@@ -149,6 +148,9 @@ def _exit_code(work: Callable[[], int]) -> int:
         say(f"solver-mapper: {error}")
         return INTERNAL
     except Exception as error:
+        if is_out_of_memory(error):
+            say("solver-mapper: out of memory before there was an answer")
+            return current_request().code or LIMIT
         what = f"{type(error).__name__}: {error}"
         say(f"solver-mapper: internal error, please report it with your input: {what}")
         return INTERNAL
@@ -166,12 +168,14 @@ def say(text: str) -> None:
 
 
 def report(error: InputError) -> None:
-    """Print every error of one pass with the offending line below it."""
-    for each in (error, *error.more):
+    """Print the errors of one pass, each with the offending line below it."""
+    for each in (error, *error.more[: _MOST_ERRORS - 1]):
         hint = f"; {_short(each.hint)}" if each.hint else ""
         say(f"{_short(str(each.location))}: {_short(each.message)}{hint}")
         if quoted := excerpt(each.location):
             say("\n".join(quoted))
+    if len(error.more) >= _MOST_ERRORS:
+        say(f"solver-mapper: and {len(error.more) + 1 - _MOST_ERRORS:,} errors more")
 
 
 def _short(text: str) -> str:

@@ -67,6 +67,18 @@ class LevelMapping:
         """Where the first of `keys` that was written stands."""
         return next((self.locations[key] for key in keys if key in self.locations), NOWHERE)
 
+    def __str__(self) -> str:
+        parts = {
+            "stores": sorted(self.keep),
+            "temporal": self.temporal,
+            "spatial": self.spatial,
+            "no_temporal_reuse": sorted(self.no_temporal_reuse),
+            "no_multicast": sorted(self.no_multicast),
+            "no_link_transfer": sorted(self.no_link_transfer),
+        }
+        shown = [f"{name} {', '.join(map(str, each))}" for name, each in parts.items() if each]
+        return f"{self.level}: {'; '.join(shown)}" if shown else self.level
+
 
 @dataclass(frozen=True)
 class Mapping:
@@ -79,6 +91,9 @@ class Mapping:
     levels: tuple[LevelMapping, ...]
     dims: tuple[str, ...] = field(default=(), compare=False)
     tensors: tuple[str, ...] = field(default=(), compare=False)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.levels))
 
     @cached_property
     def perfect(self) -> bool:

@@ -342,3 +342,14 @@ def _no_pickles(folder: Path) -> None:
 
 
 probe("pickles are not loaded")(_no_pickles)
+
+
+def _many_errors(folder: Path) -> None:
+    """Of very many mistakes the first are printed, and how many there are more."""
+    write(folder, {"x.yaml": "".join(f"k{number}: {number}\n" for number in range(20_000))})
+    outcome = run(["validate", "x.yaml"], folder)
+    refused(outcome)
+    assert "and 19,950 errors more" in outcome.err, outcome
+
+
+probe("20,000 mistakes")(_many_errors)

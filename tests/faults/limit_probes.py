@@ -27,6 +27,7 @@ LARGE = {
     "contraction.yaml": inputs.contraction(12),
     "chain.yaml": inputs.tree(30),
     "branches.yaml": inputs.tree(12, 5040),
+    "network.yaml": inputs.tree(300),
     "wide.yaml": inputs.contraction(9, 5040),
     "sweep.yaml": (
         "sweep: {architecture: [six.yaml], workloads: [resnet50], objective: edp,"
@@ -48,10 +49,13 @@ LIMITED: dict[str, Sequence[str]] = {
     "solve --verify": ("solve", "six.yaml", "gemm.yaml", "--verify"),
     "solve --certificate": ("solve", "six.yaml", "gemm.yaml", "--certificate", "c.json"),
     "solve, 30 Einsums": ("solve", "chain.yaml"),
+    "solve, 300 Einsums": ("solve", "network.yaml", "--max-fused-loops", "1"),
     "solve, 12 large Einsums": ("solve", "branches.yaml"),
     "solve, network": ("solve", "six.yaml", "resnet50"),
     "pareto": ("pareto", "six.yaml", "convolution.yaml"),
     "space": ("space", "six.yaml", "convolution.yaml"),
+    "space, 30 Einsums": ("space", "chain.yaml"),
+    "space, 12 Einsums of many tiles": ("space", "branches.yaml"),
     "space, 12 levels": ("space", "twelve.yaml", "contraction.yaml"),
     "explain": ("explain", "infeasible.yaml", "convolution.yaml"),
     "fuse": ("fuse", "chain.yaml"),

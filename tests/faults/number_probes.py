@@ -41,6 +41,12 @@ commands(
     },
     {"solve": (["solve", "a.yaml", "p.yaml"], ends_with(0))},
 )
+AREA = "ART:\n  version: 0.4\n  tables:\n  - {name: L1, area: -1}\n"
+commands(
+    "an area below 0",
+    {"a.yaml": inputs.levels([64]) + AREA, "p.yaml": inputs.gemm(2, 3, 4)},
+    {"solve": (["solve", "a.yaml", "p.yaml"], ends_with(2, says="'L1' must be at least 0"))},
+)
 QUICK = ("capacity 2^63", "energy 0", "2^31 - 1", "1", "2^62")
 SEARCHES: dict[str, Sequence[str]] = {
     "solve": ("solve", "a.yaml", "p.yaml", "--time-limit", "2"),

@@ -103,14 +103,42 @@ BELOW: dict[str, Sequence[str]] = {
     "LoopTree": ("solve", "branches.yaml"),
     "LoopTree, 30 Einsums": ("solve", "chain.yaml"),
 }
+
+
+def _in_own_process(words: Sequence[str], folder: Path, address_space: int) -> Outcome:
+    """The command in a process that is not forked from this one, whose own memory would count."""
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "solver_mapper", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space)),
+        timeout=120,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr, time.monotonic() - started, 0.0, 0)
+
+
 for name, words in BELOW.items():
+    for megabytes in (300, 450, 900):
 
-    def _below(folder: Path, words: Sequence[str] = words) -> None:
-        write(folder, LARGE)
-        most = {resource.RLIMIT_AS: 900 << 20}
-        ends_with(0, 1, 3)(run([*words, "--time-limit", "8"], folder, limits=most))
+        def _below(folder: Path, words: Sequence[str] = words, most: int = megabytes << 20) -> None:
+            write(folder, LARGE)
+            ends_with(0, 1, 3)(_in_own_process([*words, "--time-limit", "8"], folder, most))
 
-    probe(f"ulimit -v 900 MiB: {name}", slow=True)(_below)
+        probe(f"ulimit -v {megabytes} MiB: {name}", slow=True)(_below)
+
+
+def _no_room_to_start(megabytes: int) -> Callable[[Path], None]:
+    def work(folder: Path) -> None:
+        write(folder, FILES)
+        ends_with(3, says="out of memory")(_in_own_process(SOLVE, folder, megabytes << 20))
+
+    return work
+
+
+for megabytes in (150, 180, 200, 220):
+    probe(f"ulimit -v {megabytes} MiB: start", slow=megabytes > 150)(_no_room_to_start(megabytes))
 
 
 def _environment(changes: Mapping[str, str | None]) -> Callable[[], None]:

@@ -343,6 +343,26 @@ def test_large_numbers_are_values_to_filters_that_make_nothing_of_their_size(
     assert read(text, tmp_path) == {"a": 2**40, "b": 2**40, "c": "366503875925.3", "d": 2**40}
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{{ size | default('inf') }}", 134217728),
+        ("{{ nothing | default(134217728) }}", 134217728),
+        ("{{ (size / 2) | int }}", 67108864),
+        ("{{ size | round }}", 134217728),
+        ("{{ '%d' | format(size) }}", 134217728),
+        ("{{ [size, 5] | select('gt', 8388608) | list }}", [134217728]),
+    ],
+)
+def test_filters_take_numbers_of_any_size(tmp_path: Path, text: str, value: object) -> None:
+    """A filter that makes nothing large of a large number, such as the size of a memory, is not
+    refused.
+    """
+    (tmp_path / "file.yaml").write_text(f"a: {text}\n", encoding="utf-8")
+    reader = Reader((), TemplateOptions({"size": 134217728}))
+    assert to_python(reader.one(tmp_path / "file.yaml")) == {"a": value}
+
+
 def test_whitespace_control_works_as_in_jinja(tmp_path: Path) -> None:
     text = (
         "a: [\n  {%- for i in range(3) -%}\n  {{ i }},\n  {%- endfor -%}\n]\nb: {% set t %}x{{1}}{%"

@@ -29,12 +29,13 @@ from solver_mapper.core.fusion_space import EinsumChoices, FusionSpaceSize
 from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.looptree.workload import Workload
+from solver_mapper.deadline import check_time
 
 
 def fusion_space(workload: Workload, options: FusionOptions = PLAIN) -> FusionSpaceSize:
     """The size of the design space that `fuse(workload, "v2", options)` searches.
 
-    Raises: InputError for options that the template v2 does not know.
+    Raises: InputError for options that the template v2 does not know; TimeUp.
     """
     net = net_of(workload, options.tensor_core)
     check_options(net, "v2", options)
@@ -79,6 +80,7 @@ def _counted(
     wholes = sum(1 for _ in whole_sets(problem, pattern.fused, uneven_tensors))
     found = []
     for each, trips in by_trips(problem, pattern) if sized else [(pattern, None)]:
+        check_time()
         tiles, nests = _nests(problem, each, restrictions(net, each))
         if tiles:
             family = Family(pattern.einsum, pattern.fused, pattern.loops, trips, ())
@@ -154,6 +156,7 @@ class _Joint:
             later = order[step + 1 :]
             grown: dict[tuple[_FamilyIndex, ...], tuple[int, int, int]] = {}
             for state, (ways, tiles, mappings) in states.items():
+                check_time()
                 for at, each in enumerate(self.counted[einsum]):
                     mine = (einsum, at)
                     if not all(self._compatible(other, mine) for other in state):
@@ -182,6 +185,7 @@ class _Joint:
         """The first family met that the Einsums in `later` treat as they treat this one; None if
         it has no neighbour there.
         """
+        check_time()
         einsum, at = index
         near = tuple(each for each in later if neighbours(self.net, self.fusable, einsum, each))
         if not near:

@@ -24,6 +24,7 @@ from solver_mapper.cost.looptree.mapping_tree import (
 )
 from solver_mapper.cost.looptree.soundness import branch_problems, common_problems
 from solver_mapper.cost.looptree.workload import Einsum, Relevance, Workload
+from solver_mapper.deadline import check_time
 from solver_mapper.errors import InputError, did_you_mean
 
 
@@ -51,7 +52,7 @@ def prepare(architecture: Architecture, workload: Workload, mapping: TreeMapping
     """The branches of a mapping, with names resolved.
 
     Raises: InputError for a tree without proper ends, and for an architecture that cannot be
-    evaluated.
+    evaluated; TimeUp.
     """
     result = Prepared()
     unknown: set[int] = set()
@@ -59,6 +60,7 @@ def prepare(architecture: Architecture, workload: Workload, mapping: TreeMapping
         result.problems.append(problem)
         unknown.add(id(node))
     for path in mapping.branches():
+        check_time()
         leaf = path[-1]
         if not isinstance(leaf, Compute) or id(leaf) in unknown:
             continue

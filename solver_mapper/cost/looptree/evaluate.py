@@ -28,6 +28,7 @@ from solver_mapper.cost.looptree.statistics import (
     TreeStatistics,
 )
 from solver_mapper.cost.looptree.workload import Access, Workload
+from solver_mapper.deadline import check_time
 
 
 def evaluate(
@@ -52,7 +53,8 @@ def evaluate(
 
 
 def evaluate_branch(branch: EinsumPath, instances: int = 1) -> EinsumStatistics:
-    """The figures of one Einsum. Args: `instances`, how often the workload runs."""
+    """The figures of one Einsum. Args: `instances`, how often the workload runs. Raises: TimeUp."""
+    check_time()
     repeats = instances * branch.einsum.instances
     moved = [row for access in branch.einsum.accesses for row in _tensor(branch, access)]
     rows = [*_compute(branch), *(_copied(moved) if branch.einsum.copy else moved)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate, pairwise
 from typing import Any
 
 from solver_mapper.cost.looptree.counting import profile
 from solver_mapper.cost.looptree.einsum_path import EinsumPath, StorageStep, shared_loops
 from solver_mapper.cost.looptree.mapping_tree import Holder
+from solver_mapper.deadline import check_time
 
 
 @dataclass(frozen=True)
@@ -132,19 +134,33 @@ def alive(
             for branch, reserved in zip(branches, owned, strict=True)
         ]
     spans = _spans(branches)
-    return tuple(_alive_at(position, branches, owned, spans) for position in range(len(branches)))
+    after = [shared_loops(one, other) for one, other in pairwise(branches)]
+    return tuple(
+        _alive_at(position, _shared_with(position, after), owned, spans)
+        for position in range(len(branches))
+    )
+
+
+def _shared_with(position: int, after: Sequence[int]) -> list[int]:
+    """How many loops one Einsum shares with each, in execution order: no more than any two
+    neighbours between them share. `after[k]`: shared by the Einsums k and k + 1.
+    """
+    earlier = list(accumulate(reversed(after[:position]), min))[::-1]
+    return [*earlier, 0, *accumulate(after[position:], min)]
 
 
 def _alive_at(
     position: int,
-    branches: Sequence[EinsumPath],
+    shared: Sequence[int],
     owned: Sequence[tuple[Reservation, ...]],
     spans: Mapping[str, tuple[int, int]],
 ) -> tuple[Reservation, ...]:
-    """Of each node and tensor the largest reservation that is alive while one Einsum runs."""
+    """Of each node and tensor the largest reservation that is alive while one Einsum runs.
+    `shared`: how many loops it shares with each Einsum. Raises: TimeUp.
+    """
+    check_time()
     found: dict[tuple[str, int, str], Reservation] = {}
-    for other, reserved in enumerate(owned):
-        common = shared_loops(branches[position], branches[other])
+    for other, (common, reserved) in enumerate(zip(shared, owned, strict=True)):
         for each in reserved:
             first, last = spans[each.tensor]
             backs = each.backing and first < last and first <= position <= last

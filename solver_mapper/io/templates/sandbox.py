@@ -26,11 +26,13 @@ OWN_NAMES = frozenset({_STEP, _JOIN})
 """Names that no template wrote."""
 _MULTIPLYING = ("replace", "join", "translate", "indent", "expandtabs", "wordwrap")
 """Filters and methods whose results may be as long as the product of their arguments."""
-_TAKING_VALUES = frozenset(
-    {"default", "d", "int", "float", "abs", "string", "list", "length", "count", "first", "last"}
-    | {"min", "max", "sum", "sort", "unique", "map", "select", "reject", "index"}
+_TAKING_NUMBERS = (
+    *("default", "d", "sum", "count", "index", "format", "format_map"),
+    *("map", "select", "selectattr", "reject", "rejectattr"),
 )
-"""Filters and methods to which a number is a value, not the size of what they make."""
+"""Filters and methods whose results are not the longer the larger the numbers given to them.
+Formats are checked by themselves, and so are the filters that `map` and its likes apply.
+"""
 
 
 class FailedAssertion(Exception):
@@ -158,15 +160,13 @@ def _bounded(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_arguments(name: str, values: tuple[Any, ...]) -> None:
-    """Raises: SecurityError where a filter or method would make a value of unbounded size."""
+    """Raises: SecurityError where a filter or method would make a value of unbounded size. The
+    first value is what it is applied to.
+    """
     check_time()
     sizes = [_size(value) for value in values]
-    numbers = [_magnitude(value) for value in values if not isinstance(value, bool)]
-    if name in _TAKING_VALUES:
-        return
-    if name in ("round", "tojson"):
-        numbers = numbers[1:]
-    if max(numbers, default=0) > _LONGEST_VALUE:
+    numbers = [_magnitude(value) for value in values[1:]]
+    if name not in _TAKING_NUMBERS and max(numbers, default=0) > _LONGEST_VALUE:
         raise SecurityError(f"a number given to '{name}' is too large")
     if name in ("format", "format_map"):
         for value in values:
@@ -199,12 +199,12 @@ def _bits(value: Any) -> int:
 
 
 def _magnitude(value: Any) -> int:
-    return abs(value) if isinstance(value, int) else 0
+    return abs(value) if isinstance(value, int) else 0  # truth values count as 0 and 1
 
 
 def _size(value: Any) -> int:
     """How many parts a value has; of what tells them one by one, as many as there may be."""
-    if isinstance(value, Undefined):
+    if isinstance(value, (Undefined, Context)):  # filters that need the context get it as a value
         return 0
     if isinstance(value, Sized):
         return len(value)

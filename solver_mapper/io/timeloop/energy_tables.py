@@ -182,12 +182,7 @@ def _read_keyed(name: str, node: Node, location: SourceLocation) -> ActionTable:
 
 
 def _read_row(action: str, fields: Fields) -> ActionRow:
-    node = fields.require("energy")
-    energy = number_of(node, f"the energy of {fields.what}")
-    if energy < 0:
-        raise InputError(
-            f"the energy of {fields.what} must be at least 0, not {kind_of(node)}", node.location
-        )
+    energy = _not_negative(fields.require("energy"), f"the energy of {fields.what}")
     arguments = fields.table_at("arguments")
     fields.close()
     pairs = (
@@ -198,6 +193,13 @@ def _read_row(action: str, fields: Fields) -> ActionRow:
     return ActionRow(action, energy, pairs)
 
 
+def _not_negative(node: Node, what: str) -> Fraction:
+    value = number_of(node, what)
+    if value < 0:
+        raise InputError(f"{what} must be at least 0, not {kind_of(node)}", node.location)
+    return value
+
+
 def _read_art(node: Node) -> tuple[tuple[str, Fraction, SourceLocation], ...]:
     rows = []
     for each in sequence_of(
@@ -205,9 +207,8 @@ def _read_art(node: Node) -> tuple[tuple[str, Fraction, SourceLocation], ...]:
     ).items:
         fields = Fields(table_of(each, "a table of the ART"), "a table of the ART")
         name = text_of(fields.require("name"), "the name of an area table")
-        rows.append(
-            (name, number_of(fields.require("area"), f"the area of '{name}'"), each.location)
-        )
+        area = _not_negative(fields.require("area"), f"the area of '{name}'")
+        rows.append((name, area, each.location))
         fields.ignore("primitive_estimations", "primitive_estimation", "estimator")
         fields.close()
     return tuple(rows)

@@ -13,6 +13,7 @@ import numpy as np
 from solver_mapper.cost.looptree.hardware import Unit
 from solver_mapper.cost.looptree.storage_choices import placements
 from solver_mapper.cost.looptree.workload import Einsum
+from solver_mapper.deadline import check_time
 from solver_mapper.solve.fused.alike import Form, form_of
 from solver_mapper.solve.fused.collect import Collector, Points, columns
 from solver_mapper.solve.fused.compiled import compile_skeleton
@@ -104,7 +105,8 @@ class CellMaker:
         )
 
     def computing(self, position: int) -> Floats:
-        """The least that the operations of an Einsum cost by themselves."""
+        """The least that the operations of an Einsum cost by themselves. Raises: TimeUp."""
+        check_time()
         einsum = self.graph.workload.einsums[position]
         costs = [self._computing(einsum, chain.compute) for chain in self.graph.chains(position)]
         return np.min(costs, axis=0) if costs else np.zeros(self.width)

@@ -20,6 +20,7 @@ import numpy as np
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.workload import Workload
+from solver_mapper.deadline import TimeUp
 from solver_mapper.solve.fused.build import part_of
 from solver_mapper.solve.fused.cells import Cell, CellMaker
 from solver_mapper.solve.fused.collect import columns
@@ -30,7 +31,7 @@ from solver_mapper.solve.fused.minimize import EnergyDelayProduct
 from solver_mapper.solve.fused.single import SearchCount
 from solver_mapper.solve.fused.skeleton import loops_in_time
 from solver_mapper.solve.fused.states import Joiner, States, links, start, together
-from solver_mapper.solve.fused.stopping import TimeUpError, poll_of
+from solver_mapper.solve.fused.stopping import poll_of
 from solver_mapper.solve.fused.terms import Floats
 from solver_mapper.solve.fused.trees import EinsumNodes, tree_of
 
@@ -45,8 +46,10 @@ Places = tuple[tuple[str, str | None], ...]
 @dataclass
 class GraphSearch:
     """The search for one workload. `powers` of energy and latency in the goal; `over` says when to
-    stop; `most` shared loops at most above any Einsum (None: no limit). What is better by a share
-    of at most `gap` may be passed over, what takes more than `latency_limit` (s) is not wanted.
+    stop; `confirm` evaluates each mapping that is better than the ones before, given with its
+    value, and raises TimeUp if there is no time for that; `most` shared loops at most above any
+    Einsum (None: no limit). What is better by a share of at most `gap` may be passed over, what
+    takes more than `latency_limit` (s) is not wanted.
     """
 
     architecture: Architecture
@@ -54,33 +57,33 @@ class GraphSearch:
     powers: tuple[int, int]
     over: Callable[[], bool]
     report: Callable[[float, float], None]
+    confirm: Callable[[TreeMapping, float], None]
     most: int | None = None
     gap: float = 0.0
     latency_limit: float = float("inf")
     count: SearchCount = field(default_factory=SearchCount)
     best: float = float("inf")
     bound: float = 0.0
-    mapping: TreeMapping | None = None
+    cells: dict[View, Cell | None] = field(default_factory=dict)
 
     def run(self) -> None:
-        """Find the best mapping. Afterwards `mapping` is it (None: there is none), and `count` says
-        whether that is proven.
+        """Find the best mapping, which is the last that is confirmed. `count` says whether that is
+        proven.
         """
-        self.graph = Graph(self.architecture, self.workload)
-        goal = EnergyDelayProduct(*self.powers, latency_limit=self.latency_limit)
-        self.maker = CellMaker(self.graph, goal, self.over)
-        self.never = np.full(sum(columns(self.maker.goal)), np.inf)
-        self.cells: dict[View, Cell | None] = {}
         try:
             self.count.complete = self.searched()
-        except TimeUpError:
+        except TimeUp:
             self.count.complete = False
         self.count.bound = self.bound
         self.count.skeletons = sum(len(cell.searches) for cell in self.cells.values() if cell)
         self.count.searched = sum(len(cell.seen) for cell in self.cells.values() if cell)
 
     def searched(self) -> bool:
-        """Search. Returns whether the best is proven. Raises: TimeUpError."""
+        """Search. Returns whether the best is proven. Raises: TimeUp."""
+        self.graph = Graph(self.architecture, self.workload)
+        goal = EnergyDelayProduct(*self.powers, latency_limit=self.latency_limit)
+        self.maker = CellMaker(self.graph, goal, self.over)
+        self.never = np.full(sum(columns(self.maker.goal)), np.inf)
         self.computing = _sums([self.maker.computing(each) for each in range(len(self.graph))])
         self.bound = self.least_value([self.computing[0]])
         self.report(self.best, self.bound)
@@ -397,14 +400,14 @@ class GraphSearch:
             self.note(states[CLOSED])
 
     def note(self, final: States) -> None:
-        """Remember the best of the joined graphs."""
+        """Confirm the best of the joined graphs. Raises: TimeUp."""
         values = self.maker.value(final.cost)
         if not len(values):
             return
         row = int(np.lexsort((*final.cost.T, values))[0])
-        if self.mapping is None or values[row] < self.best * (1 - 1e-12):
+        if values[row] < self.best * (1 - 1e-12):
+            self.confirm(tree_of(list(self.einsums(final, row))), float(values[row]))
             self.best = float(values[row])
-            self.mapping = tree_of(list(self.einsums(final, row)))
             self.report(self.best, min(self.bound, self.best))
 
     def einsums(self, final: States, row: int) -> Iterator[EinsumNodes]:

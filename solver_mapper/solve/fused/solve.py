@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +25,7 @@ from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.cost.looptree.usage import with_reachable_usage
 from solver_mapper.cost.looptree.validate import violations
 from solver_mapper.cost.looptree.workload import Einsum, Workload
+from solver_mapper.deadline import TimeUp, check_time, running
 from solver_mapper.errors import ExactnessError, InputError, did_you_mean
 from solver_mapper.solve.fused.build import part_of
 from solver_mapper.solve.fused.compiled import EPSILON
@@ -49,6 +52,9 @@ _CHECKS = (
     "figures equal to the exact evaluation",
     "no bound exceeds the value",
 )
+
+_GRACE = 0.5
+"""Seconds beyond the end of the time that the evaluation of the mapping found last may take."""
 
 
 def solve_tree(
@@ -85,7 +91,6 @@ def solve_tree(
         replace(spec.need_architecture(), soft_usage="min_usage" in relax),
         spec.need_workload(),
     )
-    _check(architecture, workload)
 
     def report(value: float, bound: float) -> None:
         if on_progress is not None:
@@ -98,12 +103,10 @@ def solve_tree(
                 )
             )
 
-    candidates, count, found = _search(
-        architecture, workload, powers, clock, report, max_fused_loops, gap, latency_limit
-    )
+    confirmed = _Confirmed(architecture, workload, parsed.goals[0])
+    count = _search(confirmed, powers, clock, report, max_fused_loops, gap, latency_limit)
     timer.lap("solve")
-    best = _exact(architecture, workload, parsed.goals[0], candidates, found)
-    timer.lap("check")
+    best = confirmed.best
     status: Status = (
         ("optimal" if count.complete else "feasible")
         if best
@@ -181,8 +184,9 @@ def _powers(parsed: Objective, spec: TreeSpec) -> tuple[int, int]:
 
 
 def _check(architecture: Architecture, workload: Workload) -> None:
-    """Raise InputError for what the bounds of the search do not cover."""
+    """Raise InputError for what the bounds of the search do not cover, TimeUp for want of time."""
     for einsum in workload.einsums:
+        check_time()
         for compute in architecture.enabled_computes(einsum):
             chain = architecture.chain(einsum, compute)
             for unit in chain.units:
@@ -214,43 +218,104 @@ def _check(architecture: Architecture, workload: Workload) -> None:
                 )
 
 
+@dataclass
+class _Grace:
+    """Ends an evaluation a moment after its clock is over: what is found last still counts."""
+
+    clock: Clock
+    since: float | None = None
+
+    def check(self) -> None:
+        """Raises: TimeUp."""
+        if self.clock.over:
+            now = time.monotonic()
+            self.since = now if self.since is None else self.since
+            if now - self.since > _GRACE:
+                self.clock.check()
+
+
+@dataclass
+class _Confirmed:
+    """The best mapping by exact evaluation: its value, itself, its figures."""
+
+    architecture: Architecture
+    workload: Workload
+    goal: Goal
+    best: tuple[Fraction, TreeMapping, TreeStatistics] | None = None
+
+    def confirm(self, mapping: TreeMapping, claimed: float) -> None:
+        """Evaluate a mapping, check it, and keep it if it is the best.
+
+        Raises: ExactnessError if its value is not the one that was claimed, or if it is not legal;
+        TimeUp.
+        """
+        statistics = evaluate(self.architecture, self.workload, mapping)
+        value = Fraction(1)
+        for metric, power in self.goal.powers:
+            value *= (statistics.energy if metric == "energy" else statistics.latency) ** power
+        if abs(float(value) - claimed) > 1e-6 * abs(claimed):
+            raise ExactnessError(
+                f"search and evaluation of a LoopTree disagree: {claimed} was claimed,"
+                f" {float(value)} is exact"
+            )
+        if self.best is not None and value >= self.best[0]:
+            return
+        wrong = violations(self.architecture, self.workload, mapping)
+        if wrong:
+            raise ExactnessError(
+                f"search and evaluation of a LoopTree disagree: {wrong[0].message}"
+            )
+        self.best = value, mapping, replace(statistics, verdict=Verdict())
+
+
 def _search(
-    architecture: Architecture,
-    workload: Workload,
+    confirmed: _Confirmed,
     powers: tuple[int, int],
     clock: Clock,
     report: Callable[[float, float], None],
     max_fused_loops: int | None,
     gap: float,
     latency_limit: float,
-) -> tuple[Iterator[TreeMapping], SearchCount, float]:
-    """Mappings within rounding of the best, how far the search went, and the value it claims."""
+) -> SearchCount:
+    """Confirm the best mapping. Returns: how far the search went."""
+    architecture, workload = confirmed.architecture, confirmed.workload
+    grace, count = _Grace(clock), SearchCount(complete=False, bound=0.0)
+    try:
+        with running(grace):
+            _check(architecture, workload)
+    except TimeUp:
+        return count
     if len(workload.einsums) == 1:
         (einsum,) = workload.einsums
         best = Best()
         repeats = workload.instances * einsum.instances
-        count = minimize(
-            all_skeletons(architecture, einsum),
-            lambda skeleton: EnergyDelayProduct(
-                *powers, leak_of(skeleton), repeats, latency_limit=latency_limit
-            ),
-            best,
-            lambda: clock.over,
-            report,
-        )
-        return (TreeMapping(_nodes(each)) for each in best.found), count, best.value
+        with running(grace), suppress(TimeUp):
+            count = minimize(
+                all_skeletons(architecture, einsum),
+                lambda skeleton: EnergyDelayProduct(
+                    *powers, leak_of(skeleton), repeats, latency_limit=latency_limit
+                ),
+                best,
+                lambda: clock.over,
+                report,
+            )
+        for found in best.found:
+            confirmed.confirm(TreeMapping(_nodes(found)), best.value)
+        return count
     search = GraphSearch(
         architecture,
         workload,
         powers,
         lambda: clock.over,
         report,
+        confirmed.confirm,
         max_fused_loops,
         gap,
         latency_limit,
     )
-    search.run()
-    return iter([search.mapping] if search.mapping else []), search.count, search.best
+    with running(grace):
+        search.run()
+    return search.count
 
 
 def _nodes(found: Found) -> tuple[Any, ...]:
@@ -261,33 +326,6 @@ def _nodes(found: Found) -> tuple[Any, ...]:
         [group.table for group in compiled.groups],
         found.rows,
     ).nodes
-
-
-def _exact(
-    architecture: Architecture,
-    workload: Workload,
-    goal: Goal,
-    candidates: Iterator[TreeMapping],
-    claimed: float,
-) -> tuple[Fraction, TreeMapping, TreeStatistics] | None:
-    """The best of the candidates by exact evaluation, checked against what the search claims."""
-    best: tuple[Fraction, TreeMapping, TreeStatistics] | None = None
-    for mapping in candidates:
-        statistics = evaluate(architecture, workload, mapping)
-        value = Fraction(1)
-        for metric, power in goal.powers:
-            value *= (statistics.energy if metric == "energy" else statistics.latency) ** power
-        if abs(float(value) - claimed) > 1e-6 * abs(claimed):
-            raise ExactnessError(
-                f"search and evaluation of a LoopTree disagree: {claimed} was claimed,"
-                f" {float(value)} is exact"
-            )
-        if best is None or value < best[0]:
-            best = value, mapping, statistics
-    wrong = violations(architecture, workload, best[1]) if best else ()
-    if wrong:
-        raise ExactnessError(f"search and evaluation of a LoopTree disagree: {wrong[0].message}")
-    return best and (best[0], best[1], replace(best[2], verdict=Verdict()))
 
 
 def _proofs(parsed: Objective, count: SearchCount) -> tuple[dict[str, Any], ...]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-
-class TimeUpError(Exception):
-    """The time is over. Raised where a step has no answer to give yet; the search catches it."""
-
+from solver_mapper.deadline import TimeUp
 
 Poll = Callable[[], None]
-"""Called often; raises TimeUpError when the time is over."""
+"""Called often; raises TimeUp when the time is over."""
 
 
 def never() -> None:
@@ -18,10 +15,10 @@ def never() -> None:
 
 
 def poll_of(over: Callable[[], bool]) -> Poll:
-    """A poll that raises TimeUpError once `over` is true."""
+    """A poll that raises TimeUp once `over` is true."""
 
     def poll() -> None:
         if over():
-            raise TimeUpError
+            raise TimeUp("the search was stopped")
 
     return poll
