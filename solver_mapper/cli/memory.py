@@ -14,6 +14,10 @@ _PERIOD = 0.05
 """Seconds between looks."""
 _SHARE = 0.9
 """The part of a limit at which the search ends: what is under way still takes some."""
+_RESERVE = 64 << 20
+"""Bytes below the limit of the address space at which the search ends at the latest: the solver's
+code does not survive a request for memory that is refused.
+"""
 _STATUS = "/proc/self/statm"
 
 
@@ -27,14 +31,17 @@ def watch_memory(limit: int | None, clock: Clock) -> Callable[[], None]:
         return done.set
 
     def watch() -> None:
-        while not done.wait(_PERIOD):
-            mapped, resident = _used()
-            if (limit is not None and resident > _SHARE * limit) or (
-                system is not None and mapped > _SHARE * system
-            ):
-                clock.reason = "the memory limit was reached"
-                clock.stop()
+        while not reached():
+            if done.wait(_PERIOD):
                 return
+        clock.reason = "the memory limit was reached"
+        clock.stop()
+
+    def reached() -> bool:
+        mapped, resident = _used()
+        return (limit is not None and resident > _SHARE * limit) or (
+            system is not None and mapped > min(_SHARE * system, system - _RESERVE)
+        )
 
     thread = threading.Thread(target=watch, daemon=True, name="memory")
     try:

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -467,32 +468,38 @@ def _no_children(folder: Path) -> None:
 probe("SIGCHLD ignored, --jobs", slow=True)(_no_children)
 
 
-def _killed(folder: Path) -> None:
-    """100 times SIGKILL during a network with -o: nothing stored is lost, no file is half-written,
-    and what runs in the end has the answer of an undisturbed run.
+KILLS = 100
+
+
+def _killed(*more: str) -> Callable[[Path], None]:
+    """`KILLS` times SIGKILL during a network with -o: nothing stored is lost, no file is
+    half-written, and what runs in the end has the answer of an undisturbed run.
     """
-    write(folder, FILES)
-    words = [sys.executable, "-m", "solver_mapper", "solve", "three_level", "tiny", "-o", "out"]
-    known = 0
-    for number in range(100):
-        process = subprocess.Popen(
-            words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        try:
-            process.wait(0.5 + 0.04 * (number % 100))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        stored = _stored(folder / "out" / "results.sqlite")
-        assert stored >= known, (number, stored, known)
-        known = stored
-        _all_whole(folder / "out")
-        if number % 10 == 9:  # begin again
-            for path in sorted((folder / "out").rglob("*"), reverse=True):
-                path.rmdir() if path.is_dir() else path.unlink()
-            known = 0
-    results = [_values(folder, words, "--json"), _values(folder, words, "--json", "-o", "fresh")]
-    assert results[0] == results[1]
+
+    def work(folder: Path) -> None:
+        words = [sys.executable, "-m", "solver_mapper", "solve", "three_level", "tiny", *more]
+        into = [*words, "-o", "out"]
+        known = 0
+        for number in range(KILLS):
+            process = subprocess.Popen(
+                into, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            try:
+                process.wait(0.5 + 0.04 * number * 100 / KILLS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            stored = _stored(folder / "out" / "results.sqlite")
+            assert stored >= known, (number, stored, known)
+            known = stored
+            _all_whole(folder / "out")
+            if number % 10 == 9:  # begin again
+                shutil.rmtree(folder / "out", ignore_errors=True)
+                known = 0
+        results = [_values(folder, [*into, "--json"]), _values(folder, [*words, "--json"])]
+        assert results[0] == results[1]
+
+    return work
 
 
 def _stored(path: Path) -> int:
@@ -521,12 +528,15 @@ def _all_whole(folder: Path) -> None:
             assert path.read_text(encoding="utf-8").rstrip().endswith(("</svg>", "</html>")), path
 
 
-def _values(folder: Path, words: Sequence[str], *more: str) -> list[Any]:
-    done = subprocess.run([*words, *more], cwd=folder, capture_output=True, check=True)
-    return [layer.get("value") for layer in json.loads(done.stdout)["layers"]]
+def _values(folder: Path, words: Sequence[str]) -> list[Any]:
+    """The totals of a network, and the objective of each layer."""
+    done = subprocess.run(words, cwd=folder, capture_output=True, check=True)
+    found = json.loads(done.stdout)
+    return [found["totals"], *(layer["objective"] for layer in found["layers"])]
 
 
-probe("100 times SIGKILL during a network", slow=True)(_killed)
+probe(f"{KILLS} times SIGKILL during a network", slow=True)(_killed())
+probe(f"{KILLS} times SIGKILL during a network, --jobs 2", slow=True)(_killed("--jobs", "2"))
 
 
 def _judge(outcome: Outcome) -> None:

@@ -120,6 +120,13 @@ def test_the_last_block_of_a_window_is_paid_in_full():
     assert solution.certificate.proofs[0]["excluded"] == 0
 
 
+@pytest.mark.parametrize("block", [64, 10**30])
+def test_blocks_larger_than_any_tile(block):
+    """A block that holds more than there is, even more than 64 bits can count, is one access."""
+    spec = sm.load(gemm(2, 3, 4), machine(entries=60, **{"block-size": block, "word-bits": 8}))
+    assert not disagreements(spec, ("energy", "edp"))
+
+
 @pytest.mark.parametrize("gap", [0.5, 0.01])
 def test_a_product_is_optimal_within_the_gap(gap):
     spec = sm.load(gemm(64, 96, 40), machine(entries=512, mesh=(4, 2)))

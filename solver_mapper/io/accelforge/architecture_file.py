@@ -145,6 +145,11 @@ def _component(table: Table, kind: Kind) -> Component:
         _fanout(item, name)
         for item in (fields.sequence_at("spatial") or Sequence((), table.location)).items
     )
+    for number, fanout in enumerate(fanouts):
+        if fanout.name in (other.name for other in fanouts[:number]):
+            raise InputError(
+                f"{fields.what} has two spatial dimensions '{fanout.name}'", fanout.location
+            )
     if kind is Kind.CONTAINER:
         fields.close()
         return Component(name, kind, fanouts=fanouts, location=table.location)

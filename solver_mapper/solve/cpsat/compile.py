@@ -404,9 +404,14 @@ class _TensorCost:
         most = -(-words.highest() // buffer.block_size) + buffer.instances
         accesses, each = counter(model, most, "accesses"), counter(model, most, "each")
         expr, constant = words.whole(Fraction(1))
-        model.add(buffer.block_size * buffer.cluster_size * accesses >= expr + constant)
+        everything = max(words.highest(), 1)  # a larger block is filled as little as one of these
+
+        def filled(blocks: int) -> int:
+            return min(buffer.block_size * blocks, everything)
+
+        model.add(filled(buffer.cluster_size) * accesses >= expr + constant)
         for literal, count in self._units(level):
-            model.add(buffer.block_size * count * each >= expr + constant).only_enforce_if(literal)
+            model.add(filled(count) * each >= expr + constant).only_enforce_if(literal)
             model.add(
                 accesses >= min(count, buffer.instances // buffer.cluster_size) * each
             ).only_enforce_if(literal)
