@@ -120,6 +120,12 @@ def test_the_last_block_of_a_window_is_paid_in_full():
     assert solution.certificate.proofs[0]["excluded"] == 0
 
 
+def test_strides_beyond_64_bits_are_refused():
+    problem = indexed(("M", 2 * 10**30), ("K", 1))
+    with pytest.raises(sm.InputError, match="too large for the solver's 64-bit integers"):
+        sm.solve(sm.load(problem, machine()), "energy")
+
+
 @pytest.mark.parametrize("block", [64, 10**30])
 def test_blocks_larger_than_any_tile(block):
     """A block that holds more than there is, even more than 64 bits can count, is one access."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from solver_mapper.deadline import check_time
-from solver_mapper.solve.cpsat.linear_form import highest
+from solver_mapper.solve.cpsat.linear_form import counter, highest
 
 Tuple = tuple[int, ...]
 LOG_SCALE = 1 << 12
@@ -158,10 +158,12 @@ class Tables:
         return selections
 
     def factor(self, table: LookupTable) -> Factor:
-        """The looked-up value and its logarithm as variables."""
+        """The looked-up value and its logarithm as variables. Raises: InputError for values that
+        64-bit integers cannot hold.
+        """
         model, literals = self.model, table.selection.literals
         logs = [math.floor(math.log(max(v, 1)) * LOG_SCALE) for v in table.values]
-        value = model.new_int_var(0, max(table.values, default=0), "")
+        value = counter(model, max(table.values, default=0), "")
         model.add(value == table.expr)
         log = model.new_int_var(0, max(logs, default=0), "")
         model.add(log == cp_model.LinearExpr.weighted_sum(literals, logs))
@@ -187,7 +189,7 @@ class Tables:
         reached = factors[0].high
         for factor in rest:
             reached *= factor.high
-            target = self.model.new_int_var(0, reached, "")
+            target = counter(self.model, reached, "")
             self.model.add_multiplication_equality(target, [result, factor.value])
             result = target
         if rest and positive:
