@@ -144,7 +144,7 @@ def solved(
         except BaseException as error:
             failures.append(error)
 
-    thread = threading.Thread(target=work, daemon=True, name=THREAD)
+    thread = _Running(work)
     clock.end_run = solver.stop_search
     try:
         try:
@@ -158,23 +158,39 @@ def solved(
         _wait(thread, clock)
     finally:
         clock.end_run = None
-        if thread.is_alive():
+        if not thread.ended.is_set():
             solver.stop_search()
     if failures:
         raise failures[0]
     return status[0]
 
 
-def _wait(thread: threading.Thread, clock: Clock) -> None:
+class _Running(threading.Thread):
+    """A run of the solver. `ended` says when it has ended: an exception that a signal raises in
+    `join` makes `is_alive` of Python 3.11 and 3.12 say so too early.
+    """
+
+    def __init__(self, work: Callable[[], None]):
+        super().__init__(daemon=True, name=THREAD)
+        self.work, self.ended = work, threading.Event()
+
+    def run(self) -> None:
+        """Work."""
+        try:
+            self.work()
+        finally:
+            self.ended.set()
+
+
+def _wait(thread: _Running, clock: Clock) -> None:
     """Raises: TimeUp where the clock has been over for a while."""
     over_since: float | None = None
-    while thread.is_alive():
-        thread.join(0.1)
+    while not thread.ended.wait(0.1):
         if not clock.over:
             continue
         now = time.monotonic()
         over_since = now if over_since is None else over_since
-        if now - over_since > PATIENCE and thread.is_alive():
+        if now - over_since > PATIENCE and not thread.ended.is_set():
             clock.check()
 
 
@@ -188,4 +204,7 @@ def invalid_model(model: cp_model.CpModel, what: str) -> SolverMapperError:
 
 def left_behind() -> bool:
     """Whether a run that was given up still computes: the process should end without waiting."""
-    return any(thread.name == THREAD and thread.is_alive() for thread in threading.enumerate())
+    return any(
+        isinstance(thread, _Running) and not thread.ended.is_set()
+        for thread in threading.enumerate()
+    )
