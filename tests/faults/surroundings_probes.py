@@ -24,7 +24,7 @@ from typing import Any
 import solver_mapper as sm
 from tests.faults import inputs
 from tests.faults.command import Outcome, run
-from tests.faults.limit_probes import LARGE
+from tests.faults.limit_probes import ANSWERS, LARGE, LIMITED
 from tests.faults.registry import clean, commands, ends_with, probe, refused, write
 
 FILES = {
@@ -106,8 +106,12 @@ BELOW: dict[str, Sequence[str]] = {
 }
 
 
-def _in_own_process(words: Sequence[str], folder: Path, address_space: int) -> Outcome:
-    """The command in a process that is not forked from this one, whose own memory would count."""
+def _in_own_process(
+    words: Sequence[str], folder: Path, address_space: int = resource.RLIM_INFINITY
+) -> Outcome:
+    """The command in a process that is not forked from this one, whose own memory would count, and
+    that ends as the interpreter ends.
+    """
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "solver_mapper", *words],
@@ -128,6 +132,17 @@ for name, words in BELOW.items():
             ends_with(0, 1, 3)(_in_own_process([*words, "--time-limit", "8"], folder, most))
 
         probe(f"ulimit -v {megabytes} MiB: {name}", slow=True)(_below)
+
+
+for name, words in LIMITED.items():
+    for seconds in (1, 3):
+
+        def _to_the_end(folder: Path, words: Sequence[str] = words, seconds: int = seconds) -> None:
+            write(folder, LARGE)
+            outcome = _in_own_process([*words, "--time-limit", str(seconds)], folder)
+            ends_with(*ANSWERS[words[0]])(outcome)
+
+        probe(f"--time-limit {seconds}, end of the process: {name}", slow=True)(_to_the_end)
 
 
 def _no_room_to_start(megabytes: int) -> Callable[[Path], None]:
