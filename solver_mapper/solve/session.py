@@ -124,14 +124,27 @@ class Session:
 
 
 def require_countable(problem: Problem) -> None:
-    """Raises: InputError for more operations than the solver's 64-bit integers can count."""
-    if problem.macs > MOST_OPERATIONS:
-        raise InputError(
-            f"'{problem.name}' has {float(problem.macs):.3g} operations; a search takes at most"
-            f" {float(MOST_OPERATIONS):.3g}",
-            problem.location,
-            "'evaluate' and 'bound' have no such limit",
-        )
+    """Raises: InputError for more operations, tensors of more words, or larger strides than the
+    solver's 64-bit integers can count.
+    """
+    counts = [(problem.macs, f"'{problem.name}' has {{}} operations")]
+    for tensor in problem.tensors:
+        stride = max((abs(term.coefficient) for rank in tensor.ranks for term in rank), default=0)
+        counts.append((tensor.footprint(problem.bounds), f"'{tensor.name}' spans {{}} words"))
+        counts.append((stride, f"'{tensor.name}' has a stride of {{}}"))
+    for count, text in counts:
+        if count > MOST_OPERATIONS:
+            raise InputError(
+                f"{text.format(_rounded(count))}; a search takes at most"
+                f" {float(MOST_OPERATIONS):.3g}",
+                problem.location,
+                "'evaluate' and 'bound' have no such limit",
+            )
+
+
+def _rounded(count: int) -> str:
+    """A count of any size, in short."""
+    return f"{float(count):.3g}" if count < 10**300 else "more than 1e+300"
 
 
 def open_session(
