@@ -168,7 +168,7 @@ def mapped_by_us(job: dict[str, Any], limit: float) -> dict[str, Any]:
 
 
 def ours(job: dict[str, Any], limit: float) -> Answer:
-    done, said, memory = _run([sys.executable, __file__, "--ours", str(limit)], job, None)
+    done, said, memory, _ = _run([sys.executable, __file__, "--ours", str(limit)], job, None)
     if not done:
         return Answer("failed", memory=memory, message=said[-300:])
     return Answer(**json.loads(said.splitlines()[-1]), memory=memory)
@@ -186,13 +186,13 @@ def theirs(
     if our_map.exists():
         jobs.insert(0, {**job, "task": "evaluate", "files": [*job["files"], str(our_map)]})
     command = [str(python), str(HERE / "accelforge_peer.py")]
-    done, said, memory = _run(command, jobs, limit)
+    _, said, memory, used = _run(command, jobs, limit)
     answers = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     value = None
     if our_map.exists() and answers and "error" not in answers[0]:
         value = goal_of(case, answers[0]["energy"], answers[0]["latency"])
     if len(answers) < len(jobs):
-        text = f"more than {limit:.0f} s" if not done else said[-300:]
+        text = f"more than {limit:.0f} s" if used > limit else f"stopped after {used:.0f} s"
         return Answer("stopped", memory=memory, message=text), value
     found = answers[-1]
     if "error" in found:
@@ -200,9 +200,9 @@ def theirs(
     return Answer("mapped", found["value"], found["seconds"], memory=memory), value
 
 
-def _run(command: list[str], told: object, limit: float | None) -> tuple[bool, str, int]:
-    """(whether it ended well, what it printed, MiB at the peak); `limit` in seconds of processor
-    time.
+def _run(command: list[str], told: object, limit: float | None) -> tuple[bool, str, int, float]:
+    """(whether it ended well, what it printed, MiB at the peak, seconds of processor time);
+    `limit` in such seconds.
     """
 
     def limited() -> None:
@@ -217,7 +217,8 @@ def _run(command: list[str], told: object, limit: float | None) -> tuple[bool, s
                 command, cwd=folder, stdin=source, stdout=target, preexec_fn=limited
             )
             _, status, usage = os.wait4(process.pid, 0)
-        return status == 0, said_at.read_text(encoding="utf-8"), usage.ru_maxrss // 1024
+        said = said_at.read_text(encoding="utf-8")
+        return status == 0, said, usage.ru_maxrss // 1024, usage.ru_utime + usage.ru_stime
 
 
 def by_us(case: Case, examples: Path, their_map: Path) -> float | None:
