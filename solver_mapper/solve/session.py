@@ -127,15 +127,15 @@ def require_countable(problem: Problem) -> None:
     """Raises: InputError for more operations, tensors of more words, or larger strides than the
     solver's 64-bit integers can count.
     """
-    counts = [(problem.macs, f"'{problem.name}' has {{}} operations")]
+    counts = [(problem.macs, f"'{problem.name}' has", " operations")]
     for tensor in problem.tensors:
         stride = max((abs(term.coefficient) for rank in tensor.ranks for term in rank), default=0)
-        counts.append((tensor.footprint(problem.bounds), f"'{tensor.name}' spans {{}} words"))
-        counts.append((stride, f"'{tensor.name}' has a stride of {{}}"))
-    for count, text in counts:
+        counts.append((tensor.footprint(problem.bounds), f"'{tensor.name}' spans", " words"))
+        counts.append((stride, f"'{tensor.name}' has a stride of", ""))
+    for count, what, unit in counts:
         if count > MOST_OPERATIONS:
             raise InputError(
-                f"{text.format(_rounded(count))}; a search takes at most"
+                f"{what} {_rounded(count)}{unit}; a search takes at most"
                 f" {float(MOST_OPERATIONS):.3g}",
                 problem.location,
                 "'evaluate' and 'bound' have no such limit",
