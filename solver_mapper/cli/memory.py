@@ -24,11 +24,15 @@ _STATUS = "/proc/self/statm"
 def watch_memory(limit: int | None, clock: Clock) -> Callable[[], None]:
     """Stop `clock` when this process comes near `limit` bytes (None: no limit), or near the limit
     of its address space; the result ends that.
+
+    Raises: MemoryError where it is near that already.
     """
     done = threading.Event()
     system = _address_limit()
     if limit is None and system is None:
         return done.set
+    if system is not None and _used()[0] > system - _RESERVE:
+        raise MemoryError("the address space is too small for a search")
 
     def watch() -> None:
         while not reached():
