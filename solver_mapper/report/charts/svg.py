@@ -130,12 +130,16 @@ def _plane_grid(chart: PlaneChart, x: Scale, y: Scale, top: float) -> Iterator[s
 
 
 def _mark(name: str, across: float, top: float) -> Sequence[str]:
+    x, y = across - 4, HEIGHT - BOTTOM - 6
     return (
         (
             f'<path d="M{across:.1f} {top}V{HEIGHT - BOTTOM}" stroke="currentColor"'
             ' stroke-opacity="0.6" stroke-dasharray="5 4"/>'
         ),
-        _text(across - 4, HEIGHT - BOTTOM - 6, name, "end"),
+        (
+            f'<text x="{x:.1f}" y="{y}" text-anchor="start" transform="rotate(-90 {x:.1f} {y})">'
+            f"{escape(name)}</text>"
+        ),
     )
 
 
