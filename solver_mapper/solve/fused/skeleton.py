@@ -216,7 +216,7 @@ def _prefix_fits(
     """
     prefix, depths = neighbours.prefix, neighbours.depths
     seen: set[str] = set()
-    single, together = open_level(chain), open_level(chain, neighbours.closed)
+    together = open_level(chain, neighbours.closed)
     for loop, number in zip(prefix, cut, strict=True):
         if loop.across is not None and number != sum(
             level < chain.position[loop.across[0]] for level, _ in order
@@ -233,14 +233,12 @@ def _prefix_fits(
             overlapping = any(
                 access.relevance(loop.variable) is Relevance.PARTIAL for access in einsum.accesses
             )
-            spread = any(each.across is not None for each in prefix[:above])
             last = index + 1 == len(order) or sum(number <= index + 1 for number in cut) != above
             if not last and not overlapping and order[index + 1] < (level, tensor):
                 return False
             if (
                 above < neighbours.floors.get(tensor, 0)
                 or level >= together
-                or (level >= single and not backing and not spread)
                 or (
                     not backing
                     and loop.across is None
