@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.objective import GAP, Objective, parse_objective
+from solver_mapper.core.objective import GAP, Goal, Objective, parse_objective
 from solver_mapper.core.solution import Solution, Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.core.statistics import Statistics
@@ -206,9 +206,18 @@ def _raised(
     """
     try:
         with running(Clock(_BOUND_SECONDS)):
-            floor = LowerBound(session.all_mappings, QUICK_SPLITS).goal(goals.goals[0])
-    except (ValueError, LimitReached, MemoryError):
+            floor, note = _without_search(session, goals.goals[0])
+    except (LimitReached, MemoryError):
         return bound, ()
     if floor is None or (bound is not None and bound >= floor):
         return bound, ()
-    return floor, ("the bound is that of the least words that cross into each level",)
+    return floor, (note,)
+
+
+def _without_search(session: Session, goal: Goal) -> tuple[Fraction | None, str]:
+    """A bound of the goal's rank, and what it counts."""
+    least = LowerBound(session.all_mappings, QUICK_SPLITS)
+    try:
+        return least.goal(goal), "the bound is that of the least words that cross into each level"
+    except (ValueError, LimitReached, MemoryError):
+        return least.goal_at_once(goal), "the bound counts each operation and each word once"

@@ -18,6 +18,7 @@ out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -56,8 +57,7 @@ Keeps = tuple[tuple[bool, ...], ...]
 Key = tuple[int, tuple[int, ...], Crossings, tuple[tuple[int, ...], ...]]
 
 
-@dataclass(frozen=True)
-class Rates:
+class Rates(NamedTuple):
     """What is counted of each word at a level: of an input that it sends, a partial sum that it
     writes or reads again, a fill.
     """
@@ -86,10 +86,15 @@ class LowerBound:
         problem = self.mapspace.problem
         self.views = tuple(view(problem, number) for number in range(len(problem.tensors)))
         self.depth = len(self.mapspace.architecture.levels)
-        keeps = [self.mapspace.keeps(name) for name in problem.tensor_names]
-        if prod(map(len, keeps)) > MOST_HOLDERS:
-            raise ValueError(f"there are {prod(map(len, keeps))} ways to choose who holds what")
-        self._keeps = list(product(*keeps))
+        self._keeps = [self.mapspace.keeps(name) for name in problem.tensor_names]
+
+    @cached_property
+    def _holders(self) -> list[Keeps]:
+        """All choices of who holds what. Raises: ValueError if there are too many."""
+        choices = prod(map(len, self._keeps))
+        if choices > MOST_HOLDERS:
+            raise ValueError(f"there are {choices} ways to choose who holds what")
+        return list(product(*self._keeps))
 
     @cached_property
     def boundaries(self) -> dict[int, Boundary]:
@@ -112,12 +117,35 @@ class LowerBound:
 
     def goal(self, goal: Goal) -> Fraction | None:
         """A bound of a goal's rank: the product of the bounds of its metrics."""
-        bounds = [(self.metric(metric), power) for metric, power in goal.powers]
-        if any(bound is None for bound, _ in bounds):
+        return _product(goal, self.metric)
+
+    def goal_at_once(self, goal: Goal) -> Fraction | None:
+        """A lower bound that looks at no choices, and so takes no time: `at_once`."""
+        return _product(goal, self.at_once)
+
+    def at_once(self, metric: str) -> Fraction | None:
+        """Each operation counts once, on all compute units together, and so does each different
+        word at the outermost level. None where negative energies of addresses make more words
+        cheaper.
+        """
+        architecture, macs = self.mapspace.architecture, self.mapspace.problem.macs
+        cycles = -(-macs // architecture.arithmetic.instances) + latency(architecture)
+        if metric == "delay":
+            return Fraction(cycles)
+        words = [
+            (each, each.words if all(choice[0] for choice in keeps) else 0)
+            for each, keeps in zip(self.views, self._keeps, strict=True)
+        ]
+        if metric == "last-level-accesses":
+            return Fraction(sum(number for _, number in words))
+        if any(min(rates) < 0 for rates in self._rates):
             return None
-        return prod(
-            (bound**power for bound, power in bounds if bound is not None), start=Fraction(1)
+        outer = self._rates[0]
+        moved = sum(
+            (outer.update if each.projection.read_write else outer.send) * number
+            for each, number in words
         )
+        return moved + self._worked(cycles)
 
     def metric(self, metric: str) -> Fraction | None:
         """A bound of energy in pJ, delay in cycles, or last-level accesses in words.
@@ -134,11 +162,10 @@ class LowerBound:
         return self.total([outer, *[Rates()] * (self.depth - 1)])
 
     @cached_property
-    def energy(self) -> Fraction | None:
-        """A lower bound of the energy in pJ, None if no choice fits."""
-        architecture = self.mapspace.architecture
+    def _rates(self) -> list[Rates]:
+        """The energy in pJ of a word at each level."""
         rates = []
-        for level in architecture.levels:
+        for level in self.mapspace.architecture.levels:
             price, share = prices(level), Fraction(1, level.cluster_size)
             read, fill, update, address = (Fraction(each, price.unit) for each in price[:4])
             rates.append(
@@ -149,14 +176,24 @@ class LowerBound:
                     (fill / price.block + address) * share,
                 )
             )
-        moved = self.total(rates)
+        return rates
+
+    @cached_property
+    def energy(self) -> Fraction | None:
+        """A lower bound of the energy in pJ, None if no choice fits."""
+        moved = self.total(self._rates)
         if moved is None or self.cycles is None:
             return None
+        return moved + self._worked(self.cycles)
+
+    def _worked(self, cycles: int) -> Fraction:
+        """The energy in pJ of all operations, and of leakage for so many cycles."""
+        architecture = self.mapspace.architecture
         units = architecture.arithmetic
         leak = units.leak * units.instances + sum(
             (each.energy.leak * each.instances for each in architecture.levels), Fraction(0)
         )
-        return moved + self.mapspace.problem.macs * units.energy + leak * self.cycles
+        return self.mapspace.problem.macs * units.energy + leak * cycles
 
     @cached_property
     def cycles(self) -> int | None:
@@ -212,7 +249,7 @@ class LowerBound:
             for each in rates
         ]
         best: float = inf
-        for keeps in self._keeps:
+        for keeps in self._holders:
             sums = [self._sum(keeps, early, scaled) for early in (False, True)]
             if None not in sums:
                 best = min(best, max(each for each in sums if each is not None))
@@ -281,6 +318,16 @@ class LowerBound:
         written = seen.projection.read_write
         sent = update * moved.sent + again * moved.sent_again if written else send * moved.sent
         return sent * crossing.sends + fill * (moved.filled_again if written else moved.filled)
+
+
+def _product(goal: Goal, metric: Callable[[str], Fraction | None]) -> Fraction | None:
+    """A goal's rank from figures of its metrics; None if one is None."""
+    figures = [(metric(name), power) for name, power in goal.powers]
+    if any(figure is None for figure, _ in figures):
+        return None
+    return prod(
+        (figure**power for figure, power in figures if figure is not None), start=Fraction(1)
+    )
 
 
 def _crossings(keeps: Keeps, child: int, depth: int, early: bool) -> Crossings:
