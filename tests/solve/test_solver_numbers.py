@@ -171,3 +171,24 @@ def test_branch_and_bound_takes_long_dimensions() -> None:
     spec = sm.load(gemm(2**30, 1, 2), machine(entries=64))
     answers = [sm.solve(spec, "energy", engine=each) for each in ("cpsat", "branch-and-bound")]
     assert answers[0].value == answers[1].value
+
+
+def test_a_cut_of_a_product_below_a_poor_incumbent_stays_within_the_solvers_integers():
+    """Energies of many digits, and an incumbent so far from the optimum that nearly all cycles
+    leave the energy free.
+    """
+    result = sm.sweep(
+        {
+            "sweep": {
+                "architecture": "eyeriss",
+                "workloads": ["resnet50/layer1.x.conv2_3x3"],
+                "objective": "edp",
+                "parameters": {
+                    "shared_glb.entries": [32768],
+                    "array": {"set": ["column.count", "PE.count", "*.meshX"], "values": [16]},
+                },
+                "energies": {"shared_glb.*": "6 * sqrt(entries / 65536)"},
+            }
+        }
+    )
+    assert result.to_dict()["status"] == "complete"

@@ -24,7 +24,7 @@ from solver_mapper.core.objective import GAP, Goal, HasStatistics, Limit, Object
 from solver_mapper.core.progress import Progress
 from solver_mapper.errors import ExactnessError
 from solver_mapper.solve.cpsat.compile import Compiled
-from solver_mapper.solve.cpsat.engine import Read, Run, Settings, invalid_model, run
+from solver_mapper.solve.cpsat.engine import LARGEST, Read, Run, Settings, invalid_model, run
 from solver_mapper.solve.cpsat.exclusion import but_orders, decisions, forbid, grounds
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import LinearForm, limit_values, weigh
@@ -494,12 +494,18 @@ class Search(Generic[F]):
         slack, highest = int(strict and is_whole(energy)), energy.highest() * scale
         points = self.compiled.steps
         caps = [
-            _capped(most_energy(rank, scale, steps, a, b, slack), highest) - constant
+            _capped(most_energy(rank, scale, steps, a, b, slack), highest)
             for steps in points.values
         ]
+        # Below a poor incumbent each cap is large, and the solver must be able to hold their sum.
+        coarse = max(1, math.ceil((sum(abs(cap - constant) for cap in caps) + highest) / LARGEST))
+        rough, least = (expr, constant) if coarse == 1 else energy.whole(scale / coarse)
         cuts = [
             self.compiled.model.add(
-                expr <= cp_model.LinearExpr.weighted_sum(points.selection.literals, caps)
+                rough
+                <= cp_model.LinearExpr.weighted_sum(
+                    points.selection.literals, [-(-cap // coarse) - least for cap in caps]
+                )
             )
         ]
         for cycles, later in sorted(self._thresholds.items()):
