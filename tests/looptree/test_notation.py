@@ -179,10 +179,9 @@ def test_component_models_of_other_packages_are_refused_with_the_numbers_to_writ
         "'Sram' lacks" in shown
         and "energy (J) and throughput (1/s, or inf) for action 'read'" in shown
     )
-    assert (
-        "throughput (1/s, or inf) for action 'write'" in shown
-        and "model of another package: write the numbers" in shown
-    )
+    assert "throughput (1/s, or inf) for action 'write'" in shown
+    assert "'solver-mapper energies FILE... -o FILLED.yaml' asks" in shown
+    assert "or write the numbers" in shown
     assert ("'leak_power' (W; 0 is fine)" in shown) == ("leak_power" not in fields)
 
 
