@@ -7,10 +7,8 @@ search improves that mapping, and the proof begins again with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count
 from typing import Literal, get_args
 
 from solver_mapper.core.mapping import Mapping
@@ -78,12 +76,13 @@ def search_boxes(
     evaluate = Evaluator(space.architecture, space.problem).evaluate
     local = LocalSearch(spec, session.all_mappings, first, session.settings.seed)
     everything = Objective(goals.all)
-    over = _limit(session, most_nodes)
     best = None if start is None else (start, evaluate(start))
     runs = nodes = evaluated = 0
     while True:
         ranks = None if best is None else tuple(goal.rank(best[1]) for goal in everything.goals)
-        proof = Prover(Target(space, everything, ranks, Fraction(gap)), over).prove()
+        left = None if most_nodes is None else most_nodes - nodes
+        target = Target(space, everything, ranks, Fraction(gap))
+        proof = Prover(target, lambda: session.clock.over, left).prove()
         runs, nodes, evaluated = runs + 1, nodes + proof.nodes, evaluated + proof.evaluated
         if proof.better is None:
             break
@@ -94,9 +93,3 @@ def search_boxes(
     mapping, statistics = best or (None, None)
     bound = None if statistics is None else first.rank(statistics) * proof.reached
     return BoxSearch(mapping, statistics, bound, proof.complete, runs, nodes, evaluated)
-
-
-def _limit(session: Session, most_nodes: int | None) -> Callable[[], bool]:
-    """Whether the search is over; asked once before each box is split."""
-    asked = count(1)
-    return lambda: session.clock.over or (most_nodes is not None and next(asked) > most_nodes)

@@ -18,6 +18,7 @@ from solver_mapper.core.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
+from solver_mapper.deadline import running
 from solver_mapper.errors import LimitReached
 from solver_mapper.mapspace.space import build_space
 from solver_mapper.solve.cpsat.engine import Settings
@@ -67,13 +68,16 @@ def verify_solution(
     mapspace = EnumeratedMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     patience = max(LEAST_SECONDS, PATIENCE * solution.seconds.get("solve", 0.0))
     started = clock.seconds
-    routes = [_bounded(mapspace, claim)]
-    with at_most(clock, patience):
-        routes.append(_enumerated(mapspace, claim, clock))
-    with at_most(clock, patience):
-        routes.append(_proved(spec, claim, clock))
-    with at_most(clock, patience):
-        routes.append(_again(spec, solution, claim, clock, on_progress))
+    ways: dict[str, Callable[[], Route]] = {
+        "lower bound": lambda: _bounded(mapspace, claim, clock),
+        "enumeration": lambda: _enumerated(mapspace, claim, clock),
+        "branch and bound": lambda: _proved(spec, claim, clock),
+        "second proof": lambda: _again(spec, solution, claim, clock, on_progress),
+    }
+    routes = []
+    for name, way in ways.items():
+        with at_most(clock, patience):
+            routes.append(_not_tried(name) if clock.over else way())
     certificate = replace(
         solution.certificate, verification=tuple(route.to_dict() for route in routes)
     )
@@ -82,6 +86,10 @@ def verify_solution(
         certificate=certificate,
         seconds={**solution.seconds, "verify": round(clock.seconds - started, 4)},
     )
+
+
+def _not_tried(name: str) -> Route:
+    return Route(name, "nothing was done", "none", "no verdict: the time limit was reached")
 
 
 def _claim(solution: Solution) -> Claim:
@@ -111,7 +119,7 @@ def at_most(clock: Clock, seconds: float) -> Iterator[None]:
         clock.limit = before
 
 
-def _bounded(mapspace: EnumeratedMapspace, claim: Claim) -> Route:
+def _bounded(mapspace: EnumeratedMapspace, claim: Claim, clock: Clock) -> Route:
     """By a lower bound that no solver is asked for."""
     name, did = (
         "lower bound",
@@ -122,9 +130,10 @@ def _bounded(mapspace: EnumeratedMapspace, claim: Claim) -> Route:
     )
     goal = claim.goals.goals[0]
     try:
-        floor = LowerBound(mapspace)
-        bound = floor.goal(goal)
-    except ValueError as error:
+        with running(clock):
+            floor = LowerBound(mapspace)
+            bound = floor.goal(goal)
+    except (ValueError, LimitReached) as error:
         return Route(name, did, "none", f"no verdict: {error}")
     if floor.coarse:
         did += ", at some without their spatial factors"
@@ -262,8 +271,6 @@ def _again(
     did = "the search was repeated on a model without broken symmetries, with " + ", ".join(
         f"{key} {value}" for key, value in changed.items()
     )
-    if clock.over:
-        return Route(name, "nothing was done", "none", "no verdict: the time limit was reached")
     architecture = spec.need_architecture()
     space = build_space(architecture, spec.need_problem(), spec.constraints, latency(architecture))
     search = prepare(space, settings, clock, _told(on_progress), symmetric=True)

@@ -100,10 +100,11 @@ class LowerBound:
     def boundaries(self) -> dict[int, Boundary]:
         """The boundary above each level, by its number."""
         architecture, problem = self.mapspace.architecture, self.mapspace.problem
-        return {
-            child: boundary(architecture, problem, child, self.fine)
-            for child in range(1, self.depth + 1)
-        }
+        found = {}
+        for child in range(1, self.depth + 1):
+            check_time()
+            found[child] = boundary(architecture, problem, child, self.fine)
+        return found
 
     @cached_property
     def spared(self) -> list[Spared]:

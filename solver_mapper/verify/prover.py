@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from solver_mapper.check.mapping import is_legal
@@ -94,21 +94,22 @@ class _Record:
 
 
 class Prover:
-    """One search."""
+    """One search, until `over` says that the time is, or `most_nodes` boxes are split."""
 
-    def __init__(self, target: Target, over: Callable[[], bool]):
+    def __init__(
+        self, target: Target, over: Callable[[], bool], most_nodes: int | None = None
+    ) -> None:
         self.space, self.target, self.over = target.space, target, over
+        self.most_nodes = inf if most_nodes is None else most_nodes
         self._records: dict[Decision, _Record] = {}
         self._evaluator = Evaluator(self.space.architecture, self.space.problem)
 
     def prove(self) -> Proof:
-        """Search until every box is decided, a better mapping is found, or `over` says that the
-        time is.
-        """
+        """Search until every box is decided, a better mapping is found, or the limits are met."""
         root = self._node(self.space.root())
         proof, order = Proof(self.target, root), count()
         queue = [(root.progress, next(order), root)] if root.leaf is None else []
-        while queue and proof.better is None and not self.over():
+        while queue and not proof.better and proof.nodes < self.most_nodes and not self.over():
             _, _, node = heapq.heappop(queue)
             proof.nodes += 1
             parts = self._best_split(node)
@@ -160,7 +161,7 @@ class Prover:
             record.add(gain)
             if gain > best:
                 best, node.decision, node.parts = gain, decision, parts
-            if all(part.leaf for part in parts):
+            if all(part.leaf for part in parts) or self.over():
                 break
         return node.parts
 
