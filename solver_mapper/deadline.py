@@ -1,8 +1,8 @@
 """Where code that may take long asks whether it may go on.
 
 A request runs under one clock, `with running(clock)`; code that is called there, however deep,
-calls `check_time`; what has an answer so far catches `LimitReached`,
-of which `TimeUp` is the kind raised here.
+calls `check_time`, which raises `TimeUp`; what has an answer so far catches it, or any
+`LimitReached`.
 """
 
 from __future__ import annotations

@@ -71,6 +71,7 @@ def test_there_is_a_bound_even_where_there_are_too_many_choices_to_look_at(monke
     at_once = LowerBound(mapspace).goal_at_once(OBJECTIVES[3].goals[0])
     assert at_once is not None
     assert 0 < at_once < sm.solve(spec, "edp").rank
+    assert sm.solve(spec, "edp", time_limit=0).bound_rank == at_once
 
 
 @pytest.mark.campaign
