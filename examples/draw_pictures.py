@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import solver_mapper as sm
-from solver_mapper.core.chart import Chart
+from solver_mapper.core.results.chart import Chart
 
 HERE = Path(__file__).parent
 

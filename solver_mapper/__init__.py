@@ -39,16 +39,16 @@ from solver_mapper.bounds import Curve, Mark, TilePoint
 from solver_mapper.bounds.fusion import EinsumMapping, FusedPoint, FusionOptions, TensorCore
 from solver_mapper.compare.comparison import ComparedMapping, Comparison
 from solver_mapper.constraints import ConstraintSet
-from solver_mapper.core.fusion_space import EinsumChoices, FusionSpaceSize
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
-from solver_mapper.core.mapspace_size import Choices, Count, Cut, LevelCount, MapspaceSize
-from solver_mapper.core.pareto_front import Front, FrontPoint
-from solver_mapper.core.solution import Certificate, Solution
+from solver_mapper.core.results.fusion_space import EinsumChoices, FusionSpaceSize
+from solver_mapper.core.results.mapspace_size import Choices, Count, Cut, LevelCount, MapspaceSize
+from solver_mapper.core.results.pareto_front import Front, FrontPoint
+from solver_mapper.core.results.solution import Certificate, Solution
+from solver_mapper.core.results.statistics import Statistics
+from solver_mapper.core.results.verdict import Verdict, Violation
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.statistics import Statistics
-from solver_mapper.core.verdict import Verdict, Violation
 from solver_mapper.cost.looptree.front import TreeFront
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
@@ -70,8 +70,8 @@ from solver_mapper.io.onnx.fused import FusedModel
 from solver_mapper.io.onnx.model import ImportedModel
 from solver_mapper.solve.cpsat.model_hook import Model
 from solver_mapper.study.design import Reading
+from solver_mapper.study.execution.progress import StudyProgress
 from solver_mapper.study.network_result import LayerResult, NetworkResult, Totals
-from solver_mapper.study.progress import StudyProgress
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 from solver_mapper.tiling import Tiling, tile
 from solver_mapper.verify.certificate_format import Check

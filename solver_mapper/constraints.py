@@ -33,11 +33,11 @@ from solver_mapper.core.problem import Problem
 from solver_mapper.core.reuse_flags import with_reuse_flags
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation, unknown_name
-from solver_mapper.io.timeloop.constraint_collector import ConstraintCollector
-from solver_mapper.io.timeloop.constraint_file import Context, read_constraints
-from solver_mapper.io.timeloop.extended_constraints import METRIC_NAMES
-from solver_mapper.io.timeloop.maximize_dims import resolve
-from solver_mapper.io.timeloop.targets import target_levels
+from solver_mapper.io.timeloop.constraints.constraint_collector import ConstraintCollector
+from solver_mapper.io.timeloop.constraints.constraint_file import Context, read_constraints
+from solver_mapper.io.timeloop.constraints.extended_constraints import METRIC_NAMES
+from solver_mapper.io.timeloop.constraints.maximize_dims import resolve
+from solver_mapper.io.timeloop.constraints.targets import target_levels
 from solver_mapper.io.yaml.source import Scalar, from_python
 from solver_mapper.io.yaml.warnings import Notes
 

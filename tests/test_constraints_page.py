@@ -10,8 +10,8 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper import constraints
-from solver_mapper.io.timeloop.constraint_file import _TYPES
-from solver_mapper.io.timeloop.extended_constraints import METRIC_NAMES
+from solver_mapper.io.timeloop.constraints.constraint_file import _TYPES
+from solver_mapper.io.timeloop.constraints.extended_constraints import METRIC_NAMES
 from tests.constraints.designs import DESIGN, spec_with
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "reference" / "constraints.md").read_text(

@@ -11,7 +11,7 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.reuse_flags import with_reuse_flags
 from solver_mapper.core.spec import Spec
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError
 from solver_mapper.solve.cpsat.engine import MOST_SEED, MOST_WORKERS

@@ -26,12 +26,12 @@ from solver_mapper.core.factors import PERFECT, refuse_imperfect
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.progress import Progress
+from solver_mapper.core.results.statistics import Statistics
+from solver_mapper.core.results.verdict import Verdict
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.statistics import Statistics
-from solver_mapper.core.verdict import Verdict
 from solver_mapper.cost.looptree import evaluate as looptree_evaluate
 from solver_mapper.cost.looptree import validate as looptree_validate
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.cost.timeloop.model import evaluate as evaluate_nest

@@ -12,12 +12,12 @@ from solver_mapper.api.arguments import (
     require_spec,
     under,
 )
-from solver_mapper.bounds.fusion.design_space import fusion_space
+from solver_mapper.bounds.fusion.orojenesis_v2.design_space import fusion_space
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.factors import PERFECT, is_imperfect, refuse_imperfect
-from solver_mapper.core.fusion_space import FusionSpaceSize
-from solver_mapper.core.mapspace_size import MapspaceSize
+from solver_mapper.core.results.fusion_space import FusionSpaceSize
+from solver_mapper.core.results.mapspace_size import MapspaceSize
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.deadline import running

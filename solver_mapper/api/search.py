@@ -21,9 +21,9 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.factors import PERFECT, is_imperfect
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP
-from solver_mapper.core.pareto_front import Front
 from solver_mapper.core.progress import Progress, Recorder
-from solver_mapper.core.solution import Solution
+from solver_mapper.core.results.pareto_front import Front
+from solver_mapper.core.results.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.cost.looptree.solution import TreeSolution

@@ -10,16 +10,16 @@ from solver_mapper.core.arguments import require_number
 from solver_mapper.core.factors import PERFECT
 from solver_mapper.core.objective import GAP, parse_objective
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.design import ArchitectureLike, Reading
-from solver_mapper.study.job import SearchOptions
+from solver_mapper.study.execution.clock import StudyClock
+from solver_mapper.study.execution.job import SearchOptions
+from solver_mapper.study.execution.progress import StudyProgress
+from solver_mapper.study.execution.store import Store
 from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.network_result import NetworkResult
 from solver_mapper.study.network_study import StudyOptions
 from solver_mapper.study.network_study import solve_network as map_network
 from solver_mapper.study.networks import NetworkLike
-from solver_mapper.study.progress import StudyProgress
-from solver_mapper.study.store import Store
 from solver_mapper.study.sweep_plan import SweepLike, read_sweep
 from solver_mapper.study.sweep_result import SweepResult
 from solver_mapper.study.sweep_study import sweep as run_sweep

@@ -16,7 +16,7 @@ from solver_mapper.bounds.search import FREE, Found, Restriction, least_traffic
 from solver_mapper.core.mapping import LevelMapping, loop
 from solver_mapper.core.mapping import Mapping as LoopMapping
 from solver_mapper.core.problem import Problem
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.snowcat.accesses import Movement, movements, unkept
 from solver_mapper.cost.snowcat.machine_files import BUFFER, STORE
 from solver_mapper.cost.snowcat.reuse_classes import has_windows

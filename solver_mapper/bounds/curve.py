@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from solver_mapper.bounds.roofline import Roofline
-from solver_mapper.core.chart import Chart
-from solver_mapper.core.rendering import chart_of, svg_of
-from solver_mapper.core.shown import Shown
+from solver_mapper.core.results.chart import Chart
+from solver_mapper.core.results.rendering import chart_of, svg_of
+from solver_mapper.core.results.shown import Shown
 
 
 class CurvePoint(Protocol):

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from solver_mapper.core.problem import Problem, Tensor
-from solver_mapper.cost.looptree.mapping_tree import Compute, Node, Storage, Temporal, TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
+    Compute,
+    Node,
+    Storage,
+    Temporal,
+    TreeMapping,
+)
 from solver_mapper.cost.snowcat.machine_files import BUFFER, STORE, UNIT
 
 

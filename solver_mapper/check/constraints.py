@@ -22,7 +22,7 @@ from solver_mapper.core.constraints import (
 from solver_mapper.core.loop_orders import pairs_at
 from solver_mapper.core.mapping import LevelMapping, Mapping
 from solver_mapper.core.problem import Problem
-from solver_mapper.core.verdict import Violation
+from solver_mapper.core.results.verdict import Violation
 from solver_mapper.cost.timeloop.legality import structural_violations
 from solver_mapper.cost.timeloop.model import Evaluator
 

@@ -18,8 +18,8 @@ from solver_mapper.core.constraints import (
     UtilizationConstraint,
 )
 from solver_mapper.core.mapping import LevelMapping
-from solver_mapper.core.statistics import Statistics
-from solver_mapper.core.verdict import Violation
+from solver_mapper.core.results.statistics import Statistics
+from solver_mapper.core.results.verdict import Violation
 
 WORDS: Mapping[str, str] = {
     "==": "",

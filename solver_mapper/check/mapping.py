@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from solver_mapper.check.constraints import constraint_violations
 from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.results.verdict import Violation
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.verdict import Violation
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import ExactnessError
 

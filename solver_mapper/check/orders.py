@@ -13,7 +13,7 @@ from solver_mapper.check.loops import cited, location_in, loops_of
 from solver_mapper.core.constraints import NestingConstraint, PermutationConstraint, SplitConstraint
 from solver_mapper.core.loop_orders import Pair, inside, order_of, outside
 from solver_mapper.core.mapping import LevelMapping
-from solver_mapper.core.verdict import Violation
+from solver_mapper.core.results.verdict import Violation
 
 
 def order(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from solver_mapper.check.loops import cited, location_in
 from solver_mapper.core.constraints import KeepConstraint, ReuseConstraint
 from solver_mapper.core.mapping import LevelMapping
-from solver_mapper.core.verdict import Violation
+from solver_mapper.core.results.verdict import Violation
 
 
 def keep(constraint: KeepConstraint, level: LevelMapping) -> Iterator[Violation]:

@@ -17,7 +17,7 @@ from solver_mapper.cli.app import COMMAND_LINE
 from solver_mapper.cli.output import Record, write_files
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.snowcat.machine_files import AS_LEVELS, AS_TREE
 from solver_mapper.errors import InputError
 

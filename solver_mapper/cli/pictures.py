@@ -14,9 +14,9 @@ import typer
 import yaml
 
 from solver_mapper.cli.app import COMMAND_LINE
-from solver_mapper.core.chart import Chart, image_format, write_image
 from solver_mapper.core.files import write_whole
-from solver_mapper.core.rendering import chart_of, document_of, page_of
+from solver_mapper.core.results.chart import Chart, image_format, write_image
+from solver_mapper.core.results.rendering import chart_of, document_of, page_of
 from solver_mapper.errors import InputError, SolverMapperError
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.source import to_python

@@ -27,7 +27,7 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.deadline import check_time, running
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.startup import STOPPING, end
-from solver_mapper.study.clock import StudyClock
+from solver_mapper.study.execution.clock import StudyClock
 
 MemoryLimit = Annotated[
     str | None,

@@ -8,13 +8,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, cast
 
-from solver_mapper.core.chart import Chart
 from solver_mapper.core.mapping import LevelMapping, Loop
 from solver_mapper.core.objective import Goal
-from solver_mapper.core.rendering import chart_of
-from solver_mapper.core.shown import Shown
-from solver_mapper.core.solution import directives
-from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.results.chart import Chart
+from solver_mapper.core.results.rendering import chart_of
+from solver_mapper.core.results.shown import Shown
+from solver_mapper.core.results.solution import directives
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.latency import port_demands
 
 COMPUTE = "compute"

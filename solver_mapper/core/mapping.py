@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from solver_mapper.core.rendering import yaml_of
+from solver_mapper.core.results.rendering import yaml_of
 from solver_mapper.errors import NOWHERE, SourceLocation
 
 

@@ -43,9 +43,9 @@ class Spec:
         """The specification with other attributes, by path: `{"shared_glb.entries": 32768,
         "PE.count": 16}`.
 
-        The paths are those of `solver_mapper.io.timeloop.attribute_paths`. What depends on an
-        attribute follows it: capacities, meshes, and energies that a formula gives; energies of a
-        reference table stay as they are.
+        The paths are those of `solver_mapper.io.timeloop.architecture.attribute_paths`. What
+        depends on an attribute follows it: capacities, meshes, and energies that a formula gives;
+        energies of a reference table stay as they are.
         Raises: InputError for a path that leads nowhere, and for values that cannot be used.
         """
         changed: Spec = edited(self, values)

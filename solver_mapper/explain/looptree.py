@@ -15,7 +15,7 @@ from typing import Any
 
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.progress import Progress
-from solver_mapper.core.solution import Status
+from solver_mapper.core.results.solution import Status
 from solver_mapper.cost.looptree.architecture import Architecture, Component, FanoutText, Text
 from solver_mapper.cost.looptree.hardware import Kind
 from solver_mapper.cost.looptree.specification import TreeSpec

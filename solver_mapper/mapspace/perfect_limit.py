@@ -12,9 +12,9 @@ from math import prod
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.constraints import HOLDS, Constraint, FactorConstraint
 from solver_mapper.core.dominance import undominated
-from solver_mapper.core.perfect_limit import PerfectLimit
 from solver_mapper.core.problem import Problem
-from solver_mapper.core.solution import Solution
+from solver_mapper.core.results.perfect_limit import PerfectLimit
+from solver_mapper.core.results.solution import Solution
 from solver_mapper.core.spec import Spec
 
 MOST_STEPS = 100_000

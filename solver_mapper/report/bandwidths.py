@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.latency import port_demands
 from solver_mapper.report.tables import short
 

@@ -10,8 +10,8 @@ from textwrap import wrap
 from rich.table import Table
 
 from solver_mapper.compare.comparison import Comparison, EnergyTerm
-from solver_mapper.core.rendering import text_of
-from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.results.rendering import text_of
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.report.tables import number, percent, render, short, table, text_width
 
 MOST_TERMS = 3

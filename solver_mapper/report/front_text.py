@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from solver_mapper.core.objective import METRICS
-from solver_mapper.core.pareto_front import Front, front_verdict
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.results.pareto_front import Front, front_verdict
+from solver_mapper.core.results.rendering import text_of
 from solver_mapper.report.tables import number, render, table
 
 _TITLES = {"energy": "energy (pJ)", "delay": "cycles", "last-level-accesses": "outermost words"}

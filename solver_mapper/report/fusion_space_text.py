@@ -8,8 +8,8 @@ from textwrap import wrap
 
 from rich.table import Table
 
-from solver_mapper.core.fusion_space import FusionSpaceSize
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.results.fusion_space import FusionSpaceSize
+from solver_mapper.core.results.rendering import text_of
 from solver_mapper.report.tables import number, render, table, text_width
 
 WHAT = """\

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
-from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.results.statistics import Statistics
 
 _INDENT = "  "
 

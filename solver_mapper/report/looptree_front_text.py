@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from solver_mapper.core.pareto_front import front_verdict
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.results.pareto_front import front_verdict
+from solver_mapper.core.results.rendering import text_of
 from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.report.tables import render, table
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from textwrap import wrap
 
-from solver_mapper.core.rendering import text_of
-from solver_mapper.core.solution import Certificate
+from solver_mapper.core.results.rendering import text_of
+from solver_mapper.core.results.solution import Certificate
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.report.tables import text_width
 

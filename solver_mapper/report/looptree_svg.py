@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-from solver_mapper.core.rendering import html_of, svg_of
-from solver_mapper.cost.looptree.labels import Label, LabelledTree
-from solver_mapper.cost.looptree.mapping_tree import Nested, Node, Pipeline, Sequential
+from solver_mapper.core.results.rendering import html_of, svg_of
+from solver_mapper.cost.looptree.mapping.labels import Label, LabelledTree
+from solver_mapper.cost.looptree.mapping.mapping_tree import Nested, Node, Pipeline, Sequential
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 
 _CHARACTER, _LINE, _PAD, _GAP, _BETWEEN = 6.7, 15.0, 12.0, 16.0, 28.0

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from solver_mapper.core.rendering import text_of
-from solver_mapper.cost.looptree.labels import Label, LabelledTree
-from solver_mapper.cost.looptree.mapping_tree import Nested, Node, Pipeline, Sequential, TreeMapping
+from solver_mapper.core.results.rendering import text_of
+from solver_mapper.cost.looptree.mapping.labels import Label, LabelledTree
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
+    Nested,
+    Node,
+    Pipeline,
+    Sequential,
+    TreeMapping,
+)
 from solver_mapper.cost.looptree.statistics import EinsumStatistics, TreeStatistics
 from solver_mapper.report.lifetimes_text import lifetimes_text
 

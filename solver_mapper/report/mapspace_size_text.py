@@ -6,8 +6,8 @@ from textwrap import wrap
 
 from rich.table import Table
 
-from solver_mapper.core.mapspace_size import Choices, Cut, MapspaceSize
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.results.mapspace_size import Choices, Cut, MapspaceSize
+from solver_mapper.core.results.rendering import text_of
 from solver_mapper.report.tables import number, render, short, table, text_width
 
 WHAT = """\

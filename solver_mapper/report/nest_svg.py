@@ -12,8 +12,8 @@ from math import prod
 
 from solver_mapper.core.architecture import Buffer
 from solver_mapper.core.mapping import LevelMapping, Loop
-from solver_mapper.core.rendering import svg_of
-from solver_mapper.core.statistics import LevelStatistics, Statistics
+from solver_mapper.core.results.rendering import svg_of
+from solver_mapper.core.results.statistics import LevelStatistics, Statistics
 from solver_mapper.report.charts.palette import colours_of
 from solver_mapper.report.charts.svg import STANDALONE
 from solver_mapper.report.tables import number, percent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.results.rendering import text_of
 from solver_mapper.report.tables import energy_unit, number, render, short, table, two_decimals
 from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.network_result import LayerResult, NetworkResult

@@ -11,8 +11,8 @@ from textwrap import wrap
 from typing import Any
 
 from solver_mapper.core.objective import Goal, rounded_down
-from solver_mapper.core.rendering import text_of
-from solver_mapper.core.solution import Solution
+from solver_mapper.core.results.rendering import text_of
+from solver_mapper.core.results.solution import Solution
 from solver_mapper.report.loop_nest_text import loop_nest_text
 from solver_mapper.report.tables import number, text_width
 

@@ -11,8 +11,12 @@ from rich.table import Table
 
 from solver_mapper.core.architecture import Buffer
 from solver_mapper.core.mapping import LevelMapping
-from solver_mapper.core.rendering import text_of
-from solver_mapper.core.statistics import LevelStatistics, NetworkTensorStatistics, Statistics
+from solver_mapper.core.results.rendering import text_of
+from solver_mapper.core.results.statistics import (
+    LevelStatistics,
+    NetworkTensorStatistics,
+    Statistics,
+)
 from solver_mapper.cost.snowcat.tensor_size import touched_words
 from solver_mapper.report.bandwidths import bottleneck, ports
 from solver_mapper.report.tables import (

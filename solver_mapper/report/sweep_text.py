@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.results.rendering import text_of
 from solver_mapper.report.tables import in_lines, number, render, short, table
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 

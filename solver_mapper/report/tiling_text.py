@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.results.rendering import text_of
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.report.tables import percent, render, table
 from solver_mapper.tiling.configurations import Configurations

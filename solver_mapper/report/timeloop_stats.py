@@ -13,7 +13,7 @@ from math import prod
 
 from solver_mapper.core.architecture import Buffer
 from solver_mapper.core.mapping import LevelMapping
-from solver_mapper.core.statistics import (
+from solver_mapper.core.results.statistics import (
     LevelStatistics,
     NetworkTensorStatistics,
     Statistics,

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Objective
 from solver_mapper.core.progress import Progress
-from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.solve.local_search import LocalSearch

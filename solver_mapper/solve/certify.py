@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.solution import Solution
+from solver_mapper.core.results.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.solve.confirm import ACCEPTED, LEAST_SECONDS, PATIENCE, at_most, gap_text

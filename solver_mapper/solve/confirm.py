@@ -14,7 +14,7 @@ from typing import Literal
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.primes import factorize
 from solver_mapper.core.progress import Progress
-from solver_mapper.core.solution import Solution
+from solver_mapper.core.results.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate

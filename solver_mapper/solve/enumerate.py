@@ -8,8 +8,8 @@ from itertools import islice
 from solver_mapper.check.mapping import all_violations
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.results.verdict import Violation
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.verdict import Violation
 from solver_mapper.errors import ExactnessError
 from solver_mapper.mapspace.size.counter import countable
 from solver_mapper.mapspace.size.enumeration import Listing, reordered

@@ -21,8 +21,8 @@ from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.primes import factorize
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.deadline import TimeUp
 from solver_mapper.mapspace.space import build_space

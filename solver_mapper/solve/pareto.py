@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from solver_mapper.core.objective import METRICS, parse_objective
-from solver_mapper.core.pareto_front import Front, FrontPoint, FrontStatus
+from solver_mapper.core.results.pareto_front import Front, FrontPoint, FrontStatus
 from solver_mapper.deadline import running
 from solver_mapper.errors import InputError, LimitReached, SourceLocation, did_you_mean
 from solver_mapper.solve.cpsat.search import Proof

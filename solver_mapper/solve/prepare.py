@@ -9,7 +9,7 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.objective import GAP, Goal, parse_objective
 from solver_mapper.core.progress import Progress
-from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.cost.timeloop.tiles import build_nest
 from solver_mapper.mapspace.space import Space

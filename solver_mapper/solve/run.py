@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import GAP, Goal, Objective, parse_objective
-from solver_mapper.core.solution import Solution, Status
+from solver_mapper.core.results.solution import Solution, Status
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import running
 from solver_mapper.errors import LimitReached

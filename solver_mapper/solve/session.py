@@ -25,11 +25,11 @@ from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal, Objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.progress import Progress
-from solver_mapper.core.solution import Certificate
+from solver_mapper.core.results.solution import Certificate
+from solver_mapper.core.results.statistics import Statistics
+from solver_mapper.core.results.timer import Timer
+from solver_mapper.core.results.verdict import Verdict, Violation
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.statistics import Statistics
-from solver_mapper.core.timer import Timer
-from solver_mapper.core.verdict import Verdict, Violation
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.errors import ExactnessError, InputError

@@ -13,7 +13,7 @@ from solver_mapper.io import bundled
 from solver_mapper.io.accelforge.specification import is_tree_input
 from solver_mapper.io.bundled import Layer
 from solver_mapper.io.templates import TemplateOptions
-from solver_mapper.io.timeloop.attribute_paths import with_attributes
+from solver_mapper.io.timeloop.architecture.attribute_paths import with_attributes
 from solver_mapper.io.timeloop.specification import read_spec
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source, Table

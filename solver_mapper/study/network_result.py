@@ -9,16 +9,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from solver_mapper.core.chart import Chart
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.rendering import chart_of
-from solver_mapper.core.shown import Shown
-from solver_mapper.core.solution import Status
+from solver_mapper.core.results.chart import Chart
+from solver_mapper.core.results.rendering import chart_of
+from solver_mapper.core.results.shown import Shown
+from solver_mapper.core.results.solution import Status
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.statistics import Statistics
 from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.warnings import InputWarning
-from solver_mapper.study.record import Record
+from solver_mapper.study.execution.record import Record
 
 if TYPE_CHECKING:
     from pandas import DataFrame

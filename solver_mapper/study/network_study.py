@@ -8,20 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from solver_mapper.study.clock import StudyClock
-from solver_mapper.study.cluster import Cluster
 from solver_mapper.study.design import ArchitectureLike, Design, Reading
-from solver_mapper.study.events import Event, Listener
-from solver_mapper.study.executors import Executor, InProcess
-from solver_mapper.study.job import Job, SearchOptions
+from solver_mapper.study.execution.clock import StudyClock
+from solver_mapper.study.execution.cluster import Cluster
+from solver_mapper.study.execution.events import Event, Listener
+from solver_mapper.study.execution.executors import Executor, InProcess
+from solver_mapper.study.execution.job import Job, SearchOptions
+from solver_mapper.study.execution.processes import Processes
+from solver_mapper.study.execution.progress import StudyProgress
+from solver_mapper.study.execution.record import Record
+from solver_mapper.study.execution.runner import Study
+from solver_mapper.study.execution.store import Store, opened
 from solver_mapper.study.network_edp import NETWORK_EDP, Choice, least_product
 from solver_mapper.study.network_result import LayerResult, NetworkResult
 from solver_mapper.study.networks import NetworkLike, as_network
-from solver_mapper.study.processes import Processes
-from solver_mapper.study.progress import StudyProgress
-from solver_mapper.study.record import Record
-from solver_mapper.study.runner import Study
-from solver_mapper.study.store import Store, opened
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import io
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from solver_mapper.core.chart import Chart
-from solver_mapper.core.rendering import chart_of
-from solver_mapper.core.shown import Shown
+from solver_mapper.core.results.chart import Chart
+from solver_mapper.core.results.rendering import chart_of
+from solver_mapper.core.results.shown import Shown
 from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.study.network_result import Totals

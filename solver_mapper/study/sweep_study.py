@@ -12,18 +12,18 @@ from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.source import Source
 from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.study.architecture_front import on_front
-from solver_mapper.study.clock import StudyClock
 from solver_mapper.study.design import Design, Reading
-from solver_mapper.study.events import Started
-from solver_mapper.study.job import Job, Outcome, SearchOptions
+from solver_mapper.study.execution.clock import StudyClock
+from solver_mapper.study.execution.events import Started
+from solver_mapper.study.execution.job import Job, Outcome, SearchOptions
+from solver_mapper.study.execution.progress import StudyProgress
+from solver_mapper.study.execution.record import Record
+from solver_mapper.study.execution.runner import Study
+from solver_mapper.study.execution.store import Store, opened
 from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.network_result import Sum
 from solver_mapper.study.network_study import StudyOptions, least_edp_records, listener
-from solver_mapper.study.progress import StudyProgress
-from solver_mapper.study.record import Record
-from solver_mapper.study.runner import Study
 from solver_mapper.study.sizes import EnergyWatch, Sizes, sizes_of
-from solver_mapper.study.store import Store, opened
 from solver_mapper.study.sweep_plan import Point, SweepPlan
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 from solver_mapper.study.swept_energies import energies, energy_path

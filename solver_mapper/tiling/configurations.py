@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.results.rendering import text_of
 from solver_mapper.errors import InputError
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.operator import Operator

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from solver_mapper.core.verdict import Verdict, Violation
+from solver_mapper.core.results.verdict import Verdict, Violation
 from solver_mapper.errors import InfeasibleError, InputError, SourceLocation, unknown_name
 from solver_mapper.io.yaml.fields import Fields, integer_of, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Table

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from solver_mapper.core.chart import Chart
-from solver_mapper.core.rendering import chart_of
-from solver_mapper.core.shown import Shown
+from solver_mapper.core.results.chart import Chart
+from solver_mapper.core.results.rendering import chart_of
+from solver_mapper.core.results.shown import Shown
 from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import InfeasibleError, InputError
 from solver_mapper.io.yaml.documents import read_documents

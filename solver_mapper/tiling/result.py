@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, cast
 
-from solver_mapper.core.chart import Chart
-from solver_mapper.core.rendering import chart_of, yaml_of
-from solver_mapper.core.shown import Shown
-from solver_mapper.core.verdict import Verdict
+from solver_mapper.core.results.chart import Chart
+from solver_mapper.core.results.rendering import chart_of, yaml_of
+from solver_mapper.core.results.shown import Shown
+from solver_mapper.core.results.verdict import Verdict
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.tiling import data
 from solver_mapper.tiling.backend import Backend

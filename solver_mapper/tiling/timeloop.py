@@ -12,7 +12,7 @@ from __future__ import annotations
 import yaml
 
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
-from solver_mapper.core.rendering import yaml_of
+from solver_mapper.core.results.rendering import yaml_of
 from solver_mapper.errors import InputError
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.source import to_python

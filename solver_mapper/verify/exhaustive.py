@@ -12,7 +12,7 @@ from typing import NamedTuple
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Objective
-from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.cost.timeloop.latency import latency, level_time
 from solver_mapper.cost.timeloop.model import Evaluator

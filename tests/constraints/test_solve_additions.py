@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.core.solution import Solution
+from solver_mapper.core.results.solution import Solution
 from solver_mapper.core.spec import Spec
 from tests.constraints.designs import DESIGN, bypass, spatial, spec_with, temporal
 

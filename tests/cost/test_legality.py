@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.core.problem import Problem
-from solver_mapper.core.verdict import Violation
+from solver_mapper.core.results.verdict import Violation
 from solver_mapper.cost.timeloop import evaluate
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.errors import InputError, SourceLocation

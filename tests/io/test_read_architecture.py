@@ -12,7 +12,7 @@ import pytest
 
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.errors import InputError
-from solver_mapper.io.timeloop import energy_formulas as pat
+from solver_mapper.io.timeloop.architecture import energy_formulas as pat
 from solver_mapper.io.timeloop.specification import load
 
 DATA = Path(__file__).parents[1] / "data" / "timeloop"

@@ -20,7 +20,7 @@ from solver_mapper.core.constraints import (
     UtilizationConstraint,
 )
 from solver_mapper.errors import InputError
-from solver_mapper.io.timeloop.maximize_dims import largest_factors
+from solver_mapper.io.timeloop.constraints.maximize_dims import largest_factors
 from solver_mapper.io.timeloop.specification import load
 
 SMALL = {"word-bits": 16, "entries": 64}

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from solver_mapper.cost.looptree.einsum_paths import prepare
 from solver_mapper.cost.looptree.hardware import Chain, Kind
-from solver_mapper.cost.looptree.mapping_tree import (
+from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Compute,
     Nested,
     Node,

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.cost.looptree.einsum_path import shared_loops
-from solver_mapper.cost.looptree.einsum_paths import prepare
+from solver_mapper.cost.looptree.mapping.einsum_path import shared_loops
+from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
 from solver_mapper.cost.looptree.occupancy import reservations
 from tests.looptree.chain_enumeration import random_chain
 from tests.looptree.enumeration import random_problem

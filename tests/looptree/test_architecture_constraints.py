@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.cost.looptree.mapping_tree import Spatial, Storage
+from solver_mapper.cost.looptree.mapping.mapping_tree import Spatial, Storage
 
 TEXT = """
 arch:

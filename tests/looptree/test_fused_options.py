@@ -12,7 +12,7 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.cost.looptree.hardware import Fanout
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.usage import reachable
 
 ARCH = """\

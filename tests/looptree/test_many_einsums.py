@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.cost.looptree.einsum_path import shared_loops
-from solver_mapper.cost.looptree.einsum_paths import prepare
+from solver_mapper.cost.looptree.mapping.einsum_path import shared_loops
+from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
 from solver_mapper.cost.looptree.occupancy import _shared_with
 from tests.faults import inputs
 from tests.looptree.random_trees import random_case

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import solver_mapper as sm
 from solver_mapper.cli import app
-from solver_mapper.cost.looptree.labels import labels
-from solver_mapper.cost.looptree.mapping_tree import (
+from solver_mapper.cost.looptree.mapping.labels import labels
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Compute,
     Nested,
     Sequential,

@@ -9,7 +9,7 @@ import io
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.cost.looptree.mapping_tree import Sequential, Spatial, Storage
+from solver_mapper.cost.looptree.mapping.mapping_tree import Sequential, Spatial, Storage
 
 TEXT = """
 arch:

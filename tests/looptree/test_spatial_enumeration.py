@@ -14,7 +14,7 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.cost.looptree import Temporal
-from solver_mapper.cost.looptree.mapping_tree import (
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Compute,
     Nested,
     Sequential,

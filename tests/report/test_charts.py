@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.core.chart import Axis, BarChart, Chart, Picture, PlaneChart, Series
-from solver_mapper.core.rendering import svg_of
+from solver_mapper.core.results.chart import Axis, BarChart, Chart, Picture, PlaneChart, Series
+from solver_mapper.core.results.rendering import svg_of
 from solver_mapper.report.charts.palette import COLOURS, colour
 from solver_mapper.report.charts.plotly import plotly_of
 from solver_mapper.report.charts.scale import Scale, scale_of, short

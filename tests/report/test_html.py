@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import solver_mapper as sm
 from solver_mapper.cli import app
-from solver_mapper.core.rendering import document_of
+from solver_mapper.core.results.rendering import document_of
 from solver_mapper.report.html.page import (
     Code,
     InputFile,

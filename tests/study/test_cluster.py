@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.study.clock import StudyClock
-from solver_mapper.study.events import Started
+from solver_mapper.study.execution.clock import StudyClock
+from solver_mapper.study.execution.events import Started
 from tests.study.test_networks import ARCHITECTURE, LAYERS, problem
 
 distributed = pytest.importorskip("distributed")

@@ -154,7 +154,7 @@ def workers() -> set[int]:
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if b"solver_mapper.study.worker" in (folder / "cmdline").read_bytes():
+            if b"solver_mapper.study.execution.worker" in (folder / "cmdline").read_bytes():
                 found.add(int(folder.name))
         except OSError:
             continue

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import solver_mapper as sm
+from solver_mapper.study.execution.record import Record
 from solver_mapper.study.network_edp import Choice, least_product
-from solver_mapper.study.record import Record
 from tests.study.test_networks import problem
 
 FRONTS = st.lists(

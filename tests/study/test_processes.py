@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.study import processes
-from solver_mapper.study.events import Died, Started
+from solver_mapper.study.execution import processes
+from solver_mapper.study.execution.events import Died, Started
 from tests.study.test_networks import ARCHITECTURE, LAYERS, MM8, problem
 
 
@@ -94,8 +94,8 @@ def test_memory_is_limited(started: list[int]) -> None:
 
 def test_a_stop_ends_searches_in_other_processes(started: list[int]) -> None:
     """The best mapping so far comes back, as from a search in this process."""
-    from solver_mapper.study.clock import StudyClock
-    from solver_mapper.study.events import Advanced
+    from solver_mapper.study.execution.clock import StudyClock
+    from solver_mapper.study.execution.events import Advanced
 
     clock = StudyClock()
 

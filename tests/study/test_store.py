@@ -12,9 +12,9 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.io import bundled
-from solver_mapper.study.job import Job, SearchOptions
-from solver_mapper.study.record import Record
-from solver_mapper.study.store import APPLICATION, MIGRATIONS, Store
+from solver_mapper.study.execution.job import Job, SearchOptions
+from solver_mapper.study.execution.record import Record
+from solver_mapper.study.execution.store import APPLICATION, MIGRATIONS, Store
 from tests.study.commands import run
 from tests.study.test_networks import ARCHITECTURE, LAYERS
 

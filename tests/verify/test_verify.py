@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import solver_mapper as sm
 from solver_mapper.cli import app
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.solution import Solution
+from solver_mapper.core.results.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.io import bundled

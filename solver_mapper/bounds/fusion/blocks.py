@@ -10,11 +10,11 @@ from functools import cached_property
 from itertools import product
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.group import Fuser, Plans
-from solver_mapper.bounds.fusion.groups import Group, groups_of
-from solver_mapper.bounds.fusion.nested import Nester
+from solver_mapper.bounds.fusion.groups.candidates import Group, groups_of
+from solver_mapper.bounds.fusion.groups.group import Fuser, Plans
+from solver_mapper.bounds.fusion.groups.nested import Nester
+from solver_mapper.bounds.fusion.groups.search import group_plans
 from solver_mapper.bounds.fusion.plan import PlanRules
-from solver_mapper.bounds.fusion.search import group_plans
 
 
 @dataclass(frozen=True, eq=False)

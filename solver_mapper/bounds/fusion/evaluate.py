@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.group import GroupPlan
-from solver_mapper.bounds.fusion.leaf import Choice, inner_nest
+from solver_mapper.bounds.fusion.groups.group import GroupPlan
+from solver_mapper.bounds.fusion.groups.leaf import Choice, inner_nest
+from solver_mapper.bounds.fusion.groups.trunk import Trunk, cut, trips_of
 from solver_mapper.bounds.fusion.plan import Plan, Step
-from solver_mapper.bounds.fusion.trunk import Trunk, cut, trips_of
 from solver_mapper.core.problem import Tensor
 from solver_mapper.cost.snowcat.accesses import Movement, movement
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from solver_mapper.bounds.example_mapping import streamed_nest
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.group import GroupPlan, Subgroup
-from solver_mapper.bounds.fusion.leaf import Choice
+from solver_mapper.bounds.fusion.groups.group import GroupPlan, Subgroup
+from solver_mapper.bounds.fusion.groups.leaf import Choice
+from solver_mapper.bounds.fusion.groups.trunk import Trunk, TrunkLoop, cut
 from solver_mapper.bounds.fusion.plan import Plan, Step
-from solver_mapper.bounds.fusion.trunk import Trunk, TrunkLoop, cut
 from solver_mapper.core.problem import Problem
-from solver_mapper.cost.looptree.mapping_tree import (
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Nested,
     Node,
     Sequential,

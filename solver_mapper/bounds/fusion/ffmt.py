@@ -16,12 +16,12 @@ import numpy as np
 
 from solver_mapper.bounds.bound_curve import EMPTY
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.group import Fold, GroupPlan, live_tiles
-from solver_mapper.bounds.fusion.groups import Group
-from solver_mapper.bounds.fusion.leaf import Choice, choice_of, inner_nest
-from solver_mapper.bounds.fusion.links import Rank, common_ranks
+from solver_mapper.bounds.fusion.groups.candidates import Group
+from solver_mapper.bounds.fusion.groups.group import Fold, GroupPlan, live_tiles
+from solver_mapper.bounds.fusion.groups.leaf import Choice, choice_of, inner_nest
+from solver_mapper.bounds.fusion.groups.links import Rank, common_ranks
+from solver_mapper.bounds.fusion.groups.trunk import Trunk, TrunkLoop, parts_of
 from solver_mapper.bounds.fusion.plan import Plan, Step
-from solver_mapper.bounds.fusion.trunk import Trunk, TrunkLoop, parts_of
 from solver_mapper.bounds.search import least_traffic
 from solver_mapper.errors import InputError
 

@@ -11,12 +11,12 @@ from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph, net_of
 from solver_mapper.bounds.fusion.evaluate import account
 from solver_mapper.bounds.fusion.ffmt import ffmt_plans
 from solver_mapper.bounds.fusion.join import joined
-from solver_mapper.bounds.fusion.listing import EinsumMapping, einsum_mappings
+from solver_mapper.bounds.fusion.orojenesis_v2.graph_join import V2
+from solver_mapper.bounds.fusion.orojenesis_v2.listing import EinsumMapping, einsum_mappings
 from solver_mapper.bounds.fusion.plan import Plan, PlanRules
 from solver_mapper.bounds.fusion.points import FamilyPoint, FusedPoint
 from solver_mapper.bounds.fusion.special import SpecialRanks, named
 from solver_mapper.bounds.fusion.tensor_cores import TensorCore
-from solver_mapper.bounds.fusion.v2_join import V2
 from solver_mapper.cost.looptree.workload import Workload
 from solver_mapper.errors import ExactnessError, InfeasibleError, InputError, unknown_name
 

@@ -18,7 +18,7 @@ import numpy as np
 from solver_mapper.bounds.bound_curve import EMPTY, BoundCurve
 from solver_mapper.bounds.fusion.blocks import Block, Blocks
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.group import Plans
+from solver_mapper.bounds.fusion.groups.group import Plans
 from solver_mapper.bounds.fusion.plan import Plan, PlanRules, Step
 from solver_mapper.bounds.fusion.solver_join import SolverJoin
 from solver_mapper.deadline import check_time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from solver_mapper.bounds.fusion.group import GroupPlan
+from solver_mapper.bounds.fusion.groups.group import GroupPlan
 from solver_mapper.bounds.fusion.special import NONE_SPECIAL, SpecialRanks
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.evaluate import Flow, PlanCost
 from solver_mapper.bounds.fusion.example_mapping import tree_of, trunk_text
-from solver_mapper.bounds.fusion.families import Family, Row
+from solver_mapper.bounds.fusion.orojenesis_v2.families import Family, Row
 from solver_mapper.bounds.fusion.plan import Plan, Step
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.errors import InputError
 
 

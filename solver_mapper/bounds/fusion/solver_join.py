@@ -23,7 +23,7 @@ from ortools.sat.python import cp_model
 from solver_mapper.bounds.bound_curve import LARGEST
 from solver_mapper.bounds.fusion.blocks import Block, Blocks
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.group import GroupPlan
+from solver_mapper.bounds.fusion.groups.group import GroupPlan
 from solver_mapper.bounds.fusion.ordering import Positions, best_order
 from solver_mapper.bounds.fusion.plan import Plan, Step
 from solver_mapper.core.clock import Clock

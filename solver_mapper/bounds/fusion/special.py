@@ -19,8 +19,8 @@ from solver_mapper.cost.looptree.workload import Workload
 
 if TYPE_CHECKING:
     from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-    from solver_mapper.bounds.fusion.groups import Group
-    from solver_mapper.bounds.fusion.links import Rank
+    from solver_mapper.bounds.fusion.groups.candidates import Group
+    from solver_mapper.bounds.fusion.groups.links import Rank
 
 HEAD, BATCH = "head", "batch"
 

@@ -14,8 +14,8 @@ from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import Record, deliver, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.request import interruptible, stop_code
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.report.timeloop_stats import timeloop_stats

@@ -26,10 +26,10 @@ from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.report.timeloop_stats import timeloop_stats
 from solver_mapper.study.design import Reading
-from solver_mapper.study.events import Died
+from solver_mapper.study.execution.events import Died
+from solver_mapper.study.execution.progress import StudyProgress
 from solver_mapper.study.network_result import LayerResult, NetworkResult
 from solver_mapper.study.networks import is_network
-from solver_mapper.study.progress import StudyProgress
 
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Networks: map layers in N processes.")

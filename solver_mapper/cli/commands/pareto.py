@@ -19,7 +19,7 @@ from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import MemoryLimit, limited, stop_code
 from solver_mapper.cli.search_options import Seed
-from solver_mapper.core.pareto_front import Front, FrontPoint
+from solver_mapper.core.results.pareto_front import Front, FrontPoint
 from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
 
 

@@ -33,9 +33,9 @@ from solver_mapper.cli.request import MemoryLimit, limited, stop_code
 from solver_mapper.cli.search_options import Gap, Seed
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.objective import GAP
-from solver_mapper.core.solution import Solution
+from solver_mapper.core.results.solution import Solution
 from solver_mapper.core.spec import Spec
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.report.timeloop_stats import timeloop_stats

@@ -14,7 +14,7 @@ from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import print_answer, print_result
 from solver_mapper.cli.request import interruptible, limited, stop_code
 from solver_mapper.core.arguments import refuse_given
-from solver_mapper.core.verdict import Verdict
+from solver_mapper.core.results.verdict import Verdict
 from solver_mapper.explain.nearest.suggestion import Suggestion
 
 

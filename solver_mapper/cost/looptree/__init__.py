@@ -4,7 +4,7 @@ writes them.
 The nodes of which trees are built stand here; see `mapping_tree.py` for how.
 """
 
-from solver_mapper.cost.looptree.mapping_tree import (
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Compute,
     Nested,
     Pipeline,

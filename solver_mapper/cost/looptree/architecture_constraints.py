@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from solver_mapper.core.verdict import Violation
+from solver_mapper.core.results.verdict import Violation
 from solver_mapper.cost.looptree.architecture import Architecture
-from solver_mapper.cost.looptree.einsum_path import EinsumPath, LoopStep, StorageStep
 from solver_mapper.cost.looptree.hardware import Comparison, Fanout, Kind, Unit
-from solver_mapper.cost.looptree.mapping_tree import Spatial
+from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath, LoopStep, StorageStep
+from solver_mapper.cost.looptree.mapping.mapping_tree import Spatial
 from solver_mapper.cost.looptree.sets import NameSet
 from solver_mapper.cost.looptree.storage_choices import Holding, holding
 from solver_mapper.cost.looptree.workload import Relevance

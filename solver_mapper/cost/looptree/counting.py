@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from solver_mapper.cost.looptree.einsum_path import EinsumPath, LoopStep, StorageStep
+from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath, LoopStep, StorageStep
 from solver_mapper.cost.looptree.workload import Access, Relevance
 
 Profile = Mapping[int, int]

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from solver_mapper.core.rendering import text_of
+from solver_mapper.core.results.rendering import text_of
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.counting import TensorCount, profile
-from solver_mapper.cost.looptree.einsum_path import EinsumPath
-from solver_mapper.cost.looptree.einsum_paths import prepare
 from solver_mapper.cost.looptree.hardware import Unit
-from solver_mapper.cost.looptree.labels import LabelledTree, labels
 from solver_mapper.cost.looptree.lifetimes import lifetimes
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath
+from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
+from solver_mapper.cost.looptree.mapping.labels import LabelledTree, labels
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.occupancy import alive, peaks
 from solver_mapper.cost.looptree.statistics import (
     ActionStatistics,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from solver_mapper.cost.looptree.einsum_path import EinsumPath
+from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath
 from solver_mapper.cost.looptree.occupancy import Reservation
 
 

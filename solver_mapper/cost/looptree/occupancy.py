@@ -9,8 +9,8 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from solver_mapper.cost.looptree.counting import profile
-from solver_mapper.cost.looptree.einsum_path import EinsumPath, StorageStep, shared_loops
-from solver_mapper.cost.looptree.mapping_tree import Holder
+from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath, StorageStep, shared_loops
+from solver_mapper.cost.looptree.mapping.mapping_tree import Holder
 from solver_mapper.deadline import check_time
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, cast
 
-from solver_mapper.core.chart import Chart
 from solver_mapper.core.objective import Objective
-from solver_mapper.core.rendering import chart_of
-from solver_mapper.core.shown import Shown
-from solver_mapper.core.solution import Certificate, Status
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping, plain_nodes
+from solver_mapper.core.results.chart import Chart
+from solver_mapper.core.results.rendering import chart_of
+from solver_mapper.core.results.shown import Shown
+from solver_mapper.core.results.solution import Certificate, Status
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping, plain_nodes
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, cast
 
-from solver_mapper.core.chart import Chart
-from solver_mapper.core.rendering import chart_of
-from solver_mapper.core.shown import Shown
-from solver_mapper.core.verdict import Verdict
-from solver_mapper.cost.looptree.labels import LabelledTree
+from solver_mapper.core.results.chart import Chart
+from solver_mapper.core.results.rendering import chart_of
+from solver_mapper.core.results.shown import Shown
+from solver_mapper.core.results.verdict import Verdict
 from solver_mapper.cost.looptree.lifetimes import Lifetime
+from solver_mapper.cost.looptree.mapping.labels import LabelledTree
 from solver_mapper.cost.looptree.occupancy import Occupancy
 
 

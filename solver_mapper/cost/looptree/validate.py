@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from solver_mapper.core.verdict import Violation
+from solver_mapper.core.results.verdict import Violation
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.architecture_constraints import constraint_violations
-from solver_mapper.cost.looptree.einsum_path import EinsumPath
-from solver_mapper.cost.looptree.einsum_paths import prepare
-from solver_mapper.cost.looptree.mapping_tree import Spatial, TreeMapping
+from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath
+from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
+from solver_mapper.cost.looptree.mapping.mapping_tree import Spatial, TreeMapping
+from solver_mapper.cost.looptree.mapping.soundness import doubtful
 from solver_mapper.cost.looptree.occupancy import alive, peaks
-from solver_mapper.cost.looptree.soundness import doubtful
 from solver_mapper.cost.looptree.workload import Workload
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.problem import Problem
-from solver_mapper.core.verdict import Violation
+from solver_mapper.core.results.verdict import Violation
 from solver_mapper.cost.timeloop.projection import project
 from solver_mapper.cost.timeloop.tiles import Nest, build_nest
 from solver_mapper.errors import NOWHERE

@@ -10,7 +10,7 @@ from math import ceil
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
-from solver_mapper.core.statistics import (
+from solver_mapper.core.results.statistics import (
     LevelStatistics,
     NetworkStatistics,
     NetworkTensorStatistics,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from solver_mapper.core.constraints import Kind
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
-from solver_mapper.core.solution import directives
+from solver_mapper.core.results.solution import directives
 from solver_mapper.errors import NOWHERE, SourceLocation
 from solver_mapper.explain.nearest.directives import KINDS, MappingDirectives, Nest
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
-from solver_mapper.core.rendering import yaml_of
-from solver_mapper.cost.looptree.mapping_tree import (
+from solver_mapper.core.results.rendering import yaml_of
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Compute,
     Nested,
     Node,

@@ -16,7 +16,7 @@ from solver_mapper.core.mapping import Loop
 from solver_mapper.core.mapping import Mapping as LevelMappings
 from solver_mapper.core.problem import Problem, Tensor
 from solver_mapper.core.spec import Spec
-from solver_mapper.cost.looptree.mapping_tree import (
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Compute,
     Leaf,
     Spatial,

@@ -21,8 +21,7 @@ from solver_mapper.core.constraints import (
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.problem import Problem
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation, unknown_name
-from solver_mapper.io.timeloop.factor_grammar import MARKS, Factor, read_factors, read_order
-from solver_mapper.io.timeloop.targets import (
+from solver_mapper.io.timeloop.constraints.targets import (
     FLAGS,
     KEEP_TYPES,
     read_split,
@@ -30,6 +29,7 @@ from solver_mapper.io.timeloop.targets import (
     refuse_unmodelled,
     target_level,
 )
+from solver_mapper.io.timeloop.factor_grammar import MARKS, Factor, read_factors, read_order
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node
 from solver_mapper.io.yaml.warnings import Notes

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
-from solver_mapper.core.rendering import yaml_of
+from solver_mapper.core.results.rendering import yaml_of
 from solver_mapper.errors import InputError
 
 

@@ -13,20 +13,20 @@ from solver_mapper.core.problem import Problem
 from solver_mapper.core.reuse_flags import with_reuse_flags
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError
-from solver_mapper.io.timeloop.attribute_paths import with_attributes
-from solver_mapper.io.timeloop.constraint_collector import ConstraintCollector
-from solver_mapper.io.timeloop.constraint_file import Context, read_constraints
-from solver_mapper.io.timeloop.energy_notes import note_energies
-from solver_mapper.io.timeloop.energy_tables import EnergyTables, read_tables
-from solver_mapper.io.timeloop.flat_form import read_flat
+from solver_mapper.io.timeloop.architecture.attribute_paths import with_attributes
+from solver_mapper.io.timeloop.architecture.energy_notes import note_energies
+from solver_mapper.io.timeloop.architecture.energy_tables import EnergyTables, read_tables
+from solver_mapper.io.timeloop.architecture.flat_form import read_flat
+from solver_mapper.io.timeloop.architecture.tree_form import read_tree
+from solver_mapper.io.timeloop.architecture.v04_form import V04Design, read_v04
+from solver_mapper.io.timeloop.constraints.constraint_collector import ConstraintCollector
+from solver_mapper.io.timeloop.constraints.constraint_file import Context, read_constraints
+from solver_mapper.io.timeloop.constraints.maximize_dims import Request, resolve
+from solver_mapper.io.timeloop.constraints.split_position import count_unit_dims
+from solver_mapper.io.timeloop.constraints.v04_constraints import read_embedded, resolve_parallels
 from solver_mapper.io.timeloop.mapping_reader import read_mapping
-from solver_mapper.io.timeloop.maximize_dims import Request, resolve
 from solver_mapper.io.timeloop.problem_file import read_problem
-from solver_mapper.io.timeloop.split_position import count_unit_dims
 from solver_mapper.io.timeloop.suspicious import note_suspicious
-from solver_mapper.io.timeloop.tree_form import read_tree
-from solver_mapper.io.timeloop.v04_constraints import read_embedded, resolve_parallels
-from solver_mapper.io.timeloop.v04_form import V04Design, read_v04
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.fields import Fields, normal, table_of
 from solver_mapper.io.yaml.scope import Scope

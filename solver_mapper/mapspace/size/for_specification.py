@@ -14,8 +14,8 @@ from solver_mapper.core.constraints import (
     ReuseConstraint,
     UtilizationConstraint,
 )
-from solver_mapper.core.mapspace_size import Choices, Count, Cut, LevelCount, MapspaceSize
 from solver_mapper.core.primes import divisors
+from solver_mapper.core.results.mapspace_size import Choices, Count, Cut, LevelCount, MapspaceSize
 from solver_mapper.core.spec import Spec
 from solver_mapper.mapspace.requirements import is_changeable
 from solver_mapper.mapspace.size.counter import MappingCounter, countable

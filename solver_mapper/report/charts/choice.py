@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from solver_mapper.core.chart import Chart
+from solver_mapper.core.results.chart import Chart
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 
 R = TypeVar("R")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from solver_mapper.compare.comparison import Comparison
-from solver_mapper.core.chart import BarChart, Chart
-from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.results.chart import BarChart, Chart
+from solver_mapper.core.results.rendering import chart_of
 from solver_mapper.report.charts.choice import chosen
 from solver_mapper.report.charts.statistics_charts import cycles_chart, energy_parts
 from solver_mapper.report.tables import energy_unit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from solver_mapper.bounds.curve import Curve
-from solver_mapper.core.chart import Axis, Chart, PlaneChart, Series
-from solver_mapper.core.rendering import chart_of, svg_of
+from solver_mapper.core.results.chart import Axis, Chart, PlaneChart, Series
+from solver_mapper.core.results.rendering import chart_of, svg_of
 from solver_mapper.report.charts.choice import chosen
 
 

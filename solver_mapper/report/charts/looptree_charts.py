@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from solver_mapper.core.chart import Axis, BarChart, Chart, Picture, PlaneChart, Series
-from solver_mapper.core.rendering import chart_of, svg_of
+from solver_mapper.core.results.chart import Axis, BarChart, Chart, Picture, PlaneChart, Series
+from solver_mapper.core.results.rendering import chart_of, svg_of
 from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.statistics import TreeStatistics

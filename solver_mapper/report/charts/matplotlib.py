@@ -6,8 +6,8 @@ import io
 from types import ModuleType
 from typing import Any
 
-from solver_mapper.core.chart import BarChart, PlaneChart, Series
-from solver_mapper.core.rendering import figure_of, image_of
+from solver_mapper.core.results.chart import BarChart, PlaneChart, Series
+from solver_mapper.core.results.rendering import figure_of, image_of
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.report.charts.palette import colour
 from solver_mapper.report.charts.steps import prolonged

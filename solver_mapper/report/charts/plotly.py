@@ -9,7 +9,7 @@ from importlib.resources import files
 from math import log10
 from typing import Any
 
-from solver_mapper.core.chart import Axis, BarChart, PlaneChart, Series
+from solver_mapper.core.results.chart import Axis, BarChart, PlaneChart, Series
 from solver_mapper.report.charts.palette import colour, symbol
 from solver_mapper.report.charts.steps import prolonged
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from solver_mapper.core.chart import Axis, Chart, PlaneChart, Series
-from solver_mapper.core.pareto_front import Front
 from solver_mapper.core.progress import Progress
-from solver_mapper.core.rendering import chart_of
-from solver_mapper.core.solution import Solution
+from solver_mapper.core.results.chart import Axis, Chart, PlaneChart, Series
+from solver_mapper.core.results.pareto_front import Front
+from solver_mapper.core.results.rendering import chart_of
+from solver_mapper.core.results.solution import Solution
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.report.charts.statistics_charts import statistics_chart
 from solver_mapper.report.tables import points_in_words, short

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from solver_mapper.core.chart import Axis, BarChart, Chart, Picture, PlaneChart, Series
-from solver_mapper.core.rendering import chart_of, svg_of
-from solver_mapper.core.statistics import Statistics
+from solver_mapper.core.results.chart import Axis, BarChart, Chart, Picture, PlaneChart, Series
+from solver_mapper.core.results.rendering import chart_of, svg_of
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.report.bandwidths import Port, bottleneck, compute_steps, ports
 from solver_mapper.report.charts.choice import chosen
 from solver_mapper.report.tables import energy_unit, percent, short

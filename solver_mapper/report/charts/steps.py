@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from solver_mapper.core.chart import PlaneChart, Series
+from solver_mapper.core.results.chart import PlaneChart, Series
 
 _BEYOND = 0.06
 """Share of the axis that the last step takes."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from solver_mapper.core.chart import Axis, BarChart, Chart, PlaneChart, Series
-from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.results.chart import Axis, BarChart, Chart, PlaneChart, Series
+from solver_mapper.core.results.rendering import chart_of
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.report.tables import energy_unit
 from solver_mapper.study.network_result import LayerResult, NetworkResult

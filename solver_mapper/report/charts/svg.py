@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from solver_mapper.core.chart import BarChart, Picture, PlaneChart, Series
-from solver_mapper.core.rendering import svg_of
+from solver_mapper.core.results.chart import BarChart, Picture, PlaneChart, Series
+from solver_mapper.core.results.rendering import svg_of
 from solver_mapper.report.charts.palette import colour
 from solver_mapper.report.charts.scale import Scale, scale_of, short
 

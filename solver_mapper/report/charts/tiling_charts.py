@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from solver_mapper.core.chart import BarChart
-from solver_mapper.core.rendering import chart_of
+from solver_mapper.core.results.chart import BarChart
+from solver_mapper.core.results.rendering import chart_of
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.tiling.network import OBJECTIVES, NetworkTiling
 from solver_mapper.tiling.result import Tiling

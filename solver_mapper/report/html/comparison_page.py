@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from solver_mapper.compare.comparison import Comparison
-from solver_mapper.core.rendering import page_of
+from solver_mapper.core.results.rendering import page_of
 from solver_mapper.report.charts.comparison_charts import cycles_comparison, energy_chart
 from solver_mapper.report.comparison_text import explanation, figures, ratio
 from solver_mapper.report.html.page import (

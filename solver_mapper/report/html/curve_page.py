@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from solver_mapper.bounds.curve import Curve
-from solver_mapper.core.rendering import page_of
+from solver_mapper.core.results.rendering import page_of
 from solver_mapper.report.charts.curve_charts import accesses_chart, intensity_chart
 from solver_mapper.report.html.page import DataTable, Facts, Page, Plot, Section, Terms, cell, table
 from solver_mapper.report.html.render import register_fragment

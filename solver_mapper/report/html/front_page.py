@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from solver_mapper.core.pareto_front import Front, front_verdict
-from solver_mapper.core.rendering import page_of
+from solver_mapper.core.results.pareto_front import Front, front_verdict
+from solver_mapper.core.results.rendering import page_of
 from solver_mapper.report.charts.solution_charts import front_chart
 from solver_mapper.report.html.page import Page, Plot, Section, Terms, cell, table
 from solver_mapper.report.html.render import register_fragment

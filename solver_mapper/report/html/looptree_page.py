@@ -7,8 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from solver_mapper.core.pareto_front import front_verdict
-from solver_mapper.core.rendering import page_of, svg_of
+from solver_mapper.core.results.pareto_front import front_verdict
+from solver_mapper.core.results.rendering import page_of, svg_of
 from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.statistics import TreeStatistics

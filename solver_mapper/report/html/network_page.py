@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from solver_mapper.core.rendering import chart_of, page_of
+from solver_mapper.core.results.rendering import chart_of, page_of
 from solver_mapper.report.charts.study_charts import layers_energy_chart
 from solver_mapper.report.html.page import (
     DataTable,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from solver_mapper.core.chart import BarChart, PlaneChart
+from solver_mapper.core.results.chart import BarChart, PlaneChart
 from solver_mapper.report.tables import number, short
 
 LONG = 60

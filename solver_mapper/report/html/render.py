@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from solver_mapper.core.rendering import document_of, html_of, page_of, svg_of
+from solver_mapper.core.results.rendering import document_of, html_of, page_of, svg_of
 from solver_mapper.report.charts.plotly import packed_library, plotly_of
 from solver_mapper.report.html.page import Page
 from solver_mapper.version import __version__

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from solver_mapper.core.rendering import page_of
-from solver_mapper.core.solution import Solution
+from solver_mapper.core.results.rendering import page_of
+from solver_mapper.core.results.solution import Solution
 from solver_mapper.report.charts.solution_charts import progress_chart, recorded
 from solver_mapper.report.html.page import Code, Page, Plot, Section, Terms
 from solver_mapper.report.html.render import register_fragment

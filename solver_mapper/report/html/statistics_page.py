@@ -8,9 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from solver_mapper.core.rendering import page_of, svg_of
-from solver_mapper.core.statistics import Statistics
-from solver_mapper.core.verdict import Verdict
+from solver_mapper.core.results.rendering import page_of, svg_of
+from solver_mapper.core.results.statistics import Statistics
+from solver_mapper.core.results.verdict import Verdict
 from solver_mapper.report.charts.statistics_charts import (
     cycles_chart,
     energy_chart,

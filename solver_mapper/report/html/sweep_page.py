@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from solver_mapper.core.rendering import page_of
+from solver_mapper.core.results.rendering import page_of
 from solver_mapper.errors import InputError
 from solver_mapper.report.charts.study_charts import sweep_chart
 from solver_mapper.report.html.page import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from solver_mapper.core.rendering import chart_of, page_of
+from solver_mapper.core.results.rendering import chart_of, page_of
 from solver_mapper.errors import InfeasibleError
 from solver_mapper.report.charts.tiling_charts import NAMES
 from solver_mapper.report.html.page import (

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
-from solver_mapper.cost.looptree.mapping_tree import Leaf, Spatial, Storage, Temporal, Toll
+from solver_mapper.cost.looptree.mapping.mapping_tree import Leaf, Spatial, Storage, Temporal, Toll
 from solver_mapper.cost.looptree.workload import Einsum
 
 

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from solver_mapper.cost.looptree.hardware import Kind
-from solver_mapper.cost.looptree.mapping_tree import Compute, Leaf, Spatial, Storage, Temporal, Toll
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
+    Compute,
+    Leaf,
+    Spatial,
+    Storage,
+    Temporal,
+    Toll,
+)
 from solver_mapper.cost.looptree.workload import Relevance, indexes_alone
 from solver_mapper.solve.fused.alike import renamed
 from solver_mapper.solve.fused.rows import Dimension, Table

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.pareto_front import FrontStatus
 from solver_mapper.core.progress import Progress
-from solver_mapper.core.timer import Timer
+from solver_mapper.core.results.pareto_front import FrontStatus
+from solver_mapper.core.results.timer import Timer
 from solver_mapper.cost.looptree.architecture import Component
 from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
 from solver_mapper.cost.looptree.hardware import Kind

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from solver_mapper.cost.looptree.architecture import Architecture
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.workload import Workload
 from solver_mapper.deadline import TimeUp
 from solver_mapper.solve.fused.build import part_of

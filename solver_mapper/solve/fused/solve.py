@@ -12,13 +12,13 @@ from typing import Any
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import Goal, Objective, parse_objective
 from solver_mapper.core.progress import Progress
-from solver_mapper.core.solution import Certificate, Status
-from solver_mapper.core.timer import Timer
-from solver_mapper.core.verdict import Verdict
+from solver_mapper.core.results.solution import Certificate, Status
+from solver_mapper.core.results.timer import Timer
+from solver_mapper.core.results.verdict import Verdict
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.evaluate import evaluate
 from solver_mapper.cost.looptree.hardware import Kind
-from solver_mapper.cost.looptree.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics

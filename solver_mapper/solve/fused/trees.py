@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from solver_mapper.cost.looptree.mapping_tree import (
+from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Leaf,
     Nested,
     Node,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from solver_mapper.core.objective import Goal, Limit, Objective, parse_objective
-from solver_mapper.core.pareto_front import Front, FrontPoint, FrontStatus
-from solver_mapper.core.solution import Certificate
+from solver_mapper.core.results.pareto_front import Front, FrontPoint, FrontStatus
+from solver_mapper.core.results.solution import Certificate
 from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.imperfect.run import ENGINE, proof_of, refuse_negative_energies

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.mapping import LevelMapping, Mapping
 from solver_mapper.core.objective import Goal
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.imperfect.chains import most_bound
 from solver_mapper.verify.imperfect import ImperfectMapspace

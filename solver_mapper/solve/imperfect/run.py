@@ -13,7 +13,7 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP, Goal, Limit, Objective, parse_objective
 from solver_mapper.core.progress import Progress
-from solver_mapper.core.solution import Certificate, Solution, Status
+from solver_mapper.core.results.solution import Certificate, Solution, Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import TimeUp, running

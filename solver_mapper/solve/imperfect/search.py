@@ -21,8 +21,8 @@ from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal, Limit
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
-from solver_mapper.core.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.imperfect.bounds import Bounds
 from solver_mapper.solve.imperfect.chains import ChainTable, Floats, chain_table

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 import solver_mapper as sm
 from solver_mapper.bounds.fusion import FusionOptions, TensorCore, fuse, fuse_mappings
 from solver_mapper.bounds.fusion.dataflow_graph import net_of
-from solver_mapper.bounds.fusion.design_space import fusion_space
-from solver_mapper.bounds.fusion.families import Family, families
 from solver_mapper.bounds.fusion.fuse import special_ranks
-from solver_mapper.bounds.fusion.v2 import compatible
+from solver_mapper.bounds.fusion.orojenesis_v2.design_space import fusion_space
+from solver_mapper.bounds.fusion.orojenesis_v2.families import Family, families
+from solver_mapper.bounds.fusion.orojenesis_v2.join import compatible
 from solver_mapper.cli.app import app
 from tests.bounds.fusion.fusion_cases import CHAIN2, CHAIN3, FORK, JOIN, workload
 

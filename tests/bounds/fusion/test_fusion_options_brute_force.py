@@ -7,9 +7,9 @@ import pytest
 
 from solver_mapper.bounds.fusion import FusionOptions, fuse
 from solver_mapper.bounds.fusion.dataflow_graph import net_of
-from solver_mapper.bounds.fusion.families import families
+from solver_mapper.bounds.fusion.orojenesis_v2.families import families
+from solver_mapper.bounds.fusion.orojenesis_v2.join import compatible, tiled_together
 from solver_mapper.bounds.fusion.special import SpecialRanks
-from solver_mapper.bounds.fusion.v2 import compatible, tiled_together
 from tests.bound_curves import corners, steps
 from tests.bounds.fusion.fusion_cases import ATTENTION, CHAIN2, CHAIN3, FORK, JOIN, workload
 from tests.bounds.fusion.test_fusion_brute_force import (

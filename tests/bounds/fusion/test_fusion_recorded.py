@@ -9,9 +9,9 @@ import pytest
 
 from solver_mapper.bounds.fusion import fuse
 from solver_mapper.bounds.fusion.dataflow_graph import net_of
-from solver_mapper.bounds.fusion.families import Family
+from solver_mapper.bounds.fusion.orojenesis_v2.families import Family
+from solver_mapper.bounds.fusion.orojenesis_v2.join import compatible, tiled_together
 from solver_mapper.bounds.fusion.special import SpecialRanks
-from solver_mapper.bounds.fusion.v2 import compatible, tiled_together
 from tests.bound_curves import steps
 from tests.bounds.fusion.fusion_cases import CHAIN2, workload
 

@@ -2,17 +2,17 @@
 
 import pytest
 
-import solver_mapper.bounds.fusion.grid as grid
+import solver_mapper.bounds.fusion.groups.grid as grid
 from solver_mapper.bounds.fusion.blocks import Blocks
 from solver_mapper.bounds.fusion.dataflow_graph import net_of
 from solver_mapper.bounds.fusion.evaluate import account
-from solver_mapper.bounds.fusion.group import Fuser
-from solver_mapper.bounds.fusion.groups import groups_of
+from solver_mapper.bounds.fusion.groups.candidates import groups_of
+from solver_mapper.bounds.fusion.groups.group import Fuser
+from solver_mapper.bounds.fusion.groups.trunk import trunks_of
 from solver_mapper.bounds.fusion.join import StateJoin, joined
 from solver_mapper.bounds.fusion.ordering import best_order
 from solver_mapper.bounds.fusion.plan import PlanRules
 from solver_mapper.bounds.fusion.solver_join import SolverJoin
-from solver_mapper.bounds.fusion.trunk import trunks_of
 from solver_mapper.errors import LimitReached
 from tests.bounds.fusion.fusion_cases import (
     ATTENTION,

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import solver_mapper as sm
 from solver_mapper.bounds.fusion import FusionOptions, fuse
 from solver_mapper.bounds.fusion.dataflow_graph import net_of
-from solver_mapper.bounds.fusion.families import families
+from solver_mapper.bounds.fusion.orojenesis_v2.families import families
 from solver_mapper.bounds.fusion.special import SpecialRanks, named
 from solver_mapper.cli import app
 from solver_mapper.errors import InputError
@@ -199,7 +199,7 @@ def test_elementwise_steps_of_v2_fuse_over_any_of_their_ranks(monkeypatch):
                 if family.loops or not family.fused
             )
 
-    monkeypatch.setattr("solver_mapper.bounds.fusion.v2_join.families", published)
+    monkeypatch.setattr("solver_mapper.bounds.fusion.orojenesis_v2.graph_join.families", published)
     assert steps(fuse(load, "v2"))[-1] == (80, 128)
 
 

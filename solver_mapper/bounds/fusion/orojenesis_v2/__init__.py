@@ -1,0 +1,1 @@
+"""The published rules of Orojenesis v2, searched exactly."""

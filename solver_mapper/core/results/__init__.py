@@ -1,0 +1,1 @@
+"""What every question returns: answers, their figures, and how they are shown."""

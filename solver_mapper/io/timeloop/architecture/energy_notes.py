@@ -1,0 +1,106 @@
+"""Warnings about energies: those that a formula supplies, those that are 0, and tables that nothing
+uses.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
+from solver_mapper.core.spec import Spec
+from solver_mapper.errors import SourceLocation
+from solver_mapper.io.timeloop.architecture.energy_tables import WIRE, EnergyTables, base_name
+from solver_mapper.io.timeloop.suspicious import stored_tensors
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table
+from solver_mapper.io.yaml.warnings import Notes
+
+FORMULA = "PAT formula"
+"""How the origin of an energy begins that comes from Timeloop's formulas."""
+
+
+def note_energies(spec: Spec, node: Node, tables: EnergyTables, notes: Notes) -> None:
+    """Warn about energies of the architecture in `spec`, which was read from `node`, and about
+    `tables` of other components.
+    """
+    architecture = spec.need_architecture()
+    _note_formulas(architecture, tables, notes)
+    stored = None if spec.problem is None else stored_tensors(spec)
+    for level in architecture.levels:
+        energy = level.energy
+        moves = level.entries != 0 if stored is None else bool(stored[level.name])
+        if moves and energy.read == energy.fill == energy.update == 0:
+            what = (
+                f"every access of '{level.name}' costs 0 pJ ({energy.origin}), so no mapping is"
+                " charged for its words"
+            )
+            notes.add("zero-energy", level.location, what)
+    _note_unused(architecture, frozenset(_names(node)), tables, notes)
+
+
+def _note_formulas(architecture: Architecture, tables: EnergyTables, notes: Notes) -> None:
+    parts: list[tuple[str, str, SourceLocation, str]] = [
+        (level.name, level.energy.origin, level.location, "vector-access-energy")
+        for level in architecture.levels
+        if level.entries != 0
+    ]
+    unit = architecture.arithmetic
+    parts.append((unit.name, unit.energy_origin, unit.location, "energy"))
+    found = [part for part in parts if part[1].startswith(FORMULA)]
+    if not tables.energies and found:
+        names = _listed([f"'{part[0]}'" for part in found])
+        what = (
+            f"there is no energy table: the energy of {names} comes from Timeloop's formulas for"
+            " its technology; give an ERT, or the attributes 'vector-access-energy' of levels and"
+            " 'energy' of compute units"
+        )
+        notes.add("no-energy-table", found[0][2], what)
+        return
+    for name, origin, location, attribute in found:
+        what = (
+            f"no energy table is about '{name}': its energy is a {origin}; give a table in the ERT"
+            f" or its attribute '{attribute}'"
+        )
+        notes.add("no-energy-table", location, what)
+
+
+def _note_unused(
+    architecture: Architecture, names: frozenset[str], tables: EnergyTables, notes: Notes
+) -> None:
+    parts: list[Buffer | Arithmetic] = [*architecture.levels, architecture.arithmetic]
+    bare = [
+        part.name
+        for part in parts
+        if tables.table(part.name) is None and getattr(part, "entries", None) != 0
+    ]
+    known = {*names, *(part.name for part in parts)}
+    for table in tables.energies:
+        name = base_name(table.name)
+        if name in known or name.lower() == WIRE:
+            continue
+        close = difflib.get_close_matches(name, bare, n=1, cutoff=0.5) or difflib.get_close_matches(
+            name, sorted(known), n=1
+        )
+        meant = f"; did you mean '{close[0]}'?" if close else ""
+        what = (
+            f"the architecture has no '{name}': the energy table of '{table.name}' is not"
+            f" used{meant}"
+        )
+        notes.add("unused-energy", table.location, what)
+
+
+def _names(node: Node) -> Iterator[str]:
+    """The names of all components below `node`, whatever they are, without ranges."""
+    if isinstance(node, Table):
+        name = node.entries.get("name")
+        if isinstance(name, Scalar):
+            yield base_name(name.text)
+        for each in node.entries.values():
+            yield from _names(each)
+    elif isinstance(node, Sequence):
+        for each in node.items:
+            yield from _names(each)
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,1 @@
+"""How the searches of a study run: jobs, the store, and executors in this process or others."""
