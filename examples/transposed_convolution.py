@@ -25,13 +25,11 @@ import numpy as np
 from solver_mapper import InputError
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling import (
-    Axis,
     Backend,
-    Block,
     Candidates,
     Extent,
-    Form,
-    Nest,
+    ExtentGrid,
+    InvocationWork,
     NestLoop,
     Operator,
     Options,
@@ -40,7 +38,9 @@ from solver_mapper.tiling import (
     Strategy,
     Tensor,
     TiledTensor,
+    TileForm,
     Tiling,
+    TilingNest,
     cut,
     cut_by_loops,
     fixed,
@@ -85,22 +85,22 @@ class TransposedStrategy(Strategy):
             fixed(size) for size in (rows, in_rows, kernels, channels)
         )
         if any(tiles_along(dims[tensor], "H") for tensor in ("inputs", "outputs")):
-            axes.append(Axis("rows", operator.stride, operator.stride, rows))
+            axes.append(ExtentGrid("rows", operator.stride, operator.stride, rows))
             rows_out = Extent("rows")
             rows_in = Extent("rows", offset=operator.kernel[0] - 2, divisor=operator.stride, plus=1)
         if any(tiles_along(dims[tensor], "C") for tensor in ("inputs", "weights")):
-            axes.append(Axis("channels", min(32, channels), 32, channels))
+            axes.append(ExtentGrid("channels", min(32, channels), 32, channels))
             some_channels = Extent("channels")
         if tiles_along(dims["weights"], "N") or tiles_along(dims["outputs"], "C"):
-            axes.append(Axis("kernels", min(8, kernels), 8, kernels))
+            axes.append(ExtentGrid("kernels", min(8, kernels), 8, kernels))
             some_kernels = Extent("kernels")
         forms = (
-            Form("inputs", (fixed(batch), rows_in, fixed(in_cols), some_channels)),
-            Form(
+            TileForm("inputs", (fixed(batch), rows_in, fixed(in_cols), some_channels)),
+            TileForm(
                 "weights",
                 (some_kernels, fixed(operator.kernel[0]), fixed(operator.kernel[1]), some_channels),
             ),
-            Form("outputs", (fixed(batch), rows_out, fixed(cols), some_kernels)),
+            TileForm("outputs", (fixed(batch), rows_out, fixed(cols), some_kernels)),
         )
         return Candidates(operator.name, tuple(axes), forms, backend)
 
@@ -208,7 +208,7 @@ class TransposedConvolution(Operator):
         }
         return tuple(min(pair) for pair in zip(wanted[tensor], shape, strict=True))
 
-    def compute(self, block: Block) -> np.ndarray:
+    def compute(self, block: InvocationWork) -> np.ndarray:
         """Every input is spread over the outputs of this block, one element of the kernel at a
         time.
         """
@@ -238,7 +238,7 @@ def row_by_row(operator: Operator, backend: Backend, options: Options) -> Tiling
     tiled = {
         tensor.name: cut_by_loops(tensor, pieces, backend.alignment) for tensor in operator.tensors
     }
-    nest = Nest(
+    nest = TilingNest(
         operator,
         tuple(NestLoop(name, pieces.get(name, (Span(0, size),))) for name, size in loops.items()),
         tiled,

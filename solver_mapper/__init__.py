@@ -41,7 +41,13 @@ from solver_mapper.compare.comparison import ComparedMapping, Comparison
 from solver_mapper.constraints import ConstraintSet
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.results.fusion_space import EinsumChoices, FusionSpaceSize
-from solver_mapper.core.results.mapspace_size import Choices, Count, Cut, LevelCount, MapspaceSize
+from solver_mapper.core.results.mapspace_size import (
+    Choices,
+    Count,
+    Cut,
+    LevelCount,
+    MapspaceSize,
+)
 from solver_mapper.core.results.pareto_front import Front, FrontPoint
 from solver_mapper.core.results.solution import Certificate, Solution
 from solver_mapper.core.results.statistics import Statistics

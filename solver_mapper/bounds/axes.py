@@ -18,7 +18,7 @@ from solver_mapper.cost.snowcat.reuse_classes import ReuseClass
 
 
 @dataclass(frozen=True)
-class Axis:
+class TileAxis:
     """`dims` taken as one dimension of `bound` points, called by the first. `sizes` rise;
     `parts[i]` are tile sizes, one for each of `dims`, whose product is `sizes[i]`.
     """
@@ -42,7 +42,7 @@ def plain(tensor: Tensor, dim: str) -> bool:
 
 def axes_of(
     problem: Problem, allowed: Mapping[str, Sequence[int]] | None = None, merge: bool = True
-) -> tuple[Axis, ...]:
+) -> tuple[TileAxis, ...]:
     """The axes of `problem`. `allowed[dim]` restricts tile sizes to some divisors of the bound;
     `merge` joins what is alike.
     """
@@ -55,7 +55,9 @@ def axes_of(
     return tuple(_joined(dims, problem, allowed or {}) for dims in groups.values())
 
 
-def _joined(dims: Sequence[str], problem: Problem, allowed: Mapping[str, Sequence[int]]) -> Axis:
+def _joined(
+    dims: Sequence[str], problem: Problem, allowed: Mapping[str, Sequence[int]]
+) -> TileAxis:
     products: dict[int, tuple[int, ...]] = {1: ()}
     bound = 1
     for dim in dims:
@@ -66,10 +68,10 @@ def _joined(dims: Sequence[str], problem: Problem, allowed: Mapping[str, Sequenc
                 grown.setdefault(product * size, (*parts, size))
         products, bound = grown, bound * problem.bounds[dim]
     sizes = sorted(products)
-    return Axis(tuple(dims), bound, tuple(sizes), tuple(products[size] for size in sizes))
+    return TileAxis(tuple(dims), bound, tuple(sizes), tuple(products[size] for size in sizes))
 
 
-def joined_problem(problem: Problem, axes: Sequence[Axis]) -> Problem:
+def joined_problem(problem: Problem, axes: Sequence[TileAxis]) -> Problem:
     """`problem` with each axis as one dimension: of the ranks of alike dimensions, only the first
     one's stays.
     """
@@ -85,7 +87,7 @@ def joined_problem(problem: Problem, axes: Sequence[Axis]) -> Problem:
     return replace(problem, dims=tuple(bounds), bounds=bounds, tensors=tensors)
 
 
-def smallest_suffices(axis: Axis, kind: ReuseClass, tensors: Sequence[Tensor]) -> bool:
+def smallest_suffices(axis: TileAxis, kind: ReuseClass, tensors: Sequence[Tensor]) -> bool:
     """Is the smallest tile along `axis` never worse in this class?
 
     A tensor that indexes the dimension plainly has tile x visits independent of its tile size, and

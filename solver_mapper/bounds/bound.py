@@ -12,7 +12,7 @@ from solver_mapper.bounds.dataflow import restriction
 from solver_mapper.bounds.example_mapping import tree_of_tile
 from solver_mapper.bounds.halo_reuse import regular_movements, regular_traffic
 from solver_mapper.bounds.listing import corners_of, loop_orders, strict_curve, tiles_within
-from solver_mapper.bounds.search import FREE, Found, Restriction, least_traffic
+from solver_mapper.bounds.search import FREE, FoundTile, Restriction, least_traffic
 from solver_mapper.core.mapping import LevelMapping, loop
 from solver_mapper.core.mapping import Mapping as LoopMapping
 from solver_mapper.core.problem import Problem
@@ -281,7 +281,7 @@ def _point(
     tile: Mapping[str, int],
     order: tuple[str, ...],
     regular: bool,
-    claim: Found | None = None,
+    claim: FoundTile | None = None,
 ) -> TilePoint:
     """A mapping with its figures. `claim`: what a search counted for the tensors in `kept`."""
     seen = replace(

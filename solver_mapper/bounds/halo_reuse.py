@@ -19,7 +19,7 @@ from solver_mapper.bounds import search
 from solver_mapper.bounds.bound_curve import EMPTY, LARGEST, BoundCurve, Ints
 from solver_mapper.bounds.listing import staged_orders
 from solver_mapper.bounds.search import (
-    Found,
+    FoundTile,
     Restriction,
     allowed_tiles,
     extents_of,
@@ -61,9 +61,9 @@ def regular_movements(
 
 def regular_traffic(
     problem: Problem, weights: Mapping[str, int], restriction: Restriction
-) -> tuple[Found, ...]:
+) -> tuple[FoundTile, ...]:
     """`least_traffic` (`bounds/search.py`) by this count."""
-    stairs, examples = EMPTY, list[Found]()
+    stairs, examples = EMPTY, list[FoundTile]()
     kind = np.int64 if largest_traffic(problem, weights) < LARGEST else np.dtype(object)
     for trivial in trivial_sets(problem, restriction):
         allowed = allowed_tiles(problem, restriction, trivial)
@@ -88,7 +88,7 @@ def _blocks(sizes: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
 
 def _entered(
     stairs: BoundCurve,
-    examples: list[Found],
+    examples: list[FoundTile],
     problem: Problem,
     weights: Mapping[str, int],
     tile: Mapping[str, Ints],
@@ -120,7 +120,9 @@ def _entered(
         codes[step] = len(examples)
         chosen = {dim: int(sizes[at]) for dim, sizes in tile.items()}
         loops = tuple(dim for dim in order if chosen[dim] < problem.bounds[dim])
-        examples.append(Found(int(merged.buffers[step]), int(merged.accesses[step]), chosen, loops))
+        examples.append(
+            FoundTile(int(merged.buffers[step]), int(merged.accesses[step]), chosen, loops)
+        )
     return BoundCurve(merged.buffers, merged.accesses, codes)
 
 

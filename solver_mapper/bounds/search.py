@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from solver_mapper.bounds.axes import Axis, axes_of, joined_problem, smallest_suffices
+from solver_mapper.bounds.axes import TileAxis, axes_of, joined_problem, smallest_suffices
 from solver_mapper.bounds.bound_curve import EMPTY, LARGEST, BoundCurve, Ints
 from solver_mapper.core.problem import Problem, Tensor
 from solver_mapper.cost.snowcat.reuse_classes import ReuseClass, reuse_classes
@@ -28,7 +28,7 @@ BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundTile:
     """One step: `tile[dim]`, and the loops over tiles, outermost first, those of one iteration left
     out.
     """
@@ -58,7 +58,7 @@ def least_traffic(
     weights: Mapping[str, int] | None = None,
     restriction: Restriction = FREE,
     held: Sequence[tuple[Tensor, int]] = (),
-) -> tuple[Found, ...]:
+) -> tuple[FoundTile, ...]:
     """The bound curve of buffer size against least accesses, both in units of
     `weights[tensor]` per word (1 by default).
 
@@ -119,7 +119,7 @@ class _Grid:
     code of the first tile.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[TileAxis, ...]
     sizes: tuple[tuple[int, ...], ...]
     kind: ReuseClass
     problem: Problem
@@ -178,7 +178,7 @@ class _Grid:
 
 
 def _grid(
-    axes: Sequence[Axis],
+    axes: Sequence[TileAxis],
     kind: ReuseClass,
     problem: Problem,
     weights: Mapping[str, int],
@@ -274,7 +274,7 @@ def _overlap(tensor: Tensor, tile: Mapping[str, Ints], dim: str) -> Ints:
     return product_of(shared)
 
 
-def _found(stairs: BoundCurve, step: int, grids: Sequence[_Grid], problem: Problem) -> Found:
+def _found(stairs: BoundCurve, step: int, grids: Sequence[_Grid], problem: Problem) -> FoundTile:
     code = int(stairs.codes[step])
     grid = next(grid for grid in grids if grid.offset <= code < grid.offset + grid.size)
     indices = np.unravel_index(code - grid.offset, grid.shape)
@@ -284,7 +284,7 @@ def _found(stairs: BoundCurve, step: int, grids: Sequence[_Grid], problem: Probl
     by_name = {axis.name: axis.dims for axis in grid.axes}
     inner_first = [dim for name in grid.kind.order for dim in by_name[name]]
     order = tuple(dim for dim in reversed(inner_first) if tile[dim] < problem.bounds[dim])
-    return Found(
+    return FoundTile(
         int(stairs.buffers[step]),
         int(stairs.accesses[step]),
         {dim: tile[dim] for dim in problem.dims},

@@ -14,7 +14,7 @@ import typer
 from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.fusion import FusedPoint
 from solver_mapper.cli.app import COMMAND_LINE
-from solver_mapper.cli.output import Record, write_files
+from solver_mapper.cli.output import ResultRecord, write_files
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
@@ -87,7 +87,7 @@ def write_curve(curve: Curve[Any], folder: Path, trees: bool) -> None:
     write_files(folder, files, RECORD)
 
 
-RECORD = Record(
+RECORD = ResultRecord(
     "curve.json",
     lambda older: (
         "curve.csv",

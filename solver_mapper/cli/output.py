@@ -35,7 +35,7 @@ class Printable(Protocol):
 
 
 @dataclass(frozen=True)
-class Record:
+class ResultRecord:
     """The file that says which result a folder has."""
 
     name: str
@@ -137,7 +137,7 @@ def write_file(path: Path, text: str) -> None:
         write_whole(path, _bytes(text))
 
 
-def write_files(folder: Path, texts: Mapping[str, str], record: Record | None = None) -> None:
+def write_files(folder: Path, texts: Mapping[str, str], record: ResultRecord | None = None) -> None:
     """Write `texts[name]` to `folder/name`, all or none, making the folder where there is none.
 
     With a `record`, which is one of the texts, files of an older result in the folder are removed.
@@ -155,7 +155,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _stale(folder: Path, record: Record, texts: Mapping[str, str]) -> list[str]:
+def _stale(folder: Path, record: ResultRecord, texts: Mapping[str, str]) -> list[str]:
     """Names of files of the older result that the new one does not have."""
     try:
         older = json.loads((folder / record.name).read_bytes())

@@ -23,7 +23,7 @@ from solver_mapper.io.yaml.source import to_python
 from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.report.charts.matplotlib import require_matplotlib
 from solver_mapper.report.charts.plotly import packed_library
-from solver_mapper.report.html.page import InputFile, Run, with_run
+from solver_mapper.report.html.page import InputFile, Provenance, with_run
 
 REPORT = "report.html"
 _MOST_TEXT = 200_000
@@ -127,10 +127,10 @@ def _write(file: Path, text: str) -> None:
         raise InputError(f"--html: '{file}' cannot be written ({reason})", COMMAND_LINE) from None
 
 
-def run_of(files: Sequence[str], spec: Warned | None) -> Run:
+def run_of(files: Sequence[str], spec: Warned | None) -> Provenance:
     """The command that runs, the text of what it reads, and its warnings."""
     warnings = () if spec is None else tuple(f"{each} [{each.code}]" for each in spec.warnings)
-    return Run(shlex.join(["solver-mapper", *sys.argv[1:]]), tuple(_inputs(files)), warnings)
+    return Provenance(shlex.join(["solver-mapper", *sys.argv[1:]]), tuple(_inputs(files)), warnings)
 
 
 def _inputs(files: Sequence[str]) -> Iterable[InputFile]:

@@ -36,7 +36,7 @@ from solver_mapper.explain.change import Change, Value, changed
 from solver_mapper.mapspace.requirements import (
     Capacity,
     DimensionBound,
-    Fanout,
+    FanoutRequirement,
     LeastFill,
     Requirement,
     is_changeable,
@@ -188,7 +188,7 @@ def _may_give_way(requirement: Requirement, spec: Spec) -> bool:
     return (
         is_changeable(requirement)
         and not outermost
-        and not isinstance(requirement, DimensionBound | Fanout)
+        and not isinstance(requirement, DimensionBound | FanoutRequirement)
     )
 
 

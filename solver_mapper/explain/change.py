@@ -20,7 +20,7 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.mapspace.requirements import (
     Capacity,
     DimensionBound,
-    Fanout,
+    FanoutRequirement,
     LeastFill,
     Requirement,
     with_fanout,
@@ -71,7 +71,7 @@ def changed(spec: Spec, change: Change) -> Spec:
     if isinstance(requirement, DimensionBound):
         bounds = {**problem.bounds, requirement.dim: to} if isinstance(to, int) else problem.bounds
         return replace(spec, problem=replace(problem, bounds=bounds))
-    if isinstance(requirement, Fanout):
+    if isinstance(requirement, FanoutRequirement):
         wider = (
             with_fanout(architecture, requirement.level, *to)
             if isinstance(to, tuple)

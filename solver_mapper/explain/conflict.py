@@ -15,7 +15,7 @@ from solver_mapper.explain.caps import capped_conflict, caps_of, without_caps
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.mapspace.requirements import (
     DimensionBound,
-    Fanout,
+    FanoutRequirement,
     Requirement,
     is_changeable,
     requirements_of,
@@ -129,7 +129,7 @@ def confirm(spec: Spec, legal: Legal, read: Read, held: Collection[Requirement])
 def _lifted(spec: Spec, legal: Legal, read: Read, requirements: Sequence[Requirement]) -> Spec:
     """`spec` with `requirements` lifted, no further than the solution needs."""
     for requirement in requirements:
-        if isinstance(requirement, Fanout):
+        if isinstance(requirement, FanoutRequirement):
             across, along = (
                 _product(legal, read, legal.loops.dims, [Slot(requirement.level, axis)])
                 for axis in "XY"

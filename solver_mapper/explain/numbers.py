@@ -20,7 +20,7 @@ from solver_mapper.explain.change import Change, changed
 from solver_mapper.mapspace.requirements import (
     Capacity,
     DimensionBound,
-    Fanout,
+    FanoutRequirement,
     LeastFill,
     Requirement,
     requirements_of,
@@ -41,7 +41,7 @@ def number_for(
     """
     if isinstance(requirement, FactorConstraint | ProductConstraint):
         return _factor(spec, requirement, others, clock)
-    if isinstance(requirement, Fanout):
+    if isinstance(requirement, FanoutRequirement):
         return _fanout(spec, requirement, others, clock)
     if isinstance(requirement, SplitConstraint):
         return _split(spec, requirement, others, clock)
@@ -112,7 +112,7 @@ def _factor(
 
 
 def _fanout(
-    spec: Spec, requirement: Fanout, others: Sequence[Requirement], clock: Clock
+    spec: Spec, requirement: FanoutRequirement, others: Sequence[Requirement], clock: Clock
 ) -> Change | None:
     """A longer mesh along one axis if that is enough, else along both; if it must be used to some
     part, one that is used in full.

@@ -22,7 +22,7 @@ from solver_mapper.explain.change import Change, decimal
 from solver_mapper.mapspace.requirements import (
     Capacity,
     DimensionBound,
-    Fanout,
+    FanoutRequirement,
     LeastFill,
     Requirement,
 )
@@ -35,7 +35,7 @@ def what_of(requirement: Requirement) -> What:
     kinds: dict[type, What] = {
         Capacity: "capacity",
         LeastFill: "utilization",
-        Fanout: "fanout",
+        FanoutRequirement: "fanout",
         DimensionBound: "dimension",
     }
     return kinds.get(type(requirement), "constraint")
@@ -53,7 +53,7 @@ def text_of(requirement: Requirement, architecture: Architecture, problem: Probl
     if isinstance(requirement, DimensionBound):
         return f"dimension {requirement.dim}={problem.bounds[requirement.dim]}"
     buffer = architecture.levels[requirement.level]
-    if isinstance(requirement, Fanout):
+    if isinstance(requirement, FanoutRequirement):
         width, height = architecture.fanout(requirement.level)
         below = inner_name(architecture, requirement.level)
         return f"{buffer.name} fan-out: {width} x {height} {below}"
@@ -71,7 +71,7 @@ def location_of(
     if isinstance(requirement, DimensionBound):
         return problem.bound_locations.get(requirement.dim, problem.location)
     buffer = architecture.levels[requirement.level]
-    if isinstance(requirement, Fanout):
+    if isinstance(requirement, FanoutRequirement):
         inner = (
             architecture.levels[requirement.level + 1]
             if requirement.level + 1 < len(architecture.levels)
@@ -103,7 +103,7 @@ def advice(change: Change, architecture: Architecture, problem: Problem) -> str:
     if isinstance(requirement, DimensionBound):
         return f"change {requirement.dim} from {problem.bounds[requirement.dim]} to {to}"
     buffer = architecture.levels[requirement.level]
-    if isinstance(requirement, Fanout):
+    if isinstance(requirement, FanoutRequirement):
         (x, y), inner = (
             architecture.fanout(requirement.level),
             inner_name(architecture, requirement.level),

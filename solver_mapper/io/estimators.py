@@ -23,7 +23,7 @@ _BUILD_CACTI = (
 
 
 @dataclass(frozen=True)
-class Action:
+class TableEntry:
     """One figure of a table: the action's name there, and what the estimator is asked for."""
 
     name: str
@@ -32,13 +32,13 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Part:
+class EstimatedComponent:
     """A component as an estimator knows it."""
 
     name: str
     kind: str
     attributes: tuple[tuple[str, float], ...]
-    actions: tuple[Action, ...]
+    actions: tuple[TableEntry, ...]
     location: SourceLocation
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class EstimatedTable:
         return self.to_yaml().rstrip("\n")
 
 
-def parts_of(architecture: Architecture, tech_node: float) -> tuple[Part, ...]:
+def parts_of(architecture: Architecture, tech_node: float) -> tuple[EstimatedComponent, ...]:
     """What is to be estimated: every level that stores something, and the compute units.
 
     Args: `tech_node` in nm. An access is one block of a level.
@@ -83,7 +83,7 @@ def parts_of(architecture: Architecture, tech_node: float) -> tuple[Part, ...]:
         width = level.word_bits * level.block_size
         moved = (("bits_per_action", width),)
         actions = tuple(
-            Action(name, asked, moved)
+            TableEntry(name, asked, moved)
             for name, asked in (("read", "read"), ("write", "write"), ("update", "write"))
         )
         own: tuple[tuple[str, float], ...]
@@ -94,11 +94,13 @@ def parts_of(architecture: Architecture, tech_node: float) -> tuple[Part, ...]:
         else:
             size = level.word_bits * level.entries
             kind, own = "SRAM", (node, ("width", width), ("size", size))
-        parts.append(Part(level.name, kind, own, actions, level.location))
+        parts.append(EstimatedComponent(level.name, kind, own, actions, level.location))
     unit = architecture.arithmetic
     widths = (("multiplier_width", unit.word_bits), ("adder_width", 2 * unit.word_bits))
     parts.append(
-        Part(unit.name, "IntMAC", (node, *widths), (Action("compute", "compute"),), unit.location)
+        EstimatedComponent(
+            unit.name, "IntMAC", (node, *widths), (TableEntry("compute", "compute"),), unit.location
+        )
     )
     return tuple(parts)
 
@@ -151,7 +153,7 @@ def reason_of(text: str) -> str:
     return (errors or lines)[0][:160]
 
 
-def _estimator(parts: Sequence[Part]) -> Estimate:
+def _estimator(parts: Sequence[EstimatedComponent]) -> Estimate:
     try:
         import hwcomponents
     except ImportError:

@@ -3,8 +3,8 @@ together in components.
 
 A dimension is *plain* for a tensor if it indexes one rank, alone, with coefficient 1: then the
 footprint is proportional to its tile. Every other relevant dimension (the P and R of a sliding
-window, a strided or repeated index) belongs to a `Component`, whose footprint is a joint function
-of its dimensions. The footprint of the tensor is the product over all of them.
+window, a strided or repeated index) belongs to a `RankComponent`, whose footprint is a joint
+function of its dimensions. The footprint of the tensor is the product over all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from solver_mapper.core.problem import Tensor, Term
 
 
 @dataclass(frozen=True)
-class Component:
+class RankComponent:
     """Ranks that share dimensions. `dims` have bound above 1."""
 
     dims: tuple[str, ...]
@@ -101,7 +101,7 @@ class Shape:
     """A tensor's `plain` dimensions and its `components`, both without dimensions of bound 1."""
 
     plain: tuple[str, ...]
-    components: tuple[Component, ...]
+    components: tuple[RankComponent, ...]
 
 
 def shape_of(tensor: Tensor, dims: tuple[str, ...]) -> Shape:
@@ -121,7 +121,7 @@ def shape_of(tensor: Tensor, dims: tuple[str, ...]) -> Shape:
         if len(members) == 1 and len(members[0]) == 1 and abs(members[0][0].coefficient) == 1
     }
     components = tuple(
-        Component(tuple(d for d in dims if d in names), tuple(members))
+        RankComponent(tuple(d for d in dims if d in names), tuple(members))
         for names, members in groups
         if not names & plain
     )

@@ -38,7 +38,7 @@ class LeastFill:
 
 
 @dataclass(frozen=True)
-class Fanout:
+class FanoutRequirement:
     """The spatial loops of level number `level` fit the mesh below one instance of it."""
 
     level: int
@@ -51,7 +51,7 @@ class DimensionBound:
     dim: str
 
 
-Requirement = Constraint | Capacity | LeastFill | Fanout | DimensionBound
+Requirement = Constraint | Capacity | LeastFill | FanoutRequirement | DimensionBound
 
 
 def requirements_of(spec: Spec) -> tuple[Requirement, ...]:
@@ -71,7 +71,7 @@ def requirements_of(spec: Spec) -> tuple[Requirement, ...]:
         if kind == "spatial"
     }
     requirements += [
-        Fanout(level)
+        FanoutRequirement(level)
         for level, buffer in enumerate(architecture.levels)
         if architecture.fanout(level) != (1, 1) or buffer.name in wanted
     ]

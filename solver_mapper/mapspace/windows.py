@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import product
 
 from solver_mapper.core.primes import divisors
-from solver_mapper.mapspace.components import Component
+from solver_mapper.mapspace.components import RankComponent
 
 Offset = tuple[int, ...]
 Chains = tuple[tuple[str, ...], ...]
@@ -53,7 +53,7 @@ class RunCost:
     most: int = 0
 
 
-def new_words(component: Component, tile: Mapping[str, int], dim: str, step: int) -> int:
+def new_words(component: RankComponent, tile: Mapping[str, int], dim: str, step: int) -> int:
     """Words of a tile that its predecessor lacks when `dim` advances by `step` points."""
     full = overlap = 1
     for rank in component.ranks:
@@ -75,7 +75,7 @@ class Run:
     `strides` times as many.
     """
 
-    component: Component
+    component: RankComponent
     tile: Mapping[str, int]
     units: Mapping[str, int]
     dim: str
@@ -309,7 +309,7 @@ def _may_stay(run: Run) -> bool:
 
 @lru_cache(maxsize=4096)
 def _offsets(
-    component: Component, tiles: tuple[int, ...], units: tuple[int, ...]
+    component: RankComponent, tiles: tuple[int, ...], units: tuple[int, ...]
 ) -> Mapping[Offset, int]:
     """Where the units' windows begin, each with the number of units that share it."""
     found: dict[Offset, int] = {(0,) * len(component.ranks): 1}

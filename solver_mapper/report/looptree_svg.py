@@ -31,7 +31,7 @@ _COLOURS = {
 
 
 @dataclass(frozen=True)
-class Box:
+class NodeBox:
     """One node at its position. `x` and `y` are its left upper corner."""
 
     x: float
@@ -52,7 +52,7 @@ class Drawing:
     a line from above arrives.
     """
 
-    boxes: tuple[Box, ...]
+    boxes: tuple[NodeBox, ...]
     lines: tuple[tuple[float, float, float, float], ...]
     width: float
     height: float
@@ -103,7 +103,7 @@ def _size(label: Label) -> tuple[float, float]:
 
 
 def _side_by_side(parts: Sequence[Drawing]) -> Drawing:
-    boxes: list[Box] = []
+    boxes: list[NodeBox] = []
     lines: list[tuple[float, float, float, float]] = []
     x, tops = 0.0, []
     for part in parts:
@@ -123,13 +123,13 @@ def _stacked(
     sizes: Sequence[tuple[float, float, Label]], below: Drawing | None, width: float
 ) -> Drawing:
     middle = width / 2
-    boxes: list[Box] = []
+    boxes: list[NodeBox] = []
     lines: list[tuple[float, float, float, float]] = []
     y = 0.0
     for wide, high, label in sizes:
         if boxes:
             lines.append((middle, y - _GAP, middle, y))
-        boxes.append(Box(middle - wide / 2, y, wide, high, label))
+        boxes.append(NodeBox(middle - wide / 2, y, wide, high, label))
         y += high + _GAP
     if below is None:
         return Drawing(tuple(boxes), tuple(lines), width, y - _GAP, middle)
@@ -163,7 +163,7 @@ def svg(tree: LabelledTree) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _shape(box: Box) -> list[str]:
+def _shape(box: NodeBox) -> list[str]:
     style = f'fill="{_COLOURS[box.label.kind]}" stroke="#444"'
     x, y, width, height = box.x, box.y, box.width, box.height
     shapes: list[str]
@@ -197,7 +197,7 @@ def _shape(box: Box) -> list[str]:
     return shapes
 
 
-def _cylinder(box: Box, style: str) -> list[str]:
+def _cylinder(box: NodeBox, style: str) -> list[str]:
     """A drum with its lid; the filled part of its memory is darker."""
     x, y, width, height, lid = box.x, box.y, box.width, box.height, 5.0
     body = (

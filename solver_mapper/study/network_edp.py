@@ -18,7 +18,7 @@ NETWORK_EDP = "network-edp"
 
 
 @dataclass(frozen=True)
-class Choice:
+class LayerPoint:
     """Energy (pJ) and cycles of one run of a layer, and the number of the choice."""
 
     energy: Fraction
@@ -33,10 +33,10 @@ class _Edge:
     saved: Fraction
     """Cycles saved for each pJ."""
     layer: int
-    after: Choice
+    after: LayerPoint
 
 
-def least_product(layers: Sequence[tuple[int, Sequence[Choice]]]) -> list[Choice]:
+def least_product(layers: Sequence[tuple[int, Sequence[LayerPoint]]]) -> list[LayerPoint]:
     """The choice of each layer with which the product of total energy and cycles is least.
 
     Args: `layers`, for each layer how often it runs and its choices, at least one.
@@ -63,9 +63,9 @@ def least_product(layers: Sequence[tuple[int, Sequence[Choice]]]) -> list[Choice
     return best
 
 
-def lower_hull(choices: Sequence[Choice]) -> list[Choice]:
+def lower_hull(choices: Sequence[LayerPoint]) -> list[LayerPoint]:
     """The vertices of the hull that faces less energy and fewer cycles, by rising energy."""
-    hull: list[Choice] = []
+    hull: list[LayerPoint] = []
     for point in sorted(choices, key=lambda each: (each.energy, each.cycles)):
         if hull and point.cycles >= hull[-1].cycles:
             continue
@@ -75,7 +75,7 @@ def lower_hull(choices: Sequence[Choice]) -> list[Choice]:
     return hull
 
 
-def _turns(a: Choice, b: Choice, c: Choice) -> bool:
+def _turns(a: LayerPoint, b: LayerPoint, c: LayerPoint) -> bool:
     """Whether b lies strictly below the line from a to c, whose energies rise."""
     along, whole = b.energy - a.energy, c.energy - a.energy
     return (b.cycles - a.cycles) * whole < (c.cycles - a.cycles) * along

@@ -19,7 +19,7 @@ from solver_mapper.study.execution.progress import StudyProgress
 from solver_mapper.study.execution.record import Record
 from solver_mapper.study.execution.runner import Study
 from solver_mapper.study.execution.store import Store, opened
-from solver_mapper.study.network_edp import NETWORK_EDP, Choice, least_product
+from solver_mapper.study.network_edp import NETWORK_EDP, LayerPoint, least_product
 from solver_mapper.study.network_result import LayerResult, NetworkResult
 from solver_mapper.study.networks import NetworkLike, as_network
 
@@ -113,7 +113,7 @@ def least_edp_records(fronts: dict[str, Record], runs: dict[str, int]) -> dict[s
             (
                 runs[key],
                 [
-                    Choice(point.energy, point.cycles, number)
+                    LayerPoint(point.energy, point.cycles, number)
                     for number, point in enumerate(fronts[key].points)
                     if point.energy is not None and point.cycles is not None
                 ],

@@ -41,7 +41,7 @@ SweepLike = str | Path | IO[str] | IO[bytes] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Point:
+class DesignPoint:
     """One design. `parameters` are what a reader sees; `settings` what is set, by the path of an
     attribute.
     """
@@ -60,7 +60,7 @@ class SweepPlan:
     compute units.
     """
 
-    points: tuple[Point, ...]
+    points: tuple[DesignPoint, ...]
     workloads: dict[str, LayerNetwork]
     formulas: dict[str, Scalar] = field(default_factory=dict)
     hook: EnergyHook | None = None
@@ -200,13 +200,13 @@ class _Reader:
         given: dict[str, tuple[Node, dict[str, Node]]],
         architecture: tuple[Source, ...],
         objective: tuple[str, ...],
-    ) -> Point:
+    ) -> DesignPoint:
         shown = {label: _plain(value) for label, (value, _) in given.items()}
         settings = {path: node for _, several in given.values() for path, node in several.items()}
         own, files, goal = (
             settings.pop(key, None) for key in ("architecture", "files", "objective")
         )
-        return Point(
+        return DesignPoint(
             shown,
             settings,
             objective if goal is None else self._objective(goal),

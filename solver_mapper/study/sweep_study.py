@@ -24,7 +24,7 @@ from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.network_result import Sum
 from solver_mapper.study.network_study import StudyOptions, least_edp_records, listener
 from solver_mapper.study.sizes import EnergyWatch, Sizes, sizes_of
-from solver_mapper.study.sweep_plan import Point, SweepPlan
+from solver_mapper.study.sweep_plan import DesignPoint, SweepPlan
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 from solver_mapper.study.swept_energies import energies, energy_path
 
@@ -127,7 +127,7 @@ class _Sweep:
                 self._first_error = self._first_error or error
                 self._errors[number] = str(error)
 
-    def _jobs_of(self, number: int, point: Point) -> Iterator[Job]:
+    def _jobs_of(self, number: int, point: DesignPoint) -> Iterator[Job]:
         """Jobs of one point; all of them are read before the first is solved."""
         jobs: list[Job] = []
         design = self._design(point.architecture)
@@ -151,7 +151,7 @@ class _Sweep:
         yield from jobs
 
     def _energies(
-        self, design: Design, point: Point, values: dict[str, object]
+        self, design: Design, point: DesignPoint, values: dict[str, object]
     ) -> dict[str, object]:
         """Energies by formula or by the user's function, from the architecture with its other
         attributes set.

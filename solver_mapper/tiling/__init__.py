@@ -8,7 +8,7 @@ from solver_mapper.tiling.api import Options, objective, tile
 from solver_mapper.tiling.backend import Backend, Scratchpad, load_backend
 from solver_mapper.tiling.cutting import cut, cut_by_loops
 from solver_mapper.tiling.dims import tiles_along
-from solver_mapper.tiling.nest import Nest, NestLoop, nest_of
+from solver_mapper.tiling.nest import NestLoop, TilingNest, nest_of
 from solver_mapper.tiling.network import (
     NetworkTiling,
     ObjectiveComparison,
@@ -17,33 +17,29 @@ from solver_mapper.tiling.network import (
     read_network,
     tile_network,
 )
-from solver_mapper.tiling.operator import Block, Operator, operator
-from solver_mapper.tiling.result import Certificate, Tiling, tiling_of
+from solver_mapper.tiling.operator import InvocationWork, Operator, operator
+from solver_mapper.tiling.result import Tiling, TilingCertificate, tiling_of
 from solver_mapper.tiling.schedule import Invocation
 from solver_mapper.tiling.search.candidates import (
-    Axis,
     Candidates,
-    Choice,
     DoesNotFit,
     Extent,
-    Form,
+    ExtentGrid,
+    TileForm,
+    TileShapes,
     fixed,
 )
 from solver_mapper.tiling.strategy import Strategy
 from solver_mapper.tiling.tensors import Rank, Span, Tensor, TiledTensor, Window
 
 __all__ = [
-    "Axis",
     "Backend",
-    "Block",
     "Candidates",
-    "Certificate",
-    "Choice",
     "DoesNotFit",
     "Extent",
-    "Form",
+    "ExtentGrid",
     "Invocation",
-    "Nest",
+    "InvocationWork",
     "NestLoop",
     "NetworkTiling",
     "ObjectiveComparison",
@@ -55,8 +51,12 @@ __all__ = [
     "Span",
     "Strategy",
     "Tensor",
+    "TileForm",
+    "TileShapes",
     "TiledTensor",
     "Tiling",
+    "TilingCertificate",
+    "TilingNest",
     "Window",
     "compare",
     "cut",

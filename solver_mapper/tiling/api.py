@@ -12,7 +12,7 @@ from solver_mapper.solve.cpsat.engine import MOST_SEED
 from solver_mapper.tiling import compatible, given
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.operator import Operator
-from solver_mapper.tiling.read import Job, read_operator
+from solver_mapper.tiling.read import TilingJob, read_operator
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.search import traffic
 from solver_mapper.tiling.search.solver import Limits
@@ -86,12 +86,12 @@ def tile(
     return tile_job(job, objective or default_objective(job), options)
 
 
-def default_objective(job: Job) -> str:
+def default_objective(job: TilingJob) -> str:
     """The objective where none is named: the tiling that is given, else SMAUG's choice."""
     return compatible.OBJECTIVE if job.given is None else given.OBJECTIVE
 
 
-def tile_job(job: Job, objective: str, options: Options) -> Tiling:
+def tile_job(job: TilingJob, objective: str, options: Options) -> Tiling:
     """Tile an operator that has been read; a tiling that was given with it is checked if that is
     the objective.
     """

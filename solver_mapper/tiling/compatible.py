@@ -7,7 +7,7 @@ from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.configurations import candidates_of
 from solver_mapper.tiling.nest import nest_of
 from solver_mapper.tiling.operator import Operator
-from solver_mapper.tiling.result import Certificate, Tiling
+from solver_mapper.tiling.result import Tiling, TilingCertificate
 from solver_mapper.tiling.search.best import best_choice
 from solver_mapper.tiling.search.solver import Limits
 
@@ -26,7 +26,7 @@ def fullest(
     strategy, dims, candidates = candidates_of(operator, backend, stale_padding)
     choice = best_choice(candidates, limits)
     tiled = strategy.tiled(operator, backend, dims, choice.tiles)
-    certificate = Certificate(
+    certificate = TilingCertificate(
         OBJECTIVE,
         f"the tile shapes of SMAUG's strategy for {operator.kind}",
         choice.total,

@@ -13,7 +13,7 @@ from solver_mapper.core.results.rendering import text_of
 from solver_mapper.errors import InputError
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.operator import Operator
-from solver_mapper.tiling.search.candidates import Candidates, Choice
+from solver_mapper.tiling.search.candidates import Candidates, TileShapes
 from solver_mapper.tiling.strategy import Strategy
 
 
@@ -26,7 +26,7 @@ class Configurations:
     operator: Operator
     backend: Backend
     dims: Mapping[str, str]
-    choices: tuple[Choice, ...]
+    choices: tuple[TileShapes, ...]
 
     @cached_property
     def chosen(self) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from solver_mapper.errors import InputError, SourceLocation, unknown_name
-from solver_mapper.tiling.nest import Nest
-from solver_mapper.tiling.operator import Array, Block
+from solver_mapper.tiling.nest import TilingNest
+from solver_mapper.tiling.operator import Array, InvocationWork
 from solver_mapper.tiling.schedule import Invocation, invocations
 from solver_mapper.tiling.tensors import TiledTensor
 
@@ -48,7 +48,7 @@ def assemble_array(tiled: TiledTensor, tiles: Tiles) -> Array:
     return whole
 
 
-def run(nest: Nest, arrays: Mapping[str, Array]) -> Array:
+def run(nest: TilingNest, arrays: Mapping[str, Array]) -> Array:
     """The operator's output, one kernel invocation after the other on tiles alone.
 
     Args: `arrays`, by operand, in the ranks of the operator's tensors.
@@ -80,7 +80,7 @@ def run(nest: Nest, arrays: Mapping[str, Array]) -> Array:
     return assemble_array(nest.tiled[output], results)
 
 
-def block_of(nest: Nest, step: Invocation, cut: Mapping[str, Tiles]) -> Block:
+def block_of(nest: TilingNest, step: Invocation, cut: Mapping[str, Tiles]) -> InvocationWork:
     """What one invocation works on, taken from the tiles that are in place."""
     operands = {}
     for tensor in nest.operator.operands:
@@ -91,7 +91,7 @@ def block_of(nest: Nest, step: Invocation, cut: Mapping[str, Tiles]) -> Block:
             for start, span in zip(step.offsets[tensor.name], spans, strict=True)
         )
         operands[tensor.name] = tile[position]
-    return Block(step.iterations, operands)
+    return InvocationWork(step.iterations, operands)
 
 
 def _check_shape(what: str, array: Array, shape: tuple[int, ...]) -> None:

@@ -19,7 +19,7 @@ from solver_mapper.tiling.backend import UNTILED, Backend
 from solver_mapper.tiling.configurations import all_configurations
 from solver_mapper.tiling.cutting import cut_tensor
 from solver_mapper.tiling.dims import POSITIONS, dims_of, tiles_along
-from solver_mapper.tiling.nest import BadNest, Nest, nest_of
+from solver_mapper.tiling.nest import BadNest, TilingNest, nest_of
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.strategy import Reloading, Strategy
@@ -165,7 +165,7 @@ def _nest(
     tiled: Mapping[str, TiledTensor],
     order: tuple[str, ...] | None,
     strategy: Strategy | None,
-) -> Nest:
+) -> TilingNest:
     """The loop nest that loads and stores tiles again where the strategy's kernels do."""
     reloading = Reloading() if strategy is None else strategy.reloading(operator)
     loops = tuple(operator.loops) if order is None else order
@@ -242,7 +242,7 @@ def _fit(
             )
 
 
-def _schedule(nest: Nest) -> Iterator[Violation]:
+def _schedule(nest: TilingNest) -> Iterator[Violation]:
     try:
         nest.check()
     except BadNest as error:

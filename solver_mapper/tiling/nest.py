@@ -42,7 +42,7 @@ class NestLoop:
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedElements:
     """Elements that the nest moves, alignment padding and halo included: `loaded[operand]`,
     `stored`, and invocations.
     """
@@ -58,7 +58,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Nest:
+class TilingNest:
     """`loops` outer to inner; `tiled[tensor]` the tiles.
 
     `reloads` holds habits of a reference schedule: a tensor is loaded at every invocation
@@ -144,7 +144,7 @@ class Nest:
             if depth < max(depths, default=0) and depth not in depths and loop.trips > 1:
                 raise BadNest(f"loop {loop.name} comes back to output tiles that were stored")
 
-    def moved(self) -> Moved:
+    def moved(self) -> MovedElements:
         """Elements moved, by stepping through all invocations.
 
         Raises: InputError for too many of them; BadNest.
@@ -166,7 +166,7 @@ class Nest:
                 previous[name] = int(block.tile(name)[-1])
             output = self.operator.output.name
             stored += int(block.sizes(output)[block.stores()].sum())
-        return Moved(self.invocations, loaded, stored)
+        return MovedElements(self.invocations, loaded, stored)
 
     @cached_property
     def trips(self) -> tuple[int, ...]:
@@ -184,7 +184,7 @@ class Nest:
 class _Steps:
     """A run of invocations as arrays: the index of every loop, and which tiles are in place."""
 
-    def __init__(self, nest: Nest, first: int, count: int):
+    def __init__(self, nest: TilingNest, first: int, count: int):
         self.nest = nest
         self.first = first
         numbers = np.arange(first, min(first + count + 1, nest.invocations))
@@ -267,7 +267,7 @@ def nest_of(
     order: tuple[str, ...],
     reloads: Mapping[str, str] | None = None,
     stores_first: bool = False,
-) -> Nest:
+) -> TilingNest:
     """The nest over these loops, outer to inner, whose pieces are the finest that the tiles are cut
     into.
 
@@ -286,4 +286,4 @@ def nest_of(
                 name, max((tiled[tensor].axes[position] for tensor, position, _ in ranks), key=len)
             )
         )
-    return Nest(operator, tuple(loops), tiled, dict(reloads or {}), stores_first)
+    return TilingNest(operator, tuple(loops), tiled, dict(reloads or {}), stores_first)

@@ -18,7 +18,7 @@ from solver_mapper.tiling import compatible, given
 from solver_mapper.tiling.api import Options, tile_job
 from solver_mapper.tiling.backend import Backend, backend_of, load_backend
 from solver_mapper.tiling.movement import algorithmic_minimum
-from solver_mapper.tiling.read import Job, job_of, sized
+from solver_mapper.tiling.read import TilingJob, job_of, sized
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.search import traffic
 
@@ -31,14 +31,14 @@ class OperatorNetwork:
     """The operators of a network, in order."""
 
     name: str
-    jobs: tuple[Job, ...]
+    jobs: tuple[TilingJob, ...]
 
 
 @dataclass(frozen=True)
 class ObjectiveComparison:
     """One operator under both objectives. `results[objective]`: a tiling, or why there is none."""
 
-    job: Job
+    job: TilingJob
     results: dict[str, Tiling | InfeasibleError]
 
     @property
@@ -173,7 +173,7 @@ def is_network(table: Table) -> bool:
     return "layers" in table.entries
 
 
-def compare(job: Job, options: Options) -> ObjectiveComparison:
+def compare(job: TilingJob, options: Options) -> ObjectiveComparison:
     """One operator under both objectives, next to the tiling that was given with it."""
     results: dict[str, Tiling | InfeasibleError] = {}
     for objective in (*(() if job.given is None else (given.OBJECTIVE,)), *OBJECTIVES):

@@ -26,7 +26,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Block:
+class InvocationWork:
     """One invocation's work: the iterations of each loop, and what these touch of each operand.
 
     `operands[tensor]` is a view of exactly the indices that `Rank.span` names, zero padding left
@@ -100,7 +100,7 @@ class Operator(ABC):
         """The tensor that is written. Its ranks must follow their loops one to one."""
 
     @abstractmethod
-    def compute(self, block: Block) -> Array:
+    def compute(self, block: InvocationWork) -> Array:
         """This block's contribution to the output: contributions of blocks that differ in reduction
         loops are added up.
 

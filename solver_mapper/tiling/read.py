@@ -18,7 +18,7 @@ LABELS = ("id", "source", "test")
 
 
 @dataclass(frozen=True)
-class Job:
+class TilingJob:
     """An operator to tile, for a backend. `count` is how often a network runs it; `given` is a
     tiling to check instead.
     """
@@ -29,7 +29,7 @@ class Job:
     given: GivenTiling | None = None
 
 
-def read_operator(source: Source, backend: Source | Backend | None = None) -> Job:
+def read_operator(source: Source, backend: Source | Backend | None = None) -> TilingJob:
     """The one operator in a file or mapping.
 
     Args: `backend` overrides the file's; sizes that the file gives (`spad_bytes`, ..) override the
@@ -39,7 +39,7 @@ def read_operator(source: Source, backend: Source | Backend | None = None) -> Jo
     return job_of(read_documents(source), load_backend(backend) if backend is not None else None)
 
 
-def job_of(table: Table, backend: Backend | None) -> Job:
+def job_of(table: Table, backend: Backend | None) -> TilingJob:
     """The operator that a table describes."""
     fields = Fields(table, "the operator")
     if not fields.has("operator") and fields.has("layers"):
@@ -60,7 +60,7 @@ def job_of(table: Table, backend: Backend | None) -> Job:
     tiling = fields.table_at("tiling")
     given = None if tiling is None else read_given(tiling, operator)
     fields.close()
-    return Job(operator, target, count or 1, given)
+    return TilingJob(operator, target, count or 1, given)
 
 
 def is_operator(table: Table) -> bool:

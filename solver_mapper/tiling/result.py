@@ -17,7 +17,7 @@ from solver_mapper.tiling import data
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.dims import dims_of
 from solver_mapper.tiling.movement import algorithmic_minimum
-from solver_mapper.tiling.nest import BadNest, Moved, Nest
+from solver_mapper.tiling.nest import BadNest, MovedElements, TilingNest
 from solver_mapper.tiling.operator import Array, Operator
 from solver_mapper.tiling.schedule import Invocation, invocations, loop_nest_text
 from solver_mapper.tiling.tensors import TiledTensor
@@ -26,7 +26,7 @@ WEIGHTS = "weights"
 
 
 @dataclass(frozen=True)
-class Certificate:
+class TilingCertificate:
     """How the choice was made. `mapspace` names what was chosen from, `value` the figure that was
     optimised and `bound` its proven limit: equal, unless a limit stopped the proof. `checks` lists
     what was computed in a second way.
@@ -78,13 +78,13 @@ class Tiling(Shown):
     basic: Mapping[str, tuple[int, ...]]
     total: int
     tiled: Mapping[str, TiledTensor]
-    nest: Nest
-    certificate: Certificate | None
+    nest: TilingNest
+    certificate: TilingCertificate | None
     notes: tuple[str, ...] = field(default=())
     verdict: Verdict | None = None
 
     @cached_property
-    def moved(self) -> Moved:
+    def moved(self) -> MovedElements:
         """Elements that the schedule moves.
 
         Raises: InfeasibleError if no schedule iterates over these tiles.
@@ -124,7 +124,7 @@ class Tiling(Shown):
             return self.verdict.violations[0].message
         return self.defect
 
-    def sound_nest(self) -> Nest:
+    def sound_nest(self) -> TilingNest:
         """The nest, if it computes the operator.
 
         Raises: InfeasibleError with what is wrong.
@@ -255,7 +255,7 @@ class Tiling(Shown):
 
 
 def tiling_of(
-    nest: Nest, backend: Backend, objective: str, certificate: Certificate | None = None
+    nest: TilingNest, backend: Backend, objective: str, certificate: TilingCertificate | None = None
 ) -> Tiling:
     """A tiling from its nest alone: tile shapes are the largest tiles', and tiling dims name the
     ranks cut.
@@ -266,7 +266,9 @@ def tiling_of(
     operator, tiled = nest.operator, nest.tiled
     if certificate is None:
         floor = algorithmic_minimum(operator, backend.alignment)
-        certificate = Certificate(objective, "one tiling", nest.moved().total, floor, "none", 0)
+        certificate = TilingCertificate(
+            objective, "one tiling", nest.moved().total, floor, "none", 0
+        )
     basic = {
         name: tuple(max(span.size for span in axis) for axis in each.axes)
         for name, each in tiled.items()

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from solver_mapper.tiling.nest import Nest
+from solver_mapper.tiling.nest import TilingNest
 from solver_mapper.tiling.strategy import EVERY_TIME
 from solver_mapper.tiling.tensors import Span
 
@@ -30,7 +30,7 @@ class Invocation:
     accumulate: bool
 
 
-def invocations(nest: Nest) -> Iterator[Invocation]:
+def invocations(nest: TilingNest) -> Iterator[Invocation]:
     """All invocations in order, made as they are asked for."""
     every = itertools.product(*(range(trips) for trips in nest.trips))
     output = nest.operator.output.name
@@ -61,18 +61,18 @@ def invocations(nest: Nest) -> Iterator[Invocation]:
         last = tiles
 
 
-def _reloads(nest: Nest, tensor: str, at: Mapping[str, int]) -> bool:
+def _reloads(nest: TilingNest, tensor: str, at: Mapping[str, int]) -> bool:
     habit = nest.reloads.get(tensor)
     return habit is not None and (habit == EVERY_TIME or at.get(habit, 0) == 0)
 
 
-def _begins(nest: Nest, indices: tuple[int, ...]) -> bool:
+def _begins(nest: TilingNest, indices: tuple[int, ...]) -> bool:
     selecting = {depth for _, depth in nest.drivers[nest.operator.output.name]}
     return all(index == 0 for depth, index in enumerate(indices) if depth not in selecting)
 
 
 def _offset(
-    nest: Nest, tensor: str, tile: tuple[int, ...], iterations: Mapping[str, Span]
+    nest: TilingNest, tensor: str, tile: tuple[int, ...], iterations: Mapping[str, Span]
 ) -> tuple[int, ...]:
     tiled = nest.tiled[tensor]
     return tuple(
@@ -81,7 +81,7 @@ def _offset(
     )
 
 
-def loop_nest_text(nest: Nest) -> str:
+def loop_nest_text(nest: TilingNest) -> str:
     """The nest as indented pseudocode: where tiles are loaded and stored, and so across which loops
     they stay in place.
 
@@ -118,7 +118,7 @@ def loop_nest_text(nest: Nest) -> str:
     return "\n".join(lines)
 
 
-def depth_of(nest: Nest, tensor: str) -> int:
+def depth_of(nest: TilingNest, tensor: str) -> int:
     """How many loops stand outside the load or store of a tensor."""
     habit = nest.reloads.get(tensor)
     if habit == EVERY_TIME:
@@ -128,7 +128,7 @@ def depth_of(nest: Nest, tensor: str) -> int:
     return max([0, *selecting, *reloading])
 
 
-def _tile_text(nest: Nest, tensor: str) -> str:
+def _tile_text(nest: TilingNest, tensor: str) -> str:
     driven = {rank: depth for rank, depth in nest.drivers[tensor] if nest.loops[depth].trips > 1}
     index = (
         nest.loops[driven[rank]].name.lower() if rank in driven else ":"

@@ -12,7 +12,7 @@ from typing import Any
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.cutting import cut_tensor
 from solver_mapper.tiling.dims import POSITIONS, best_dims, tiles_along
-from solver_mapper.tiling.search.candidates import Axis, Candidates, Extent, Form, fixed
+from solver_mapper.tiling.search.candidates import Candidates, Extent, ExtentGrid, TileForm, fixed
 from solver_mapper.tiling.tensors import TiledTensor, padded
 
 Dims = Mapping[str, str]
@@ -93,19 +93,19 @@ def axis_name(tensor: str, letter: str) -> str:
     return f"{tensor} {letter}"
 
 
-def own_axis(operator: Any, backend: Backend, tensor: str, letter: str) -> Axis:
+def own_axis(operator: Any, backend: Backend, tensor: str, letter: str) -> ExtentGrid:
     """The axis of one tensor's extents along one dimension, from the least tile in the backend's
     steps.
     """
     shape = operator.tensor(tensor).shape
     rank = POSITIONS[len(shape)][letter]
     least, step = operator.least(backend, tensor)[rank], operator.step(backend, tensor)[rank]
-    return Axis(axis_name(tensor, letter), least, step, shape[rank])
+    return ExtentGrid(axis_name(tensor, letter), least, step, shape[rank])
 
 
 def own_axes(
     operator: Any, backend: Backend, tensor: str, dims: str
-) -> tuple[tuple[Axis, ...], tuple[Extent, ...]]:
+) -> tuple[tuple[ExtentGrid, ...], tuple[Extent, ...]]:
     """Axes for every dimension that `dims` cuts, in the reference's order, and the tile's extents
     in terms of them.
     """
@@ -123,7 +123,7 @@ def own_axes(
 
 def own_form(
     operator: Any, backend: Backend, tensor: str, dims: str
-) -> tuple[tuple[Axis, ...], Form]:
+) -> tuple[tuple[ExtentGrid, ...], TileForm]:
     """A tensor whose tile varies by itself, freshly padded."""
     axes, extents = own_axes(operator, backend, tensor, dims)
-    return axes, Form(tensor, extents)
+    return axes, TileForm(tensor, extents)

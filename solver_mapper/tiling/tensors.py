@@ -41,7 +41,7 @@ def storage(sizes: tuple[int, ...], alignment: int) -> int:
     return math.prod(sizes[:-1]) * padded(sizes[-1], alignment)
 
 
-class Projection(Protocol):
+class RankProjection(Protocol):
     """How a rank follows its loop: which of its indices a span of loop iterations touches.
 
     Must be hashable, and monotone: more iterations never touch fewer indices.
@@ -104,7 +104,7 @@ class Rank:
     name: str
     size: int
     loop: str | None = None
-    projection: Projection = SAME
+    projection: RankProjection = SAME
 
     def span(self, iterations: Span | None) -> Span:
         """Indices that these iterations of its loop touch; all of them without a loop."""

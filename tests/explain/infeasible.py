@@ -20,7 +20,12 @@ from solver_mapper.core.constraints import (
 from solver_mapper.core.spec import Spec
 from solver_mapper.explain.change import Change
 from solver_mapper.explain.reason import Repair
-from solver_mapper.mapspace.requirements import Capacity, DimensionBound, Fanout, LeastFill
+from solver_mapper.mapspace.requirements import (
+    Capacity,
+    DimensionBound,
+    FanoutRequirement,
+    LeastFill,
+)
 
 ARCH = """\
 arch:
@@ -273,7 +278,7 @@ def edited(text: str, repair: Repair, spec: Spec) -> dict[str, str]:
         assert row is not None and column is not None
         lines[row - 1] = _edit(lines[row - 1], column - 1, change)
         files[name] = "\n".join(lines)
-    if any(isinstance(change.requirement, Fanout) for change in repair.changes):
+    if any(isinstance(change.requirement, FanoutRequirement) for change in repair.changes):
         files["arch.yaml"] = _with_meshes(files["arch.yaml"], repair.apply(spec))
     return files
 

@@ -22,7 +22,12 @@ from solver_mapper.explain.conflict import conflict_of
 from solver_mapper.explain.reason import Reason
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.source import Source
-from solver_mapper.mapspace.requirements import DimensionBound, Fanout, Requirement, requirements_of
+from solver_mapper.mapspace.requirements import (
+    DimensionBound,
+    FanoutRequirement,
+    Requirement,
+    requirements_of,
+)
 from solver_mapper.solve.legality.model import legal_model
 from solver_mapper.solve.legality.queries import least
 from tests.constraints.designs import DESIGN
@@ -55,7 +60,7 @@ def can_hold(spec: Spec, held: list[Requirement], capped: bool) -> bool:
         for ask in requirements_of(spec):
             spec = (
                 spec
-                if ask in held or isinstance(ask, DimensionBound | Fanout)
+                if ask in held or isinstance(ask, DimensionBound | FanoutRequirement)
                 else changed(spec, Change(ask))
             )
         return sm.explain(spec).feasible

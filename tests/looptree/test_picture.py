@@ -20,7 +20,7 @@ from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Temporal,
     TreeMapping,
 )
-from solver_mapper.report.looptree_svg import Box, arrange
+from solver_mapper.report.looptree_svg import NodeBox, arrange
 from tests.looptree.random_trees import random_case
 
 DATA = Path(__file__).parents[1] / "data" / "looptree"
@@ -61,7 +61,7 @@ def test_the_tree_in_the_terminal_shows_tiles_and_occupancies_at_each_node():
     ]
 
 
-def apart(one: Box, two: Box) -> bool:
+def apart(one: NodeBox, two: NodeBox) -> bool:
     return (
         one.x + one.width <= two.x
         or two.x + two.width <= one.x

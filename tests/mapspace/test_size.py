@@ -20,7 +20,7 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.io import bundled
 from solver_mapper.mapspace.size import counter as counter
 from solver_mapper.mapspace.size.counter import MappingCounter
-from solver_mapper.mapspace.size.order_counts import Layouts, Orders
+from solver_mapper.mapspace.size.order_counts import Layouts, OrderCount
 from solver_mapper.mapspace.space import build_space
 from solver_mapper.verify.orders import spatial_orders, temporal_orders
 from tests import golden
@@ -163,7 +163,7 @@ def test_orders_are_counted_as_they_are_tried() -> None:
         pairs = frozenset().union(*(ordered_pairs(constraint, dims) for constraint in constraints))
         some = frozenset(rng.sample(dims, rng.randint(0, 5)))
         across = frozenset(dim for dim in some if rng.random() < 0.5)
-        orders = Orders(pairs)
+        orders = OrderCount(pairs)
         assert (
             orders.count(some)
             == len(list(orders.listed(some)))

@@ -21,7 +21,7 @@ from solver_mapper.report.html.page import (
     Code,
     InputFile,
     Page,
-    Run,
+    Provenance,
     Section,
     Words,
     table,
@@ -208,7 +208,7 @@ def test_text_from_the_input_is_never_markup() -> None:
             ),
         ),
     )
-    text = document_of(with_run(page, Run(NASTY, (InputFile(NASTY, NASTY),), (NASTY,))))
+    text = document_of(with_run(page, Provenance(NASTY, (InputFile(NASTY, NASTY),), (NASTY,))))
     read(text)
     assert "<script>alert" not in text
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import solver_mapper as sm
 from solver_mapper.study.execution.record import Record
-from solver_mapper.study.network_edp import Choice, least_product
+from solver_mapper.study.network_edp import LayerPoint, least_product
 from tests.study.test_networks import problem
 
 FRONTS = st.lists(
@@ -44,7 +44,7 @@ def test_no_choice_is_better_even_if_equal_layers_differ(
     fronts: list[tuple[int, list[tuple[Fraction, int]]]],
 ) -> None:
     """Against every assignment of a choice to every single run of every layer."""
-    layers = [(n, [Choice(e, d, i) for i, (e, d) in enumerate(points)]) for n, points in fronts]
+    layers = [(n, [LayerPoint(e, d, i) for i, (e, d) in enumerate(points)]) for n, points in fronts]
     chosen = least_product(layers)
     found = edp(
         [(n, (each.energy, each.cycles)) for (n, _), each in zip(fronts, chosen, strict=True)]

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import solver_mapper as sm
-from solver_mapper.tiling.read import Job, read_operator
+from solver_mapper.tiling.read import TilingJob, read_operator
 from solver_mapper.tiling.search.best import best_choice
 from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, enumerate_best
 from solver_mapper.tiling.search.solver import Limits
@@ -110,7 +110,7 @@ def test_tiles_that_no_schedule_iterates_over_say_so_instead_of_figures() -> Non
     assert "no schedule" in str(tiling)
 
 
-def candidates(job: Job, stale_padding: bool = True) -> Candidates:
+def candidates(job: TilingJob, stale_padding: bool = True) -> Candidates:
     strategy = type(job.operator.strategy)(stale_padding)
     return strategy.candidates(job.operator, job.backend, strategy.dims(job.operator, job.backend))
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import solver_mapper as sm
 from solver_mapper.tiling.movement import algorithmic_minimum
-from solver_mapper.tiling.nest import BadNest, Nest, NestLoop
-from solver_mapper.tiling.read import Job, read_operator
+from solver_mapper.tiling.nest import BadNest, NestLoop, TilingNest
+from solver_mapper.tiling.read import TilingJob, read_operator
 from solver_mapper.tiling.search.enumeration import enumerate_least
 from solver_mapper.tiling.search.solver import Limits
 from solver_mapper.tiling.search.space import space_of
-from solver_mapper.tiling.search.splits import Way
+from solver_mapper.tiling.search.splits import Cutting
 from solver_mapper.tiling.search.traffic_model import prove
 from solver_mapper.tiling.tensors import Span, TiledTensor
 from tests.tiling.tiling_cases import KINDS, Case
@@ -35,7 +35,7 @@ def column(height: int, channels: int, kernels: int, rows: int, stride: int, pad
     }
 
 
-def every_nest(job: Job) -> Iterator[Nest]:
+def every_nest(job: TilingJob) -> Iterator[TilingNest]:
     """Every order of the loops, equal pieces of every length, and every choice of which tensor is
     cut along which loop.
     """
@@ -46,7 +46,7 @@ def every_nest(job: Job) -> Iterator[Nest]:
     ]
     for lengths in itertools.product(*(range(1, size + 1) for size in loops.values())):
         pieces = {
-            name: Way(size, length).pieces
+            name: Cutting(size, length).pieces
             for (name, size), length in zip(loops.items(), lengths, strict=True)
         }
         pieces |= {name: (Span(0, size),) for name, size in operator.loops.items() if size == 1}
@@ -80,12 +80,12 @@ def every_nest(job: Job) -> Iterator[Nest]:
                     NestLoop(name, pieces[name]) for name in operator.loops if name not in loops
                 )
                 for order in itertools.permutations(loops):
-                    yield Nest(
+                    yield TilingNest(
                         operator, (*ones, *(NestLoop(name, pieces[name]) for name in order)), tiled
                     )
 
 
-def least_of_all(job: Job) -> int | None:
+def least_of_all(job: TilingJob) -> int | None:
     least = None
     for nest in every_nest(job):
         try:

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import product
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.groups.candidates import Group, groups_of
+from solver_mapper.bounds.fusion.groups.candidates import FusionGroup, groups_of
 from solver_mapper.bounds.fusion.groups.group import Fuser, Plans
 from solver_mapper.bounds.fusion.groups.nested import Nester
 from solver_mapper.bounds.fusion.groups.search import group_plans
@@ -22,7 +22,7 @@ class Block:
     """A group, or a single Einsum (`group` is None)."""
 
     members: frozenset[int]
-    group: Group | None
+    group: FusionGroup | None
 
     @property
     def tiled(self) -> frozenset[str]:

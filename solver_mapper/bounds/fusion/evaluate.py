@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.groups.group import GroupPlan
-from solver_mapper.bounds.fusion.groups.leaf import Choice, inner_nest
+from solver_mapper.bounds.fusion.groups.leaf import MemberChoice, inner_nest
 from solver_mapper.bounds.fusion.groups.trunk import Trunk, cut, trips_of
-from solver_mapper.bounds.fusion.plan import Plan, Step
+from solver_mapper.bounds.fusion.plan import FusionPlan, FusionStep
 from solver_mapper.core.problem import Tensor
 from solver_mapper.cost.snowcat.accesses import Movement, movement
 
 
 @dataclass(frozen=True)
-class Flow:
+class MovedWords:
     """Words of `tensor` that one Einsum moves over all its runs; `tile` words are on chip for it at
     a time.
     """
@@ -38,12 +38,12 @@ class PlanCost:
 
     buffer: int
     accesses: int
-    flows: tuple[Flow, ...]
+    flows: tuple[MovedWords, ...]
 
 
-def account(net: DataflowGraph, plan: Plan) -> PlanCost:
+def account(net: DataflowGraph, plan: FusionPlan) -> PlanCost:
     """The figures of `plan`."""
-    flows: list[Flow] = []
+    flows: list[MovedWords] = []
     seen: set[str] = set()
     peak = 0
     for step in plan.steps:
@@ -54,13 +54,13 @@ def account(net: DataflowGraph, plan: Plan) -> PlanCost:
     return PlanCost(peak, accesses, tuple(flows))
 
 
-def _member_flows(net: DataflowGraph, step: Step) -> Iterator[Flow]:
+def _member_flows(net: DataflowGraph, step: FusionStep) -> Iterator[MovedWords]:
     plan = step.plan
     for i, choice in zip(plan.members, plan.choices, strict=True):
         for tensor in net.problems[i].tensors:
             if tensor.name not in step.whole and tensor.name not in plan.tiled:
                 moved = _moved(net, i, tensor, plan.path(i), choice)
-                yield Flow(
+                yield MovedWords(
                     i,
                     tensor.name,
                     Movement(
@@ -70,7 +70,7 @@ def _member_flows(net: DataflowGraph, step: Step) -> Iterator[Flow]:
 
 
 def _moved(
-    net: DataflowGraph, einsum: int, tensor: Tensor, trunk: Trunk, choice: Choice
+    net: DataflowGraph, einsum: int, tensor: Tensor, trunk: Trunk, choice: MemberChoice
 ) -> Movement:
     at = choice.resident.get(tensor.name)
     outer = trunk if at is None else trunk[:at]
@@ -103,7 +103,7 @@ def _steps(loops: Trunk, einsum: int, tensor: Tensor) -> Iterator[int]:
     )
 
 
-def _input_flows(net: DataflowGraph, step: Step, seen: set[str]) -> Iterator[Flow]:
+def _input_flows(net: DataflowGraph, step: FusionStep, seen: set[str]) -> Iterator[MovedWords]:
     """Workload inputs that stay on chip: whole ones arrive once, tiled ones tile by tile for all
     members together.
     """
@@ -112,18 +112,18 @@ def _input_flows(net: DataflowGraph, step: Step, seen: set[str]) -> Iterator[Flo
         if net.producer[name] is None:
             first = min(net.users[name])
             words = net.sizes[name] // net.weights[name]
-            yield Flow(first, name, Movement(words, words * net.repeats[first], 0))
+            yield MovedWords(first, name, Movement(words, words * net.repeats[first], 0))
     for name in step.plan.tiled:
         if net.producer[name] is None:
             first = min(net.users[name] & set(step.plan.members))
             loops = _loops_above(step.plan, name)
             words = _tile(net, step.plan, name, loops)
-            yield Flow(
+            yield MovedWords(
                 first, name, Movement(words, words * trips_of(loops) * net.repeats[first], 0)
             )
 
 
-def _capacity(net: DataflowGraph, step: Step) -> int:
+def _capacity(net: DataflowGraph, step: FusionStep) -> int:
     """Units that the group of a step needs: for each member, all that is alive while it runs; the
     largest counts.
     """

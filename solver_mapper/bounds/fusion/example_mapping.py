@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from solver_mapper.bounds.example_mapping import streamed_nest
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.groups.group import GroupPlan, Subgroup
-from solver_mapper.bounds.fusion.groups.leaf import Choice
+from solver_mapper.bounds.fusion.groups.leaf import MemberChoice
 from solver_mapper.bounds.fusion.groups.trunk import Trunk, TrunkLoop, cut
-from solver_mapper.bounds.fusion.plan import Plan, Step
+from solver_mapper.bounds.fusion.plan import FusionPlan, FusionStep
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Nested,
@@ -23,7 +23,7 @@ from solver_mapper.cost.snowcat.machine_files import BUFFER, STORE
 from solver_mapper.errors import InputError
 
 
-def tree_of(net: DataflowGraph, plan: Plan) -> TreeMapping:
+def tree_of(net: DataflowGraph, plan: FusionPlan) -> TreeMapping:
     """`plan` as a LoopTree whose components are called MainMemory, Buffer and MAC.
 
     Whole tensors are stored at the root, resident ones above the trunk loop that they outlast,
@@ -48,7 +48,7 @@ def tree_of(net: DataflowGraph, plan: Plan) -> TreeMapping:
     return TreeMapping((*root, Sequential(tuple(Nested(branch) for branch in branches))))
 
 
-def _group(net: DataflowGraph, step: Step) -> Iterator[Node]:
+def _group(net: DataflowGraph, step: FusionStep) -> Iterator[Node]:
     plan = step.plan
     yield from _loops(net, plan, plan.members, (), plan.trunk)
     finer = {name for part in plan.parts for name in part.tiled}
@@ -122,7 +122,7 @@ def _trunk_loop(net: DataflowGraph, above: Trunk, loop: TrunkLoop) -> Iterator[T
             yield Temporal("|".join(names), size)
 
 
-def leaf(problem: Problem, trunk: Trunk, einsum: int, choice: Choice) -> Iterator[Node]:
+def leaf(problem: Problem, trunk: Trunk, einsum: int, choice: MemberChoice) -> Iterator[Node]:
     """The nest of one Einsum below the loops `trunk` that it shares with others."""
     inside = cut(problem.bounds, trunk, einsum)
     for name in (name for name, at in choice.resident.items() if at == len(trunk)):

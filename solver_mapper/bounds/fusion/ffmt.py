@@ -16,23 +16,23 @@ import numpy as np
 
 from solver_mapper.bounds.bound_curve import EMPTY
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.groups.candidates import Group
-from solver_mapper.bounds.fusion.groups.group import Fold, GroupPlan, live_tiles
-from solver_mapper.bounds.fusion.groups.leaf import Choice, choice_of, inner_nest
-from solver_mapper.bounds.fusion.groups.links import Rank, common_ranks
+from solver_mapper.bounds.fusion.groups.candidates import FusionGroup
+from solver_mapper.bounds.fusion.groups.group import GroupPlan, MemberCombinations, live_tiles
+from solver_mapper.bounds.fusion.groups.leaf import MemberChoice, choice_of, inner_nest
+from solver_mapper.bounds.fusion.groups.links import SharedRank, common_ranks
 from solver_mapper.bounds.fusion.groups.trunk import Trunk, TrunkLoop, parts_of
-from solver_mapper.bounds.fusion.plan import Plan, Step
+from solver_mapper.bounds.fusion.plan import FusionPlan, FusionStep
 from solver_mapper.bounds.search import least_traffic
 from solver_mapper.errors import InputError
 
 
 @dataclass(frozen=True)
-class Chain:
+class EinsumChain:
     """A workload in the form that the template needs. `activations[i]` goes into Einsum i, the last
     one comes out of the last.
     """
 
-    group: Group
+    group: FusionGroup
     activations: tuple[str, ...]
 
     def weights(self, net: DataflowGraph, einsum: int) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ class Chain:
         )
 
 
-def chain_of(net: DataflowGraph) -> Chain:
+def chain_of(net: DataflowGraph) -> EinsumChain:
     """`net` as a chain.
 
     Raises: InputError if an Einsum does not feed just the next one, or if no rank runs through all
@@ -58,8 +58,8 @@ def chain_of(net: DataflowGraph) -> Chain:
         rows = _rows(net, activations)
         if rows:
             members = tuple(range(count))
-            return Chain(
-                Group(members, tuple(links), tuple(rows), (), frozenset(links)), activations
+            return EinsumChain(
+                FusionGroup(members, tuple(links), tuple(rows), (), frozenset(links)), activations
             )
     raise _unfit(net, "no rank indexes all activations and no weight")
 
@@ -74,14 +74,18 @@ def _link(net: DataflowGraph, i: int) -> str:
     return written[0]
 
 
-def _rows(net: DataflowGraph, activations: tuple[str, ...]) -> list[Rank]:
+def _rows(net: DataflowGraph, activations: tuple[str, ...]) -> list[SharedRank]:
     """Ranks of every activation that index no weight."""
     members = range(len(net.problems))
     if len(net.problems) > 1:
-        ranks: tuple[Rank, ...] = common_ranks(net, members, activations[1:-1], activations[1:-1])
+        ranks: tuple[SharedRank, ...] = common_ranks(
+            net, members, activations[1:-1], activations[1:-1]
+        )
     else:
         ranks = tuple(
-            Rank({0: dim}, bound) for dim, bound in net.problems[0].bounds.items() if bound > 1
+            SharedRank({0: dim}, bound)
+            for dim, bound in net.problems[0].bounds.items()
+            if bound > 1
         )
     return [
         rank
@@ -102,14 +106,14 @@ def _unfit(net: DataflowGraph, why: str) -> InputError:
     )
 
 
-def ffmt_plans(net: DataflowGraph) -> tuple[Plan, ...]:
+def ffmt_plans(net: DataflowGraph) -> tuple[FusionPlan, ...]:
     """The bound curve of the template. Raises: InputError if the workload is no chain."""
     chain = chain_of(net)
     stairs, plans = EMPTY, list[GroupPlan]()
     for parts in parts_of(chain.group.ranks):
         trunk: Trunk = (TrunkLoop(chain.group.ranks, parts),) if max(parts) > 1 else ()
         live = live_tiles(net, chain.group, trunk)
-        fold = Fold.starting(net, 0)
+        fold = MemberCombinations.starting(net, 0)
         tables = [list(_choices(net, chain, i, trunk)) for i in chain.group.members]
         for i, table in zip(chain.group.members, tables, strict=True):
             fold = fold.joined(table, live[i], net)
@@ -119,14 +123,16 @@ def ffmt_plans(net: DataflowGraph) -> tuple[Plan, ...]:
             chosen = tuple(table[int(pick)] for table, pick in zip(tables, picks, strict=True))
             plans.append(GroupPlan(chain.group.members, chain.group.tiled, trunk, chosen))
     return tuple(
-        Plan(int(buffer), int(accesses), (Step(plans[int(code)], frozenset()),))
+        FusionPlan(int(buffer), int(accesses), (FusionStep(plans[int(code)], frozenset()),))
         for buffer, accesses, code in zip(
             stairs.buffers, stairs.accesses, stairs.codes, strict=True
         )
     )
 
 
-def _choices(net: DataflowGraph, chain: Chain, i: int, trunk: Trunk) -> Iterator[Choice]:
+def _choices(
+    net: DataflowGraph, chain: EinsumChain, i: int, trunk: Trunk
+) -> Iterator[MemberChoice]:
     """Each weight resident or streamed. The first activation and the last are on chip row by row
     like all others.
     """

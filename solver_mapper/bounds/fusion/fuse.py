@@ -13,7 +13,7 @@ from solver_mapper.bounds.fusion.ffmt import ffmt_plans
 from solver_mapper.bounds.fusion.join import joined
 from solver_mapper.bounds.fusion.orojenesis_v2.graph_join import V2
 from solver_mapper.bounds.fusion.orojenesis_v2.listing import EinsumMapping, einsum_mappings
-from solver_mapper.bounds.fusion.plan import Plan, PlanRules
+from solver_mapper.bounds.fusion.plan import FusionPlan, PlanRules
 from solver_mapper.bounds.fusion.points import FamilyPoint, FusedPoint
 from solver_mapper.bounds.fusion.special import SpecialRanks, named
 from solver_mapper.bounds.fusion.tensor_cores import TensorCore
@@ -216,7 +216,7 @@ def _v2(net: DataflowGraph, options: FusionOptions) -> _Answer:
     )
 
 
-def _checked(net: DataflowGraph, plans: Iterable[Plan]) -> tuple[FusedPoint, ...]:
+def _checked(net: DataflowGraph, plans: Iterable[FusionPlan]) -> tuple[FusedPoint, ...]:
     points = []
     for plan in plans:
         counted = account(net, plan)
@@ -236,7 +236,7 @@ _FINDERS: dict[str, Callable[[DataflowGraph, FusionOptions], _Answer]] = {
 }
 
 
-def _curve(points: Iterable[Plan | CurvePoint]) -> tuple[tuple[int, int], ...]:
+def _curve(points: Iterable[FusionPlan | CurvePoint]) -> tuple[tuple[int, int], ...]:
     return tuple((point.buffer, point.accesses) for point in points)
 
 

@@ -19,7 +19,7 @@ from solver_mapper.bounds.bound_curve import EMPTY, BoundCurve
 from solver_mapper.bounds.fusion.blocks import Block, Blocks
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.groups.group import Plans
-from solver_mapper.bounds.fusion.plan import Plan, PlanRules, Step
+from solver_mapper.bounds.fusion.plan import FusionPlan, FusionStep, PlanRules
 from solver_mapper.bounds.fusion.solver_join import SolverJoin
 from solver_mapper.deadline import check_time
 
@@ -34,13 +34,13 @@ class _Front:
     """
 
     stairs: BoundCurve = EMPTY
-    history: list[tuple[State, int, Step] | None] = field(default_factory=list)
+    history: list[tuple[State, int, FusionStep] | None] = field(default_factory=list)
 
 
 class Joined(NamedTuple):
     """The bound curve of a net, a plan for each step, and what proves it."""
 
-    plans: tuple[Plan, ...]
+    plans: tuple[FusionPlan, ...]
     proof: str
 
 
@@ -67,7 +67,7 @@ class StateJoin:
     def __init__(self, net: DataflowGraph, blocks: Blocks, most: int):
         self.net, self.blocks, self.most, self.states = net, blocks, most, 1
 
-    def plans(self) -> tuple[Plan, ...] | None:
+    def plans(self) -> tuple[FusionPlan, ...] | None:
         """The bound curve, a plan for each step; None if there are too many states."""
         zero = np.zeros(1, dtype=self.net.dtype)
         start: State = frozenset(), frozenset()
@@ -84,7 +84,7 @@ class StateJoin:
         end: State = self.net.everything, frozenset()
         stairs = fronts[end].stairs if end in fronts else EMPTY
         return tuple(
-            Plan(
+            FusionPlan(
                 int(stairs.buffers[i]),
                 int(stairs.accesses[i]),
                 _steps(fronts, end, int(stairs.codes[i])),
@@ -130,7 +130,7 @@ class StateJoin:
         )
         for i in fresh:
             old, new = divmod(int(i), len(plans.stairs))
-            step = Step(plans.plans[int(plans.stairs.codes[new])], during)
+            step = FusionStep(plans.plans[int(plans.stairs.codes[new])], during)
             after.history.append((state, int(before.stairs.codes[old]), step))
 
     def _homes(
@@ -148,8 +148,8 @@ class StateJoin:
         return (frozenset().union(*chosen) for chosen in product(*options))
 
 
-def _steps(fronts: dict[State, _Front], state: State, code: int) -> tuple[Step, ...]:
-    steps: list[Step] = []
+def _steps(fronts: dict[State, _Front], state: State, code: int) -> tuple[FusionStep, ...]:
+    steps: list[FusionStep] = []
     while (entry := fronts[state].history[code]) is not None:
         state, code, step = entry
         steps.append(step)

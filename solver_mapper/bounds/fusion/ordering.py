@@ -57,7 +57,7 @@ def best_order(
     return tuple(groups[i] for i in best[everything][1]) if everything in best else None
 
 
-class Positions:
+class ExecutionPositions:
     """Positions of Einsums in the order of execution, as variables: equal in a group, different
     between groups.
     """

@@ -9,7 +9,7 @@ from solver_mapper.bounds.fusion.special import NONE_SPECIAL, SpecialRanks
 
 
 @dataclass(frozen=True)
-class Step:
+class FusionStep:
     """One group (or single Einsum) in the order of execution. `whole` are the tensors that are on
     chip in full meanwhile.
     """
@@ -19,12 +19,12 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FusionPlan:
     """One point of a workload's bound curve: its groups in order of execution."""
 
     buffer: int
     accesses: int
-    steps: tuple[Step, ...]
+    steps: tuple[FusionStep, ...]
 
 
 @dataclass(frozen=True)

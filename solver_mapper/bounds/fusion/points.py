@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.evaluate import Flow, PlanCost
+from solver_mapper.bounds.fusion.evaluate import MovedWords, PlanCost
 from solver_mapper.bounds.fusion.example_mapping import tree_of, trunk_text
 from solver_mapper.bounds.fusion.orojenesis_v2.families import Family, Row
-from solver_mapper.bounds.fusion.plan import Plan, Step
+from solver_mapper.bounds.fusion.plan import FusionPlan, FusionStep
 from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.errors import InputError
 
@@ -21,7 +21,7 @@ class FusedPoint:
     curve's units.
     """
 
-    plan: Plan
+    plan: FusionPlan
     account: PlanCost
     net: DataflowGraph
 
@@ -68,7 +68,7 @@ class FusedPoint:
             "mapping": self.mapping.to_yaml() if self.has_mapping else None,
         }
 
-    def _group(self, step: Step) -> dict[str, Any]:
+    def _group(self, step: FusionStep) -> dict[str, Any]:
         plan = step.plan
         resident = {
             name: trunk_text(plan.path(i)[:at])
@@ -95,7 +95,7 @@ class FusedPoint:
         """One column of a table: the groups in order of execution."""
         return {"": "; ".join(self._words(step) for step in self.plan.steps)}
 
-    def _words(self, step: Step) -> str:
+    def _words(self, step: FusionStep) -> str:
         """`{A B} over m:4, resident W`: a group in a few words."""
         names = " ".join(self.net.problems[i].name for i in step.plan.members)
         text = (
@@ -120,7 +120,7 @@ class FusedPoint:
         return text + (f", whole {' '.join(sorted(step.whole))}" if step.whole else "")
 
 
-def _flow(net: DataflowGraph, flow: Flow) -> dict[str, Any]:
+def _flow(net: DataflowGraph, flow: MovedWords) -> dict[str, Any]:
     return {
         "einsum": net.problems[flow.einsum].name,
         "tensor": flow.tensor,

@@ -24,8 +24,8 @@ from solver_mapper.bounds.bound_curve import LARGEST
 from solver_mapper.bounds.fusion.blocks import Block, Blocks
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.groups.group import GroupPlan
-from solver_mapper.bounds.fusion.ordering import Positions, best_order
-from solver_mapper.bounds.fusion.plan import Plan, Step
+from solver_mapper.bounds.fusion.ordering import ExecutionPositions, best_order
+from solver_mapper.bounds.fusion.plan import FusionPlan, FusionStep
 from solver_mapper.core.clock import Clock
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.solve.cpsat.engine import Read, Settings, run
@@ -77,9 +77,9 @@ class SolverJoin:
         self.accesses = self.model.new_int_var(0, most, "accesses")
         self._constrain()
 
-    def plans(self) -> tuple[Plan, ...]:
+    def plans(self) -> tuple[FusionPlan, ...]:
         """The bound curve, a plan for each step."""
-        found: list[Plan] = []
+        found: list[FusionPlan] = []
         limit = self._most_capacity()
         while (best := self._least("accesses", limit, None)) is not None:
             smallest = self._least("capacity", limit, best.accesses)
@@ -95,7 +95,7 @@ class SolverJoin:
             limit = smallest.buffer - 1
         return tuple(reversed(found))
 
-    def within(self, capacity: int) -> Plan | None:
+    def within(self, capacity: int) -> FusionPlan | None:
         """A plan of least accesses for one capacity; None if there is none."""
         return self._least("accesses", min(capacity, self._most_capacity()), None)
 
@@ -123,7 +123,7 @@ class SolverJoin:
     def _constrain(self) -> None:
         for i in range(self.count):
             self.model.add_exactly_one(pick.literal for pick in self.picks if i in pick.members)
-        order = Positions(self.model, self.net, self.whole) if self.ordered else None
+        order = ExecutionPositions(self.model, self.net, self.whole) if self.ordered else None
         for pick in self.picks:
             for name in self.blocks.open(pick.block):
                 self.model.add_implication(
@@ -137,14 +137,14 @@ class SolverJoin:
             self.accesses == sum(pick.literal * pick.accesses for pick in self.picks) + loads
         )
 
-    def _least(self, goal: Goal, capacity: int, accesses: int | None) -> Plan | None:
+    def _least(self, goal: Goal, capacity: int, accesses: int | None) -> FusionPlan | None:
         """The best plan within `capacity` (and of at most so many accesses)."""
         model = self.model.clone()
         model.add(self.capacity <= capacity)
         if accesses is not None:
             model.add(self.accesses <= accesses)
         model.minimize(self.accesses if goal == "accesses" else self.capacity)
-        best: list[tuple[Plan | None, int]] = []
+        best: list[tuple[FusionPlan | None, int]] = []
 
         def note(read: Read, _: float) -> None:
             best[:] = [(self._plan(read), read(self.capacity))]
@@ -165,7 +165,7 @@ class SolverJoin:
             )
         return plan
 
-    def _plan(self, read: Read) -> Plan | None:
+    def _plan(self, read: Read) -> FusionPlan | None:
         """The picked groups in the order that needs least; None if they have no order."""
         chosen = [pick for pick in self.picks if read(pick.literal)]
         whole = frozenset(
@@ -183,7 +183,7 @@ class SolverJoin:
                 for name in whole
                 if self.net.users[name] & earlier and self.net.users[name] & later
             }
-            steps.append(Step(pick.plan, pick.held | passing))
+            steps.append(FusionStep(pick.plan, pick.held | passing))
         peak = max(
             pick.buffer + sum(self.net.sizes[name] for name in step.whole)
             for pick, step in zip(order, steps, strict=True)
@@ -191,4 +191,4 @@ class SolverJoin:
         moved = sum(pick.accesses for pick in chosen) + sum(
             self.blocks.load(name) for name in whole
         )
-        return Plan(peak, moved, tuple(steps))
+        return FusionPlan(peak, moved, tuple(steps))

@@ -19,8 +19,8 @@ from solver_mapper.cost.looptree.workload import Workload
 
 if TYPE_CHECKING:
     from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-    from solver_mapper.bounds.fusion.groups.candidates import Group
-    from solver_mapper.bounds.fusion.groups.links import Rank
+    from solver_mapper.bounds.fusion.groups.candidates import FusionGroup
+    from solver_mapper.bounds.fusion.groups.links import SharedRank
 
 HEAD, BATCH = "head", "batch"
 
@@ -56,7 +56,7 @@ class SpecialRanks:
             return None
         return batches[0] if all(batches[0] in tensor.dims for tensor in problem.tensors) else None
 
-    def of_group(self, net: DataflowGraph, group: Group) -> tuple[Rank, ...]:
+    def of_group(self, net: DataflowGraph, group: FusionGroup) -> tuple[SharedRank, ...]:
         """The ranks of a group whose loops stand outermost: what one of its members asks for holds
         for all.
         """

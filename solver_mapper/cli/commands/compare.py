@@ -12,7 +12,7 @@ from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, YES, Files, Json, command
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import read
-from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
+from solver_mapper.cli.output import ResultRecord, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import MemoryLimit, limited, reading_input, stop_code
@@ -102,7 +102,7 @@ def compare(
     return stop_code() or YES
 
 
-RECORD = Record("comparison.json", lambda older: ("comparison.txt",))
+RECORD = ResultRecord("comparison.json", lambda older: ("comparison.txt",))
 
 
 def _name(file: str, files: list[str]) -> str:

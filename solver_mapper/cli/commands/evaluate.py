@@ -11,7 +11,7 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, say
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import Record, deliver, print_result, write_files
+from solver_mapper.cli.output import ResultRecord, deliver, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.request import interruptible, stop_code
 from solver_mapper.core.results.statistics import Statistics
@@ -61,7 +61,7 @@ def evaluate(
     return YES if force else NO
 
 
-RECORD = Record("evaluation.json", lambda older: ("stats.txt", "mapping.svg", "mapping.html"))
+RECORD = ResultRecord("evaluation.json", lambda older: ("stats.txt", "mapping.svg", "mapping.html"))
 
 
 def _write(spec: Spec | TreeSpec, statistics: Statistics | TreeStatistics, folder: Path) -> None:

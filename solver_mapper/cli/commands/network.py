@@ -16,7 +16,7 @@ from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, INTERNAL, LIMIT, NO, YES, say
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import standard_input_in_memory
-from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
+from solver_mapper.cli.output import ResultRecord, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import limited, stop_code
@@ -209,8 +209,10 @@ def write_network(result: NetworkResult, folder: Path) -> None:
     )
 
 
-NETWORK = Record("network.json", lambda older: ("network.txt", "layers.csv"))
-LAYER = Record("solution.json", lambda older: ("map.yaml", "stats.txt") if older["mapping"] else ())
+NETWORK = ResultRecord("network.json", lambda older: ("network.txt", "layers.csv"))
+LAYER = ResultRecord(
+    "solution.json", lambda older: ("map.yaml", "stats.txt") if older["mapping"] else ()
+)
 
 
 def _layer_files(layer: LayerResult) -> dict[str, str]:

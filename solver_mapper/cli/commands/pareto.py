@@ -14,7 +14,7 @@ from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.fused_options import MaxFusedLoops, Relax
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
+from solver_mapper.cli.output import ResultRecord, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import MemoryLimit, limited, stop_code
@@ -102,7 +102,7 @@ def pareto(
     )
 
 
-RECORD = Record(
+RECORD = ResultRecord(
     "front.json",
     lambda older: (
         "front.txt",

@@ -26,7 +26,7 @@ from solver_mapper.cli.commands.network import (
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.fused_options import MaxFusedLoops, Relax
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
+from solver_mapper.cli.output import ResultRecord, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import MemoryLimit, limited, stop_code
@@ -214,7 +214,7 @@ def solve(
     )
 
 
-RECORD = Record(
+RECORD = ResultRecord(
     "solution.json",
     lambda older: (
         ("map.yaml", "stats.txt", "mapping.svg", "mapping.html") if older["mapping"] else ()

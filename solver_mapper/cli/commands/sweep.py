@@ -24,7 +24,7 @@ from solver_mapper.cli.commands.network import (
 )
 from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import standard_input_in_memory
-from solver_mapper.cli.output import Record, deliver, need_folder, print_result, write_files
+from solver_mapper.cli.output import ResultRecord, deliver, need_folder, print_result, write_files
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import MemoryLimit, limited, stop_code
@@ -112,7 +112,7 @@ def _exit_code(result: SweepResult) -> int:
     return NO if result.status == "complete" else LIMIT
 
 
-RECORD = Record("sweep.json", lambda older: ("sweep.csv", "sweep.txt", "sweep.svg"))
+RECORD = ResultRecord("sweep.json", lambda older: ("sweep.csv", "sweep.txt", "sweep.svg"))
 
 
 def _files(result: SweepResult) -> dict[str, str]:

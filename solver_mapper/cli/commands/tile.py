@@ -51,7 +51,7 @@ from solver_mapper.tiling.network import (
     read_network,
     tile_network,
 )
-from solver_mapper.tiling.read import Job, read_operator
+from solver_mapper.tiling.read import TilingJob, read_operator
 from solver_mapper.tiling.result import Tiling
 from solver_mapper.tiling.search.solver import Limits
 
@@ -175,7 +175,7 @@ def _tile_network(top: Table, backend: str | None, options: Options, clock: Cloc
 
 
 def _tile_one(
-    job: Job, objective: str, options: Options, timeloop: Path | None, as_json: bool
+    job: TilingJob, objective: str, options: Options, timeloop: Path | None, as_json: bool
 ) -> tuple[Tiling | None, int]:
     if objective not in (*OBJECTIVES, given.OBJECTIVE) or (
         objective == given.OBJECTIVE and job.given is None

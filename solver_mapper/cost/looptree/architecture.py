@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
-from solver_mapper.cost.looptree.hardware import Action, Chain, Comparison, Fanout, Kind, Unit
+from solver_mapper.cost.looptree.hardware import Action, Chain, Fanout, Kind, LoopBoundRule, Unit
 from solver_mapper.cost.looptree.latency import DEFAULT, Rate, latency_of
 from solver_mapper.cost.looptree.scopes import by_set
 from solver_mapper.cost.looptree.sets import EinsumScope, NameSet
@@ -465,7 +465,7 @@ def _fanout(fanout: FanoutText, scope: EinsumScope, owner: str) -> Fanout:
     )
 
 
-def comparison_of(text: ComparisonText, scope: EinsumScope, what: str) -> Comparison:
+def comparison_of(text: ComparisonText, scope: EinsumScope, what: str) -> LoopBoundRule:
     """A comparison with its set and number evaluated. Raises: InputError for an unknown operator or
     a set of tensors.
     """
@@ -486,7 +486,9 @@ def comparison_of(text: ComparisonText, scope: EinsumScope, what: str) -> Compar
     if value.denominator != 1:
         raise InputError(f"{what}: {value} is not a whole number", text.value.location)
     shown = f"{text.expression.text} {text.operator} {value}"
-    return Comparison(named.members, operator, int(value), product, shown, text.expression.location)
+    return LoopBoundRule(
+        named.members, operator, int(value), product, shown, text.expression.location
+    )
 
 
 def _directions(component: Component, scope: EinsumScope, einsum: Einsum) -> dict[str, str]:

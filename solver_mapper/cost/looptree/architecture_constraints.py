@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from solver_mapper.core.results.verdict import Violation
 from solver_mapper.cost.looptree.architecture import Architecture
-from solver_mapper.cost.looptree.hardware import Comparison, Fanout, Kind, Unit
+from solver_mapper.cost.looptree.hardware import Fanout, Kind, LoopBoundRule, Unit
 from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath, LoopStep, StorageStep
 from solver_mapper.cost.looptree.mapping.mapping_tree import Spatial
 from solver_mapper.cost.looptree.sets import NameSet
@@ -197,7 +197,7 @@ def _fanout(branch: EinsumPath, unit: Unit, fanout: Fanout) -> Iterator[Violatio
 
 
 def _bound(
-    branch: EinsumPath, unit: Unit, fanout: Fanout, constraint: Comparison, trips: dict[str, int]
+    branch: EinsumPath, unit: Unit, fanout: Fanout, constraint: LoopBoundRule, trips: dict[str, int]
 ) -> Iterator[Violation]:
     if not constraint.holds(trips):
         shown = ", ".join(

@@ -26,7 +26,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LoopBoundRule:
     """`operator` holds between the trip count (or the tile) of each rank variable, or their
     product, and `value`.
     """
@@ -71,7 +71,7 @@ class Fanout:
     size: int
     may_reuse: frozenset[str] = frozenset()
     reuse: frozenset[str] = frozenset()
-    loop_bounds: tuple[Comparison, ...] = ()
+    loop_bounds: tuple[LoopBoundRule, ...] = ()
     min_usage: Fraction = Fraction(0)
     usage_scale: Fraction = Fraction(1)
     power_gateable: bool = False

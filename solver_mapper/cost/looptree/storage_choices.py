@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from solver_mapper.cost.looptree.architecture import Architecture, HoldingText, comparison_of
-from solver_mapper.cost.looptree.hardware import Chain, Comparison, Kind
+from solver_mapper.cost.looptree.hardware import Chain, Kind, LoopBoundRule
 from solver_mapper.cost.looptree.sets import EinsumScope, NameSet
 from solver_mapper.cost.looptree.workload import Einsum
 
@@ -28,7 +28,7 @@ class Holding:
     back: frozenset[str]
     no_refetch: frozenset[str]
     no_resend: frozenset[str]
-    tile_shape: tuple[Comparison, ...]
+    tile_shape: tuple[LoopBoundRule, ...]
     order_options: tuple[tuple[frozenset[str], ...], ...]
 
 

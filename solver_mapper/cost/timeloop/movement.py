@@ -12,7 +12,7 @@ from typing import NamedTuple
 from solver_mapper.core.mapping import LevelMapping
 from solver_mapper.cost.timeloop.fetches import fetched_words, fetches
 from solver_mapper.cost.timeloop.multicast_groups import (
-    Group,
+    MulticastGroup,
     displacements,
     even_groups,
     multicast_groups,
@@ -63,7 +63,7 @@ class Flow(NamedTuple):
 
     words: int
     steps: int
-    groups: list[Group]
+    groups: list[MulticastGroup]
     linked: int
 
 
@@ -218,9 +218,9 @@ def _uneven(nest: Nest, level: int, boundary: _Boundary, stream: Stream) -> Traf
     if not boundary.loops:
         return _single(sum(event.words * number for event, number in events.items()))
     flows = []
-    layouts: dict[Flags, tuple[Elements, list[Group]]] = {}
+    layouts: dict[Flags, tuple[Elements, list[MulticastGroup]]] = {}
 
-    def layout(flags: Flags) -> tuple[Elements, list[Group]]:
+    def layout(flags: Flags) -> tuple[Elements, list[MulticastGroup]]:
         if flags not in layouts:
             elements = lay_out(boundary.loops, boundary.projection.codes, flags)
             every = range(len(elements.offsets))
@@ -245,8 +245,8 @@ def _uneven(nest: Nest, level: int, boundary: _Boundary, stream: Stream) -> Traf
 
 
 def _with_links(
-    boundary: _Boundary, now: Elements, before: Elements, step: int, served: list[Group]
-) -> tuple[list[Group], int]:
+    boundary: _Boundary, now: Elements, before: Elements, step: int, served: list[MulticastGroup]
+) -> tuple[list[MulticastGroup], int]:
     """The groups still served by the level, and how many elements their neighbours serve, if that
     helps the level.
     """

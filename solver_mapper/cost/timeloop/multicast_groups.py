@@ -18,7 +18,7 @@ from solver_mapper.cost.timeloop.spatial_elements import Elements, Grid, lay_out
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
 
 
-class Group(NamedTuple):
+class MulticastGroup(NamedTuple):
     """`scatter` groups of `multicast` elements; each group receives one copy of every word.
 
     `double_hops` is twice the wire hops of one word to each of these groups, summed (0 if hops are
@@ -32,7 +32,7 @@ class Group(NamedTuple):
 
 def multicast_groups(
     elements: Elements, chosen: Iterable[int], multicast: bool, grid: Grid
-) -> list[Group]:
+) -> list[MulticastGroup]:
     """Groups of the `chosen` elements (indices) that want the same words; without `multicast` every
     element stands alone.
     """
@@ -42,14 +42,14 @@ def multicast_groups(
             if multicast
             else [1 for _ in chosen]
         )
-        return [Group(size, number, 0) for size, number in sorted(Counter(sizes).items())]
+        return [MulticastGroup(size, number, 0) for size, number in sorted(Counter(sizes).items())]
     together: dict[int, list[int]] = defaultdict(list)
     for index in chosen:
         together[elements.offsets[index] if multicast else index].append(elements.positions[index])
     hops: dict[int, list[int]] = defaultdict(list)
     for members in together.values():
         hops[len(members)].append(double_hops(members, grid))
-    return [Group(size, len(each), sum(each)) for size, each in sorted(hops.items())]
+    return [MulticastGroup(size, len(each), sum(each)) for size, each in sorted(hops.items())]
 
 
 def double_hops(members: Sequence[int], grid: Grid) -> int:
@@ -72,7 +72,7 @@ def double_hops(members: Sequence[int], grid: Grid) -> int:
 
 def even_groups(
     loops: Sequence[PlacedLoop], projection: Projection, multicast: bool, grid: Grid
-) -> list[Group]:
+) -> list[MulticastGroup]:
     """Groups of all elements of a perfect spatial nest.
 
     Without a sliding window across two of the loops' dimensions, the groups are a product of what
@@ -90,7 +90,9 @@ def even_groups(
         else:
             alone *= loop.bound
     return [
-        Group(shared, alone, _double_hops(loops, projection, multicast, grid) if grid.hops else 0)
+        MulticastGroup(
+            shared, alone, _double_hops(loops, projection, multicast, grid) if grid.hops else 0
+        )
     ]
 
 

@@ -39,7 +39,7 @@ class Affine:
 
 
 @dataclass(frozen=True)
-class Bound:
+class AffineRange:
     """`low <= expression <= high`; None for an open side."""
 
     expression: Affine
@@ -59,7 +59,7 @@ def parse_affine(text: str, location: SourceLocation) -> Affine:
     return _AffineReader(text, location).read()
 
 
-def parse_bounds(text: str, location: SourceLocation) -> tuple[Bound, ...]:
+def parse_bounds(text: str, location: SourceLocation) -> tuple[AffineRange, ...]:
     """The bounds that an ISL-like text writes: chained comparisons joined by `and`.
 
     Raises: InputError for other operators and for bounds that are not sums of whole multiples of
@@ -68,7 +68,7 @@ def parse_bounds(text: str, location: SourceLocation) -> tuple[Bound, ...]:
     reader = _AffineReader(_AND.sub(" and ", text), location)
     body = reader.parse()
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
-    bounds: list[Bound] = []
+    bounds: list[AffineRange] = []
     for part in parts:
         if not isinstance(part, ast.Compare):
             raise reader.error("a bound looks like '0 <= m < 64'")
@@ -79,7 +79,7 @@ def parse_bounds(text: str, location: SourceLocation) -> tuple[Bound, ...]:
 
 
 def ranges_of(
-    variables: Iterable[str], bounds: Iterable[Bound]
+    variables: Iterable[str], bounds: Iterable[AffineRange]
 ) -> tuple[dict[str, tuple[int, int]], tuple[str, ...]]:
     """Smallest and largest value of each variable, by propagating all bounds to a fixed point.
 
@@ -98,7 +98,7 @@ def ranges_of(
     return bounded, tuple(name for name in names if name not in bounded)
 
 
-def _tighten(bound: Bound, low: dict[str, int], high: dict[str, int]) -> bool:
+def _tighten(bound: AffineRange, low: dict[str, int], high: dict[str, int]) -> bool:
     """Apply `bound` to each of its variables, given what is known of the others. Returns whether
     anything changed.
     """
@@ -203,20 +203,20 @@ class _AffineReader:
     ) -> tuple[dict[str, int], int]:
         return {name: a[0].get(name, 0) + b[0].get(name, 0) for name in [*a[0], *b[0]]}, a[1] + b[1]
 
-    def bound(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Bound:
+    def bound(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> AffineRange:
         """One comparison as a bound on `right - left`."""
         coefficients, offset = self.added(self.linear(right), self.scaled(self.linear(left), -1))
         difference = Affine(
             tuple(Term(name, value) for name, value in coefficients.items() if value), offset
         )
         if isinstance(operator, ast.LtE):
-            return Bound(difference, 0, None, self.location)
+            return AffineRange(difference, 0, None, self.location)
         if isinstance(operator, ast.Lt):
-            return Bound(difference, 1, None, self.location)
+            return AffineRange(difference, 1, None, self.location)
         if isinstance(operator, ast.GtE):
-            return Bound(difference, None, 0, self.location)
+            return AffineRange(difference, None, 0, self.location)
         if isinstance(operator, ast.Gt):
-            return Bound(difference, None, -1, self.location)
+            return AffineRange(difference, None, -1, self.location)
         if isinstance(operator, ast.Eq):
-            return Bound(difference, 0, 0, self.location)
+            return AffineRange(difference, 0, 0, self.location)
         raise self.error("compare with <, <=, >, >= or ==")

@@ -11,7 +11,13 @@ from solver_mapper.core.problem import Tensor
 from solver_mapper.cost.looptree.scopes import Rename, bits_of, renames_of, scope_of
 from solver_mapper.cost.looptree.workload import Access, Einsum, Workload
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
-from solver_mapper.io.accelforge.affine import Affine, Bound, parse_affine, parse_bounds, ranges_of
+from solver_mapper.io.accelforge.affine import (
+    Affine,
+    AffineRange,
+    parse_affine,
+    parse_bounds,
+    ranges_of,
+)
 from solver_mapper.io.yaml.expressions import evaluate
 from solver_mapper.io.yaml.fields import Fields, flag_of, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table
@@ -40,7 +46,7 @@ class _Limits:
     """Sizes of ranks and bounds of rank variables, as one part of the workload gives them."""
 
     ranks: Mapping[str, tuple[int, SourceLocation]]
-    bounds: tuple[tuple[str | None, Bound], ...]
+    bounds: tuple[tuple[str | None, AffineRange], ...]
 
 
 def read_workload(
@@ -160,7 +166,7 @@ class _WorkloadReader:
             sizes[rank] = int(value), node.location
         return sizes
 
-    def workload_bounds(self, fields: Fields) -> Iterator[tuple[str, Bound]]:
+    def workload_bounds(self, fields: Fields) -> Iterator[tuple[str, AffineRange]]:
         table = fields.table_at("iteration_space_shape")
         for variable, node in table.entries.items() if table else ():
             if variable[:1].isupper():
@@ -268,7 +274,7 @@ class _WorkloadReader:
             for rank, index in draft.projection:
                 size = own.ranks.get(rank) or shared.ranks.get(rank)
                 if size:
-                    limits.append(Bound(index, 0, size[0] - 1, size[1]))
+                    limits.append(AffineRange(index, 0, size[0] - 1, size[1]))
         if not any(access.output for access in accesses):
             raise InputError(
                 f"Einsum '{name}' writes no tensor", location, "mark one access with 'output: true'"
@@ -279,7 +285,7 @@ class _WorkloadReader:
 
 
 def _bounds(
-    name: str, variables: tuple[str, ...], limits: list[Bound], drafts: list[_Draft]
+    name: str, variables: tuple[str, ...], limits: list[AffineRange], drafts: list[_Draft]
 ) -> dict[str, int]:
     ranges, unbounded = ranges_of(variables, limits)
     if unbounded:

@@ -9,67 +9,67 @@ from collections.abc import Sequence
 from math import prod
 
 
-class Extent:
+class AxisSplit:
     """How an axis of `size` values is split: into `parts`, outermost first, or not at all. Axes
     that are walked together share an extent.
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._parts: tuple[Extent, ...] = ()
-        self._same: Extent | None = None
+        self._parts: tuple[AxisSplit, ...] = ()
+        self._same: AxisSplit | None = None
 
     @property
-    def root(self) -> Extent:
+    def root(self) -> AxisSplit:
         """The extent that stands for all that were joined with this one."""
         return self if self._same is None else self._same.root
 
     @property
-    def parts(self) -> tuple[Extent, ...]:
+    def parts(self) -> tuple[AxisSplit, ...]:
         """What it is split into; nothing if it is not."""
         return self.root._parts
 
     def split(self, sizes: Sequence[int]) -> None:
         """Split it, of which there are no parts yet, into parts of these sizes."""
-        self.root._parts = tuple(map(Extent, sizes))
+        self.root._parts = tuple(map(AxisSplit, sizes))
 
-    def join(self, other: Extent) -> None:
+    def join(self, other: AxisSplit) -> None:
         """Make both, of equal size and without parts, one and the same."""
         if self.root is not other.root:
             other.root._same = self.root
 
 
-class Axis:
+class TensorAxis:
     """One axis of one tensor, or a part of it."""
 
-    def __init__(self, extent: Extent) -> None:
+    def __init__(self, extent: AxisSplit) -> None:
         self.extent = extent
-        self._parts: tuple[Axis, ...] = ()
+        self._parts: tuple[TensorAxis, ...] = ()
 
-    def leaves(self) -> list[Axis]:
+    def leaves(self) -> list[TensorAxis]:
         """Its smallest parts of more than one value, outermost first."""
         if self.extent.parts and not self._parts:
-            self._parts = tuple(map(Axis, self.extent.parts))
+            self._parts = tuple(map(TensorAxis, self.extent.parts))
         if self._parts:
             return [leaf for part in self._parts for leaf in part.leaves()]
         return [self] if self.extent.size > 1 else []
 
 
-View = tuple[Axis, ...]
+View = tuple[TensorAxis, ...]
 """What an operation takes for one axis: axes of the stored tensor, the outermost first."""
 
 
 def new_view(size: int) -> View:
     """A view of one new axis."""
-    return (Axis(Extent(size)),)
+    return (TensorAxis(AxisSplit(size)),)
 
 
 def like(view: View) -> View:
     """New axes that are walked as `view` is."""
-    return tuple(Axis(axis.extent) for axis in view)
+    return tuple(TensorAxis(axis.extent) for axis in view)
 
 
-def leaves(view: View) -> list[Axis]:
+def leaves(view: View) -> list[TensorAxis]:
     """The innermost parts of all axes, in order."""
     return [leaf for axis in view for leaf in axis.leaves()]
 

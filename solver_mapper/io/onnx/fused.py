@@ -19,8 +19,8 @@ from typing import Any
 import yaml
 
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.io.onnx.axes import Axis, Extent, View, aligned, leaves, like, new_view
-from solver_mapper.io.onnx.shapes import Graph, Operation, read_graph
+from solver_mapper.io.onnx.axes import AxisSplit, TensorAxis, View, aligned, leaves, like, new_view
+from solver_mapper.io.onnx.shapes import Operation, OperationGraph, read_graph
 
 BITS = 16
 """Bits of a value, unless the user says otherwise in the file."""
@@ -86,7 +86,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Use:
+class TensorUse:
     """A tensor as an Einsum uses it: which `role` each view plays. A view in `windows` is indexed
     by a sum over roles with coefficients instead.
     """
@@ -97,11 +97,11 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Step:
+class EinsumStep:
     """An Einsum: what it writes and what it reads."""
 
-    output: Use
-    inputs: tuple[Use, ...]
+    output: TensorUse
+    inputs: tuple[TensorUse, ...]
     bounds: Mapping[str, View]
     """A view for each role, whose parts are its rank variables."""
 
@@ -151,11 +151,11 @@ def import_fused(path: str | Path, dims: Mapping[str, int] | None = None) -> Fus
 
 
 class _Builder:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: OperationGraph) -> None:
         self.graph = graph
         self.values: dict[str, Value] = {}
         self.stored: dict[str, Value] = {}
-        self.steps: list[Step] = []
+        self.steps: list[EinsumStep] = []
         self.absorbed: Counter[str] = Counter()
         self.ended: Counter[tuple[str, str]] = Counter()
 
@@ -214,13 +214,17 @@ class _Builder:
         return self.stored[tensor]
 
     def add(
-        self, name: str, roles: Sequence[str], inputs: Sequence[Use], bounds: Mapping[str, View]
+        self,
+        name: str,
+        roles: Sequence[str],
+        inputs: Sequence[TensorUse],
+        bounds: Mapping[str, View],
     ) -> None:
         """An Einsum that writes the value `name`, whose axes play `roles` ("": one of size 1)."""
         views = tuple(like(bounds[role]) if role else new_view(1) for role in roles)
         self.values[name] = self.stored_value(name, views)
-        output = Use(self.values[name], tuple(roles))
-        self.steps.append(Step(output, tuple(inputs), bounds))
+        output = TensorUse(self.values[name], tuple(roles))
+        self.steps.append(EinsumStep(output, tuple(inputs), bounds))
 
     def _absorb(self, operation: Operation, name: str) -> None:
         self.values[operation.outputs[0]] = self.value(name, operation)
@@ -230,12 +234,12 @@ class _Builder:
         value = self.value(operation.inputs[0], operation)
         shape = self.graph.shape(operation.outputs[0], operation)
         whole = tuple(axis for view in value.views for axis in view)
-        target = tuple(Axis(Extent(size)) for size in shape)
+        target = tuple(TensorAxis(AxisSplit(size)) for size in shape)
         if not aligned(whole, target):
             raise Ends("reshapes axes that have no common parts")
         rest, views = leaves(whole), []
         for size in shape:
-            taken: list[Axis] = []
+            taken: list[TensorAxis] = []
             while prod(axis.extent.size for axis in taken) < size:
                 taken.append(rest.pop(0))
             views.append(tuple(taken) or new_view(1))
@@ -256,7 +260,7 @@ class _Builder:
         roles = tuple(f"n{at}" if size > 1 else "" for at, size in enumerate(shape))
         values = [self.value(name, operation) for name in dict.fromkeys(moving)]
         bounds = self._together(roles, values)
-        self.add(operation.outputs[0], roles, [Use(each, roles) for each in values], bounds)
+        self.add(operation.outputs[0], roles, [TensorUse(each, roles) for each in values], bounds)
 
     def _normalized(self, operation: Operation) -> None:
         """A figure of each row, then every value with it."""
@@ -271,8 +275,8 @@ class _Builder:
         kept = tuple("" if at in reduced else role for at, role in enumerate(roles))
         bounds = self._together(roles, [value])
         rows = f"{operation.outputs[0]}_rows"
-        self.add(rows, kept, [Use(value, roles)], bounds)
-        both = [Use(value, roles), Use(self.values[rows], kept)]
+        self.add(rows, kept, [TensorUse(value, roles)], bounds)
+        both = [TensorUse(value, roles), TensorUse(self.values[rows], kept)]
         self.add(operation.outputs[0], roles, both, bounds)
 
     def _together(self, roles: Sequence[str], values: Sequence[Value]) -> dict[str, View]:
@@ -324,7 +328,7 @@ def _product(build: _Builder, name: str, a: Value, b: Value) -> None:
         build.join(bounds, value.views, played)
     written = [*(f"b{at}" for at in range(depth)), "m", "n"]
     out = [role if role in bounds else "" for role in written]
-    build.add(name, out, [Use(a, roles[0]), Use(b, roles[1])], bounds)
+    build.add(name, out, [TensorUse(a, roles[0]), TensorUse(b, roles[1])], bounds)
 
 
 def _convolution(build: _Builder, operation: Operation) -> None:
@@ -369,7 +373,10 @@ def _convolution(build: _Builder, operation: Operation) -> None:
         for at, view in enumerate(value.views[2:])
     ):
         raise Ends("reads a single position of an axis")
-    inputs = [Use(value, ("b", channel, *[""] * axes), windows), Use(filters, tuple(played))]
+    inputs = [
+        TensorUse(value, ("b", channel, *[""] * axes), windows),
+        TensorUse(filters, tuple(played)),
+    ]
     build.add(operation.outputs[0], out, inputs, bounds)
 
 
@@ -389,7 +396,7 @@ def _written(build: _Builder) -> FusedModel:
     for step in build.steps:
         variables = names.variables(step)
 
-        def access(use: Use, variables: Mapping[str, list[str]] = variables) -> str:
+        def access(use: TensorUse, variables: Mapping[str, list[str]] = variables) -> str:
             words, own = _indices(use, variables, build.stored[use.value.tensor])
             known = ranks.setdefault(use.value.tensor, own)
             return f"{use.value.tensor}[{', '.join(map(_index, known, words))}]"
@@ -415,9 +422,9 @@ class _Names:
     walks over it twice.
     """
 
-    known: dict[Extent, str] = field(default_factory=dict)
+    known: dict[AxisSplit, str] = field(default_factory=dict)
 
-    def variables(self, step: Step) -> dict[str, list[str]]:
+    def variables(self, step: EinsumStep) -> dict[str, list[str]]:
         """The variables of each role, outermost first."""
         taken: set[str] = set()
         found: dict[str, list[str]] = {}
@@ -432,7 +439,7 @@ class _Names:
                 found[role].append(own)
         return found
 
-    def _of(self, extent: Extent, letter: str) -> str:
+    def _of(self, extent: AxisSplit, letter: str) -> str:
         if extent not in self.known:
             count = sum(name.rstrip("0123456789") == letter for name in self.known.values())
             self.known[extent] = f"{letter}{count or ''}"
@@ -440,11 +447,11 @@ class _Names:
 
 
 def _indices(
-    use: Use, variables: Mapping[str, list[str]], stored: Value
+    use: TensorUse, variables: Mapping[str, list[str]], stored: Value
 ) -> tuple[list[str], list[str]]:
     """For each part of the stored tensor, how `use` indexes it, and a name for its rank."""
-    words: dict[Axis, str] = {}
-    ranks: dict[Axis, str] = {}
+    words: dict[TensorAxis, str] = {}
+    ranks: dict[TensorAxis, str] = {}
     for at, (role, view) in enumerate(zip(use.roles, use.value.views, strict=True)):
         own = leaves(view)
         if at in use.windows and own:

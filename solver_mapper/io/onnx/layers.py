@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from solver_mapper.errors import InputError, SourceLocation
-from solver_mapper.io.onnx.shapes import Graph, Operation
+from solver_mapper.io.onnx.shapes import Operation, OperationGraph
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class ImportedLayer:
         }
 
 
-Importer = Callable[[Operation, Graph], Iterator[ImportedLayer]]
+Importer = Callable[[Operation, OperationGraph], Iterator[ImportedLayer]]
 
 
-def layers_of(operation: Operation, graph: Graph) -> tuple[ImportedLayer, ...] | None:
+def layers_of(operation: Operation, graph: OperationGraph) -> tuple[ImportedLayer, ...] | None:
     """The layers of an operation; None if it is none that this module knows.
 
     Raises: InputError for unknown sizes; Unsupported for a known operation in a form that no
@@ -62,7 +62,7 @@ class Unsupported(Exception):
 def _convolution(weights_at: int) -> Importer:
     """Convolutions whose weights are the input number `weights_at`."""
 
-    def layers(operation: Operation, graph: Graph) -> Iterator[ImportedLayer]:
+    def layers(operation: Operation, graph: OperationGraph) -> Iterator[ImportedLayer]:
         weights = graph.shape(operation.inputs[weights_at], operation)
         outputs = graph.shape(operation.outputs[0], operation)
         if len(weights) not in (3, 4):
@@ -128,7 +128,7 @@ def _grouped(
         )
 
 
-def _transposed(operation: Operation, graph: Graph) -> Iterator[ImportedLayer]:
+def _transposed(operation: Operation, graph: OperationGraph) -> Iterator[ImportedLayer]:
     """A transposed convolution as one ordinary convolution for each phase of its strides.
 
     Output o takes tap r of input i where o + pad = i * stride + r * dilation: outputs that agree
@@ -187,7 +187,7 @@ def _phases(outputs: int, kernel: int, stride: int, dilation: int, pad: int) -> 
     return found
 
 
-def _gemm(operation: Operation, graph: Graph) -> Iterator[ImportedLayer]:
+def _gemm(operation: Operation, graph: OperationGraph) -> Iterator[ImportedLayer]:
     a, b = (graph.shape(operation.inputs[each], operation) for each in (0, 1))
     m, k = a[::-1] if operation.whole("transA", 0) else a
     n = b[0] if operation.whole("transB", 0) else b[1]
@@ -197,7 +197,7 @@ def _gemm(operation: Operation, graph: Graph) -> Iterator[ImportedLayer]:
 def _product(right_at: int) -> Importer:
     """Products as numpy's matmul; the right factor is the input number `right_at`."""
 
-    def layers(operation: Operation, graph: Graph) -> Iterator[ImportedLayer]:
+    def layers(operation: Operation, graph: OperationGraph) -> Iterator[ImportedLayer]:
         a = graph.shape(operation.inputs[0], operation)
         b = graph.shape(operation.inputs[right_at], operation)
         yield matmul(operation.name, a, b)
@@ -225,7 +225,7 @@ def matmul(name: str, a: tuple[int, ...], b: tuple[int, ...], count: int = 1) ->
     )
 
 
-def _attention(operation: Operation, graph: Graph) -> Iterator[ImportedLayer]:
+def _attention(operation: Operation, graph: OperationGraph) -> Iterator[ImportedLayer]:
     """Attention (opset 23) as its two products. Heads that share keys and values are more rows of
     one product.
     """

@@ -11,7 +11,7 @@ import yaml
 
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.onnx.layers import ImportedLayer, Unsupported, layers_of
-from solver_mapper.io.onnx.shapes import Graph, Operation, read_graph
+from solver_mapper.io.onnx.shapes import Operation, OperationGraph, read_graph
 
 _MULTIPLY = ("Einsum", "LSTM", "GRU", "RNN", "DeformConv")
 """Operations that multiply and accumulate, and of which nothing is known here."""
@@ -112,7 +112,9 @@ def import_model(path: str | Path, dims: Mapping[str, int] | None = None) -> Imp
     return ImportedModel(graph.name, str(path), _counted(layers), tuple(skipped.values()))
 
 
-def _import(operation: Operation, graph: Graph) -> tuple[tuple[ImportedLayer, ...], Skipped | None]:
+def _import(
+    operation: Operation, graph: OperationGraph
+) -> tuple[tuple[ImportedLayer, ...], Skipped | None]:
     try:
         found = layers_of(operation, graph)
     except Unsupported as error:

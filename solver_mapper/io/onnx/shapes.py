@@ -36,7 +36,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Graph:
+class OperationGraph:
     """The operations of a model in order. A size in `shapes` is a number, or a word where the model
     leaves it open.
     """
@@ -75,7 +75,7 @@ class Graph:
         return tuple(size for size in sizes if isinstance(size, int))
 
 
-def read_graph(path: str | Path, dims: Mapping[str, int] | None = None) -> Graph:
+def read_graph(path: str | Path, dims: Mapping[str, int] | None = None) -> OperationGraph:
     """Read a model and infer its shapes; weights are not loaded.
 
     Args: `dims`, sizes of the dimensions that the model leaves open, by name.
@@ -112,7 +112,7 @@ def read_graph(path: str | Path, dims: Mapping[str, int] | None = None) -> Graph
             f"its shapes cannot be inferred: {str(error).strip()[:200]}", SourceLocation(str(path))
         ) from None
     operations = tuple(_operations(model))
-    return Graph(
+    return OperationGraph(
         model.graph.name or Path(path).stem,
         str(path),
         operations,

@@ -14,7 +14,7 @@ _VALUES = (nodes.AssignBlock, nodes.FilterBlock, nodes.Macro, nodes.CallBlock)
 """Blocks whose output is a value that the template may compare or change: no marks stand in it."""
 
 
-class Positions:
+class TemplatePieces:
     """Where the pieces of a template begin: its literal text, in order, and its expressions, by
     line.
     """
@@ -46,7 +46,9 @@ class Positions:
         return line, columns.popleft() if columns else None
 
 
-def mark_template(tree: nodes.Template, file: str, positions: Positions, origins: Origins) -> None:
+def mark_template(
+    tree: nodes.Template, file: str, positions: TemplatePieces, origins: Origins
+) -> None:
     """Mark the start of each expression and the first letter of each line of literal text."""
     for output, plain in _outputs(tree, True):
         marked: list[nodes.Expr] = []

@@ -21,7 +21,7 @@ from jinja2.runtime import Context
 
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.templates.files import AllowedFolders, File, SearchPath, shown
-from solver_mapper.io.templates.marking import Positions, mark_literal, mark_template
+from solver_mapper.io.templates.marking import TemplatePieces, mark_literal, mark_template
 from solver_mapper.io.templates.sandbox import OWN_NAMES, FailedAssertion, sandbox
 from solver_mapper.io.templates.source_map import Origins, SourceMap, split_marks
 from solver_mapper.io.templates.syntax import LOADED_TAG, is_template
@@ -64,7 +64,7 @@ class Rendering:
         try:
             tree = environment.parse(source, file.name, file.name)
             self.names |= {node.name for node in tree.find_all(nodes.Name)} - OWN_NAMES
-            mark_template(tree, file.name, Positions(environment, source), self.origins)
+            mark_template(tree, file.name, TemplatePieces(environment, source), self.origins)
             known = environment.make_globals(_Functions(self, file).table())
             template = Template.from_code(
                 environment, environment.compile(tree, file.name, file.name), known

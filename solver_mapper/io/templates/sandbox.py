@@ -65,7 +65,7 @@ class AssertTag(Extension):
         return caller()
 
 
-class Steps:
+class StepCounter:
     """Counts what a template does: turns of loops and calls. Raises: SecurityError for too many."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self, **options: Any):
         super().__init__(**options)
-        self.steps = Steps()
+        self.steps = StepCounter()
         self.filters = {name: _bounded(name, each) for name, each in self.filters.items()}
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:

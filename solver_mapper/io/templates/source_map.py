@@ -17,7 +17,7 @@ _MARK = re.compile("\x02([0-9]{1,9})\x03")
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class TemplateOrigin:
     """A position in a file. `literal` text was copied from there letter by letter; other text is
     the value of an expression.
     """
@@ -30,11 +30,11 @@ class Origin:
 class Origins:
     """The positions that marks refer to, of all templates that one input consists of."""
 
-    listed: list[Origin] = field(default_factory=list)
+    listed: list[TemplateOrigin] = field(default_factory=list)
 
     def mark(self, location: SourceLocation, literal: bool) -> str:
         """The mark that says: the text after it comes from `location`."""
-        self.listed.append(Origin(location, literal))
+        self.listed.append(TemplateOrigin(location, literal))
         return f"\x02{len(self.listed) - 1}\x03"
 
 
@@ -43,7 +43,7 @@ class _Segment:
     """Text from `column` (from 1) on, which comes from `origin`."""
 
     column: int
-    origin: Origin
+    origin: TemplateOrigin
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from solver_mapper.io.timeloop.architecture.tree_form import read_tree
 from solver_mapper.io.timeloop.architecture.v04_form import V04Design, read_v04
 from solver_mapper.io.timeloop.constraints.constraint_collector import ConstraintCollector
 from solver_mapper.io.timeloop.constraints.constraint_file import Context, read_constraints
-from solver_mapper.io.timeloop.constraints.maximize_dims import Request, resolve
+from solver_mapper.io.timeloop.constraints.maximize_dims import MaximizeRequest, resolve
 from solver_mapper.io.timeloop.constraints.split_position import count_unit_dims
 from solver_mapper.io.timeloop.constraints.v04_constraints import read_embedded, resolve_parallels
 from solver_mapper.io.timeloop.mapping_reader import read_mapping
@@ -184,7 +184,7 @@ def _read_constraints(given: _Input) -> tuple[tuple[Constraint, ...], Constraint
                 " is none; add a file with 'problem:'",
             )
         return (), Constraints()
-    book, requests = ConstraintCollector(given.problem.dims), list[Request]()
+    book, requests = ConstraintCollector(given.problem.dims), list[MaximizeRequest]()
     context = Context(
         given.architecture,
         given.problem,

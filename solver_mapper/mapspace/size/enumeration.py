@@ -16,7 +16,7 @@ from solver_mapper.deadline import check_time
 from solver_mapper.mapspace.size.counter import MappingCounter
 from solver_mapper.mapspace.size.lattice import Counts, Point
 from solver_mapper.mapspace.size.level_choices import NOTHING, Key, Level, Vector
-from solver_mapper.mapspace.size.order_counts import Orders
+from solver_mapper.mapspace.size.order_counts import OrderCount
 from solver_mapper.mapspace.size.storage_choices import Held, fitting, uncertain
 from solver_mapper.mapspace.space import Slot, Space
 
@@ -26,7 +26,7 @@ Ways = list[tuple[Key, Counts]]
 
 
 @dataclass(frozen=True)
-class Step:
+class LevelStep:
     """What one level holds, and the bounds of its loops over time, along X and along Y."""
 
     held: Held
@@ -78,7 +78,7 @@ class Listing:
     def _goes_on(self, ways: Ways, tile: Point, key: Key) -> bool:
         return any(on[tile] and self._counter.complete(key, other) for other, on in ways)
 
-    def _steps(self, number: int, tile: Point, key: Key) -> Iterator[tuple[Step, ...]]:
+    def _steps(self, number: int, tile: Point, key: Key) -> Iterator[tuple[LevelStep, ...]]:
         """All ways on from a tile of level `number`."""
         check_time()
         if number == self.space.depth:
@@ -100,7 +100,7 @@ class Listing:
 
     def _loops(
         self, level: Level, held: Held, tile: Point, key: Key
-    ) -> Iterator[tuple[Step, Point, Key]]:
+    ) -> Iterator[tuple[LevelStep, Point, Key]]:
         """The loops of one level, with the tile that is left."""
         factors = self._counter.lattice.factors
         between, after = self._onward[level.level]
@@ -116,7 +116,7 @@ class Listing:
                 )
                 if spread is not None and self._goes_on(after, inner, spread):
                     yield (
-                        Step(
+                        LevelStep(
                             held,
                             temporal,
                             _above_one(factors(across.by)),
@@ -160,7 +160,7 @@ class Listing:
                     if _fits(tile, across.by, along.by) and level.ways(across.dims, along.dims):
                         yield across, along
 
-    def _level(self, number: int, step: Step) -> LevelMapping:
+    def _level(self, number: int, step: LevelStep) -> LevelMapping:
         level = self._counter.levels[number]
         temporal = _first(level.temporal_orders, step.temporal, "")
         across, along = (
@@ -209,7 +209,7 @@ def reordered(space: Space, mapping: Mapping) -> Iterator[Mapping]:
             return
         level = mapping.levels[number]
         temporal, spatial = (
-            Orders(pairs.get(number, frozenset()))
+            OrderCount(pairs.get(number, frozenset()))
             for pairs in (space.temporal_orders, space.spatial_orders)
         )
         along, across = (
@@ -224,13 +224,13 @@ def reordered(space: Space, mapping: Mapping) -> Iterator[Mapping]:
     return arranged(0, ())
 
 
-def _orders(orders: Orders, loops: Sequence[Loop]) -> Iterator[tuple[Loop, ...]]:
+def _orders(orders: OrderCount, loops: Sequence[Loop]) -> Iterator[tuple[Loop, ...]]:
     by_dim = {each.dim: each for each in loops}
     for order in orders.listed(frozenset(by_dim)):
         yield tuple(by_dim[dim] for dim in reversed(order))
 
 
-def _first(orders: Orders, bounds: Bounds, axis: str) -> tuple[Loop, ...]:
+def _first(orders: OrderCount, bounds: Bounds, axis: str) -> tuple[Loop, ...]:
     return next(_orders(orders, [loop(dim, bound, axis) for dim, bound in bounds.items()]))
 
 

@@ -15,7 +15,13 @@ from solver_mapper.core.constraints import (
     UtilizationConstraint,
 )
 from solver_mapper.core.primes import divisors
-from solver_mapper.core.results.mapspace_size import Choices, Count, Cut, LevelCount, MapspaceSize
+from solver_mapper.core.results.mapspace_size import (
+    Choices,
+    Count,
+    Cut,
+    LevelCount,
+    MapspaceSize,
+)
 from solver_mapper.core.spec import Spec
 from solver_mapper.mapspace.requirements import is_changeable
 from solver_mapper.mapspace.size.counter import MappingCounter, countable

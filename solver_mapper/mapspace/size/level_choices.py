@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from solver_mapper.core.constraints import Kind
 from solver_mapper.mapspace.size.lattice import Counts, Lattice, Point
 from solver_mapper.mapspace.size.limited_products import LimitedProducts, Values, amounts_of
-from solver_mapper.mapspace.size.order_counts import Dims, Layouts, Orders
+from solver_mapper.mapspace.size.order_counts import Dims, Layouts, OrderCount
 from solver_mapper.mapspace.size.storage_choices import Held, fitting, uncertain
 from solver_mapper.mapspace.space import Slot, Space
 
@@ -134,14 +134,14 @@ class Level:
         return self.space.allowed(self.level, kind, dim)
 
     @cached_property
-    def temporal_orders(self) -> Orders:
+    def temporal_orders(self) -> OrderCount:
         """The orders of temporal loops that constraints allow."""
-        return Orders(self.space.temporal_orders.get(self.level, frozenset()))
+        return OrderCount(self.space.temporal_orders.get(self.level, frozenset()))
 
     @cached_property
     def layouts(self) -> Layouts:
         """The ways to lay spatial loops along X and Y that constraints allow."""
-        orders = Orders(self.space.spatial_orders.get(self.level, frozenset()))
+        orders = OrderCount(self.space.spatial_orders.get(self.level, frozenset()))
         return Layouts(
             orders, self.space.splits.get(self.level, frozenset()), self.space.problem.dims
         )

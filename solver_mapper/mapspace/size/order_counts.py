@@ -14,7 +14,7 @@ Order = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Orders:
+class OrderCount:
     """Orders of loops in which for each of `pairs` (inner, outer) the one lies inside the other if
     both are there.
     """
@@ -60,7 +60,7 @@ class Layouts:
     innermost positions among all `dims` that lie along X.
     """
 
-    orders: Orders
+    orders: OrderCount
     splits: frozenset[int]
     dims: tuple[str, ...]
 

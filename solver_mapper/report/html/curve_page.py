@@ -7,7 +7,16 @@ from typing import Any
 from solver_mapper.bounds.curve import Curve
 from solver_mapper.core.results.rendering import page_of
 from solver_mapper.report.charts.curve_charts import accesses_chart, intensity_chart
-from solver_mapper.report.html.page import DataTable, Facts, Page, Plot, Section, Terms, cell, table
+from solver_mapper.report.html.page import (
+    DataTable,
+    Definitions,
+    Facts,
+    Page,
+    Plot,
+    Section,
+    cell,
+    table,
+)
 from solver_mapper.report.html.render import register_fragment
 from solver_mapper.report.tables import number, short
 
@@ -26,7 +35,9 @@ def curve_page(curve: Curve[Any]) -> Page:
         Section("Curve", tuple(blocks[:1]), brief=True),
         Section("Operational intensity and buffers", tuple(blocks[1:])),
         Section("Steps", (steps_table(curve),)),
-        Section("Proof", (Terms((*proof, *(("assumed", each) for each in curve.assumptions))),)),
+        Section(
+            "Proof", (Definitions((*proof, *(("assumed", each) for each in curve.assumptions))),)
+        ),
     )
     verdict = f"Proven: {curve.proof}" if curve.proof else ""
     subtitle = f"Buffer size against least accesses, in {curve.units}"

@@ -7,7 +7,7 @@ from typing import Any
 from solver_mapper.core.results.pareto_front import Front, front_verdict
 from solver_mapper.core.results.rendering import page_of
 from solver_mapper.report.charts.solution_charts import front_chart
-from solver_mapper.report.html.page import Page, Plot, Section, Terms, cell, table
+from solver_mapper.report.html.page import Definitions, Page, Plot, Section, cell, table
 from solver_mapper.report.html.render import register_fragment
 from solver_mapper.report.html.statistics_page import nest_fold, title_of
 from solver_mapper.report.tables import percent
@@ -50,7 +50,7 @@ def front_page(front: Front) -> Page:
             for number, each in enumerate(front.points, start=1)
         )
         sections.append(Section("Loop nests", folds))
-    sections.append(Section("Proof", (Terms(_proof(front)),)))
+    sections.append(Section("Proof", (Definitions(_proof(front)),)))
     title = title_of(front.points[0].evaluation) if front.points else "Pareto front"
     subtitle = f"Pareto front of {first} and {second}"
     proven = front_verdict(front.status, front.metrics)

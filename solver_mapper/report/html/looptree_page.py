@@ -22,13 +22,13 @@ from solver_mapper.report.html.front_page import STANDING as FRONT_STANDING
 from solver_mapper.report.html.page import (
     Code,
     DataTable,
-    Drawing,
+    Definitions,
     Facts,
     Fold,
     Page,
     Plot,
     Section,
-    Terms,
+    SvgPicture,
     cell,
     table,
 )
@@ -68,7 +68,7 @@ def tree_solution_page(solution: TreeSolution) -> Page:
     statistics = solution.evaluation
     sections = [] if statistics is None else list(_sections(statistics))
     rows = tuple(proof_rows(solution))
-    sections.append(Section("Proof", (Terms(rows),), brief=statistics is None))
+    sections.append(Section("Proof", (Definitions(rows),), brief=statistics is None))
     if solution.mapping is not None:
         sections.append(Section("Mapping file", (Code(solution.mapping.to_yaml(), "map.yaml"),)))
     title = _TITLE if statistics is None else _title(statistics)
@@ -104,7 +104,7 @@ def tree_front_page(front: TreeFront) -> Page:
         *([("checked", "; ".join(checks))] if checks else []),
         ("seconds", seconds_text(front.seconds)),
     )
-    sections.append(Section("Proof", (Terms(proof),)))
+    sections.append(Section("Proof", (Definitions(proof),)))
     title = _title(front.points[0].evaluation) if front.points else "Pareto front"
     subtitle = f"Pareto front of {front.metrics[0]} and {front.metrics[1]}"
     standing = FRONT_STANDING[front.status]
@@ -112,12 +112,12 @@ def tree_front_page(front: TreeFront) -> Page:
     return Page(title, subtitle, proven, standing, tuple(sections))
 
 
-def _pictures(statistics: TreeStatistics) -> Iterator[Drawing]:
+def _pictures(statistics: TreeStatistics) -> Iterator[SvgPicture]:
     """The tree, and where several Einsums follow each other, the lifetimes of tensors."""
     if statistics.tree is not None:
-        yield Drawing("Mapping tree", Markup(svg_of(statistics.tree)))
+        yield SvgPicture("Mapping tree", Markup(svg_of(statistics.tree)))
     if statistics.lifetimes and len(statistics.einsums) > 1:
-        yield Drawing("Lifetimes of tensors", Markup(svg_of(lifetimes_picture(statistics))))
+        yield SvgPicture("Lifetimes of tensors", Markup(svg_of(lifetimes_picture(statistics))))
 
 
 def _title(statistics: TreeStatistics) -> str:
@@ -135,13 +135,13 @@ def _sections(statistics: TreeStatistics) -> Iterator[Section]:
     yield Section("Summary", (Facts(facts),), brief=True)
     tree: list[Any] = []
     if statistics.tree is not None:
-        tree.append(Drawing("Mapping tree", Markup(svg_of(statistics.tree))))
+        tree.append(SvgPicture("Mapping tree", Markup(svg_of(statistics.tree))))
     if statistics.drawing:
         tree.append(Code(statistics.drawing, "Mapping tree as text" if tree else ""))
     if tree:
         yield Section("Mapping tree", tuple(tree), brief=True)
     if statistics.lifetimes and len(statistics.einsums) > 1:
-        drawn = Drawing("Lifetimes of tensors", Markup(svg_of(lifetimes_picture(statistics))))
+        drawn = SvgPicture("Lifetimes of tensors", Markup(svg_of(lifetimes_picture(statistics))))
         yield Section("Lifetimes of tensors", (drawn, _lifetimes(statistics)))
     yield Section("Energy", (Plot(energy_chart(statistics)),))
     yield Section("Latency", (Plot(latency_chart(statistics)), _einsums(statistics)))

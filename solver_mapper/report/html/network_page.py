@@ -9,12 +9,12 @@ from solver_mapper.core.results.rendering import chart_of, page_of
 from solver_mapper.report.charts.study_charts import layers_energy_chart
 from solver_mapper.report.html.page import (
     DataTable,
+    Definitions,
     Facts,
     Fold,
     Page,
     Plot,
     Section,
-    Terms,
     Words,
     cell,
     table,
@@ -120,4 +120,4 @@ def _layer(layer: LayerResult) -> Fold:
     if layer.evaluation is None:
         return Fold(layer.name, ())
     sizes = " ".join(f"{dim}={size}" for dim, size in layer.evaluation.problem.bounds.items())
-    return Fold(layer.name, (Terms((("bounds", sizes),)), *nest_blocks(layer.evaluation)[:1]))
+    return Fold(layer.name, (Definitions((("bounds", sizes),)), *nest_blocks(layer.evaluation)[:1]))

@@ -17,7 +17,7 @@ MOST_DATA = 200
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """What a table shows, and by what it sorts: `key` is None where there is nothing."""
 
     text: str
@@ -34,17 +34,17 @@ class Cell:
         return len(self.text) > LONG
 
 
-def cell(value: object, text: str | None = None) -> Cell:
+def cell(value: object, text: str | None = None) -> TableCell:
     """A cell for a number or a word; `text` is what it reads, if not the value itself."""
     if value is None or value == "":
-        return Cell(text or "")
+        return TableCell(text or "")
     if isinstance(value, bool):
-        return Cell(text or ("yes" if value else "no"), "yes" if value else "no")
+        return TableCell(text or ("yes" if value else "no"), "yes" if value else "no")
     if isinstance(value, (int, Fraction)):
-        return Cell(number(value) if text is None else text, float(value))
+        return TableCell(number(value) if text is None else text, float(value))
     if isinstance(value, float):
-        return Cell(short(Fraction(value)) if text is None else text, value)
-    return Cell(str(value) if text is None else text, str(value))
+        return TableCell(short(Fraction(value)) if text is None else text, value)
+    return TableCell(str(value) if text is None else text, str(value))
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Terms:
+class Definitions:
     """Titles and what is to be said of each."""
 
     rows: tuple[tuple[str, str], ...]
@@ -69,7 +69,7 @@ class DataTable:
 
     caption: str
     titles: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     marked: frozenset[int] = frozenset()
     kind: str = "table"
 
@@ -87,15 +87,16 @@ def table(
     rows: Iterable[Sequence[object]],
     marked: Iterable[int] = (),
 ) -> DataTable:
-    """A table of plain values; `Cell`s are taken as they are. `marked`: positions of rows."""
+    """A table of plain values; `TableCell`s are taken as they are. `marked`: positions of rows."""
     made = tuple(
-        tuple(value if isinstance(value, Cell) else cell(value) for value in row) for row in rows
+        tuple(value if isinstance(value, TableCell) else cell(value) for value in row)
+        for row in rows
     )
     return DataTable(caption, tuple(titles), made, frozenset(marked))
 
 
 @dataclass(frozen=True)
-class Drawing:
+class SvgPicture:
     """A picture that is complete as it is: trusted SVG text."""
 
     title: str
@@ -194,7 +195,7 @@ class InputFile:
 
 
 @dataclass(frozen=True)
-class Run:
+class Provenance:
     """How a result came about: the command, what was read, and what was warned of."""
 
     command: str = ""
@@ -202,7 +203,7 @@ class Run:
     warnings: tuple[str, ...] = ()
 
 
-def with_run(page: Page, run: Run) -> Page:
+def with_run(page: Page, run: Provenance) -> Page:
     """The page with sections for warnings and input."""
     sections = list(page.sections)
     if run.warnings:

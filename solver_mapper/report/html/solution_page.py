@@ -7,7 +7,7 @@ from typing import Any
 from solver_mapper.core.results.rendering import page_of
 from solver_mapper.core.results.solution import Solution
 from solver_mapper.report.charts.solution_charts import progress_chart, recorded
-from solver_mapper.report.html.page import Code, Page, Plot, Section, Terms
+from solver_mapper.report.html.page import Code, Definitions, Page, Plot, Section
 from solver_mapper.report.html.render import register_fragment
 from solver_mapper.report.html.statistics_page import statistics_sections, title_of
 from solver_mapper.report.solution_text import proof_rows, verdict
@@ -26,7 +26,7 @@ def solution_page(solution: Solution) -> Page:
     )
     title = f"Mapping of {sizes}" if statistics is None else title_of(statistics)
     sections = [] if statistics is None else list(statistics_sections(statistics))
-    blocks: list[Any] = [Terms(tuple(proof_rows(solution)))]
+    blocks: list[Any] = [Definitions(tuple(proof_rows(solution)))]
     if any(each.value is not None for each in recorded(solution)):
         blocks.append(Plot(progress_chart(solution)))
     sections.append(Section("Proof", tuple(blocks), brief=statistics is None))

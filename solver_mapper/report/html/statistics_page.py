@@ -19,12 +19,12 @@ from solver_mapper.report.charts.statistics_charts import (
 from solver_mapper.report.html.page import (
     Code,
     DataTable,
-    Drawing,
     Facts,
     Fold,
     Page,
     Plot,
     Section,
+    SvgPicture,
     cell,
     table,
 )
@@ -85,7 +85,7 @@ def statistics_sections(statistics: Statistics) -> Iterator[Section]:
 def nest_blocks(statistics: Statistics) -> tuple[Any, ...]:
     """The loop nest as a picture, as text, and as a file."""
     return (
-        Drawing("Loop nest over the memory hierarchy", Markup(svg_of(statistics))),
+        SvgPicture("Loop nest over the memory hierarchy", Markup(svg_of(statistics))),
         Code(loop_nest_text(statistics.mapping, statistics), "Loop nest as text"),
     )
 

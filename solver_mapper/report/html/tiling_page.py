@@ -10,11 +10,11 @@ from solver_mapper.report.charts.tiling_charts import NAMES
 from solver_mapper.report.html.page import (
     Code,
     DataTable,
+    Definitions,
     Facts,
     Page,
     Plot,
     Section,
-    Terms,
     Words,
     cell,
     table,
@@ -58,7 +58,7 @@ def tiling_page(tiling: Tiling) -> Page:
             ("solver", f"{proof.solver}, seed {proof.seed}"),
             *(("checked", each) for each in proof.checks),
         ]
-        sections.append(Section("Proof", (Terms(tuple(rows)),)))
+        sections.append(Section("Proof", (Definitions(tuple(rows)),)))
     if tiling.notes:
         sections.append(Section("Notes", (Words(tiling.notes),)))
     title = f"{tiling.operator.name} ({tiling.operator.kind}) on {tiling.backend.name}"

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 
-from solver_mapper.mapspace.components import Component
+from solver_mapper.mapspace.components import RankComponent
 from solver_mapper.solve.cpsat.layout import Layout
 from solver_mapper.solve.cpsat.selection import Factor, LookupTable, Tuple
 from solver_mapper.solve.cpsat.variables import Variables, highest, slots_where
 
 
-def elided(variables: Variables, component: Component, level: int) -> Factor:
+def elided(variables: Variables, component: RankComponent, level: int) -> Factor:
     """A component's factor of the distinct words that all instances of `level` together ever hold,
     at most.
     """
@@ -50,7 +50,7 @@ def elided(variables: Variables, component: Component, level: int) -> Factor:
     )
 
 
-def _spread(variables: Variables, component: Component, level: int) -> bool:
+def _spread(variables: Variables, component: RankComponent, level: int) -> bool:
     """Whether a dimension of the component can be spatial below the level."""
     space = variables.space
     slots = slots_where(space, temporal=False, below=level, above=level + 1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from solver_mapper.deadline import check_time
-from solver_mapper.mapspace.components import Component
+from solver_mapper.mapspace.components import RankComponent
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.selection import Axis, Tuple
 from solver_mapper.solve.cpsat.variables import Variables
@@ -21,7 +21,7 @@ class Layout:
     """Which axes of a table hold what: groups of (dimension, prime, position of the axis)."""
 
     variables: Variables
-    component: Component
+    component: RankComponent
     axes: list[Axis] = field(default_factory=list)
     groups: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
 

@@ -25,7 +25,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Tensor
-from solver_mapper.mapspace.components import Component, shape_of
+from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.mapspace.space import Slot, Space
 from solver_mapper.mapspace.windows import Run
 from solver_mapper.solve.cpsat.layout import Layout
@@ -60,7 +60,7 @@ class WindowPosition:
     """
 
     tensor: Tensor
-    component: Component
+    component: RankComponent
     child: int
     keeps: bool
 

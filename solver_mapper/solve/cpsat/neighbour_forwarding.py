@@ -12,7 +12,7 @@ from itertools import permutations
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
-from solver_mapper.mapspace.components import Component, shape_of
+from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.mapspace.windows import Chains, Run, RunTransition, send_runs
 from solver_mapper.solve.cpsat.motions import (
@@ -131,7 +131,7 @@ class NeighbourForwarding:
     def _rows(self) -> bool:
         return Slot(self.position.child - 1, "Y") in self.variables.space.slots
 
-    def _components(self) -> list[Component]:
+    def _components(self) -> list[RankComponent]:
         """The tensor's other sliding components."""
         components = shape_of(self.position.tensor, self.variables.space.dims).components
         return [each for each in components if each.sliding and each != self.position.component]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
-from solver_mapper.mapspace.components import Component, shape_of
+from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.linear_form import LinearForm, total, weigh
 from solver_mapper.solve.cpsat.reuse import Reuse
@@ -134,7 +134,7 @@ class RowEnds:
             )
         )
 
-    def _still(self, moving: Component) -> list[Factor]:
+    def _still(self, moving: RankComponent) -> list[Factor]:
         """Words of the other components, as one unit takes them."""
         components = shape_of(self.tensor, self.variables.space.dims).components
         return [

@@ -17,7 +17,7 @@ from functools import partial
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
-from solver_mapper.mapspace.components import Component, shape_of
+from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.mapspace.windows import RunCost, handed, send_runs
 from solver_mapper.solve.cpsat.layout import Layout
 from solver_mapper.solve.cpsat.links import Links
@@ -219,11 +219,11 @@ class Windows:
     sequences: Sequences
     links: Links
     claims: list[ForwardingClaim] = field(default_factory=list)
-    _tables: dict[tuple[str, int, Component], WindowTable] = field(default_factory=dict)
+    _tables: dict[tuple[str, int, RankComponent], WindowTable] = field(default_factory=dict)
     _factors: dict[tuple[object, ...], Factor] = field(default_factory=dict)
     _moving: dict[tuple[str, int], list[cp_model.IntVar]] = field(default_factory=dict)
 
-    def footprint(self, component: Component, level: int) -> Factor:
+    def footprint(self, component: RankComponent, level: int) -> Factor:
         """The component's factor of the tile that `level` holds."""
         key = ("footprint", component, level)
         if key not in self._factors:
@@ -238,7 +238,7 @@ class Windows:
         return self._factors[key]
 
     def fills(
-        self, tensor: Tensor, component: Component, child: int, *, one: bool = False
+        self, tensor: Tensor, component: RankComponent, child: int, *, one: bool = False
     ) -> Factor:
         """The component's factor of the words that enter all instances of `child`, or only those
         below `one` parent.
@@ -247,12 +247,12 @@ class Windows:
         cost = table.filled_below_one if one else table.filled
         return self._factor(("fills", tensor.name, component, child, one), table, cost)
 
-    def given(self, tensor: Tensor, component: Component, child: int) -> Factor:
+    def given(self, tensor: Tensor, component: RankComponent, child: int) -> Factor:
         """The same without words from neighbours."""
         table = self.table(tensor, component, child)
         return self._factor(("given", tensor.name, component, child), table, table.given)
 
-    def reads(self, tensor: Tensor, component: Component, parent: int, child: int) -> Factor:
+    def reads(self, tensor: Tensor, component: RankComponent, parent: int, child: int) -> Factor:
         """The component's factor of the words that all instances of `parent` send towards `child`
         (which may be the arithmetic).
         """
@@ -263,7 +263,7 @@ class Windows:
             ("reads", tensor.name, component, child, crossed), table, partial(table.sent, levels)
         )
 
-    def passed(self, tensor: Tensor, component: Component, child: int) -> Factor | None:
+    def passed(self, tensor: Tensor, component: RankComponent, child: int) -> Factor | None:
         """The component's factor of the words that instances of `child` below one parent pass on;
         None if they never do.
         """
@@ -275,7 +275,9 @@ class Windows:
         )
         return factor if factor.high else None
 
-    def handed(self, tensor: Tensor, component: Component, child: int, dim: str) -> Factor | None:
+    def handed(
+        self, tensor: Tensor, component: RankComponent, child: int, dim: str
+    ) -> Factor | None:
         """The component's factor of the words that one unit takes from a neighbour along `dim`
         alone; None if none ever does.
         """
@@ -287,14 +289,14 @@ class Windows:
         )
         return factor if factor.high else None
 
-    def alone(self, tensor: Tensor, component: Component, child: int) -> Factor:
+    def alone(self, tensor: Tensor, component: RankComponent, child: int) -> Factor:
         """The component's factor of the words that enter one of the units side by side, while its
         windows do not move first.
         """
         table = self.table(tensor, component, child)
         return self._factor(("alone", tensor.name, component, child), table, table.alone)
 
-    def helped(self, tensor: Tensor, component: Component, child: int) -> list[cp_model.IntVar]:
+    def helped(self, tensor: Tensor, component: RankComponent, child: int) -> list[cp_model.IntVar]:
         """Literals of which one holds if neighbours help."""
         ways = self.table(tensor, component, child).ways
         return [way.on for way in ways if way.neighbour != ALONE and way.on is not None]
@@ -306,7 +308,7 @@ class Windows:
             self._factors[key] = self.variables.tables.factor(table.lookup(cost))
         return self._factors[key]
 
-    def table(self, tensor: Tensor, component: Component, child: int) -> WindowTable:
+    def table(self, tensor: Tensor, component: RankComponent, child: int) -> WindowTable:
         """The table of a component's windows at `child`, made when first needed."""
         key = (tensor.name, child, component)
         if key not in self._tables:
@@ -435,7 +437,7 @@ class Windows:
             return False
         return sum(self.neighbours.spreads(d, level) for d in position.component.dims) > 1
 
-    def _tile(self, component: Component, child: int) -> Layout:
+    def _tile(self, component: RankComponent, child: int) -> Layout:
         layout = Layout(self.variables, component)
         layout.add("tile", component.dims, slots_where(self.variables.space, below=child))
         return layout

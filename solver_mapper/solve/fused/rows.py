@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_mapper.core.primes import divisors
-from solver_mapper.cost.looptree.hardware import Comparison, Fanout
+from solver_mapper.cost.looptree.hardware import Fanout, LoopBoundRule
 from solver_mapper.cost.looptree.workload import Access, Relevance
 from solver_mapper.solve.cpsat.linear_form import too_large
 from solver_mapper.solve.fused.skeleton import Skeleton
@@ -224,7 +224,7 @@ def _multicasts(dimension: Dimension, tensor: str) -> bool:
     return tensor in dimension.fanout.may_reuse
 
 
-def _compares(constraint: Comparison, variable: str, values: Ints) -> Flags:
+def _compares(constraint: LoopBoundRule, variable: str, values: Ints) -> Flags:
     """Where a rule about each variable on its own holds; products are checked later."""
     if constraint.product or variable not in constraint.variables:
         return np.ones(len(values), dtype=np.bool_)

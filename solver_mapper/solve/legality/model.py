@@ -29,7 +29,7 @@ from solver_mapper.core.problem import Problem
 from solver_mapper.mapspace.requirements import (
     Capacity,
     DimensionBound,
-    Fanout,
+    FanoutRequirement,
     LeastFill,
     Requirement,
     is_changeable,
@@ -42,7 +42,7 @@ from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import counter
 from solver_mapper.solve.legality.loops import Loops, LoopSlot, RequirementTable
 from solver_mapper.solve.legality.orders import Guard, Order, Orders, Split, enforce
-from solver_mapper.solve.legality.storage import Storage
+from solver_mapper.solve.legality.storage import StorageVariables
 
 _LARGE = 1 << 32
 
@@ -56,7 +56,7 @@ class Legal:
     architecture: Architecture
     problem: Problem
     loops: Loops
-    storage: Storage
+    storage: StorageVariables
     orders: Orders
     guards: dict[Requirement, Guard]
 
@@ -124,7 +124,7 @@ def legal_model(
         _slots(architecture, loose),
         {dim: primes for dim, primes in limits.items() if primes},
     )
-    storage = Storage(loops, problem, len(architecture.levels))
+    storage = StorageVariables(loops, problem, len(architecture.levels))
     guards: dict[Requirement, Guard] = {
         requirement: model.new_bool_var(f"guard[{n}]")
         if guarded and is_changeable(requirement)
@@ -145,7 +145,7 @@ def _slots(architecture: Architecture, loose: Sequence[Requirement]) -> tuple[Sl
     """Outer to inner. Where a mesh can be lifted, loops may lie along both axes of it."""
     slots = []
     for level in range(len(architecture.levels)):
-        fanout = (2, 2) if Fanout(level) in loose else architecture.fanout(level)
+        fanout = (2, 2) if FanoutRequirement(level) in loose else architecture.fanout(level)
         slots += [
             Slot(level),
             *(Slot(level, axis) for axis, size in zip("XY", fanout, strict=True) if size > 1),
@@ -217,7 +217,7 @@ def _least_fill(legal: Legal, requirement: LeastFill, guard: Guard) -> None:
     enforce(legal.model.add(legal.storage.used(requirement.level) >= least), guard)
 
 
-def _fanout(legal: Legal, requirement: Fanout, guard: Guard) -> None:
+def _fanout(legal: Legal, requirement: FanoutRequirement, guard: Guard) -> None:
     for axis, room in zip("XY", legal.architecture.fanout(requirement.level), strict=True):
         table = legal.across(requirement.level, axis)
         if table is not None:
@@ -255,9 +255,9 @@ def _share(legal: Legal, level: int) -> tuple[cp_model.LinearExprT, int]:
     if not slots:
         return 1, units
     share = counter(legal.model, units, f"share[{level}]", least=1)
-    if Fanout(level) in legal.guards:
+    if FanoutRequirement(level) in legal.guards:
         used = legal.loops.value(legal.loops.loop_slots(legal.loops.dims, slots))
-        enforce(legal.model.add(share <= used.expr), legal.guards[Fanout(level)])
+        enforce(legal.model.add(share <= used.expr), legal.guards[FanoutRequirement(level)])
     return share, units
 
 
@@ -304,7 +304,7 @@ _ADD: Mapping[type, Callable[..., None]] = {
     KeepConstraint: _keep,
     Capacity: _capacity,
     LeastFill: _least_fill,
-    Fanout: _fanout,
+    FanoutRequirement: _fanout,
     UtilizationConstraint: _utilization,
     ProductConstraint: _factor,
 }

@@ -9,13 +9,13 @@ from functools import partial
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Problem, Tensor
-from solver_mapper.mapspace.components import Component, shape_of
+from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.solve.cpsat.linear_form import counter
 from solver_mapper.solve.legality.loops import Loops, RequirementTable
 
 
 @dataclass
-class Storage:
+class StorageVariables:
     """`keep[tensor, level]` says whether the level holds the tensor. Some level must hold each."""
 
     loops: Loops
@@ -70,5 +70,5 @@ class Storage:
         return result
 
 
-def _footprint(component: Component, tile: tuple[int, ...]) -> int:
+def _footprint(component: RankComponent, tile: tuple[int, ...]) -> int:
     return component.footprint(dict(zip(component.dims, tile, strict=True)))

@@ -11,9 +11,9 @@ from typing import ClassVar, Self
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import UNTILED, Backend
 from solver_mapper.tiling.dims import tiles_along
-from solver_mapper.tiling.operator import Array, Block, Operator, operator
+from solver_mapper.tiling.operator import Array, InvocationWork, Operator, operator
 from solver_mapper.tiling.operators import reading
-from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, Form, fixed
+from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, TileForm, fixed
 from solver_mapper.tiling.strategy import EVERY_TIME, Dims, Reloading, Strategy, own_axes, own_form
 from solver_mapper.tiling.tensors import Rank, Tensor
 
@@ -58,7 +58,7 @@ class BatchNormStrategy(Strategy):
                 for axis in axes
             )
             weights_axes, extents = (), inputs.extents
-        weights = Form(
+        weights = TileForm(
             "weights", (fixed(PARAMETERS), extents[1]), self.padding(operator, backend, "weights")
         )
         return Candidates(
@@ -141,7 +141,7 @@ class BatchNorm(Operator):
         """As large as the inputs, and cut alike."""
         return replace(self.inputs, name="outputs")
 
-    def compute(self, block: Block) -> Array:
+    def compute(self, block: InvocationWork) -> Array:
         """`(inputs - mean) * scale * gamma + beta` for the block's channels."""
         mean, scale, gamma, beta = block.operands["weights"]
         result: Array = (block.operands["inputs"] - mean) * scale * gamma + beta

@@ -12,9 +12,16 @@ from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import UNTILED, Backend
 from solver_mapper.tiling.cutting import cut_tensor, follow
 from solver_mapper.tiling.dims import merged, tiles_along
-from solver_mapper.tiling.operator import Array, Block, Operator, TimeloopForm, operator
+from solver_mapper.tiling.operator import Array, InvocationWork, Operator, TimeloopForm, operator
 from solver_mapper.tiling.operators import reading
-from solver_mapper.tiling.search.candidates import Axis, Candidates, DoesNotFit, Extent, Form, fixed
+from solver_mapper.tiling.search.candidates import (
+    Candidates,
+    DoesNotFit,
+    Extent,
+    ExtentGrid,
+    TileForm,
+    fixed,
+)
 from solver_mapper.tiling.strategy import Dims, Strategy, Tiles, axis_name, own_axis, own_form
 from solver_mapper.tiling.tensors import Rank, Span, Tensor, TiledTensor, Window
 
@@ -60,12 +67,12 @@ class ConvolutionStrategy(Strategy):
         )
 
     def weights(
-        self, operator: Convolution, backend: Backend, dims: Dims, inputs: Form
-    ) -> tuple[tuple[Axis, ...], Form]:
+        self, operator: Convolution, backend: Backend, dims: Dims, inputs: TileForm
+    ) -> tuple[tuple[ExtentGrid, ...], TileForm]:
         """Kernels vary by themselves; channels follow the inputs' unless only the weights are cut
         along them.
         """
-        axes: list[Axis] = []
+        axes: list[ExtentGrid] = []
         kernels, rows, cols, channels = (fixed(size) for size in operator.weights.shape)
         if dims["weights"] != UNTILED:
             axes.append(own_axis(operator, backend, "weights", "N"))
@@ -75,17 +82,22 @@ class ConvolutionStrategy(Strategy):
         elif tiles_along(dims["weights"], "C"):
             axes.append(own_axis(operator, backend, "weights", "C"))
             channels = Extent(axis_name("weights", "C"))
-        return tuple(axes), Form(
+        return tuple(axes), TileForm(
             "weights", (kernels, rows, cols, channels), self.padding(operator, backend, "weights")
         )
 
     def outputs(
-        self, operator: Convolution, backend: Backend, dims: Dims, inputs: Form, weights: Form
-    ) -> tuple[tuple[Axis, ...], Form]:
+        self,
+        operator: Convolution,
+        backend: Backend,
+        dims: Dims,
+        inputs: TileForm,
+        weights: TileForm,
+    ) -> tuple[tuple[ExtentGrid, ...], TileForm]:
         """Rows and columns follow a cut of the inputs; channels follow the kernels', or vary if
         only the outputs are cut.
         """
-        axes: tuple[Axis, ...] = ()
+        axes: tuple[ExtentGrid, ...] = ()
         batch, rows, cols, channels = (
             inputs.extents[0],
             *(fixed(size) for size in operator.output.shape[1:]),
@@ -100,7 +112,7 @@ class ConvolutionStrategy(Strategy):
         elif dims["outputs"] != UNTILED:
             axes = (own_axis(operator, backend, "outputs", "C"),)
             channels = Extent(axes[0].name)
-        return axes, Form(
+        return axes, TileForm(
             "outputs", (batch, rows, cols, channels), self.padding(operator, backend, "outputs")
         )
 
@@ -289,7 +301,7 @@ class Convolution(Operator):
             instance,
         )
 
-    def compute(self, block: Block) -> Array:
+    def compute(self, block: InvocationWork) -> Array:
         """The sums over the block's input channels and the whole window, zero padding included."""
         image, kernels = block.padded(self.inputs), block.operands["weights"]
         windows = np.lib.stride_tricks.sliding_window_view(image, self.kernel, axis=(1, 2))

@@ -13,9 +13,9 @@ import numpy as np
 from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import Backend
-from solver_mapper.tiling.operator import Array, Block, Operator, operator
+from solver_mapper.tiling.operator import Array, InvocationWork, Operator, operator
 from solver_mapper.tiling.operators import reading
-from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, Form, fixed
+from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, TileForm, fixed
 from solver_mapper.tiling.strategy import Dims, Strategy
 from solver_mapper.tiling.tensors import Rank, Tensor, padded, storage
 
@@ -52,7 +52,7 @@ class FlatStrategy(Strategy):
         return Candidates(
             operator.name,
             (),
-            tuple(Form(name, (fixed(1), fixed(length))) for name in names),
+            tuple(TileForm(name, (fixed(1), fixed(length))) for name in names),
             backend,
         )
 
@@ -132,7 +132,7 @@ class Unary(Flat):
         """The one input."""
         return (self.run("inputs"),)
 
-    def compute(self, block: Block) -> Array:
+    def compute(self, block: InvocationWork) -> Array:
         """`function` of each element."""
         values = block.operands["inputs"]
         if self.function == "relu":
@@ -158,7 +158,7 @@ class Eltwise(Flat):
         """The two inputs."""
         return self.run("inputs"), self.run("inputs1")
 
-    def compute(self, block: Block) -> Array:
+    def compute(self, block: InvocationWork) -> Array:
         """`function` of each pair of elements at the same index."""
         left, right = block.operands["inputs"], block.operands["inputs1"]
         function = getattr(np, self.function)

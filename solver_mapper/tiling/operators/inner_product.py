@@ -12,9 +12,9 @@ from solver_mapper.errors import InputError
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import UNTILED, Backend
 from solver_mapper.tiling.dims import tiles_along
-from solver_mapper.tiling.operator import Array, Block, Operator, TimeloopForm, operator
+from solver_mapper.tiling.operator import Array, InvocationWork, Operator, TimeloopForm, operator
 from solver_mapper.tiling.operators import reading
-from solver_mapper.tiling.search.candidates import Axis, Candidates, Extent, Form, fixed
+from solver_mapper.tiling.search.candidates import Candidates, Extent, ExtentGrid, TileForm, fixed
 from solver_mapper.tiling.strategy import (
     EVERY_TIME,
     Dims,
@@ -44,14 +44,14 @@ class InnerProductStrategy(Strategy):
         """
         inputs_axes, inputs = own_form(operator, backend, "inputs", dims["inputs"])
         weights_axes, weights = self.weights(operator, backend, dims, inputs)
-        outputs_axes: tuple[Axis, ...] = ()
+        outputs_axes: tuple[ExtentGrid, ...] = ()
         neurons = fixed(operator.num_outputs)
         if dims["outputs"] != UNTILED and dims["weights"] != UNTILED:
             neurons = weights.extents[0]
         elif dims["outputs"] != UNTILED:
             outputs_axes = (own_axis(operator, backend, "outputs", "C"),)
             neurons = Extent(outputs_axes[0].name)
-        outputs = Form(
+        outputs = TileForm(
             "outputs", (inputs.extents[0], neurons), self.padding(operator, backend, "outputs")
         )
         return Candidates(
@@ -62,12 +62,12 @@ class InnerProductStrategy(Strategy):
         )
 
     def weights(
-        self, operator: InnerProduct, backend: Backend, dims: Dims, inputs: Form
-    ) -> tuple[tuple[Axis, ...], Form]:
+        self, operator: InnerProduct, backend: Backend, dims: Dims, inputs: TileForm
+    ) -> tuple[tuple[ExtentGrid, ...], TileForm]:
         """Axes and tile of the weights: activations follow the tile of the inputs where `dims` cuts
         these along C. `inputs` is the tile of the inputs.
         """
-        axes: list[Axis] = []
+        axes: list[ExtentGrid] = []
         neurons, activations = (fixed(size) for size in operator.weights.shape)
         if dims["weights"] != UNTILED:
             axes.append(own_axis(operator, backend, "weights", "N"))
@@ -78,7 +78,7 @@ class InnerProductStrategy(Strategy):
             axes.append(own_axis(operator, backend, "weights", "C"))
             activations = Extent(axis_name("weights", "C"))
         copied = None if dims["weights"] == "DimN" else self.padding(operator, backend, "weights")
-        return tuple(axes), Form("weights", (neurons, activations), copied)
+        return tuple(axes), TileForm("weights", (neurons, activations), copied)
 
     def reloading(self, operator: InnerProduct) -> Reloading:
         """The reference's kernel loads its weights at every call."""
@@ -147,7 +147,7 @@ class InnerProduct(Operator):
             {dims[loop]: size for loop, size in self.loops.items()},
         )
 
-    def compute(self, block: Block) -> Array:
+    def compute(self, block: InvocationWork) -> Array:
         """Sums over the block's activations, [N, K]."""
         result: Array = np.einsum("nc,kc->nk", block.operands["inputs"], block.operands["weights"])
         return result

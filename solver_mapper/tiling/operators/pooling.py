@@ -13,10 +13,10 @@ from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.cutting import cut_tensor
 from solver_mapper.tiling.dims import merged, tiles_along
-from solver_mapper.tiling.operator import Array, Block, Operator, operator
+from solver_mapper.tiling.operator import Array, InvocationWork, Operator, operator
 from solver_mapper.tiling.operators import reading
 from solver_mapper.tiling.operators.convolution import produced
-from solver_mapper.tiling.search.candidates import Candidates, Form, fixed
+from solver_mapper.tiling.search.candidates import Candidates, TileForm, fixed
 from solver_mapper.tiling.strategy import Dims, Strategy, Tiles, own_form
 from solver_mapper.tiling.tensors import Rank, Tensor, TiledTensor, Window
 
@@ -50,7 +50,7 @@ class PoolingStrategy(Strategy):
             cols = produced(inputs.extents[2], operator.col_window)
         if tiles_along(dims["inputs"], "C") and tiles_along(dims["outputs"], "C"):
             channels = inputs.extents[3]
-        outputs = Form(
+        outputs = TileForm(
             "outputs", (batch, rows, cols, channels), self.padding(operator, backend, "outputs")
         )
         return Candidates(operator.name, axes, (inputs, outputs), backend)
@@ -175,7 +175,7 @@ class Pooling(Operator):
             "stride_cols": self.stride[1],
         }
 
-    def compute(self, block: Block) -> Array:
+    def compute(self, block: InvocationWork) -> Array:
         """The maximum or average of each window; averages of integers round down."""
         windows = np.lib.stride_tricks.sliding_window_view(
             block.operands["inputs"], self.pool, axis=(1, 2)

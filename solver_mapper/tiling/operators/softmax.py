@@ -10,9 +10,9 @@ import numpy as np
 
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.tiling.backend import Backend
-from solver_mapper.tiling.operator import Array, Block, Operator, operator
+from solver_mapper.tiling.operator import Array, InvocationWork, Operator, operator
 from solver_mapper.tiling.operators import reading
-from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, Form, fixed
+from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, TileForm, fixed
 from solver_mapper.tiling.strategy import Dims, Strategy
 from solver_mapper.tiling.tensors import Rank, Tensor
 
@@ -44,7 +44,7 @@ class SoftmaxStrategy(Strategy):
                     "softmax needs whole rows",
                 )
             fit = min(fit, room)
-        forms = tuple(Form(name, (fixed(fit), fixed(width))) for name in ("inputs", "outputs"))
+        forms = tuple(TileForm(name, (fixed(fit), fixed(width))) for name in ("inputs", "outputs"))
         return Candidates(operator.name, (), forms, backend)
 
 
@@ -81,7 +81,7 @@ class Softmax(Operator):
     def _rows(self, name: str) -> Tensor:
         return Tensor(name, (Rank("N", self.input_shape[0], "N"), Rank("C", self.input_shape[1])))
 
-    def compute(self, block: Block) -> Array:
+    def compute(self, block: InvocationWork) -> Array:
         """Softmax of each row, shifted by its maximum so that powers do not overflow."""
         values = block.operands["inputs"]
         powers = np.exp(values - values.max(axis=1, keepdims=True))

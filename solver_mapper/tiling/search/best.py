@@ -6,12 +6,12 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.errors import ExactnessError, InputError, LimitReached
 from solver_mapper.solve.cpsat.engine import Read
-from solver_mapper.tiling.search.candidates import Candidates, Choice, Extent, Form
+from solver_mapper.tiling.search.candidates import Candidates, Extent, TileForm, TileShapes
 from solver_mapper.tiling.search.solver import Expr, Limits, product, solve
 from solver_mapper.tiling.tensors import padded
 
 
-def best_choice(candidates: Candidates, limits: Limits) -> Choice:
+def best_choice(candidates: Candidates, limits: Limits) -> TileShapes:
     """The candidate of the largest total, the first in order of enumeration among equals.
 
     Both aims are one integer objective, `total * positions - position`, where a candidate's
@@ -78,7 +78,7 @@ class _Model:
             radix *= len(axis.values)
         return number, radix
 
-    def storage(self, form: Form, capacity: int) -> Expr:
+    def storage(self, form: TileForm, capacity: int) -> Expr:
         """The elements that a tile occupies, at most `capacity`."""
         *outer, last = (self.extent(each) for each in form.extents)
         return product(self.model, [*outer, self.stored(last, form)], capacity)
@@ -103,7 +103,7 @@ class _Model:
         self.model.add_division_equality(quotient, numerator, divisor)
         return quotient
 
-    def stored(self, last: Expr, form: Form) -> Expr:
+    def stored(self, last: Expr, form: TileForm) -> Expr:
         """The last rank's extent with its padding."""
         alignment = self.candidates.backend.alignment
         if form.padding is not None:

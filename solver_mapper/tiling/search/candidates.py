@@ -1,9 +1,9 @@
 """Step 2, the question: which tile shapes a strategy may choose from, as axes and the tiles that
 follow from them.
 
-Each `Axis` runs over a grid of extents; each `Form` says how large one tensor's tile is for given
-positions on the axes. The order of the axes is the order in which SMAUG enumerates, which decides
-between tiles that fill the scratchpads equally well.
+Each `ExtentGrid` runs over a grid of extents; each `TileForm` says how large one tensor's tile is
+for given positions on the axes. The order of the axes is the order in which SMAUG enumerates, which
+decides between tiles that fill the scratchpads equally well.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class DoesNotFit(InfeasibleError):
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ExtentGrid:
     """Extents `first, first + step, ...` up to `last`. The last extent is on the grid only if the
     steps happen to reach it.
     """
@@ -89,7 +89,7 @@ def fixed(size: int) -> Extent:
 
 
 @dataclass(frozen=True)
-class Form:
+class TileForm:
     """A tensor's tile: one extent per rank. `padding` is added to the last; None rounds the last up
     to the alignment.
 
@@ -115,7 +115,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Choice:
+class TileShapes:
     """One tile shape for each tensor, and the sum of their storage in elements, as the reference
     counts it.
     """
@@ -131,12 +131,12 @@ class Candidates:
     """
 
     operator: str
-    axes: tuple[Axis, ...]
-    forms: tuple[Form, ...]
+    axes: tuple[ExtentGrid, ...]
+    forms: tuple[TileForm, ...]
     backend: Backend
 
     @cached_property
-    def groups(self) -> tuple[tuple[int, tuple[Form, ...]], ...]:
+    def groups(self) -> tuple[tuple[int, tuple[TileForm, ...]], ...]:
         """For each scratchpad, its capacity in elements and the tiles that share it."""
         named = {form.tensor: form for form in self.forms}
         return tuple(
@@ -152,10 +152,10 @@ class Candidates:
             for capacity, forms in self.groups
         )
 
-    def choice(self, values: Mapping[str, int]) -> Choice:
+    def choice(self, values: Mapping[str, int]) -> TileShapes:
         """The tile shapes at `values`, and their storage in elements."""
         alignment = self.backend.alignment
-        return Choice(
+        return TileShapes(
             {form.tensor: form.sizes(values) for form in self.forms},
             sum(form.storage(values, alignment) for form in self.forms),
         )
@@ -202,7 +202,7 @@ class Candidates:
         values[axis.name] = axis.first
 
 
-def enumerate_best(candidates: Candidates) -> Choice:
+def enumerate_best(candidates: Candidates) -> TileShapes:
     """The fullest tiles, the first of them in order of enumeration, by looking at every candidate.
 
     Raises: DoesNotFit.

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_mapper.tiling.search.plans import Use
-from solver_mapper.tiling.search.space import Point, Space
+from solver_mapper.tiling.search.plans import PlannedTensor
+from solver_mapper.tiling.search.space import TilingPoint, TilingSpace
 from solver_mapper.tiling.tensors import Tensor
 
 _FAR = np.iinfo(np.int64).max
 Grid = NDArray[np.int64]
 
 
-def enumerate_least(space: Space) -> Point | None:
+def enumerate_least(space: TilingSpace) -> TilingPoint | None:
     """The choice that moves least, the one of fewest invocations among equals, by looking at all;
     None if none fits.
 
@@ -48,7 +48,7 @@ def enumerate_least(space: Space) -> Point | None:
         if best is None or rank < best:
             best = rank
             where = np.unravel_index(flat, tables.shape)
-            found = Point(
+            found = TilingPoint(
                 plan,
                 {
                     loop: int(index) if loop in plan.order else space.whole(loop)
@@ -61,12 +61,12 @@ def enumerate_least(space: Space) -> Point | None:
 class _TensorTables:
     """Figures of one tensor over the whole grid, computed once for each use of it."""
 
-    def __init__(self, space: Space):
+    def __init__(self, space: TilingSpace):
         self.space = space
         self.loops = list(space.ways)
         self.shape = tuple(len(ways) for ways in space.ways.values())
         self._rooms: dict[tuple[int, frozenset[str]], Grid] = {}
-        self._moves: dict[tuple[int, Use], Grid] = {}
+        self._moves: dict[tuple[int, PlannedTensor], Grid] = {}
 
     def along(self, loop: str, values: Sequence[int]) -> Grid:
         """A vector laid along the axis of a loop."""
@@ -83,14 +83,14 @@ class _TensorTables:
             result = result * self.trips(loop)
         return result
 
-    def room(self, position: int, use: Use) -> Grid:
+    def room(self, position: int, use: PlannedTensor) -> Grid:
         if (position, use.cut) not in self._rooms:
             tensor = self.space.operator.tensors[position]
             vectors = {loop: self.space.largest(tensor, loop) for loop in use.cut}
             self._rooms[position, use.cut] = self._product(tensor, use, vectors)
         return self._rooms[position, use.cut]
 
-    def moves(self, position: int, use: Use) -> Grid:
+    def moves(self, position: int, use: PlannedTensor) -> Grid:
         if (position, use) not in self._moves:
             tensor = self.space.operator.tensors[position]
             moved = self._product(
@@ -101,7 +101,9 @@ class _TensorTables:
             self._moves[position, use] = moved
         return self._moves[position, use]
 
-    def _product(self, tensor: Tensor, use: Use, vectors: Mapping[str, Sequence[int]]) -> Grid:
+    def _product(
+        self, tensor: Tensor, use: PlannedTensor, vectors: Mapping[str, Sequence[int]]
+    ) -> Grid:
         result = np.full((1,) * len(self.loops), self.space.constant(tensor), dtype=np.int64)
         for loop in tensor.loops:
             result = result * (

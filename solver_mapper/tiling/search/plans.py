@@ -16,12 +16,12 @@ from functools import lru_cache
 
 from solver_mapper.core.dominance import undominated
 from solver_mapper.tiling.operator import Operator
-from solver_mapper.tiling.search.splits import Split, followers
+from solver_mapper.tiling.search.splits import LoopSplit, followers
 from solver_mapper.tiling.tensors import Tensor
 
 
 @dataclass(frozen=True)
-class Use:
+class PlannedTensor:
     """One tensor in a plan: the loops that cut it, and the loops that repeat its tiles."""
 
     cut: frozenset[str]
@@ -29,17 +29,17 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LoopPlan:
     """`order`: the loops that may have several pieces, outer to inner. `uses[i]` belongs to the
     operator's i-th tensor.
     """
 
     order: tuple[str, ...]
-    uses: tuple[Use, ...]
+    uses: tuple[PlannedTensor, ...]
 
 
 @dataclass(frozen=True)
-class Relevance:
+class TensorLoops:
     """A tensor to the planner: the loops that it follows, and those of them along which cutting may
     cost: neighbours overlap, or each is padded.
     """
@@ -50,8 +50,8 @@ class Relevance:
 
 
 def relevance(
-    operator: Operator, tensor: Tensor, ways: Mapping[str, tuple[Split, ...]], alignment: int
-) -> Relevance:
+    operator: Operator, tensor: Tensor, ways: Mapping[str, tuple[LoopSplit, ...]], alignment: int
+) -> TensorLoops:
     """What the planner needs to know of a tensor, given the splits that each loop may have."""
     costly = set()
     for loop in tensor.loops:
@@ -61,24 +61,24 @@ def relevance(
         whole = next(split.total[position] for split in ways[loop] if split.trips == 1)
         if any(split.total[position] > whole for split in ways[loop]):
             costly.add(loop)
-    return Relevance(
+    return TensorLoops(
         frozenset(tensor.loops), frozenset(costly), tensor.name == operator.output.name
     )
 
 
 @lru_cache(maxsize=256)
-def plans(loops: tuple[str, ...], tensors: tuple[Relevance, ...]) -> tuple[Plan, ...]:
+def plans(loops: tuple[str, ...], tensors: tuple[TensorLoops, ...]) -> tuple[LoopPlan, ...]:
     """The plans over some or all of these loops that are not dominated by another."""
-    found: dict[tuple[frozenset[str], tuple[Use, ...]], Plan] = {}
+    found: dict[tuple[frozenset[str], tuple[PlannedTensor, ...]], LoopPlan] = {}
     for count in range(len(loops) + 1):
         for order in itertools.permutations(loops, count):
             choices = [_front_of_uses(_uses(order, tensor), tensor) for tensor in tensors]
             for uses in itertools.product(*choices):
-                found.setdefault((frozenset(order), uses), Plan(order, uses))
+                found.setdefault((frozenset(order), uses), LoopPlan(order, uses))
     return _front(list(found.values()), tensors)
 
 
-def _uses(order: tuple[str, ...], tensor: Relevance) -> Iterator[Use]:
+def _uses(order: tuple[str, ...], tensor: TensorLoops) -> Iterator[PlannedTensor]:
     """How a tensor may be cut under an order."""
     follows = [loop for loop in order if loop in tensor.loops]
     for count in range(len(follows) + 1):
@@ -86,10 +86,12 @@ def _uses(order: tuple[str, ...], tensor: Relevance) -> Iterator[Use]:
             innermost = max((order.index(loop) for loop in cut), default=-1)
             repeated = frozenset(loop for loop in order[: max(innermost, 0)] if loop not in cut)
             if not (tensor.written and repeated):
-                yield Use(frozenset(cut), repeated)
+                yield PlannedTensor(frozenset(cut), repeated)
 
 
-def _beats(use: Use, other: Use, tensor: Relevance, among: frozenset[str]) -> bool:
+def _beats(
+    use: PlannedTensor, other: PlannedTensor, tensor: TensorLoops, among: frozenset[str]
+) -> bool:
     """Whether `use` never takes more room nor moves more than `other`, where only the loops `among`
     have several pieces.
 
@@ -103,13 +105,13 @@ def _beats(use: Use, other: Use, tensor: Relevance, among: frozenset[str]) -> bo
     )
 
 
-def _front_of_uses(uses: Iterator[Use], tensor: Relevance) -> list[Use]:
+def _front_of_uses(uses: Iterator[PlannedTensor], tensor: TensorLoops) -> list[PlannedTensor]:
     listed = list(uses)
     loops = tensor.loops.union(*(use.repeated for use in listed))
     return undominated(listed, lambda one, other: _beats(one, other, tensor, loops))
 
 
-def _front(found: list[Plan], tensors: tuple[Relevance, ...]) -> tuple[Plan, ...]:
+def _front(found: list[LoopPlan], tensors: tuple[TensorLoops, ...]) -> tuple[LoopPlan, ...]:
     """The plans that no other beats. Larger sets of loops come first, since they contain the
     smaller ones.
     """
@@ -117,11 +119,11 @@ def _front(found: list[Plan], tensors: tuple[Relevance, ...]) -> tuple[Plan, ...
     return tuple(undominated(ordered, lambda one, other: _dominates(one, other, tensors)))
 
 
-def _promise(plan: Plan) -> tuple[int, int, tuple[str, ...]]:
+def _promise(plan: LoopPlan) -> tuple[int, int, tuple[str, ...]]:
     return -len(plan.order), sum(len(use.repeated) - len(use.cut) for use in plan.uses), plan.order
 
 
-def _dominates(plan: Plan, other: Plan, tensors: tuple[Relevance, ...]) -> bool:
+def _dominates(plan: LoopPlan, other: LoopPlan, tensors: tuple[TensorLoops, ...]) -> bool:
     among = frozenset(other.order)
     return among <= set(plan.order) and all(
         _beats(use, than, tensor, among)
@@ -130,8 +132,8 @@ def _dominates(plan: Plan, other: Plan, tensors: tuple[Relevance, ...]) -> bool:
 
 
 def plans_for(
-    operator: Operator, ways: Mapping[str, tuple[Split, ...]], alignment: int
-) -> tuple[Plan, ...]:
+    operator: Operator, ways: Mapping[str, tuple[LoopSplit, ...]], alignment: int
+) -> tuple[LoopPlan, ...]:
     """Plans over the loops that have more than one iteration, given the splits that each loop may
     have.
     """

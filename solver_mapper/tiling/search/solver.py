@@ -40,7 +40,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Answer(Generic[T]):
+class Minimum(Generic[T]):
     """The best solution, its `objective`, and whether that is proven to be optimal; if not, `bound`
     limits all objectives.
     """
@@ -56,7 +56,7 @@ class Answer(Generic[T]):
         return self.objective if self.optimal else math.floor(self.bound)
 
 
-def solve(model: cp_model.CpModel, limits: Limits, capture: Callable[[Read], T]) -> Answer[T]:
+def solve(model: cp_model.CpModel, limits: Limits, capture: Callable[[Read], T]) -> Minimum[T]:
     """Optimise a model that is known to have a solution; `capture` takes from a solution what is
     needed of it.
 
@@ -71,7 +71,7 @@ def solve(model: cp_model.CpModel, limits: Limits, capture: Callable[[Read], T])
             clock.check()
         raise KeyboardInterrupt
     if found and outcome.value is not None:
-        return Answer(found[-1], round(outcome.value), outcome.bound, outcome.status == "OPTIMAL")
+        return Minimum(found[-1], round(outcome.value), outcome.bound, outcome.status == "OPTIMAL")
     if outcome.status == "UNKNOWN":
         raise LimitReached("the time limit was reached before the solver found a tiling")
     raise ExactnessError(

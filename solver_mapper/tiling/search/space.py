@@ -11,36 +11,36 @@ from solver_mapper.errors import InputError
 from solver_mapper.tiling.backend import Backend, Scratchpad
 from solver_mapper.tiling.operator import Operator
 from solver_mapper.tiling.search.candidates import DoesNotFit
-from solver_mapper.tiling.search.plans import Plan, Use, plans_for
-from solver_mapper.tiling.search.splits import Split, followers, splits
+from solver_mapper.tiling.search.plans import LoopPlan, PlannedTensor, plans_for
+from solver_mapper.tiling.search.splits import LoopSplit, followers, splits
 from solver_mapper.tiling.tensors import Tensor, padded
 
 
 @dataclass(frozen=True)
-class Point:
+class TilingPoint:
     """One choice: a plan, and the position of a split for every loop."""
 
-    plan: Plan
+    plan: LoopPlan
     chosen: Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Space:
+class TilingSpace:
     """Tilings that the traffic objective chooses from: `ways[loop]`, splits, fewest pieces first,
     times `plans`.
     """
 
     operator: Operator
     backend: Backend
-    ways: Mapping[str, tuple[Split, ...]]
-    plans: tuple[Plan, ...]
+    ways: Mapping[str, tuple[LoopSplit, ...]]
+    plans: tuple[LoopPlan, ...]
 
     @property
     def volume(self) -> int:
         """How many choices there are."""
         return len(self.plans) * math.prod(len(ways) for ways in self.ways.values())
 
-    def thinned(self, most: int) -> Space:
+    def thinned(self, most: int) -> TilingSpace:
         """A part of the space of about `most` choices at most, with the finest choice in it: every
         other split is left out, of the loop that has most, again and again.
         """
@@ -61,9 +61,9 @@ class Space:
             },
         )
 
-    def relocated(self, point: Point, other: Space) -> Point:
+    def relocated(self, point: TilingPoint, other: TilingSpace) -> TilingPoint:
         """A choice of `other`, a part of this space, as a choice of this one."""
-        return Point(
+        return TilingPoint(
             point.plan,
             {
                 loop: self.ways[loop].index(other.ways[loop][position])
@@ -111,14 +111,14 @@ class Space:
         along = followers(self.operator, loop, self.backend.alignment)
         return [follower.tensor for follower in along].index(tensor.name)
 
-    def room(self, tensor: Tensor, use: Use, chosen: Mapping[str, int]) -> int:
+    def room(self, tensor: Tensor, use: PlannedTensor, chosen: Mapping[str, int]) -> int:
         """Elements of the tensor's largest tile."""
         return self.constant(tensor) * math.prod(
             self.largest(tensor, loop)[chosen[loop]] if loop in use.cut else self.held(tensor, loop)
             for loop in tensor.loops
         )
 
-    def moves(self, tensor: Tensor, use: Use, chosen: Mapping[str, int]) -> int:
+    def moves(self, tensor: Tensor, use: PlannedTensor, chosen: Mapping[str, int]) -> int:
         """Elements that the tensor moves: all its tiles, as often as they are repeated."""
         once = self.constant(tensor) * math.prod(
             self.total(tensor, loop)[chosen[loop]] if loop in use.cut else self.held(tensor, loop)
@@ -126,14 +126,14 @@ class Space:
         )
         return once * math.prod(self.ways[loop][chosen[loop]].trips for loop in use.repeated)
 
-    def traffic(self, point: Point) -> int:
+    def traffic(self, point: TilingPoint) -> int:
         """Elements that a choice moves."""
         return sum(
             self.moves(tensor, use, point.chosen)
             for tensor, use in zip(self.operator.tensors, point.plan.uses, strict=True)
         )
 
-    def fits(self, point: Point) -> bool:
+    def fits(self, point: TilingPoint) -> bool:
         """Whether the largest tiles of all tensors fit into their scratchpads."""
         rooms = [
             self.room(tensor, use, point.chosen)
@@ -144,12 +144,12 @@ class Space:
             for _, elements, held in self.groups
         )
 
-    def finest(self) -> Point:
+    def finest(self) -> TilingPoint:
         """Every loop cut as finely as can be and every tensor cut by its loops: the choice that
         takes least room.
         """
         plan = max(self.plans, key=lambda plan: sum(len(use.cut) for use in plan.uses))
-        return Point(
+        return TilingPoint(
             plan,
             {
                 loop: min(range(len(ways)), key=lambda position: ways[position].largest)
@@ -180,14 +180,16 @@ class Space:
         for pad, elements, held in self.groups:
             tensors = [self.operator.tensors[position] for position in held]
             needed = sum(
-                self.room(tensor, Use(frozenset(tensor.loops), frozenset()), finest.chosen)
+                self.room(
+                    tensor, PlannedTensor(frozenset(tensor.loops), frozenset()), finest.chosen
+                )
                 for tensor in tensors
             )
             if needed > elements:
                 tiles = {tensor.name: self._tile(tensor, finest) for tensor in tensors}
                 raise DoesNotFit(self.operator.name, tiles, needed, pad, elements)
 
-    def _tile(self, tensor: Tensor, point: Point) -> tuple[int, ...]:
+    def _tile(self, tensor: Tensor, point: TilingPoint) -> tuple[int, ...]:
         return tuple(
             (
                 rank.size
@@ -201,10 +203,10 @@ class Space:
         )
 
 
-def space_of(operator: Operator, backend: Backend) -> Space:
+def space_of(operator: Operator, backend: Backend) -> TilingSpace:
     """The whole space of an operator on a backend."""
     ways = {
         loop: splits(size, followers(operator, loop, backend.alignment))
         for loop, size in operator.loops.items()
     }
-    return Space(operator, backend, ways, plans_for(operator, ways, backend.alignment))
+    return TilingSpace(operator, backend, ways, plans_for(operator, ways, backend.alignment))

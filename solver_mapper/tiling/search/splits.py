@@ -17,7 +17,7 @@ import numpy as np
 from solver_mapper.core.dominance import undominated_rows
 from solver_mapper.errors import InputError
 from solver_mapper.tiling.operator import Operator
-from solver_mapper.tiling.tensors import SAME, Projection, Span, padded
+from solver_mapper.tiling.tensors import SAME, RankProjection, Span, padded
 
 MOST_ITERATIONS, MOST_WINDOWS = 1 << 20, 1 << 16
 """The longest loops that are split, without and with windows along them."""
@@ -30,14 +30,14 @@ class Follower:
     """
 
     tensor: str
-    projection: Projection
+    projection: RankProjection
     unit: int
 
     def length(self, piece: Span) -> int:
         """Storage of what a piece touches along this rank."""
         return padded(self.projection.span(piece).size, self.unit)
 
-    def measure(self, way: Way) -> tuple[int, int]:
+    def measure(self, way: Cutting) -> tuple[int, int]:
         """The longest and the summed storage of the pieces."""
         if self.projection == SAME and way.custom is None:
             short = way.size - (way.trips - 1) * way.length
@@ -48,7 +48,7 @@ class Follower:
 
 
 @dataclass(frozen=True)
-class Way:
+class Cutting:
     """How `size` iterations are cut: into pieces of `length` and a shorter last one, or into
     `custom` pieces.
     """
@@ -74,12 +74,12 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Split:
+class LoopSplit:
     """A way to cut a loop. `largest[i]` and `total[i]` are the longest and the summed storage of
     the pieces along follower i.
     """
 
-    way: Way
+    way: Cutting
     trips: int
     largest: tuple[int, ...]
     total: tuple[int, ...]
@@ -108,7 +108,7 @@ def followers(operator: Operator, loop: str, alignment: int) -> tuple[Follower, 
 
 
 @lru_cache(maxsize=4096)
-def splits(size: int, along: tuple[Follower, ...]) -> tuple[Split, ...]:
+def splits(size: int, along: tuple[Follower, ...]) -> tuple[LoopSplit, ...]:
     """The ways to split a loop of `size` iterations that are worth considering, fewest pieces
     first.
 
@@ -122,20 +122,20 @@ def splits(size: int, along: tuple[Follower, ...]) -> tuple[Split, ...]:
             f"a loop of {size} iterations is too long for the traffic objective, {most} is the"
             " limit"
         )
-    ways = {Way(size, length) for length in _lengths(size, along)}
+    ways = {Cutting(size, length) for length in _lengths(size, along)}
     for window in along:
         if window.projection != SAME:
             ways |= {_way(size, pieces) for pieces in _reaching(size, window)}
     return _front(_split(way, along) for way in ways)
 
 
-def _way(size: int, pieces: tuple[Span, ...]) -> Way:
+def _way(size: int, pieces: tuple[Span, ...]) -> Cutting:
     """A uniform way as such, so that equal ways are one."""
-    plain = Way(size, pieces[0].size)
+    plain = Cutting(size, pieces[0].size)
     return (
         plain
         if plain.trips == len(pieces) and plain.pieces == pieces
-        else Way(size, pieces[0].size, pieces)
+        else Cutting(size, pieces[0].size, pieces)
     )
 
 
@@ -215,9 +215,9 @@ def _greedy(size: int, window: Follower, reach: int, limit: int) -> tuple[Span, 
     return tuple(pieces)
 
 
-def _split(way: Way, along: tuple[Follower, ...]) -> Split:
+def _split(way: Cutting, along: tuple[Follower, ...]) -> LoopSplit:
     measured = [follower.measure(way) for follower in along]
-    return Split(
+    return LoopSplit(
         way,
         way.trips,
         tuple(largest for largest, _ in measured),
@@ -225,7 +225,7 @@ def _split(way: Way, along: tuple[Follower, ...]) -> Split:
     )
 
 
-def _front(ways: Iterable[Split]) -> tuple[Split, ...]:
+def _front(ways: Iterable[LoopSplit]) -> tuple[LoopSplit, ...]:
     """The splits that no other beats, one of each cost."""
     by_cost = {split.costs: split for split in sorted(ways, key=_plainness)}
     distinct = [by_cost[costs] for costs in sorted(by_cost)]
@@ -233,7 +233,7 @@ def _front(ways: Iterable[Split]) -> tuple[Split, ...]:
     return tuple(distinct[at] for at in undominated_rows(rows))
 
 
-def _plainness(split: Split) -> tuple[bool, int, tuple[Span, ...]]:
+def _plainness(split: LoopSplit) -> tuple[bool, int, tuple[Span, ...]]:
     """Of splits that cost the same the last is kept: uniform rather than custom, short pieces
     rather than long ones.
     """

@@ -12,12 +12,12 @@ from solver_mapper.tiling.backend import Backend
 from solver_mapper.tiling.compatible import fullest
 from solver_mapper.tiling.cutting import cut_by_loops
 from solver_mapper.tiling.movement import algorithmic_minimum
-from solver_mapper.tiling.nest import Nest, NestLoop
+from solver_mapper.tiling.nest import NestLoop, TilingNest
 from solver_mapper.tiling.operator import Operator
-from solver_mapper.tiling.result import Certificate, Tiling, tiling_of
+from solver_mapper.tiling.result import Tiling, TilingCertificate, tiling_of
 from solver_mapper.tiling.search.enumeration import enumerate_least
 from solver_mapper.tiling.search.solver import Limits
-from solver_mapper.tiling.search.space import Point, Space, space_of
+from solver_mapper.tiling.search.space import TilingPoint, TilingSpace, space_of
 from solver_mapper.tiling.search.traffic_model import prove
 from solver_mapper.tiling.tensors import SAME, Span
 
@@ -64,7 +64,7 @@ def least_traffic(operator: Operator, backend: Backend, limits: Limits) -> Tilin
                 f" elements, the solver has one that moves {space.traffic(point)}"
             )
         point = start
-    certificate = Certificate(
+    certificate = TilingCertificate(
         OBJECTIVE,
         MAPSPACE,
         space.traffic(point),
@@ -78,7 +78,7 @@ def least_traffic(operator: Operator, backend: Backend, limits: Limits) -> Tilin
 
 
 def _streamed(tiling: Tiling, limits: Limits) -> Tiling:
-    certificate = Certificate(
+    certificate = TilingCertificate(
         OBJECTIVE,
         "all tilings: each moves every element once",
         tiling.traffic,
@@ -90,7 +90,7 @@ def _streamed(tiling: Tiling, limits: Limits) -> Tiling:
     return _checked(replace(tiling, objective=OBJECTIVE, certificate=certificate))
 
 
-def build(space: Space, point: Point, certificate: Certificate) -> Tiling:
+def build(space: TilingSpace, point: TilingPoint, certificate: TilingCertificate) -> Tiling:
     """Tiles and nest of a choice."""
     operator, backend = space.operator, space.backend
     pieces = {loop: ways[point.chosen[loop]].pieces for loop, ways in space.ways.items()}
@@ -101,7 +101,7 @@ def build(space: Space, point: Point, certificate: Certificate) -> Tiling:
         }
         tiled[tensor.name] = cut_by_loops(tensor, {**pieces, **held}, backend.alignment)
     order = (*(loop for loop in operator.loops if loop not in point.plan.order), *point.plan.order)
-    nest = Nest(operator, tuple(NestLoop(loop, pieces[loop]) for loop in order), tiled)
+    nest = TilingNest(operator, tuple(NestLoop(loop, pieces[loop]) for loop in order), tiled)
     return tiling_of(nest, backend, OBJECTIVE, certificate)
 
 

@@ -12,19 +12,19 @@ from ortools.sat.python import cp_model
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.solve.cpsat.engine import Read
 from solver_mapper.tiling.search.solver import Expr, Limits, product, solve
-from solver_mapper.tiling.search.space import Point, Space
+from solver_mapper.tiling.search.space import TilingPoint, TilingSpace
 from solver_mapper.tiling.tensors import Tensor
 
 
 @dataclass(frozen=True)
-class Proof:
+class LeastTraffic:
     """A choice, and the elements that no choice moves fewer than."""
 
-    point: Point
+    point: TilingPoint
     bound: int
 
 
-def prove(space: Space, floor: int, start: Point, limits: Limits) -> Proof:
+def prove(space: TilingSpace, floor: int, start: TilingPoint, limits: Limits) -> LeastTraffic:
     """The best choice and the proven bound of its traffic. If a limit stops the solver at once:
     `start` and `floor`.
 
@@ -36,7 +36,7 @@ def prove(space: Space, floor: int, start: Point, limits: Limits) -> Proof:
     try:
         answer = solve(model.model, limits, model.point)
     except LimitReached:
-        return Proof(start, floor)
+        return LeastTraffic(start, floor)
     point = answer.solution
     if space.traffic(point) != answer.objective or not space.fits(point):
         raise ExactnessError(
@@ -48,7 +48,7 @@ def prove(space: Space, floor: int, start: Point, limits: Limits) -> Proof:
             f"{space.operator.name}: the solver proves that {answer.floor} elements move, "
             f"a choice is known that moves {space.traffic(start)}"
         )
-    return Proof(point, answer.floor)
+    return LeastTraffic(point, answer.floor)
 
 
 class TrafficModel:
@@ -58,7 +58,7 @@ class TrafficModel:
     them.
     """
 
-    def __init__(self, space: Space, floor: int, ceiling: int):
+    def __init__(self, space: TilingSpace, floor: int, ceiling: int):
         self.space, self.ceiling = space, ceiling
         self.model = cp_model.CpModel()
         self.splits = {
@@ -85,7 +85,7 @@ class TrafficModel:
         self.model.add(self.traffic <= ceiling)
         self.model.minimize(self.traffic)
 
-    def hint(self, point: Point) -> None:
+    def hint(self, point: TilingPoint) -> None:
         """Start from a choice."""
         for loop, literals in self.splits.items():
             for position, literal in enumerate(literals):
@@ -93,14 +93,14 @@ class TrafficModel:
         for plan, literal in zip(self.space.plans, self.plans, strict=True):
             self.model.add_hint(literal, plan == point.plan)
 
-    def point(self, value: Read) -> Point:
+    def point(self, value: Read) -> TilingPoint:
         """The choice in a solution."""
         plan = next(
             plan
             for plan, literal in zip(self.space.plans, self.plans, strict=True)
             if value(literal)
         )
-        return Point(
+        return TilingPoint(
             plan,
             {
                 loop: next(position for position, literal in enumerate(literals) if value(literal))

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.groups.links import Rank, common_ranks
+from solver_mapper.bounds.fusion.groups.links import SharedRank, common_ranks
 from solver_mapper.deadline import check_time
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class FusionGroup:
     """`members` co-iterate over some of `ranks`, with tiles of the tensors `tiled` on chip between
     them. `common` are all the tensors that several members use.
 
@@ -24,8 +24,8 @@ class Group:
 
     members: tuple[int, ...]
     tiled: tuple[str, ...]
-    ranks: tuple[Rank, ...]
-    above: tuple[Rank, ...]
+    ranks: tuple[SharedRank, ...]
+    above: tuple[SharedRank, ...]
     common: frozenset[str]
 
 
@@ -58,7 +58,9 @@ def connected_sets(net: DataflowGraph, most: int, inputs: bool) -> Iterator[tupl
                 yield tuple(sorted(chosen))
 
 
-def groups_of(net: DataflowGraph, most: int, inputs: bool, recompute: bool) -> Iterator[Group]:
+def groups_of(
+    net: DataflowGraph, most: int, inputs: bool, recompute: bool
+) -> Iterator[FusionGroup]:
     """Every group of up to `most` Einsums with every choice of tiled tensors that holds it
     together.
 
@@ -77,7 +79,7 @@ def groups_of(net: DataflowGraph, most: int, inputs: bool, recompute: bool) -> I
                     continue
                 ranks = common_ranks(net, members, tiled, sorted(made.union(tiled)))
                 if ranks:
-                    yield Group(
+                    yield FusionGroup(
                         members,
                         tiled,
                         ranks,
@@ -109,7 +111,7 @@ def holds_together(net: DataflowGraph, inside: frozenset[int], tiled: tuple[str,
 
 def _ranks_above(
     net: DataflowGraph, inside: frozenset[int], tiled: tuple[str, ...]
-) -> tuple[Rank, ...]:
+) -> tuple[SharedRank, ...]:
     """Ranks of the one member that writes something for outside, if they index no tiled tensor."""
     writers = [
         i
@@ -127,7 +129,7 @@ def _ranks_above(
     }
     bounds = net.problems[last].bounds
     return tuple(
-        Rank({last: variable}, bound)
+        SharedRank({last: variable}, bound)
         for variable, bound in bounds.items()
         if variable not in fixed and bound > 1
     )

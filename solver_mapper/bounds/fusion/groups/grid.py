@@ -20,12 +20,12 @@ import numpy as np
 
 from solver_mapper.bounds.bound_curve import EMPTY, BoundCurve, Ints
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.groups.candidates import Group
+from solver_mapper.bounds.fusion.groups.candidates import FusionGroup
 from solver_mapper.bounds.fusion.groups.group import GroupPlan, Plans
-from solver_mapper.bounds.fusion.groups.leaf import Choice, choice_of, inner_nest
-from solver_mapper.bounds.fusion.groups.leaf_grid import LeafGrid, Option, Skeleton, Space
+from solver_mapper.bounds.fusion.groups.leaf import MemberChoice, choice_of, inner_nest
+from solver_mapper.bounds.fusion.groups.leaf_grid import LeafGrid, MemberOption, Skeleton, TrunkGrid
 from solver_mapper.bounds.fusion.groups.trunk import Trunk, plain_rank
-from solver_mapper.bounds.search import Found, product_of, words_of
+from solver_mapper.bounds.search import FoundTile, product_of, words_of
 from solver_mapper.cost.snowcat.accesses import movements
 
 MOST_GRIDS, MOST_CELLS = 20_000, 4_000_000
@@ -33,14 +33,14 @@ MOST_GRIDS, MOST_CELLS = 20_000, 4_000_000
 
 
 def by_grids(
-    net: DataflowGraph, group: Group, held: frozenset[str], uneven: bool = False
+    net: DataflowGraph, group: FusionGroup, held: frozenset[str], uneven: bool = False
 ) -> Plans | None:
     """The bound curve of `group`, or None if it is more work than trunk by trunk.
 
     Args: `held`, tensors that are on chip as a whole; `uneven`, see `Leaves`.
     """
     searches = [
-        GroupGrid(net, group, held, Space(net, group, above), uneven)
+        GroupGrid(net, group, held, TrunkGrid(net, group, above), uneven)
         for above in (None, *group.above)
     ]
     grids, cells = zip(*(search.work for search in searches), strict=True)
@@ -52,7 +52,7 @@ def by_grids(
     return found
 
 
-def skeletons(space: Space) -> Iterator[Skeleton]:
+def skeletons(space: TrunkGrid) -> Iterator[Skeleton]:
     """All ordered partitions of the axes; a rank that stands above the common ones is outermost."""
     last = len(space.cuts) - 1
 
@@ -78,9 +78,9 @@ class GroupGrid:
     def __init__(
         self,
         net: DataflowGraph,
-        group: Group,
+        group: FusionGroup,
         held: frozenset[str],
-        space: Space,
+        space: TrunkGrid,
         uneven: bool = False,
     ):
         self.net, self.group, self.space = net, group, space
@@ -122,7 +122,7 @@ class GroupGrid:
         stairs: BoundCurve,
         plans: list[GroupPlan],
         skeleton: Skeleton,
-        chosen: Sequence[Option],
+        chosen: Sequence[MemberOption],
     ) -> BoundCurve:
         capacity, accesses, legal, corner = self._evaluate(skeleton, chosen)
         shape = np.broadcast_shapes(capacity.shape, accesses.shape, legal.shape)
@@ -145,7 +145,7 @@ class GroupGrid:
         return BoundCurve(merged.buffers, merged.accesses, codes)
 
     def _evaluate(
-        self, skeleton: Skeleton, chosen: Sequence[Option]
+        self, skeleton: Skeleton, chosen: Sequence[MemberOption]
     ) -> tuple[Ints, Ints, Ints, list[int]]:
         """Capacity, accesses and legality over the grid; first position stored along each axis."""
         count = len(self.space.cuts)
@@ -187,7 +187,7 @@ class GroupGrid:
             )
         )
 
-    def _free(self, skeleton: Skeleton, chosen: Sequence[Option]) -> frozenset[int]:
+    def _free(self, skeleton: Skeleton, chosen: Sequence[MemberOption]) -> frozenset[int]:
         """Axes below which every tensor that they do not index is absent."""
         free = set()
         for at, segment in enumerate(skeleton):
@@ -199,7 +199,7 @@ class GroupGrid:
                     free.add(axis)
         return frozenset(free)
 
-    def _suffers(self, leaf: LeafGrid, option: Option, axis: int, at: int) -> bool:
+    def _suffers(self, leaf: LeafGrid, option: MemberOption, axis: int, at: int) -> bool:
         return any(
             not self.space.cuts[axis].drives(leaf.einsum, tensor)
             and option.resident.get(tensor.name, at + 1) > at
@@ -236,7 +236,7 @@ class GroupGrid:
         return total
 
     def _plan(
-        self, skeleton: Skeleton, chosen: Sequence[Option], position: Sequence[int]
+        self, skeleton: Skeleton, chosen: Sequence[MemberOption], position: Sequence[int]
     ) -> GroupPlan:
         trunk, begins = self.space.loops(skeleton, position)
         used, choices = len(self.space.cuts), []
@@ -252,11 +252,11 @@ class GroupGrid:
     def _choice(
         self,
         leaf: LeafGrid,
-        option: Option,
+        option: MemberOption,
         trunk: Trunk,
         begins: Sequence[int],
         sizes: dict[str, int],
-    ) -> Choice:
+    ) -> MemberChoice:
         i, weights = leaf.einsum, self.net.weights
         flowing = tuple(tensor for tensor in leaf.tensors if tensor.name in option.flowing)
         found = None
@@ -267,7 +267,7 @@ class GroupGrid:
                 dim for dim in reversed(option.kind.order) if tile_of[dim] < nest.bounds[dim]
             )
             flows = movements(nest, tile_of, order)
-            found = Found(
+            found = FoundTile(
                 sum(weights[name] * flow.tile for name, flow in flows.items()),
                 sum(weights[name] * flow.accesses for name, flow in flows.items()),
                 tile_of,

@@ -14,8 +14,8 @@ import numpy as np
 
 from solver_mapper.bounds.bound_curve import EMPTY, BoundCurve, Ints, strict
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.groups.candidates import Group
-from solver_mapper.bounds.fusion.groups.leaf import Choice, Leaves
+from solver_mapper.bounds.fusion.groups.candidates import FusionGroup
+from solver_mapper.bounds.fusion.groups.leaf import Leaves, MemberChoice
 from solver_mapper.bounds.fusion.groups.trunk import Trunk, cut, trips_of
 from solver_mapper.core.dominance import undominated_rows
 
@@ -40,7 +40,7 @@ class GroupPlan:
     members: tuple[int, ...]
     tiled: tuple[str, ...]
     trunk: Trunk
-    choices: tuple[Choice, ...]
+    choices: tuple[MemberChoice, ...]
     parts: tuple[Subgroup, ...] = ()
 
     def part(self, einsum: int) -> Subgroup | None:
@@ -64,7 +64,7 @@ class Plans:
 
 
 @dataclass(frozen=True)
-class Fold:
+class MemberCombinations:
     """Combinations of the choices of the first members: figures, and which choice each took."""
 
     additive: Ints
@@ -73,12 +73,14 @@ class Fold:
     picks: Ints
 
     @staticmethod
-    def starting(net: DataflowGraph, accesses: int) -> Fold:
+    def starting(net: DataflowGraph, accesses: int) -> MemberCombinations:
         """No member yet."""
         zero = np.zeros(1, dtype=net.dtype)
-        return Fold(zero, zero, zero + accesses, np.zeros((1, 0), dtype=np.int64))
+        return MemberCombinations(zero, zero, zero + accesses, np.zeros((1, 0), dtype=np.int64))
 
-    def joined(self, choices: Sequence[Choice], live: int, net: DataflowGraph) -> Fold:
+    def joined(
+        self, choices: Sequence[MemberChoice], live: int, net: DataflowGraph
+    ) -> MemberCombinations:
         """With one more member, past which `live` units of tiled tensors are on their way."""
         additive, own, accesses = (
             np.array([getattr(choice, name) for choice in choices], dtype=net.dtype)
@@ -89,7 +91,7 @@ class Fold:
         moved = (self.accesses[:, None] + accesses).ravel()
         kept = undominated_rows(np.column_stack([total, peak, moved]))
         before, pick = np.divmod(kept, len(choices))
-        return Fold(
+        return MemberCombinations(
             total[kept], peak[kept], moved[kept], np.column_stack([self.picks[before], pick])
         )
 
@@ -109,7 +111,7 @@ class Fuser:
         stairs = strict(own, accesses, np.arange(len(choices)))
         return Plans(stairs, tuple(GroupPlan((einsum,), (), (), (choice,)) for choice in choices))
 
-    def group(self, group: Group, held: frozenset[str], trunks: Iterator[Trunk]) -> Plans:
+    def group(self, group: FusionGroup, held: frozenset[str], trunks: Iterator[Trunk]) -> Plans:
         """A group under each of `trunks`. Tensors in `held` are on chip as a whole and counted
         elsewhere.
         """
@@ -134,25 +136,25 @@ class Fuser:
                 )
         return Plans(stairs, tuple(plans))
 
-    def _fold(self, group: Group, held: frozenset[str], trunk: Trunk) -> Fold:
+    def _fold(self, group: FusionGroup, held: frozenset[str], trunk: Trunk) -> MemberCombinations:
         live = live_tiles(self.net, group, trunk)
-        fold = Fold.starting(self.net, self.inputs(group, trunk))
+        fold = MemberCombinations.starting(self.net, self.inputs(group, trunk))
         for i in group.members:
             fold = fold.joined(self._choices(group, held, trunk, i), live[i], self.net)
         return fold
 
-    def inputs(self, group: Group, trunk: Trunk) -> int:
+    def inputs(self, group: FusionGroup, trunk: Trunk) -> int:
         """Traffic of the workload inputs that a group tiles."""
         return sum(tiled_input(self.net, group, name, trunk) for name in group.tiled)
 
     def _choices(
-        self, group: Group, held: frozenset[str], trunk: Trunk, einsum: int
-    ) -> tuple[Choice, ...]:
+        self, group: FusionGroup, held: frozenset[str], trunk: Trunk, einsum: int
+    ) -> tuple[MemberChoice, ...]:
         return self.leaves.choices(einsum, trunk, held | set(group.tiled), group.common)
 
     def _picked(
-        self, group: Group, held: frozenset[str], trunk: Trunk, picks: Ints
-    ) -> tuple[Choice, ...]:
+        self, group: FusionGroup, held: frozenset[str], trunk: Trunk, picks: Ints
+    ) -> tuple[MemberChoice, ...]:
         return tuple(
             self._choices(group, held, trunk, i)[int(pick)]
             for i, pick in zip(group.members, picks, strict=True)
@@ -169,7 +171,7 @@ def tile_units(net: DataflowGraph, members: Sequence[int], tensor: str, trunk: T
     )
 
 
-def live_tiles(net: DataflowGraph, group: Group, trunk: Trunk) -> Mapping[int, int]:
+def live_tiles(net: DataflowGraph, group: FusionGroup, trunk: Trunk) -> Mapping[int, int]:
     """Units of tiled tensors on chip while each member runs: from a tensor's first user in the
     group to its last.
     """
@@ -182,7 +184,7 @@ def live_tiles(net: DataflowGraph, group: Group, trunk: Trunk) -> Mapping[int, i
     return live
 
 
-def tiled_input(net: DataflowGraph, group: Group, tensor: str, trunk: Trunk) -> int:
+def tiled_input(net: DataflowGraph, group: FusionGroup, tensor: str, trunk: Trunk) -> int:
     """Traffic of a tiled tensor: a workload input is fetched tile by tile, once for all members;
     what the group makes is not.
     """

@@ -12,13 +12,13 @@ import numpy as np
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
 from solver_mapper.bounds.fusion.groups.trunk import Trunk, cut, trips_of
 from solver_mapper.bounds.fusion.tensor_cores import BlockSizes, block_tiles
-from solver_mapper.bounds.search import Found, Restriction, least_traffic
+from solver_mapper.bounds.search import FoundTile, Restriction, least_traffic
 from solver_mapper.core.dominance import undominated_rows
 from solver_mapper.core.problem import Problem, Tensor
 
 
 @dataclass(frozen=True)
-class Choice:
+class MemberChoice:
     """How an Einsum runs inside a trunk.
 
     `resident[tensor]` is the position in the trunk above which the tensor's tile is loaded (0:
@@ -32,7 +32,7 @@ class Choice:
 
     resident: Mapping[str, int]
     flowing: tuple[str, ...]
-    streamed: Found | None
+    streamed: FoundTile | None
     additive: int
     own: int
     accesses: int
@@ -45,12 +45,12 @@ class Leaves:
 
     def __init__(self, net: DataflowGraph, uneven: bool = False):
         self.net, self.uneven = net, uneven
-        self._nests: dict[object, tuple[Found, ...]] = {}
-        self._choices: dict[object, tuple[Choice, ...]] = {}
+        self._nests: dict[object, tuple[FoundTile, ...]] = {}
+        self._choices: dict[object, tuple[MemberChoice, ...]] = {}
 
     def choices(
         self, einsum: int, trunk: Trunk, held: frozenset[str], common: frozenset[str] = frozenset()
-    ) -> tuple[Choice, ...]:
+    ) -> tuple[MemberChoice, ...]:
         """Choices that no other beats in additive space, own space and accesses.
 
         Args: `held`, tensors that are on chip by other means; `common`, tensors that another Einsum
@@ -71,7 +71,7 @@ class Leaves:
 
     def _all(
         self, einsum: int, trunk: Trunk, held: frozenset[str], common: frozenset[str]
-    ) -> Iterator[Choice]:
+    ) -> Iterator[MemberChoice]:
         tensors = [
             tensor for tensor in self.net.problems[einsum].tensors if tensor.name not in held
         ]
@@ -96,7 +96,7 @@ class Leaves:
 
     def _streams(
         self, einsum: int, trunk: Trunk, tensors: tuple[Tensor, ...]
-    ) -> tuple[Found | None, ...]:
+    ) -> tuple[FoundTile | None, ...]:
         inside = cut(self.net.problems[einsum].bounds, trunk, einsum)
         numbered = [
             (number, block)
@@ -118,7 +118,7 @@ class Leaves:
             )
         return self._nests[key]
 
-    def _blocked(self, nest: Problem, block: BlockSizes) -> tuple[Found, ...]:
+    def _blocked(self, nest: Problem, block: BlockSizes) -> tuple[FoundTile, ...]:
         return least_traffic(
             nest, self.net.weights, Restriction(block_tiles(nest.bounds, block) or {})
         )
@@ -130,8 +130,8 @@ def choice_of(
     trunk: Trunk,
     kept: Mapping[str, int],
     flowing: tuple[Tensor, ...],
-    found: Found | None,
-) -> Choice:
+    found: FoundTile | None,
+) -> MemberChoice:
     """The choice that keeps tensors at the positions `kept` and streams the others as `found` says,
     with its figures.
     """
@@ -141,7 +141,7 @@ def choice_of(
         tile, moved = residence(net, einsum, net.use(einsum, name), trunk, at)
         additive, own = (additive + tile, own) if at < len(trunk) else (additive, own + tile)
         accesses += moved
-    return Choice(
+    return MemberChoice(
         kept,
         tuple(tensor.name for tensor in flowing),
         found,
@@ -185,7 +185,11 @@ def residence(
 
 
 def streaming(
-    net: DataflowGraph, einsum: int, tensors: tuple[Tensor, ...], trunk: Trunk, found: Found | None
+    net: DataflowGraph,
+    einsum: int,
+    tensors: tuple[Tensor, ...],
+    trunk: Trunk,
+    found: FoundTile | None,
 ) -> int:
     """Traffic of a nest that every iteration of the trunk repeats.
 
@@ -215,6 +219,6 @@ def distinct_tiles(tensor: Tensor, trunk: Trunk, einsum: int) -> int:
     )
 
 
-def _undominated(choices: list[Choice], net: DataflowGraph) -> tuple[Choice, ...]:
+def _undominated(choices: list[MemberChoice], net: DataflowGraph) -> tuple[MemberChoice, ...]:
     rows = [(each.additive, each.own, each.accesses) for each in choices]
     return tuple(choices[at] for at in undominated_rows(np.array(rows, dtype=net.dtype)))

@@ -10,12 +10,12 @@ from itertools import product
 
 import numpy as np
 
-from solver_mapper.bounds.axes import Axis, smallest_suffices
+from solver_mapper.bounds.axes import TileAxis, smallest_suffices
 from solver_mapper.bounds.bound_curve import Ints
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.groups.candidates import Group
+from solver_mapper.bounds.fusion.groups.candidates import FusionGroup
 from solver_mapper.bounds.fusion.groups.leaf import inner_nest
-from solver_mapper.bounds.fusion.groups.links import Rank
+from solver_mapper.bounds.fusion.groups.links import SharedRank
 from solver_mapper.bounds.fusion.groups.trunk import (
     Trunk,
     TrunkLoop,
@@ -37,7 +37,7 @@ Skeleton = tuple[tuple[int, ...], ...]
 class RankCut:
     """One axis of the grid: the ways to cut a bundle of ranks, from not at all to completely."""
 
-    ranks: tuple[Rank, ...]
+    ranks: tuple[SharedRank, ...]
     parts: tuple[tuple[int, ...], ...]
 
     def drives(self, einsum: int, tensor: Tensor) -> bool:
@@ -45,7 +45,7 @@ class RankCut:
         return any(rank.variables.get(einsum) in tensor.dims for rank in self.ranks)
 
 
-class Space:
+class TrunkGrid:
     """The grid of a group's trunks: `head` loops that are always there, then one axis for each of
     `cuts`.
 
@@ -53,7 +53,7 @@ class Space:
              outermost in every skeleton.
     """
 
-    def __init__(self, net: DataflowGraph, group: Group, above: Rank | None):
+    def __init__(self, net: DataflowGraph, group: FusionGroup, above: SharedRank | None):
         self.net, self.group, self.above = net, group, above
         first, rest = leading(net, group)
         self.head: Trunk = tuple(TrunkLoop((rank,), (rank.bound,)) for rank in first)
@@ -137,7 +137,7 @@ class Space:
 
 
 @dataclass(frozen=True)
-class Option:
+class MemberOption:
     """One way to run a member, for all trips: `resident[tensor]` is the segment above which a
     tensor is stored (their number: below all of them, for this member's run only); the tensors in
     `flowing` stream in loop orders of `kind`, with the tile sizes `tiles[dim]` along axes of their
@@ -158,13 +158,13 @@ class Option:
 class LeafGrid:
     """One member. Tensors in `held` are on chip by other means; `uneven`, see `Leaves`."""
 
-    def __init__(self, space: Space, einsum: int, held: frozenset[str], uneven: bool):
+    def __init__(self, space: TrunkGrid, einsum: int, held: frozenset[str], uneven: bool):
         self.space, self.einsum, self.uneven = space, einsum, uneven
         self.tensors = tuple(
             tensor for tensor in space.net.problems[einsum].tensors if tensor.name not in held
         )
 
-    def options(self, skeleton: Skeleton) -> Iterator[Option]:
+    def options(self, skeleton: Skeleton) -> Iterator[MemberOption]:
         """Every way to run the member below `skeleton`: each choice of stored tensors with each
         reuse class of the others.
         """
@@ -226,7 +226,7 @@ class LeafGrid:
         kept: Mapping[str, int],
         flowing: tuple[Tensor, ...],
         kind: ReuseClass | None,
-    ) -> Option:
+    ) -> MemberOption:
         tiles = self._tiles(flowing, kind) if kind else {}
         pad = (1,) * len(tiles)
         zero = np.zeros((1,) * len(self.space.cuts) + pad, dtype=self.space.net.dtype)
@@ -241,7 +241,7 @@ class LeafGrid:
             tile, moved, divides = self._stream(flowing, kind, tiles)
             own, accesses, legal = own + tile, accesses + moved, legal & divides
         names = tuple(tensor.name for tensor in flowing)
-        return Option(
+        return MemberOption(
             kept,
             names,
             kind,
@@ -283,7 +283,7 @@ class LeafGrid:
         tiles = {}
         for dim in self._nest_dims(flowing):
             bound = self.space.bounds[self.einsum][dim]
-            if not smallest_suffices(Axis((dim,), bound, (), ()), kind, flowing):
+            if not smallest_suffices(TileAxis((dim,), bound, (), ()), kind, flowing):
                 tiles[dim] = divisors(bound)
         return tiles
 

@@ -34,7 +34,7 @@ Index = Mapping[int, tuple[Digit, ...]]
 
 
 @dataclass(frozen=True)
-class Rank:
+class SharedRank:
     """`variables[i]`: the variable of Einsum i that runs over this rank of `bound` points. An
     Einsum without one repeats.
 
@@ -46,7 +46,7 @@ class Rank:
     variables: Mapping[int, str]
     bound: int
     strides: Mapping[int, int] = field(default_factory=dict)
-    above: tuple[Rank, ...] = ()
+    above: tuple[SharedRank, ...] = ()
 
     @property
     def name(self) -> str:
@@ -60,7 +60,7 @@ class Rank:
 
 def common_ranks(
     net: DataflowGraph, group: Sequence[int], tiled: Sequence[str], internal: Sequence[str]
-) -> tuple[Rank, ...]:
+) -> tuple[SharedRank, ...]:
     """The ranks over which `group` can co-iterate while the tensors `tiled` stay on chip.
 
     `internal` are all tensors that the group both writes and reads. Those that are not tiled must
@@ -71,7 +71,7 @@ def common_ranks(
         for parts in _linked(net, group, tiled)
         if _one_each(parts, group) and all(_partitions(net, tensor, parts) for tensor in internal)
     ]
-    made: dict[frozenset[DigitRange], Rank] = {}
+    made: dict[frozenset[DigitRange], SharedRank] = {}
     grown = True
     while grown:
         found = {parts: _rank(net, parts, made) for parts in candidates if parts not in made}
@@ -91,12 +91,14 @@ def _one_each(parts: frozenset[DigitRange], group: Sequence[int]) -> bool:
 
 
 def _rank(
-    net: DataflowGraph, parts: frozenset[DigitRange], made: Mapping[frozenset[DigitRange], Rank]
-) -> Rank | None:
+    net: DataflowGraph,
+    parts: frozenset[DigitRange],
+    made: Mapping[frozenset[DigitRange], SharedRank],
+) -> SharedRank | None:
     """The rank of these parts; None while the more significant digits are not among the ranks that
     are `made`.
     """
-    above: list[Rank] = []
+    above: list[SharedRank] = []
     for part in parts:
         if part.top < net.problems[part.einsum].bounds[part.variable] and _has_window(net, part):
             more = next(
@@ -115,7 +117,7 @@ def _rank(
                 return None
             above += [] if more in above else [more]
     some, listed = min(parts), sorted(parts)
-    return Rank(
+    return SharedRank(
         {part.einsum: part.variable for part in listed},
         some.top // some.stride,
         {part.einsum: part.stride for part in listed if part.stride > 1},

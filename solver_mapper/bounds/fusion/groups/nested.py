@@ -18,10 +18,10 @@ import numpy as np
 
 from solver_mapper.bounds.bound_curve import BoundCurve
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.groups.candidates import Group, holds_together
+from solver_mapper.bounds.fusion.groups.candidates import FusionGroup, holds_together
 from solver_mapper.bounds.fusion.groups.group import Fuser, GroupPlan, Plans, Subgroup, tile_units
 from solver_mapper.bounds.fusion.groups.leaf import (
-    Choice,
+    MemberChoice,
     choice_of,
     distinct_tiles,
     residence,
@@ -42,7 +42,7 @@ class Child:
     additive: int
     peak: int
     accesses: int
-    choices: tuple[Choice, ...]
+    choices: tuple[MemberChoice, ...]
     part: Subgroup | None
 
 
@@ -65,7 +65,7 @@ class Nester:
         self.net, self.fuser = net, fuser
         self._inner: dict[object, Plans] = {}
 
-    def improve(self, known: Plans, group: Group, held: frozenset[str]) -> Plans:
+    def improve(self, known: Plans, group: FusionGroup, held: frozenset[str]) -> Plans:
         """`known`, a group's bound curve, with everything that has at least one part entered."""
         stairs, plans = known.stairs, list(known.plans)
         for trunk in trunks_of(self.net, group):
@@ -77,7 +77,7 @@ class Nester:
                     plans.append(GroupPlan(group.members, group.tiled, trunk, choices, parts))
         return Plans(stairs, tuple(plans))
 
-    def _rows(self, group: Group, held: frozenset[str], trunk: Trunk) -> list[_Row]:
+    def _rows(self, group: FusionGroup, held: frozenset[str], trunk: Trunk) -> list[_Row]:
         """Undominated ways to split the members into runs and run them, for one trunk."""
         inputs = self.fuser.inputs(group, trunk)
         rows: list[list[_Row]] = [[_Row(0, 0, inputs, ())]]
@@ -108,7 +108,7 @@ class Nester:
         return rows[-1]
 
     def _leaf(
-        self, group: Group, held: frozenset[str], trunk: Trunk, einsum: int
+        self, group: FusionGroup, held: frozenset[str], trunk: Trunk, einsum: int
     ) -> Iterator[Child]:
         live = self._live(group, trunk, (einsum,), ())
         for choice in self.fuser.leaves.choices(
@@ -117,7 +117,7 @@ class Nester:
             yield Child(choice.additive, choice.own + live, choice.accesses, (choice,), None)
 
     def _parts(
-        self, group: Group, held: frozenset[str], trunk: Trunk, run: tuple[int, ...]
+        self, group: FusionGroup, held: frozenset[str], trunk: Trunk, run: tuple[int, ...]
     ) -> Iterator[Child]:
         """A run of members as a part: every choice of what it tiles finer and of what stays across
         outer loops.
@@ -144,7 +144,7 @@ class Nester:
                     else ()
                 )
                 if ranks:
-                    part = Group(run, tiled, ranks, (), common)
+                    part = FusionGroup(run, tiled, ranks, (), common)
                     live = self._live(group, trunk, run, tiled)
                     for child in self._part(
                         net, part, held | set(group.tiled) - set(tiled), group.common, trunk
@@ -154,7 +154,7 @@ class Nester:
     def _part(
         self,
         net: DataflowGraph,
-        part: Group,
+        part: FusionGroup,
         held: frozenset[str],
         common: frozenset[str],
         trunk: Trunk,
@@ -201,7 +201,7 @@ class Nester:
                     int(accesses) * trips_of(trunk) + extra,
                 )
 
-    def _found(self, net: DataflowGraph, part: Group, held: frozenset[str]) -> Plans:
+    def _found(self, net: DataflowGraph, part: FusionGroup, held: frozenset[str]) -> Plans:
         used = {name for i in part.members for name in net.problems[i].tensor_names}
         bounds = tuple(tuple(net.problems[i].bounds.items()) for i in part.members)
         key = part.members, part.tiled, bounds, held & used
@@ -248,7 +248,7 @@ class Nester:
         )
 
     def _live(
-        self, group: Group, trunk: Trunk, run: tuple[int, ...], finer: tuple[str, ...]
+        self, group: FusionGroup, trunk: Trunk, run: tuple[int, ...], finer: tuple[str, ...]
     ) -> int:
         """Units of the group's tiled tensors, those that a part tiles finer aside, on chip while a
         run of members lasts.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solver_mapper.bounds.fusion.groups.candidates import Group
+from solver_mapper.bounds.fusion.groups.candidates import FusionGroup
 from solver_mapper.bounds.fusion.groups.grid import by_grids
 from solver_mapper.bounds.fusion.groups.group import Fuser, Plans
 from solver_mapper.bounds.fusion.groups.trunk import trunks_of
@@ -10,7 +10,7 @@ from solver_mapper.bounds.fusion.special import NONE_SPECIAL, SpecialRanks
 
 
 def group_plans(
-    fuser: Fuser, group: Group, held: frozenset[str], special: SpecialRanks = NONE_SPECIAL
+    fuser: Fuser, group: FusionGroup, held: frozenset[str], special: SpecialRanks = NONE_SPECIAL
 ) -> Plans:
     """All trunks and choices of `group`. Tensors in `held` are on chip as a whole; `special`: see
     `trunks_of`.

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import permutations, product
 
 from solver_mapper.bounds.fusion.dataflow_graph import DataflowGraph
-from solver_mapper.bounds.fusion.groups.candidates import Group
-from solver_mapper.bounds.fusion.groups.links import Rank, alone
+from solver_mapper.bounds.fusion.groups.candidates import FusionGroup
+from solver_mapper.bounds.fusion.groups.links import SharedRank, alone
 from solver_mapper.bounds.fusion.special import NONE_SPECIAL, SpecialRanks
 from solver_mapper.core.primes import divisors
 
@@ -22,7 +22,7 @@ class TrunkLoop:
     each.
     """
 
-    ranks: tuple[Rank, ...]
+    ranks: tuple[SharedRank, ...]
     parts: tuple[int, ...]
 
     @property
@@ -46,7 +46,7 @@ Trunk = tuple[TrunkLoop, ...]
 
 
 def trunks_of(
-    net: DataflowGraph, group: Group, special: SpecialRanks = NONE_SPECIAL
+    net: DataflowGraph, group: FusionGroup, special: SpecialRanks = NONE_SPECIAL
 ) -> Iterator[Trunk]:
     """All trunks of `group` that can matter.
 
@@ -69,8 +69,10 @@ def trunks_of(
 
 
 def in_order(trunk: Trunk) -> bool:
-    """Does every loop stand inside loops that cut completely what must be above it (see `Rank`)?"""
-    done: list[Rank] = []
+    """Does every loop stand inside loops that cut completely what must be above it (see
+    `SharedRank`)?
+    """
+    done: list[SharedRank] = []
     for loop in trunk:
         if not all(more in done for rank in loop.ranks for more in rank.above):
             return False
@@ -80,7 +82,9 @@ def in_order(trunk: Trunk) -> bool:
     return True
 
 
-def _below(net: DataflowGraph, group: Group, head: Trunk, rest: Sequence[Rank]) -> Iterator[Trunk]:
+def _below(
+    net: DataflowGraph, group: FusionGroup, head: Trunk, rest: Sequence[SharedRank]
+) -> Iterator[Trunk]:
     """All trunks that begin with `head` and go on over some of the ranks `rest`."""
     if head:
         yield head
@@ -99,8 +103,8 @@ def _below(net: DataflowGraph, group: Group, head: Trunk, rest: Sequence[Rank]) 
 
 
 def leading(
-    net: DataflowGraph, group: Group, forced: Sequence[Rank] = ()
-) -> tuple[list[Rank], list[Rank]]:
+    net: DataflowGraph, group: FusionGroup, forced: Sequence[SharedRank] = ()
+) -> tuple[list[SharedRank], list[SharedRank]]:
     """Ranks that are cut completely at the top of every trunk, and those of the others that are not
     `forced` to the top.
     """
@@ -119,7 +123,9 @@ def leading(
     ]
 
 
-def bundled(net: DataflowGraph, group: Group, ranks: Sequence[Rank]) -> list[list[Rank]]:
+def bundled(
+    net: DataflowGraph, group: FusionGroup, ranks: Sequence[SharedRank]
+) -> list[list[SharedRank]]:
     """All ranks in one bundle if they are alike, else each in its own."""
     uses = [(i, name) for i in group.members for name in net.problems[i].tensor_names]
     patterns = {tuple(rank.indexes(net, i, name) for i, name in uses) for rank in ranks}
@@ -127,7 +133,7 @@ def bundled(net: DataflowGraph, group: Group, ranks: Sequence[Rank]) -> list[lis
     return [list(ranks)] if alike else [[rank] for rank in ranks]
 
 
-def plain_rank(net: DataflowGraph, group: Group, rank: Rank) -> bool:
+def plain_rank(net: DataflowGraph, group: FusionGroup, rank: SharedRank) -> bool:
     """Does the rank, wherever it indexes a tensor, have one plain position of its own?"""
     for i in group.members:
         variable = rank.variables.get(i)
@@ -138,7 +144,7 @@ def plain_rank(net: DataflowGraph, group: Group, rank: Rank) -> bool:
     return True
 
 
-def parts_of(bundle: Sequence[Rank]) -> list[tuple[int, ...]]:
+def parts_of(bundle: Sequence[SharedRank]) -> list[tuple[int, ...]]:
     """Ways to cut a bundle, one for each product of trips, rising: not at all first, completely
     last.
     """

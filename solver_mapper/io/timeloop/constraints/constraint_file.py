@@ -26,7 +26,7 @@ from solver_mapper.io.timeloop.constraints.extended_constraints import (
     read_additions,
     read_targets,
 )
-from solver_mapper.io.timeloop.constraints.maximize_dims import Request, read_request
+from solver_mapper.io.timeloop.constraints.maximize_dims import MaximizeRequest, read_request
 from solver_mapper.io.timeloop.constraints.targets import (
     ALL,
     FLAGS,
@@ -57,7 +57,7 @@ class Context:
     problem: Problem
     book: ConstraintCollector
     origin: str
-    requests: list[Request]
+    requests: list[MaximizeRequest]
     notes: Notes
     scope: Scope = field(default_factory=Scope)
 

@@ -20,7 +20,7 @@ from solver_mapper.io.yaml.source import Scalar
 
 
 @dataclass(frozen=True)
-class Request:
+class MaximizeRequest:
     """Maximize each of `groups` in turn among the `kind` loops of `level`, within `capacity`."""
 
     level: str
@@ -32,7 +32,7 @@ class Request:
 
 def read_request(
     kind: Kind, fields: Fields, level: str, architecture: Architecture, problem: Problem
-) -> Request | None:
+) -> MaximizeRequest | None:
     """`maximize_dims: [[R, S], [C, M]]` (or one list), with `maximize_dims_capacity` where there is
     no fanout to fill.
     """
@@ -47,7 +47,7 @@ def read_request(
         raise InputError(
             f"{fields.what} has 'maximize_dims' but no 'maximize_dims_capacity'", node.location
         )
-    return Request(
+    return MaximizeRequest(
         level,
         kind,
         groups,
@@ -57,7 +57,10 @@ def read_request(
 
 
 def resolve(
-    requests: list[Request], architecture: Architecture, problem: Problem, book: ConstraintCollector
+    requests: list[MaximizeRequest],
+    architecture: Architecture,
+    problem: Problem,
+    book: ConstraintCollector,
 ) -> None:
     """Add the factors that `requests` come to, given all other constraints: spatial ones first,
     from the innermost level outwards.
@@ -71,7 +74,7 @@ def resolve(
 
 
 def _resolve_group(
-    request: Request, group: tuple[str, ...], problem: Problem, book: ConstraintCollector
+    request: MaximizeRequest, group: tuple[str, ...], problem: Problem, book: ConstraintCollector
 ) -> None:
     fixed = [
         constraint
