@@ -48,7 +48,11 @@ def arranged(
     space: ImperfectMapspace, tree: Tree, chains: list[int], random: Random
 ) -> Mapping | None:
     """A mapping of these chains with random orders and stores."""
-    bounds = level_bounds(space, tree.tables, chains)
+    chosen = {
+        table.dim: random.choice(table.group(chain))
+        for table, chain in zip(tree.tables, chains, strict=True)
+    }
+    bounds = level_bounds(space, chosen)
     skeleton = []
     for level, here in enumerate(bounds):
         orders, layouts = space.ways(level, here)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_mapper.core.constraints import HOLDS, FactorConstraint
+from solver_mapper.core.constraints import HOLDS, FactorConstraint, ProductConstraint
 from solver_mapper.errors import LimitReached
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.mapspace import LoopSlot
@@ -21,21 +21,24 @@ from solver_mapper.verify.mapspace import LoopSlot
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Names = tuple[str, ...]
-MOST_VALUES = 6_000_000
+MOST_VALUES = 16_000_000
 """Features of all chains of one dimension that are held."""
 
 
 @dataclass(frozen=True)
 class ChainTable:
-    """`bounds[c, s]`: the bound of chain c at site s; `values[f, c]`: its feature f. The chains are
-    the leaves of a binary tree whose root is node 0. `parts[:, n]` are the two children of node n;
-    `chain[n]` is the first chain of a node; `depths` has the range of nodes of each depth.
+    """`bounds[c, s]`: the bound of chain c at site s. It stands for a group of chains, which end
+    with `tops[c, s]` and differ at one site. `values[f, c]`: feature f, of the first and the last
+    of the group; those between have none that is smaller or greater. The chains are the leaves of a
+    binary tree whose root is node 0. `parts[:, n]` are the two children of node n; `chain[n]` is
+    the first chain of a node; `depths` has the range of nodes of each depth.
     """
 
     dim: str
     size: int
     bounds: Ints
-    values: Floats
+    tops: Ints
+    values: tuple[Floats, Floats]
     spread: Floats
     """How much the chains of a node differ; 0 for a single chain."""
     parts: Ints
@@ -55,20 +58,32 @@ class ChainTable:
     def _extreme(self, names: Names, join: Callable[[Floats, Floats], Floats]) -> Floats:
         key = names, join is np.minimum
         if key not in self._known:
-            values = np.multiply.reduce([self._feature(name) for name in names])
-            self._known[key] = _joined(values[None], self.chain, self.parts, self.depths, join)[0]
+            ends = [
+                np.multiply.reduce([self._feature(name, end) for name in names])
+                for end in range(2)
+            ]
+            self._known[key] = _joined(join(*ends), self.chain, self.parts, self.depths, join)
         return self._known[key]
 
-    def _feature(self, name: str) -> Floats:
+    def group(self, chain: int) -> list[list[int]]:
+        """The bounds of all chains that a chain stands for."""
+        first, last = self.bounds[chain].tolist(), self.tops[chain].tolist()
+        site = next((site for site, bound in enumerate(first) if bound != last[site]), None)
+        if site is None:
+            return [first]
+        bounds = range(first[site], last[site] + 1)
+        return [[*first[:site], bound, *first[site + 1 :]] for bound in bounds]
+
+    def _feature(self, name: str, end: int) -> Floats:
         """A feature of all chains; `advances I L`: how often the loops at level L go on to a full
         region of place I.
         """
         kind, *places = name.split()
         if kind == "advances":
             inner, level = places
-            full, rounds = self._feature(f"full{inner}"), self._feature(f"visits{level}")
+            full, rounds = self._feature(f"full{inner}", end), self._feature(f"visits{level}", end)
             return np.maximum(full - rounds, 0)
-        found: Floats = self.values[self.numbers[name]]
+        found: Floats = self.values[end][self.numbers[name]]
         return found
 
 
@@ -119,16 +134,22 @@ def chain_table(space: ImperfectMapspace, dim: str) -> ChainTable | None:
     bounds = bounds[_allowed(space, dim, size, bounds)]
     if not len(bounds):
         return None
+    bounds, tops = _grouped(space, dim, bounds)
+    limit = MOST_VALUES // len(Features(space.depth).number)
+    if len(bounds) > limit:
+        raise LimitReached(f"dimension {dim} has more than {limit:,} chains of loops")
     keys = _keys(space, bounds)
     order = np.lexsort(keys[::-1])
-    bounds, keys = bounds[order], keys[:, order]
+    bounds, tops, keys = bounds[order], tops[order], keys[:, order]
     first, parts, depths = _tree(keys)
-    values = _features(space, size, bounds)
-    spread = _spread(
-        *(_joined(values, first, parts, depths, join) for join in (np.minimum, np.maximum))
-    )
+    values = _features(space, size, bounds), _features(space, size, tops)
+    spread = np.zeros(len(first))
+    for feature in values[0]:
+        spread += _spread(
+            *(_joined(feature, first, parts, depths, join) for join in (np.minimum, np.maximum))
+        )
     numbers = Features(space.depth).number
-    return ChainTable(dim, size, bounds, values, spread, parts, first, depths, numbers)
+    return ChainTable(dim, size, bounds, tops, values, spread, parts, first, depths, numbers)
 
 
 def _listed(space: ImperfectMapspace, dim: str, size: int) -> Ints:
@@ -136,26 +157,89 @@ def _listed(space: ImperfectMapspace, dim: str, size: int) -> Ints:
     limit = MOST_VALUES // len(Features(space.depth).number)
     strides = np.ones(1, dtype=np.int64)
     columns: list[Ints] = []
-    for level, axis in reversed(space.loop_slots):
+    for site in reversed(space.loop_slots):
+        level, axis = site
         room = space.architecture.fanout(level)[axis == "Y"] if axis else size
-        most = min(room, most_bound(space, dim, (level, axis)))
+        most = max(1, min(room, most_bound(space, dim, site)))
         left = -(-size // strides)
-        counts = np.minimum(left, max(most, 1))
-        if counts.sum() > 4 * limit:
-            raise LimitReached(f"dimension {dim} has more than {limit:,} chains of loops")
-        rows = np.repeat(np.arange(len(strides)), counts)
-        first = np.repeat(np.cumsum(counts) - counts, counts)
-        bound = np.arange(len(rows)) - first + 1
-        keep = _passes(space, dim, size, (level, axis), bound)
+        if site == space.loop_slots[0]:
+            rows, bound = np.flatnonzero(left <= most), left[left <= most]
+        else:
+            counts = np.minimum(left, most)
+            if counts.sum() > 16 * limit:
+                raise LimitReached(f"dimension {dim} has more than {limit:,} chains of loops")
+            rows = np.repeat(np.arange(len(strides)), counts)
+            bound = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+        keep = _passes(space, dim, size, site, bound)
         if axis == "Y" and (level, "X") in space.loop_slots:
             keep &= (bound == 1) | (columns[-1][rows] == 1)
+        if not axis:
+            keep &= np.minimum(strides[rows] * bound, size) <= most_extent(space, dim, level)
         rows, bound = rows[keep], bound[keep]
         columns = [column[rows] for column in columns] + [bound]
         strides = strides[rows] * bound
-    done = strides >= size
-    if done.sum() > limit:
-        raise LimitReached(f"dimension {dim} has more than {limit:,} chains of loops")
-    return np.stack([column[done] for column in reversed(columns)], axis=1)
+    return np.stack(columns[::-1], axis=1)
+
+
+def most_extent(space: ImperfectMapspace, dim: str, level: int) -> int:
+    """The largest tile along `dim` for which a level has room, beside tensors of a single word."""
+    size, room = space.problem.bounds[dim], space.architecture.levels[level].capacity
+    if room is None:
+        return size
+    steps = [
+        abs(term.coefficient)
+        for tensor in space.problem.tensors
+        if all(choice[level] for choice in space.keeps(tensor.name))
+        for rank in tensor.ranks
+        for term in rank
+        if term.dim == dim
+    ]
+    return min([size, *((room - 1) // step + 1 for step in steps if step)])
+
+
+def _grouped(space: ImperfectMapspace, dim: str, bounds: Ints) -> tuple[Ints, Ints]:
+    """The first and the last chain of each group of chains that the bounds cannot tell apart.
+
+    If the two outermost loops are temporal, tiles between them of several sizes make the outer loop
+    run equally often, and all counts further in are the same. Chains whose inner loop runs once in
+    its last round are groups of their own, as words can be saved there.
+    """
+    size = space.problem.bounds[dim]
+    temporal = np.array([not axis for _, axis in space.loop_slots])
+    most = np.array([_most_rounds(space, dim, level) for level, _ in space.loop_slots])
+    widest = np.array([most_extent(space, dim, level) for level, _ in space.loop_slots])
+    number = np.arange(len(bounds))
+    outer = (bounds > 1).argmax(axis=1)
+    inside = bounds.copy()
+    inside[number, outer] = 1
+    inner = (inside > 1).argmax(axis=1)
+    times, rounds = bounds[number, outer], inside[number, inner]
+    unit = np.multiply.reduce(inside, axis=1) // rounds
+    paired = (rounds > 1) & temporal[outer] & temporal[inner] & (most[inner] > 0)
+    last = -(-(size - (times - 1) * unit * rounds) // unit)
+    dropped = paired & (last > 1) & (rounds > -(-size // (unit * times)))
+    most_alike = (size - 1) // (unit * np.maximum(times - 1, 1))
+    ends = size - (times - 1) * unit * most_alike <= unit
+    most_alike = np.minimum.reduce([most_alike - ends, most[inner], widest[inner] // unit])
+    tops = bounds.copy()
+    tops[number[paired], inner[paired]] = np.maximum(most_alike, rounds)[paired]
+    return bounds[~dropped], tops[~dropped]
+
+
+def _most_rounds(space: ImperfectMapspace, dim: str, level: int) -> int:
+    """The largest bound of a temporal loop, any below which constraints allow; 0 if there are
+    constraints of another kind.
+    """
+    name = space.architecture.levels[level].name
+    for each in space.constraints:
+        if isinstance(each, ProductConstraint) and dim in each.dims:
+            return 0
+        if isinstance(each, FactorConstraint) and each.dim == dim:
+            if each.last is not None:
+                return 0
+            if (each.level, each.kind) == (name, "temporal") and each.comparison not in ("<", "<="):
+                return 0
+    return most_bound(space, dim, (level, ""))
 
 
 def _rules(space: ImperfectMapspace, dim: str, site: LoopSlot) -> list[FactorConstraint]:
@@ -287,11 +371,11 @@ def _joined(
     depths: list[tuple[int, int]],
     join: Callable[[Floats, Floats], Floats],
 ) -> Floats:
-    """Features of all nodes, from those of single chains."""
-    nodes = values[:, first]
+    """A feature of all nodes, from those of single chains."""
+    nodes = values[first]
     for begin, end in reversed(depths):
         inner = np.flatnonzero(parts[0, begin:end]) + begin
-        nodes[:, inner] = join(nodes[:, parts[0, inner]], nodes[:, parts[1, inner]])
+        nodes[inner] = join(nodes[parts[0, inner]], nodes[parts[1, inner]])
     return nodes
 
 
@@ -357,8 +441,6 @@ def _features(space: ImperfectMapspace, size: int, bounds: Ints) -> Floats:
 
 
 def _spread(least: Floats, greatest: Floats) -> Floats:
-    """Sums of the logarithms of greatest over least features."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.log2(np.maximum(greatest, 1e-9)) - np.log2(np.maximum(least, 1e-9))
-    total: Floats = np.where(np.isfinite(ratio), ratio, 0.0).sum(axis=0)
-    return total
+    """The logarithm of the greatest over the least feature."""
+    ratio: Floats = np.log2(np.maximum(greatest, 1e-9)) - np.log2(np.maximum(least, 1e-9))
+    return ratio

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
-from solver_mapper.core.mapping import Mapping
-from solver_mapper.solve.imperfect.chains import ChainTable
+from solver_mapper.core.mapping import Mapping as LoopNest
 from solver_mapper.solve.imperfect.shapes import Plan
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.mapspace import Bars, Bounds, Skeleton
 
 
 def level_bounds(
-    space: ImperfectMapspace, tables: Sequence[ChainTable], chains: Sequence[int]
+    space: ImperfectMapspace, chains: Mapping[str, Sequence[int]]
 ) -> list[dict[str, Bounds]]:
-    """For each level and axis, the dimensions with a bound above 1."""
+    """For each level and axis, the dimensions with a bound above 1. `chains[dim]`: bounds at all
+    sites.
+    """
     bounds: list[dict[str, Bounds]] = [{"": {}, "X": {}, "Y": {}} for _ in range(space.depth)]
-    for table, chain in zip(tables, chains, strict=True):
-        for (level, axis), bound in zip(
-            space.loop_slots, table.bounds[chain].tolist(), strict=True
-        ):
+    for dim, chain in chains.items():
+        for (level, axis), bound in zip(space.loop_slots, chain, strict=True):
             if bound > 1:
-                bounds[level][axis][table.dim] = bound
+                bounds[level][axis][dim] = bound
     return bounds
 
 
@@ -56,7 +55,7 @@ def skeletons(
 
 def mappings(
     space: ImperfectMapspace, plan: Plan, bounds: list[dict[str, Bounds]]
-) -> Iterator[Mapping]:
+) -> Iterator[LoopNest]:
     """All mappings of a cell under a plan."""
     for skeleton in skeletons(space, plan, bounds):
         yield space.mapping(skeleton, plan.stores)

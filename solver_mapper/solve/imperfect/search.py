@@ -367,14 +367,21 @@ class Search:
 
     def _settle(self, plan: Plan, nodes: NDArray[np.int64]) -> None:
         """Evaluate the mappings of a single cell."""
-        bounds = level_bounds(self.tree.space, self.tree.tables, self.tree.chains(nodes))
-        checked = False
-        for mapping in mappings(self.tree.space, plan, bounds):
-            if not checked and not is_legal(self._bare, mapping):
-                return
-            checked = True
-            self.evaluated += 1
-            self._offer(Found(mapping, self._evaluate(mapping)))
+        space, tables = self.tree.space, self.tree.tables
+        groups = [
+            table.group(chain)
+            for table, chain in zip(tables, self.tree.chains(nodes), strict=True)
+        ]
+        for chains in product(*groups):
+            names = (table.dim for table in tables)
+            bounds = level_bounds(space, dict(zip(names, chains, strict=True)))
+            checked = False
+            for mapping in mappings(space, plan, bounds):
+                if not checked and not is_legal(self._bare, mapping):
+                    break
+                checked = True
+                self.evaluated += 1
+                self._offer(Found(mapping, self._evaluate(mapping)))
 
     def _offer(self, found: Found) -> None:
         statistics = found.statistics

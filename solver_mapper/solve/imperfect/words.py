@@ -186,7 +186,7 @@ class Cells:
 
     def _rounds(self, shape: TensorShape, inner: int, top: int, copies: Sequence[str]) -> Floats:
         """Rounds of the loops that do not index the tensor, less those during which its tile may
-        stay.
+        stay: all but the first.
         """
         return self.once(
             *("rounds", shape.free, shape.dims, inner, top, *copies),
@@ -210,7 +210,7 @@ class Cells:
             running &= self.product(shape.dims, f"temporal{level}") <= 1
             if not running.any():
                 break
-        return rounds * share
+        return rounds * share + self.product(shape.free, *copies) * (1 - share)
 
     def _changing(self, shape: TensorShape, level: int) -> Floats:
         """At least the share of rounds of a level in which its loops move the tile: its innermost
