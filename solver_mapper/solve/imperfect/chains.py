@@ -59,8 +59,7 @@ class ChainTable:
         key = names, join is np.minimum
         if key not in self._known:
             ends = [
-                np.multiply.reduce([self._feature(name, end) for name in names])
-                for end in range(2)
+                np.multiply.reduce([self._feature(name, end) for name in names]) for end in range(2)
             ]
             self._known[key] = _joined(join(*ends), self.chain, self.parts, self.depths, join)
         return self._known[key]

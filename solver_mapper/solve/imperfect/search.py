@@ -369,8 +369,7 @@ class Search:
         """Evaluate the mappings of a single cell."""
         space, tables = self.tree.space, self.tree.tables
         groups = [
-            table.group(chain)
-            for table, chain in zip(tables, self.tree.chains(nodes), strict=True)
+            table.group(chain) for table, chain in zip(tables, self.tree.chains(nodes), strict=True)
         ]
         for chains in product(*groups):
             names = (table.dim for table in tables)
