@@ -103,6 +103,9 @@ def _example_mapping(point: FusedPoint | TilePoint, trees: bool) -> TreeMapping 
     return point.tree if isinstance(point, TilePoint) and trees else point.mapping
 
 
+CURVE_FOLDER = typer.Option(
+    "-o", "--output", metavar="DIR", help="Directory for curve.json, .csv, .svg, .txt and mappings."
+)
 AllMappings = Annotated[
     bool, typer.Option("--all-mappings", help="List every single-operation mapping as JSON lines.")
 ]

@@ -17,9 +17,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import isnan
 from types import FrameType
-from typing import Annotated
-
-import typer
 
 from solver_mapper.cli.memory import watch_memory
 from solver_mapper.cli.sizes import memory_size
@@ -29,16 +26,6 @@ from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.startup import STOPPING, end
 from solver_mapper.study.execution.clock import StudyClock
 
-MemoryLimit = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE", help="Memory, such as 4G, at which the best so far is the answer."
-    ),
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(metavar="S", min=0, help="Seconds, from reading to checking."),
-]
 _PATIENCE = 0.3
 """Seconds between the end of the time and the first interruption of code that does not poll."""
 _PERIOD = 0.1

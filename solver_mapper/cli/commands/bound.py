@@ -10,6 +10,7 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import Files, Json, command
 from solver_mapper.cli.curves import (
+    CURVE_FOLDER,
     AllMappings,
     Bandwidth,
     MacsPerCycle,
@@ -20,10 +21,11 @@ from solver_mapper.cli.curves import (
     words,
     write_curve,
 )
+from solver_mapper.cli.destination import destination
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import deliver, need_folder, print_result
-from solver_mapper.cli.pictures import Html, Plots, pictures
-from solver_mapper.cli.request import MemoryLimit, TimeLimit, interruptible, limited, stop_code
+from solver_mapper.cli.pictures import Html, Plots
+from solver_mapper.cli.request import interruptible, limited, stop_code
+from solver_mapper.cli.search_options import MemoryLimit, TimeLimit
 from solver_mapper.cost.looptree.specification import TreeSpec
 
 
@@ -40,41 +42,48 @@ class BoundArguments(TypedDict):
     bypass: bool
 
 
+Einsum = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The Einsum, if the workload has several.")
+]
+WordBits = Annotated[
+    str | None, typer.Option(metavar="A=8,...", help="Bits per word of every tensor.")
+]
+Stationary = Annotated[
+    str | None,
+    typer.Option(metavar="TENSOR", help="Only mappings that keep this tensor stationary."),
+]
+Order = Annotated[
+    str | None, typer.Option(metavar="MNK", help="Only this loop order, outermost first.")
+]
+Tiles = Annotated[str | None, typer.Option(metavar="M=4,...", help="Only these tile sizes.")]
+Constrained = Annotated[
+    bool, typer.Option("--constrained", help="Only mappings that satisfy the constraints.")
+]
+RegularShifts = Annotated[
+    bool,
+    typer.Option(
+        "--regular-shifts", help="Count sliding windows as the cost model of 'solve' does."
+    ),
+]
+Bypass = Annotated[bool, typer.Option("--bypass", help="Tensors may bypass the buffer.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option("-o", metavar="DIR", help="Write JSON, CSV, SVG, text and mappings."),
+]
+
+
 @command("bound")
 def bound(
     files: Files,
-    einsum: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The Einsum, if the workload has several.")
-    ] = None,
-    word_bits: Annotated[
-        str | None, typer.Option(metavar="A=8,...", help="Bits per word of every tensor.")
-    ] = None,
-    stationary: Annotated[
-        str | None,
-        typer.Option(metavar="TENSOR", help="Only mappings that keep this tensor stationary."),
-    ] = None,
-    order: Annotated[
-        str | None, typer.Option(metavar="MNK", help="Only this loop order, outermost first.")
-    ] = None,
-    tile: Annotated[
-        str | None, typer.Option(metavar="M=4,...", help="Only these tile sizes.")
-    ] = None,
-    constrained: Annotated[
-        bool, typer.Option("--constrained", help="Only mappings that satisfy the constraints.")
-    ] = False,
-    regular_shifts: Annotated[
-        bool,
-        typer.Option(
-            "--regular-shifts", help="Count sliding windows as the cost model of 'solve' does."
-        ),
-    ] = False,
-    bypass: Annotated[
-        bool, typer.Option("--bypass", help="Tensors may bypass the buffer.")
-    ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", metavar="DIR", help="Write JSON, CSV, SVG, text and mappings."),
-    ] = None,
+    einsum: Einsum = None,
+    word_bits: WordBits = None,
+    stationary: Stationary = None,
+    order: Order = None,
+    tile: Tiles = None,
+    constrained: Constrained = False,
+    regular_shifts: RegularShifts = False,
+    bypass: Bypass = False,
+    output: Annotated[Path | None, CURVE_FOLDER] = None,
     macs_per_cycle: MacsPerCycle = None,
     bandwidth: Bandwidth = None,
     all_mappings: AllMappings = False,
@@ -99,11 +108,10 @@ def bound(
             "--plot": plot or None,
         },
     )
-    drawn = pictures(html, plot)
+    target = destination(output, html, plot, as_json)
     clock = limited(time_limit, memory_limit)
     spec = read_any(files, energies=False)
-    if output is not None:
-        need_folder(output)
+    target.prepare()
     asked = BoundArguments(
         einsum=einsum,
         word_bits=numbers(word_bits, "--word-bits"),
@@ -121,11 +129,10 @@ def bound(
     curve = api.bound(
         spec, **asked, macs_per_cycle=macs_per_cycle, bandwidth=bandwidth, clock=clock
     )
-
-    def write() -> None:
-        if output is not None:
-            write_curve(curve, output, trees=isinstance(spec, TreeSpec))
-        drawn.write(curve, output, files, spec)
-
-    deliver(lambda: print_result(curve, as_json), write)
+    target.deliver(
+        curve,
+        files,
+        spec,
+        lambda folder: write_curve(curve, folder, trees=isinstance(spec, TreeSpec)),
+    )
     return stop_code()

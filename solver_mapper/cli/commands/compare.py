@@ -10,12 +10,14 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, YES, Files, Json, command
+from solver_mapper.cli.destination import destination
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import read
-from solver_mapper.cli.output import ResultRecord, deliver, need_folder, print_result, write_files
-from solver_mapper.cli.pictures import Html, Plots, pictures
+from solver_mapper.cli.output import ResultRecord, write_files
+from solver_mapper.cli.pictures import Html, Plots
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.request import MemoryLimit, limited, reading_input, stop_code
+from solver_mapper.cli.request import limited, reading_input, stop_code
+from solver_mapper.cli.search_options import MemoryLimit, folder_for
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.errors import InputError, SourceLocation
@@ -26,34 +28,32 @@ from solver_mapper.io.yaml.source import Table
 IN_FILES = "mapping in FILE"
 
 
+MappingFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mapping", metavar="FILE", help="A file with 'mapping:' to compare (repeatable)."
+    ),
+]
+WithOptimum = Annotated[bool, typer.Option("--optimum", help="Compare with the best mapping too.")]
+Objective = Annotated[
+    str,
+    typer.Option(metavar="METRIC", help="What decides which mapping is better, as for solve."),
+]
+OptimumTimeLimit = Annotated[
+    float | None, typer.Option(metavar="S", help="Seconds for the search of --optimum.", min=0)
+]
+
+
 @command("compare")
 def compare(
     files: Files,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mapping", metavar="FILE", help="A file with 'mapping:' to compare (repeatable)."
-        ),
-    ] = None,
-    optimum: Annotated[
-        bool, typer.Option("--optimum", help="Compare with the best mapping too.")
-    ] = False,
-    objective: Annotated[
-        str,
-        typer.Option(metavar="METRIC", help="What decides which mapping is better, as for solve."),
-    ] = "edp",
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds for the search of --optimum.", min=0)
-    ] = None,
+    mapping: MappingFiles = None,
+    optimum: WithOptimum = False,
+    objective: Objective = "edp",
+    time_limit: OptimumTimeLimit = None,
     memory_limit: MemoryLimit = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Directory for comparison.json, .txt, report.html.",
-        ),
+        Path | None, folder_for("comparison.json, comparison.txt and report.html")
     ] = None,
     html: Html = None,
     plot: Plots = None,
@@ -66,7 +66,7 @@ def compare(
     refuse_given(
         {"--time-limit": time_limit is not None and not optimum}, "needs --optimum", COMMAND_LINE
     )
-    drawn = pictures(html, plot)
+    target = destination(output, html, plot, as_json)
     clock = limited(time_limit, memory_limit)
     found: dict[str, Mapping] = {}
     given = mapping or []
@@ -82,23 +82,18 @@ def compare(
             raise InputError(f"'{file}' is given twice", COMMAND_LINE, "leave one of them out")
         with reading_input():
             found[_name(file, [*own, *given])] = with_mapping_of(spec, tops[file][0]).need_mapping()
-    if output is not None:
-        need_folder(output)
+    target.prepare()
     with ProgressLine() as line:
         result = api.compare(
             spec, found, optimum=optimum, objective=objective, clock=clock, on_progress=line.show
         )
-
-    def write() -> None:
-        if output is not None:
-            texts = {
-                "comparison.json": json.dumps(result.to_dict(), indent=1) + "\n",
-                "comparison.txt": f"{result}\n",
-            }
-            write_files(output, texts, RECORD)
-        drawn.write(result, output, [*files, *given], spec)
-
-    deliver(lambda: print_result(result, as_json), write)
+    texts = {
+        "comparison.json": json.dumps(result.to_dict(), indent=1) + "\n",
+        "comparison.txt": f"{result}\n",
+    }
+    target.deliver(
+        result, [*files, *given], spec, lambda folder: write_files(folder, texts, RECORD)
+    )
     return stop_code() or YES
 
 

@@ -10,10 +10,12 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, say
+from solver_mapper.cli.destination import destination
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import ResultRecord, deliver, print_result, write_files
-from solver_mapper.cli.pictures import Html, Plots, pictures
+from solver_mapper.cli.output import ResultRecord, write_files
+from solver_mapper.cli.pictures import Html, Plots
 from solver_mapper.cli.request import interruptible, stop_code
+from solver_mapper.cli.search_options import folder_for
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.specification import TreeSpec
@@ -24,15 +26,7 @@ from solver_mapper.report.timeloop_stats import timeloop_stats
 @command("evaluate")
 def evaluate(
     files: Files,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Directory for evaluation.json, stats.txt and diagrams.",
-        ),
-    ] = None,
+    output: Annotated[Path | None, folder_for("evaluation.json, stats.txt and diagrams")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Exit with 0 even if the mapping is illegal.")
     ] = False,
@@ -41,17 +35,11 @@ def evaluate(
     as_json: Json = False,
 ) -> int:
     """Compute exact statistics of a mapping, and check it."""
-    drawn = pictures(html, plot)
+    target = destination(output, html, plot, as_json)
     spec = read_any(files)
     with interruptible():
         statistics = api.evaluate(spec)
-
-    def write() -> None:
-        if output is not None:
-            _write(spec, statistics, output)
-        drawn.write(statistics, output, files, spec)
-
-    deliver(lambda: print_result(statistics, as_json), write)
+    target.deliver(statistics, files, spec, lambda folder: _write(spec, statistics, folder))
     if stop_code():
         return stop_code()
     if statistics.verdict is None or statistics.verdict.legal:

@@ -8,10 +8,10 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt
-from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import print_answer, print_result
-from solver_mapper.cli.request import MemoryLimit, limited, stop_code
+from solver_mapper.cli.request import limited, stop_code
+from solver_mapper.cli.search_options import Factors, FactorWord, MemoryLimit, TimeLimit
 from solver_mapper.explain.looptree import TreeReason
 from solver_mapper.explain.reason import Reason
 
@@ -19,14 +19,7 @@ from solver_mapper.explain.reason import Reason
 @command("explain")
 def explain(
     files: Files,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            help="Seconds for the whole command; what is known by then is printed.",
-            min=0,
-        ),
-    ] = None,
+    time_limit: TimeLimit = None,
     every: Annotated[
         bool, typer.Option("--all", help="List all conflicts that share no entry.")
     ] = False,

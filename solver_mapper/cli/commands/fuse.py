@@ -11,6 +11,7 @@ from solver_mapper import api
 from solver_mapper.bounds.fusion import FusionOptions, TensorCore
 from solver_mapper.cli.app import COMMAND_LINE, Files, Json, command
 from solver_mapper.cli.curves import (
+    CURVE_FOLDER,
     AllMappings,
     Bandwidth,
     MacsPerCycle,
@@ -21,87 +22,100 @@ from solver_mapper.cli.curves import (
     print_lines,
     write_curve,
 )
+from solver_mapper.cli.destination import destination
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import deliver, need_folder, print_result
-from solver_mapper.cli.pictures import Html, Plots, pictures
-from solver_mapper.cli.request import MemoryLimit, TimeLimit, interruptible, limited, stop_code
+from solver_mapper.cli.pictures import Html, Plots
+from solver_mapper.cli.request import interruptible, limited, stop_code
+from solver_mapper.cli.search_options import MemoryLimit, TimeLimit
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError
+
+Template = Annotated[
+    Literal["ffmr", "ffmt", "v2"] | None,
+    typer.Option(metavar="ffmr|ffmt|v2", help="The class of fused mappings.", show_default="ffmr"),
+]
+UnevenFusion = Annotated[
+    bool,
+    typer.Option(
+        "--uneven-fusion", help="Consumers may buffer: fused loops of two Einsums may differ."
+    ),
+]
+UnevenTensors = Annotated[
+    bool, typer.Option("--uneven-tensors", help="An Einsum may store a whole tensor on chip.")
+]
+ShareInputs = Annotated[
+    bool,
+    typer.Option("--share-inputs", help="A workload input may stay on chip for several Einsums."),
+]
+Recompute = Annotated[
+    bool,
+    typer.Option(
+        "--recompute", help="An Einsum may be computed again for each tile of the last one."
+    ),
+]
+Most = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Largest number of Einsums in a fused group.",
+        min=1,
+        show_default="64",
+    ),
+]
+MustFuse = Annotated[
+    str | None,
+    typer.Option(metavar="T,...", help="Intermediate tensors that must stay on chip."),
+]
+NeverFuse = Annotated[
+    str | None, typer.Option(metavar="T,...", help="Intermediate tensors that must not.")
+]
+MustFuseEasily = Annotated[
+    bool, typer.Option("--must-fuse-easily", help="Also those that small Einsums read.")
+]
+Head = Annotated[
+    str | None, typer.Option(metavar="h,...", help="Variables whose fused loops are outermost.")
+]
+Batch = Annotated[
+    str | None, typer.Option(metavar="b,...", help="Variables whose fused loops come next.")
+]
+Special = Annotated[
+    bool | None,
+    typer.Option(
+        "--special-ranks/--no-special-ranks",
+        show_default="as the template says",
+        help="Ranks named head or batch have fused loops outermost (v2: yes).",
+    ),
+]
+HeadIsTiled = Annotated[
+    bool, typer.Option("--head-is-tiled", help="A fused loop over heads adds footprints (v2).")
+]
+LeastTile = Annotated[
+    str | None, typer.Option(metavar="m=..,n=..,k=..", help="Least tile of the compute unit.")
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option("-o", metavar="DIR", help="Write JSON, CSV, SVG, text and mappings."),
+]
 
 
 @command("fuse")
 def fuse(
     files: Files,
-    template: Annotated[
-        Literal["ffmr", "ffmt", "v2"] | None,
-        typer.Option(
-            metavar="ffmr|ffmt|v2", help="The class of fused mappings.", show_default="ffmr"
-        ),
-    ] = None,
-    uneven_fusion: Annotated[
-        bool,
-        typer.Option(
-            "--uneven-fusion", help="Consumers may buffer: fused loops of two Einsums may differ."
-        ),
-    ] = False,
-    uneven_tensors: Annotated[
-        bool, typer.Option("--uneven-tensors", help="An Einsum may store a whole tensor on chip.")
-    ] = False,
-    share_inputs: Annotated[
-        bool,
-        typer.Option(
-            "--share-inputs", help="A workload input may stay on chip for several Einsums."
-        ),
-    ] = False,
-    recompute: Annotated[
-        bool,
-        typer.Option(
-            "--recompute", help="An Einsum may be computed again for each tile of the last one."
-        ),
-    ] = False,
-    most: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Largest number of Einsums in a fused group.",
-            min=1,
-            show_default="64",
-        ),
-    ] = None,
-    must_fuse: Annotated[
-        str | None,
-        typer.Option(metavar="T,...", help="Intermediate tensors that must stay on chip."),
-    ] = None,
-    never_fuse: Annotated[
-        str | None, typer.Option(metavar="T,...", help="Intermediate tensors that must not.")
-    ] = None,
-    must_fuse_easily: Annotated[
-        bool, typer.Option("--must-fuse-easily", help="Also those that small Einsums read.")
-    ] = False,
-    head: Annotated[
-        str | None, typer.Option(metavar="h,...", help="Variables whose fused loops are outermost.")
-    ] = None,
-    batch: Annotated[
-        str | None, typer.Option(metavar="b,...", help="Variables whose fused loops come next.")
-    ] = None,
-    special: Annotated[
-        bool | None,
-        typer.Option(
-            "--special-ranks/--no-special-ranks",
-            show_default="as the template says",
-            help="Ranks named head or batch have fused loops outermost (v2: yes).",
-        ),
-    ] = None,
-    head_is_tiled: Annotated[
-        bool, typer.Option("--head-is-tiled", help="A fused loop over heads adds footprints (v2).")
-    ] = False,
-    tensor_core: Annotated[
-        str | None, typer.Option(metavar="m=..,n=..,k=..", help="Least tile of the compute unit.")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", metavar="DIR", help="Write JSON, CSV, SVG, text and mappings."),
-    ] = None,
+    template: Template = None,
+    uneven_fusion: UnevenFusion = False,
+    uneven_tensors: UnevenTensors = False,
+    share_inputs: ShareInputs = False,
+    recompute: Recompute = False,
+    most: Most = None,
+    must_fuse: MustFuse = None,
+    never_fuse: NeverFuse = None,
+    must_fuse_easily: MustFuseEasily = False,
+    head: Head = None,
+    batch: Batch = None,
+    special: Special = None,
+    head_is_tiled: HeadIsTiled = False,
+    tensor_core: LeastTile = None,
+    output: Annotated[Path | None, CURVE_FOLDER] = None,
     macs_per_cycle: MacsPerCycle = None,
     bandwidth: Bandwidth = None,
     all_mappings: AllMappings = False,
@@ -133,7 +147,7 @@ def fuse(
         COMMAND_LINE,
         "--all-mappings lists those of --template v2",
     )
-    drawn = pictures(html, plot)
+    target = destination(output, html, plot, as_json)
     options = FusionOptions(
         uneven_fusion,
         uneven_tensors,
@@ -155,8 +169,7 @@ def fuse(
         with interruptible():
             print_lines(api.fuse_mappings(spec, options, pareto=pareto))
         return stop_code()
-    if output is not None:
-        need_folder(output)
+    target.prepare()
     curve = api.fuse(
         spec,
         template or "ffmr",
@@ -165,13 +178,7 @@ def fuse(
         bandwidth=bandwidth,
         clock=clock,
     )
-
-    def write() -> None:
-        if output is not None:
-            write_curve(curve, output, trees=True)
-        drawn.write(curve, output, files, spec)
-
-    deliver(lambda: print_result(curve, as_json), write)
+    target.deliver(curve, files, spec, lambda folder: write_curve(curve, folder, trees=True))
     return stop_code()
 
 

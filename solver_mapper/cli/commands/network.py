@@ -8,24 +8,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, INTERNAL, LIMIT, NO, YES, say
+from solver_mapper.cli.destination import Destination
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import standard_input_in_memory
-from solver_mapper.cli.output import ResultRecord, deliver, need_folder, print_result, write_files
-from solver_mapper.cli.pictures import Pictures
+from solver_mapper.cli.output import ResultRecord, write_files
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.request import limited, stop_code
+from solver_mapper.cli.request import stop_code
 from solver_mapper.cli.sizes import memory_size
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.yaml.warnings import InputWarning
 from solver_mapper.report.timeloop_stats import timeloop_stats
 from solver_mapper.study.design import Reading
+from solver_mapper.study.execution.clock import StudyClock
 from solver_mapper.study.execution.events import Died
 from solver_mapper.study.execution.progress import StudyProgress
 from solver_mapper.study.network_result import LayerResult, NetworkResult
@@ -44,18 +45,32 @@ LayerTimeLimit = Annotated[
 Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Networks: a Dask scheduler, tcp://HOST:PORT.")
 ]
-NoTieBreak = Annotated[
-    bool,
-    typer.Option(
-        "--no-tie-break",
-        help="Accept any optimal mapping; by default the one of least energy, then delay.",
-    ),
-]
 StorePath = Annotated[
     Path | None,
     typer.Option("--store", metavar="FILE", help="Networks: an SQLite file that keeps results."),
 ]
 _UNSAFE = re.compile(r"[^\w.@+-]+")
+
+
+class SearchArguments(TypedDict):
+    """What `solve` says of a search, of a single problem or of a study's."""
+
+    gap: float
+    workers: int
+    seed: int
+    verify: bool
+    tie_break: bool
+    factors: str
+
+
+class StudyArguments(TypedDict):
+    """What says how a study is run."""
+
+    jobs: int | None
+    scheduler: str | None
+    store: Path | None
+    memory: int | None
+    layer_time_limit: float | None
 
 
 @dataclass(frozen=True)
@@ -67,6 +82,18 @@ class StudySettings:
     layer_time_limit: float | None = None
     store: Path | None = None
     scheduler: str | None = None
+
+    def arguments(self, folder: Path | None) -> StudyArguments:
+        """As the functions of `api` take them. Results are kept in `folder`, unless a store is
+        named.
+        """
+        return StudyArguments(
+            jobs=self.jobs,
+            scheduler=self.scheduler,
+            store=self.store or (folder / "results.sqlite" if folder else None),
+            memory=memory_size(self.memory, "--job-memory"),
+            layer_time_limit=self.layer_time_limit,
+        )
 
     def refuse(self) -> None:
         """Raises: InputError if one was given: they are for networks and sweeps."""
@@ -112,23 +139,13 @@ def print_warnings(warnings: Sequence[InputWarning]) -> None:
 def solve_network(
     files: Sequence[str],
     network: str,
-    words: StudySettings,
-    output: Path | None,
-    as_json: bool,
-    drawn: Pictures,
-    *,
     objective: str,
-    time_limit: float | None,
-    memory_limit: str | None,
-    gap: float,
-    workers: int,
-    seed: int,
-    verify: bool,
-    tie_break: bool,
-    factors: str,
+    asked: SearchArguments,
+    settings: StudySettings,
+    target: Destination,
+    clock: StudyClock,
 ) -> int:
-    """Map all layers, write what `-o` asks for, print the table or JSON; return the exit code."""
-    clock = limited(time_limit, memory_limit)
+    """Map all layers, print the table or JSON, write what was asked for; return the exit code."""
     architecture = [
         standard_input_in_memory() if word == "-" else word for word in files if word != network
     ]
@@ -138,38 +155,22 @@ def solve_network(
             COMMAND_LINE,
             f"for example: solver-mapper solve eyeriss {network}, or one layer of it",
         )
-    store = words.store
-    if output is not None:
-        need_folder(output)
-        store = store or output / "results.sqlite"
+    target.prepare()
     with ProgressLine() as line:
         result = api.solve_network(
             architecture,
             network,
             objective,
-            jobs=words.jobs,
-            scheduler=words.scheduler,
-            store=store,
-            memory=memory_size(words.memory, "--job-memory"),
-            layer_time_limit=words.layer_time_limit,
-            gap=gap,
-            workers=workers,
-            seed=seed,
-            verify=verify,
-            tie_break=tie_break,
-            factors=factors,
+            **asked,
+            **settings.arguments(target.folder),
             clock=clock,
             on_progress=partial(show, line),
             reading=reading(),
         )
     print_warnings(result.warnings)
-
-    def write() -> None:
-        if output is not None:
-            write_network(result, output)
-        drawn.write(result, output, files, result)
-
-    deliver(lambda: print_result(result, as_json), write, result.unstored)
+    target.deliver(
+        result, files, result, lambda folder: write_network(result, folder), result.unstored
+    )
     return stop_code() or _exit_code(result)
 
 

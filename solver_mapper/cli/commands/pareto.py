@@ -11,14 +11,23 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command
-from solver_mapper.cli.factors import Factors, FactorWord
-from solver_mapper.cli.fused_options import MaxFusedLoops, Relax
+from solver_mapper.cli.destination import destination
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import ResultRecord, deliver, need_folder, print_result, write_files
-from solver_mapper.cli.pictures import Html, Plots, pictures
+from solver_mapper.cli.output import ResultRecord, write_files
+from solver_mapper.cli.pictures import Html, Plots
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.request import MemoryLimit, limited, stop_code
-from solver_mapper.cli.search_options import Seed
+from solver_mapper.cli.request import limited, stop_code
+from solver_mapper.cli.search_options import (
+    Factors,
+    FactorWord,
+    MaxFusedLoops,
+    MemoryLimit,
+    Relax,
+    Seed,
+    TimeLimit,
+    Workers,
+    folder_for,
+)
 from solver_mapper.core.results.pareto_front import Front, FrontPoint
 from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
 
@@ -36,33 +45,11 @@ def pareto(
             ),
         ),
     ] = "energy,delay",
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            help="Seconds for the whole command; the points proven so far are printed.",
-            min=0,
-        ),
-    ] = None,
+    time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="CP-SAT threads; with more than 1, the mapping of a point may vary.",
-            min=1,
-        ),
-    ] = 1,
+    workers: Workers = 1,
     seed: Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Directory for front.json, front.txt, map-1.yaml...",
-        ),
-    ] = None,
+    output: Annotated[Path | None, folder_for("front.json, front.txt, map-1.yaml...")] = None,
     max_fused_loops: MaxFusedLoops = None,
     relax: Relax = None,
     html: Html = None,
@@ -71,11 +58,10 @@ def pareto(
     as_json: Json = False,
 ) -> int:
     """Find the Pareto front of two metrics, with a proof."""
-    drawn = pictures(html, plot)
+    target = destination(output, html, plot, as_json)
     clock = limited(time_limit, memory_limit)
     spec = read_any(files)
-    if output is not None:
-        need_folder(output)
+    target.prepare()
     names = [name.strip() for name in metrics.split(",")]
     with ProgressLine() as line:
         front = api.pareto(
@@ -89,13 +75,7 @@ def pareto(
             max_fused_loops=max_fused_loops,
             relax=[each.value for each in relax or ()],
         )
-
-    def write() -> None:
-        if output is not None:
-            write_files(output, _files(front), RECORD)
-        drawn.write(front, output, files, spec)
-
-    deliver(lambda: print_result(front, as_json), write)
+    target.deliver(front, files, spec, lambda folder: write_files(folder, _files(front), RECORD))
     return (
         stop_code()
         or {"complete": YES, "partial": YES, "infeasible": NO, "unknown": LIMIT}[front.status]

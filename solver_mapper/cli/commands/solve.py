@@ -16,21 +16,33 @@ from solver_mapper.cli.commands.network import (
     JobMemory,
     Jobs,
     LayerTimeLimit,
-    NoTieBreak,
     Scheduler,
+    SearchArguments,
     StorePath,
     StudySettings,
     network_of,
     solve_network,
 )
-from solver_mapper.cli.factors import Factors, FactorWord
-from solver_mapper.cli.fused_options import MaxFusedLoops, Relax
+from solver_mapper.cli.destination import destination
 from solver_mapper.cli.inputs import read_any
-from solver_mapper.cli.output import ResultRecord, deliver, need_folder, print_result, write_files
-from solver_mapper.cli.pictures import Html, Plots, pictures
+from solver_mapper.cli.output import ResultRecord, write_files
+from solver_mapper.cli.pictures import Html, Plots
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.request import MemoryLimit, limited, stop_code
-from solver_mapper.cli.search_options import Gap, Seed
+from solver_mapper.cli.request import limited, stop_code
+from solver_mapper.cli.search_options import (
+    Factors,
+    FactorWord,
+    Gap,
+    MaxFusedLoops,
+    MemoryLimit,
+    NoTieBreak,
+    Relax,
+    Seed,
+    TimeLimit,
+    Verify,
+    Workers,
+    folder_for,
+)
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.objective import GAP
 from solver_mapper.core.results.solution import Solution
@@ -50,76 +62,60 @@ class EngineName(Enum):
     BOTH = "both"
 
 
+Objective = Annotated[
+    str,
+    typer.Option(
+        metavar="METRIC",
+        help="energy, delay, edp, last-level-accesses, a product such as "
+        "'energy^2*delay', or a list in order of importance: 'delay,energy'. For a network "
+        "also network-edp, total energy times total cycles.",
+    ),
+]
+KeepMapping = Annotated[
+    bool | None,
+    typer.Option(
+        "--keep-mapping/--no-keep-mapping",
+        help=(
+            "Whether to keep the directives of the mapping in FILE...; by default if its loops"
+            " do not make up the problem."
+        ),
+    ),
+]
+EngineOption = Annotated[
+    EngineName,
+    typer.Option(
+        metavar="cpsat|branch-and-bound|both",
+        help="Search by CP-SAT, by branch and bound without CP-SAT, or by both in turn.",
+    ),
+]
+CertificateFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="File for a certificate that `check-certificate` verifies without the solver.",
+    ),
+]
+
+
 @command("solve")
 def solve(
     files: Files,
-    objective: Annotated[
-        str,
-        typer.Option(
-            metavar="METRIC",
-            help="energy, delay, edp, last-level-accesses, a product such as "
-            "'energy^2*delay', or a list in order of importance: 'delay,energy'. For a network "
-            "also network-edp, total energy times total cycles.",
-        ),
-    ] = "edp",
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            help="Seconds for the whole command; the best mapping so far is printed.",
-            min=0,
-        ),
-    ] = None,
+    objective: Objective = "edp",
+    time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
     gap: Gap = GAP,
-    workers: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="CP-SAT threads; with more than 1, which of several optima is found may vary.",
-            min=1,
-        ),
-    ] = 1,
+    workers: Workers = 1,
     seed: Seed = 0,
-    keep_mapping: Annotated[
-        bool | None,
-        typer.Option(
-            "--keep-mapping/--no-keep-mapping",
-            help=(
-                "Whether to keep the directives of the mapping in FILE...; by default if its loops"
-                " do not make up the problem."
-            ),
-        ),
-    ] = None,
+    keep_mapping: KeepMapping = None,
     max_fused_loops: MaxFusedLoops = None,
     relax: Relax = None,
     factors: Factors = FactorWord.PERFECT,
     no_tie_break: NoTieBreak = False,
-    engine: Annotated[
-        EngineName,
-        typer.Option(
-            metavar="cpsat|branch-and-bound|both",
-            help="Search by CP-SAT, by branch and bound without CP-SAT, or by both in turn.",
-        ),
-    ] = EngineName.CPSAT,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Prove the answer again by independent methods.")
-    ] = False,
-    certificate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="File for a certificate that `check-certificate` verifies without the solver.",
-        ),
-    ] = None,
+    engine: EngineOption = EngineName.CPSAT,
+    verify: Verify = False,
+    certificate: CertificateFile = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Directory for map.yaml, stats.txt and solution.json.",
-        ),
+        Path | None, folder_for("map.yaml, stats.txt, solution.json and report.html")
     ] = None,
     html: Html = None,
     plot: Plots = None,
@@ -135,11 +131,17 @@ def solve(
     FILE... may name a whole network, such as resnet50, beside an architecture: then every layer is
     mapped.
     """
-    drawn = pictures(html, plot)
-    words, network = (
-        StudySettings(jobs, job_memory, layer_time_limit, store, scheduler),
-        network_of(files),
+    target = destination(output, html, plot, as_json)
+    settings = StudySettings(jobs, job_memory, layer_time_limit, store, scheduler)
+    asked = SearchArguments(
+        gap=gap,
+        workers=workers,
+        seed=seed,
+        verify=verify,
+        tie_break=not no_tie_break,
+        factors=factors.value,
     )
+    network = network_of(files)
     if network is not None:
         refuse_given(
             {
@@ -152,41 +154,21 @@ def solve(
             "is for a single problem, not for a network",
             COMMAND_LINE,
         )
-        return solve_network(
-            files,
-            network,
-            words,
-            output,
-            as_json,
-            drawn,
-            time_limit=time_limit,
-            memory_limit=memory_limit,
-            objective=objective,
-            gap=gap,
-            workers=workers,
-            seed=seed,
-            verify=verify,
-            tie_break=not no_tie_break,
-            factors=factors.value,
-        )
-    words.refuse()
+        clock = limited(time_limit, memory_limit)
+        return solve_network(files, network, objective, asked, settings, target, clock)
+    settings.refuse()
     clock = limited(time_limit, memory_limit)
     started = time.perf_counter()
     spec = read_any(files)
     load_seconds = round(time.perf_counter() - started, 4)
-    if output is not None:
-        need_folder(output)
+    target.prepare()
     unwritten: CertificateNotWrittenError | None = None
     with ProgressLine() as line:
         try:
             solution = api.solve(
                 spec,
                 objective,
-                seed=seed,
-                workers=workers,
-                gap=gap,
-                verify=verify,
-                tie_break=not no_tie_break,
+                **asked,
                 on_progress=line.show,
                 clock=clock,
                 keep_mapping=keep_mapping,
@@ -194,20 +176,13 @@ def solve(
                 relax=[each.value for each in relax or ()],
                 certificate=certificate,
                 engine=engine.value,
-                factors=factors.value,
             )
         except CertificateNotWrittenError as error:
             solution, unwritten = error.solution, error
     solution.seconds["load"] = load_seconds
-
-    def write_all() -> None:
-        if output is not None:
-            write(solution, spec, output)
-        drawn.write(solution, output, files, spec)
-        if unwritten is not None:
-            raise unwritten
-
-    deliver(lambda: print_result(solution, as_json), write_all)
+    target.deliver(
+        solution, files, spec, lambda folder: write(solution, spec, folder), lost=unwritten
+    )
     return (
         stop_code()
         or {"optimal": YES, "feasible": YES, "infeasible": NO, "unknown": LIMIT}[solution.status]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Files, Json, command
-from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import print_result
-from solver_mapper.cli.request import MemoryLimit, TimeLimit, limited, stop_code
+from solver_mapper.cli.request import limited, stop_code
+from solver_mapper.cli.search_options import Factors, FactorWord, MemoryLimit, TimeLimit
 
 
 @command("space")

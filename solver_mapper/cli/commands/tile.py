@@ -18,14 +18,8 @@ from solver_mapper.cli.inputs import standard_input
 from solver_mapper.cli.output import deliver, print_answer, print_result, print_text, write_file
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
-from solver_mapper.cli.request import (
-    MemoryLimit,
-    TimeLimit,
-    interruptible,
-    limited,
-    reading_input,
-    stop_code,
-)
+from solver_mapper.cli.request import interruptible, limited, reading_input, stop_code
+from solver_mapper.cli.search_options import MemoryLimit, TimeLimit
 from solver_mapper.core.arguments import refuse_given, require_number
 from solver_mapper.core.clock import Clock
 from solver_mapper.errors import (

@@ -9,10 +9,10 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, excerpt
-from solver_mapper.cli.factors import Factors, FactorWord
 from solver_mapper.cli.inputs import read_any
 from solver_mapper.cli.output import print_answer, print_result
 from solver_mapper.cli.request import interruptible, limited, stop_code
+from solver_mapper.cli.search_options import Factors, FactorWord
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.results.verdict import Verdict
 from solver_mapper.explain.nearest.suggestion import Suggestion

@@ -1,0 +1,54 @@
+"""Where the answer of a command goes: standard output, a folder, a report, charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from solver_mapper.cli.output import Printable, deliver, need_folder, print_result
+from solver_mapper.cli.pictures import Pictures, Warned, pictures
+from solver_mapper.errors import InputError
+
+
+@dataclass(frozen=True)
+class Destination:
+    """What `-o`, `--html`, `--plot` and `--json` say."""
+
+    folder: Path | None
+    pictures: Pictures
+    as_json: bool
+
+    def prepare(self) -> None:
+        """Make sure, before a search, that the folder can be written to. Raises: InputError."""
+        if self.folder is not None:
+            need_folder(self.folder)
+
+    def deliver(
+        self,
+        result: Printable,
+        read: Sequence[str],
+        warned: Warned | None,
+        write: Callable[[Path], None],
+        lost: InputError | None = None,
+    ) -> None:
+        """Print `result`, then write what was asked for: `write` puts its files into the folder.
+
+        `read` are the files of the input, `warned` has its warnings: a report shows both. `lost`:
+        what could not be written before.
+        Raises: as `cli.output.deliver`.
+        """
+
+        def write_all() -> None:
+            if self.folder is not None:
+                write(self.folder)
+            self.pictures.write(result, self.folder, read, warned)
+
+        deliver(lambda: print_result(result, self.as_json), write_all, lost)
+
+
+def destination(
+    folder: Path | None, html: Path | None, plots: Sequence[str] | None, as_json: bool
+) -> Destination:
+    """The options as one record, checked before a search begins. Raises: as `pictures`."""
+    return Destination(folder, pictures(html, plots), as_json)
