@@ -226,7 +226,7 @@ class CellMaker:
         """The most promising mappings of a cell: no proof."""
         key = id(cell.searches)
         if key not in self.glimpses:
-            collector = Collector(float("inf"), tuple(self.graph.crowded), len(cell.view.prefix))
+            collector = self._collector(cell, float("inf"))
             for _, search in cell.searches[:_QUICK]:
                 search.again(search.goal, collector).run(beam=_BEAM)
                 if search.goal.latency_limit < float("inf"):
@@ -235,11 +235,16 @@ class CellMaker:
             self.glimpses[key] = collector, collector.points()
         cell.collector, cell.points = self.glimpses[key]
 
+    def _collector(self, cell: Cell, limit: float) -> Collector:
+        return Collector(
+            limit, tuple(self.graph.crowded), len(cell.view.prefix), columns(self.goal)
+        )
+
     def exact(self, cell: Cell, rest: Floats, limit: float) -> bool:
         """Everything that could be part of something better than `limit`, if all others cost at
         least `rest`. False: out of time.
         """
-        collector = Collector(limit, tuple(self.graph.crowded), len(cell.view.prefix))
+        collector = self._collector(cell, limit)
         with_energy, with_latency = columns(self.goal)
         energy = float(rest[0]) if with_energy else 0.0
         latency = float(rest[-1]) if with_latency else 0.0

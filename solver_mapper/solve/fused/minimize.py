@@ -28,6 +28,7 @@ from solver_mapper.solve.fused.compiled import (
 from solver_mapper.solve.fused.terms import Floats
 
 _BLOCK = 4_000_000
+_FIRST_BLOCK = 50
 _STATES = 1_000_000
 """Joined groups that are taken further at once."""
 _TIES = 32
@@ -94,6 +95,31 @@ class EnergyDelayProduct:
 
 
 @dataclass(frozen=True)
+class Outlook:
+    """What joined groups may come to at best, one a row: lower bounds of energy (J) and latency (s)
+    of all runs; the iterations of the shared loops `trips[row, loop]`; and lower bounds of what is
+    held, `held[part, row]` in the order of `Compiled.held`.
+    """
+
+    energy: Floats
+    latency: Floats
+    trips: NDArray[np.int64]
+    held: Floats
+
+    def __len__(self) -> int:
+        return len(self.energy)
+
+    def kept(self, keep: NDArray[np.bool_] | NDArray[np.int64]) -> Outlook:
+        """The rows that `keep` selects."""
+        return Outlook(self.energy[keep], self.latency[keep], self.trips[keep], self.held[:, keep])
+
+
+def trips_of(products: Floats) -> NDArray[np.int64]:
+    """Iterations of shared loops, one state a row, from products `[loop, state]`."""
+    return np.rint(products).astype(np.int64).T
+
+
+@dataclass(frozen=True)
 class Pairs:
     """Complete choices of one skeleton: joined groups (`partial`, `rows`) with rows of the last
     (`factors`, `source`).
@@ -111,13 +137,22 @@ class Pairs:
     energy: Floats
     latency: Floats
 
-    def total(self, quantity: Quantity) -> Floats:
-        """A quantity for every choice."""
-        used = np.flatnonzero(quantity.weights)
-        result: Floats = quantity.constant + quantity.weights[used] @ (
-            self.partial[used] * self.factors[used]
+    def outlook(self) -> Outlook:
+        """What the choices come to."""
+        shared = list(self.compiled.shared)
+        parts = [part for _, parts in self.compiled.held for part in parts]
+        held = np.empty((len(parts), len(self.value)))
+        for row, part in enumerate(parts):
+            used = np.flatnonzero(part.weights)
+            held[row] = part.constant + part.weights[used] @ (
+                self.partial[used] * self.factors[used]
+            )
+        return Outlook(
+            self.goal.total_energy(self.energy, self.latency),
+            self.goal.repeats * self.latency,
+            trips_of(self.partial[shared] * self.factors[shared]),
+            held,
         )
-        return result
 
     def chosen(self, position: int) -> tuple[int, ...]:
         """The rows of one choice, by group."""
@@ -138,6 +173,9 @@ class Sink(Protocol):
         """Of choices found together, of which the best has the value `least`, those up to this
         value are wanted.
         """
+
+    def beats(self, outlook: Outlook, compiled: Compiled) -> NDArray[np.bool_]:
+        """Which joined groups cannot become anything that is still wanted, whatever their goal."""
 
     def take(self, pairs: Pairs) -> None:
         """Take complete choices whose goal is at most the threshold."""
@@ -178,6 +216,10 @@ class Best:
         hand.
         """
         return min(self.cutoff, least * (1 + EPSILON))
+
+    def beats(self, outlook: Outlook, compiled: Compiled) -> NDArray[np.bool_]:
+        """None: only the goal counts."""
+        return np.zeros(len(outlook), dtype=np.bool_)
 
     def take(self, pairs: Pairs) -> None:
         """Add choices, and keep those within rounding of the least."""
@@ -259,13 +301,15 @@ class Minimizer:
         self.beam = 0
         self.rows = _Rows(compiled)
         self.compiled = compiled
-        quantities = (compiled.energy, *compiled.lines, *compiled.limits)
+        held = [part for _, parts in compiled.held for part in parts]
+        quantities = (compiled.energy, *compiled.lines, *compiled.limits, *held)
         self.weights = np.array([quantity.weights for quantity in quantities])
         self.constants = np.array([quantity.constant for quantity in quantities])
         self.limits = np.array(
             [np.inf if quantity.limit is None else quantity.limit for quantity in quantities]
         )
         self.lines = slice(1, 1 + len(compiled.lines))
+        self.held = slice(len(quantities) - len(held), len(quantities))
 
     def again(self, goal: EnergyDelayProduct, best: Sink) -> Minimizer:
         """The same search from all its rows, for another goal or sink."""
@@ -341,7 +385,20 @@ class Minimizer:
             keep &= (states.partial[key] * most[key] >= wanted) & (
                 states.partial[key] * scale[key] <= wanted
             )
+        shared = list(self.compiled.shared)
+        if (scale[shared] == most[shared]).all():
+            left = np.flatnonzero(keep)
+            trips = trips_of(states.partial[shared][:, left] * scale[shared][:, None])
+            keep[left] = ~self.best.beats(self.outlook(totals[:, left], trips), self.compiled)
         return keep, value
+
+    def outlook(self, totals: Floats, trips: NDArray[np.int64]) -> Outlook:
+        """The least that states may come to, given their quantities at least."""
+        lines = totals[self.lines]
+        latency = lines.max(axis=0) if len(lines) else np.zeros(totals.shape[1])
+        latency = np.maximum(latency, 0.0)
+        energy = self.goal.total_energy(np.maximum(totals[0], 0.0), latency)
+        return Outlook(energy, self.goal.repeats * latency, trips, totals[self.held])
 
     def run(self, beam: int = 0) -> None:
         """Add everything better than the best to it. With `beam`, only so many states go on after
@@ -355,9 +412,7 @@ class Minimizer:
             self.prepare()
         elif not self.rows.trimmed:
             self.compiled = without_dominated(self.compiled)
-        order = sorted(
-            range(len(self.compiled.groups)), key=lambda index: len(self.compiled.groups[index])
-        )
+        order = sorted(range(len(self.compiled.groups)), key=self.rank)
         bounds = bounds_of(self.compiled, self.weights)
         first = self.compiled.groups[order[0]]
         if len(order) == 1:
@@ -367,6 +422,14 @@ class Minimizer:
             self.descend(
                 _States([order[0]], first.factors, first.source[:, None]), order[1:], bounds
             )
+
+    def rank(self, index: int) -> tuple[bool, int]:
+        """Groups of shared loops are joined first, for only then others can beat what is joined;
+        small ones before large ones.
+        """
+        group = self.compiled.groups[index]
+        shared = bool((group.factors[list(self.compiled.shared)] > 1).any())
+        return not shared, len(group)
 
     def descend(self, states: _States, order: list[int], bounds: Bounds) -> None:
         """Join the remaining groups to the states a block at a time, to bound memory."""
@@ -391,9 +454,11 @@ class Minimizer:
 
     def blocks(self, states: _States, width: int) -> Iterator[_States]:
         """The states in parts small enough for arrays of `width` columns."""
-        step = max(1, _BLOCK // max(1, width))
-        for start in range(0, len(states), step):
+        start, step, most = 0, _FIRST_BLOCK, max(1, _BLOCK // max(1, width))
+        while start < len(states):
+            step = min(4 * step, most)
             yield states.kept(np.arange(start, min(start + step, len(states))))
+            start += step
 
     def joined(self, states: _States, index: int, bounds: Bounds) -> _States:
         """Every promising pair of a state and a row of the next group."""
@@ -421,9 +486,8 @@ class Minimizer:
             np.hstack([part.partial for part in parts]),
             np.vstack([part.rows for part in parts]),
         )
-        if self.beam and len(result) > self.beam:
-            return result.kept(np.argpartition(np.concatenate(values), self.beam)[: self.beam])
-        return result
+        order = np.argsort(np.concatenate(values), kind="stable")
+        return result.kept(order[: self.beam] if self.beam else order)
 
     def finish(self, states: _States, index: int) -> None:
         """Join the last group exactly and hand over what counts."""

@@ -10,7 +10,7 @@ count no longer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_mapper.core.dominance import undominated_rows
-from solver_mapper.solve.fused.collect import Points
+from solver_mapper.solve.fused.collect import Points, alike
 from solver_mapper.solve.fused.compiled import EPSILON
 from solver_mapper.solve.fused.cuts import Step
 from solver_mapper.solve.fused.graph import Graph
@@ -146,25 +146,14 @@ class Joiner:
 
 def _pairs(states: States, points: Points, shared: int) -> Iterator[tuple[Ints, Ints]]:
     """Rows of states and points with the same trips of the open loops, in blocks."""
-    right_of = _groups(points.trips[:, :shared])
-    for key, rows in _groups(states.trips).items():
+    right_of = alike(points.trips[:, :shared])
+    for key, rows in alike(states.trips).items():
         right = right_of.get(key)
         if right is not None:
             step = max(1, _BLOCK // len(right))
             for first in range(0, len(rows), step):
                 some = rows[first : first + step]
                 yield np.repeat(some, len(right)), np.tile(right, len(some))
-
-
-def _groups(keys: Ints) -> Mapping[tuple[int, ...], Ints]:
-    if not keys.shape[1]:
-        return {(): np.arange(len(keys))} if len(keys) else {}
-    unique, inverse = np.unique(keys, axis=0, return_inverse=True)
-    order = np.argsort(inverse.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(inverse.reshape(-1), minlength=len(unique)))[:-1]
-    return {
-        tuple(key): rows for key, rows in zip(unique.tolist(), np.split(order, ends), strict=True)
-    }
 
 
 def together(parts: Sequence[States]) -> States:
