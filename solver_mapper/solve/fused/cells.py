@@ -73,8 +73,9 @@ class Cell:
 class CellMaker:
     """Makes cells of a graph, for one goal. `over` says when to stop.
 
-    `made`, `bounded` and `glimpses` remember the cells, bounds and first mappings of forms,
-    `sights` what the search sees of each Einsum.
+    `made`, `bounded`, `glimpses` and `found` remember the cells, bounds, first mappings and all
+    mappings of forms, `sights` what the search sees of each Einsum. The limit of a later search is
+    never higher than that of an earlier one.
     """
 
     graph: Graph
@@ -83,6 +84,7 @@ class CellMaker:
     made: dict[Hashable, tuple[Form, Cell | None]] = field(default_factory=dict)
     bounded: dict[Hashable, Floats | None] = field(default_factory=dict)
     glimpses: dict[int, tuple[Collector, Points | None]] = field(default_factory=dict)
+    found: dict[int, tuple[Collector, Points | None, Floats]] = field(default_factory=dict)
     sights: dict[int, tuple[object, ...]] = field(default_factory=dict)
 
     @property
@@ -242,8 +244,12 @@ class CellMaker:
 
     def exact(self, cell: Cell, rest: Floats, limit: float) -> bool:
         """Everything that could be part of something better than `limit`, if all others cost at
-        least `rest`. False: out of time.
+        least `rest`. Cells that share their searches share what was found. False: out of time.
         """
+        key = id(cell.searches)
+        if key in self.found and (self.found[key][2] <= rest).all():
+            cell.collector, cell.points, cell.searched = self.found[key]
+            return True
         collector = self._collector(cell, limit)
         with_energy, with_latency = columns(self.goal)
         energy = float(rest[0]) if with_energy else 0.0
@@ -258,5 +264,6 @@ class CellMaker:
                 attempt.run()
                 if attempt.stopped:
                     return False
-        cell.collector, cell.points, cell.searched = collector, collector.points(), rest
+        self.found[key] = collector, collector.points(), rest
+        cell.collector, cell.points, cell.searched = self.found[key]
         return True

@@ -137,10 +137,10 @@ class Collector:
             np.full(len(rows), len(self.compiled) - 1),
             rows,
         ).pruned()
+        taken = found.figures
         for trips, some in alike(found.trips).items():
-            known = self.fronts.get(trips, figures[:0])
-            both = np.vstack([known, found.kept(some).figures])
-            self.fronts[trips] = both[undominated_rows(both)]
+            known = self.fronts.get(trips, taken[:0])
+            self.fronts[trips] = np.vstack([known, taken[some]])
         self.parts.append(found)
         self.waiting += len(found)
         if self.waiting > _PRUNE:

@@ -220,9 +220,11 @@ class GraphSearch:
         steps = prepared
         effort = [self.effort(listed) for listed in steps]
         for position in sorted(range(len(self.graph)), key=effort.__getitem__):
-            for view, rest in self.rests(steps, position).items():
+            rests = self.rests(steps)
+            for view in _views(steps[position]):
                 cell = self.cells[view]
                 if cell is not None:
+                    rest = rests[id(cell.searches)]
                     if not cell.covers(rest) and not self.maker.exact(cell, rest, self.cutoff):
                         return False, True
                     cell.least = self.never if cell.points is None else cell.points.cost.min(axis=0)
@@ -248,17 +250,18 @@ class GraphSearch:
         steps, capped = self.listed(limit)
         if steps is None:
             return None, True
-        steps = _connected(steps)
-        for listed in steps:
-            for step in listed:
+        steps = self.useful(_connected(steps))
+        for position in sorted(range(len(steps)), key=lambda each: len(_views(steps[each]))):
+            for view in _views(steps[position]):
                 if self.over():
                     return None, True
-                if step.view not in self.cells:
-                    self.cells[step.view] = self.maker.cell(step.view)
-                cell = self.cells[step.view]
+                if view not in self.cells:
+                    self.cells[view] = self.maker.cell(view)
+                cell = self.cells[view]
                 if cell is not None:
                     cell.least = cell.floor
-        return self.useful(steps), capped
+            steps = self.useful(steps)
+        return steps, capped
 
     def effort(self, steps: list[Step]) -> float:
         """An estimate of how long it takes to search all views of an Einsum."""
@@ -333,8 +336,13 @@ class GraphSearch:
 
     def least(self, step: Step) -> Floats:
         """The least known cost of a step's view, by column; infinite if it has no mapping."""
-        cell = self.cells[step.view]
-        return self.never if cell is None else cell.least
+        view = step.view
+        if view not in self.cells:
+            least = self.lowest(self._loose(view.position, step.left.memories, step.right.memories))
+        else:
+            cell = self.cells[view]
+            least = None if cell is None else cell.least
+        return self.never if least is None else least
 
     def sweeps(
         self, steps: list[list[Step]]
@@ -344,15 +352,21 @@ class GraphSearch:
         back = [[(right, left, cost) for left, right, cost in listed] for listed in reversed(edges)]
         return _sweep(edges, self.never), _sweep(back, self.never)[::-1]
 
-    def rests(self, steps: list[list[Step]], position: int) -> dict[View, Floats]:
-        """For each view of an Einsum, the least that all other Einsums cost."""
+    def rests(self, steps: list[list[Step]]) -> dict[int, Floats]:
+        """For each list of searches (by its id), which cells of several Einsums may share, the
+        least that all other Einsums cost.
+        """
         before, after = self.sweeps(steps)
-        found: dict[View, Floats] = {}
-        for step in steps[position]:
-            rest = before[position].get(step.left, self.never) + after[position + 1].get(
-                step.right, self.never
-            )
-            found[step.view] = np.minimum(found[step.view], rest) if step.view in found else rest
+        found: dict[int, Floats] = {}
+        for position, listed in enumerate(steps):
+            for step in listed:
+                cell = self.cells[step.view]
+                if cell is not None:
+                    rest = before[position].get(step.left, self.never) + after[position + 1].get(
+                        step.right, self.never
+                    )
+                    key = id(cell.searches)
+                    found[key] = np.minimum(found.get(key, self.never), rest)
         return found
 
     def first(self, limit: int) -> bool:
@@ -363,7 +377,7 @@ class GraphSearch:
         if steps is None:
             return False
         for listed in steps:
-            for view in dict.fromkeys(step.view for step in listed):
+            for view in _views(listed):
                 cell = self.cells[view]
                 if cell is not None and cell.points is None and cell.searched is None:
                     if self.over():
@@ -449,6 +463,11 @@ def _next(layer: dict[Key, Floats], edges: list[tuple[Key, Key, Floats]]) -> dic
             total = layer[begin] + cost
             found[end] = np.minimum(found[end], total) if end in found else total
     return found
+
+
+def _views(steps: list[Step]) -> dict[View, None]:
+    """The views of steps, each once."""
+    return dict.fromkeys(step.view for step in steps)
 
 
 def _sums(costs: list[Floats]) -> list[Floats]:
