@@ -247,19 +247,20 @@ class GraphSearch:
         """The steps that the bounds of their cells leave, and whether there are more with a higher
         limit. None: out of time.
         """
-        steps, capped = self.listed(limit)
-        if steps is None:
+        listed, capped = self.listed(limit)
+        if listed is None:
             return None, True
-        steps = self.useful(_connected(steps))
-        for position in sorted(range(len(steps)), key=lambda each: len(_views(steps[each]))):
+        for cell in self.cells.values():
+            if cell is not None:
+                cell.least = cell.floor  # what was found below a lower limit is no bound here
+        steps = self.useful(_connected(listed))
+        views = [len(_views(each)) for each in steps]
+        for position in sorted(range(len(steps)), key=views.__getitem__):
             for view in _views(steps[position]):
                 if self.over():
                     return None, True
                 if view not in self.cells:
                     self.cells[view] = self.maker.cell(view)
-                cell = self.cells[view]
-                if cell is not None:
-                    cell.least = cell.floor
             steps = self.useful(steps)
         return steps, capped
 
