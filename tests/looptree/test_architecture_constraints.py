@@ -130,6 +130,10 @@ def test_the_best_of_all_orders_of_nodes_is_the_best_without_a_rule():
             "fanout: 4, min_usage: 0.75",
         ),
         (", loop_bounds: [{expression: m | n, operator: '==', value: 1}]", "fanout: 4, reuse: Z"),
+        (
+            ", loop_bounds: [{expression: '{M, N}', operator: '<=', value: 1}]",  # ranks of Z
+            "fanout: 4, reuse: Z",
+        ),
         (", reuse: Z", "fanout: 4, loop_bounds: [{expression: m | n, operator: '<', value: 2}]"),
     ],
 )

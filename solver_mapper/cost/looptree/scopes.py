@@ -1,5 +1,5 @@
 """The words that set expressions about an Einsum may use: predefined sets, its tensors and rank
-variables, and renames.
+variables, ranks, and renames.
 """
 
 from __future__ import annotations
@@ -56,6 +56,10 @@ def scope_of(
         return NameSet(members & tensors, tensors)
 
     names: dict[str, NameSet | Fraction] = {
+        **{
+            name: NameSet(indexing, used, "rank variable")
+            for name, indexing in _ranks(workload, einsum).items()
+        },
         **variables,
         **{name: some(frozenset()) for name in workload.tensors},
         **{name: NameSet(frozenset(), used, "rank variable") for name in workload.variables},
@@ -86,6 +90,17 @@ def scope_of(
                 )
         scope = scope.with_names({rename.name: value})
     return scope
+
+
+def _ranks(workload: Workload, einsum: Einsum) -> dict[str, frozenset[str]]:
+    """For each rank of the workload's tensors, the variables by which `einsum` indexes it."""
+    found: dict[str, frozenset[str]] = {}
+    for other in workload.einsums:
+        for access in other.accesses:
+            for name, rank in zip(access.rank_names, access.tensor.ranks, strict=True):
+                mine = {term.dim for term in rank} if other is einsum else set()
+                found[name] = found.get(name, frozenset()) | mine
+    return found
 
 
 def bits_of(
