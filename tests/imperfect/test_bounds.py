@@ -16,6 +16,7 @@ from solver_mapper.solve.imperfect.search import Tree
 from solver_mapper.solve.imperfect.shapes import Kind, Plan
 from solver_mapper.solve.imperfect.words import NOISE
 from solver_mapper.verify.imperfect import ImperfectMapspace
+from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
 from tests.instances import instance
 
 
@@ -111,6 +112,46 @@ def test_bounds_do_not_exceed_figures_of_many_mappings(seeds: range) -> None:
     for seed in seeds:
         spec = instance(seed, most=2000, wired=seed % 3 == 0).spec
         found = claims_too_much(spec, Random(seed), 30)
+        if found:
+            wrong[seed] = found[:2]
+    assert not wrong
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 2))
+def test_the_bound_of_all_mappings_does_not_exceed_figures(seed: int) -> None:
+    spec = instance(seed, most=1000, wired=seed % 3 == 0).spec
+    assert not floors_too_high(spec, Random(seed), 12)
+
+
+def floors_too_high(spec: Spec, random: Random, mappings: int) -> list[str]:
+    """Random legal mappings that cost less than the bound of all mappings."""
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    tree = Tree(spec, space)
+    if tree.empty or not all(space.keeps(name) for name in space.problem.tensor_names):
+        return []
+    bound = ImperfectLowerBound(space)
+    names = ("energy", "delay", "last-level-accesses")
+    floors = [bound.metric(name) for name in names]
+    evaluate = Evaluator(space.architecture, space.problem).evaluate
+    wrong: list[str] = []
+    for _ in range(mappings):
+        leaves = [random.randrange(len(table.bounds)) for table in tree.tables]
+        mapping = arranged(space, tree, leaves, random)
+        if mapping is not None and is_legal(spec, mapping):
+            found = evaluate(mapping)
+            figures = found.energy_pj, found.cycles, found.last_level_accesses
+            if any(f is None or f > g for f, g in zip(floors, figures, strict=True)):
+                wrong.append(f"{floors} > {figures}: {mapping}")
+    return wrong
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, 1500, 50)])
+def test_the_bound_of_all_mappings_does_not_exceed_figures_of_many(seeds: range) -> None:
+    wrong = {}
+    for seed in seeds:
+        spec = instance(seed, most=2000, wired=seed % 3 == 0).spec
+        found = floors_too_high(spec, Random(seed), 30)
         if found:
             wrong[seed] = found[:2]
     assert not wrong

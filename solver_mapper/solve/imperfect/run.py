@@ -25,6 +25,7 @@ from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import CHECKS, Session, describe
 from solver_mapper.solve.start import begin
 from solver_mapper.verify.imperfect import ImperfectMapspace
+from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
 
 SHARE = 0.4
 """The part of the time that the search over perfect factors may take."""
@@ -55,11 +56,12 @@ def solve_imperfect(
     except LimitReached as error:
         missing = (str(error),)
     timer.lap("compile")
+    floor = _floor(session, space, goals.goals[0])
     best, more = _improved(session, space, tree, goals.goals[0], best)
     notes = (*notes, *more, *missing)
     timer.lap("local search")
     if tree is None:
-        return _solution(session, goals, best, None, False, [], notes)
+        return _solution(session, goals, best, floor, False, [], notes)
     ties = goals.with_tie_break().ties if tie_break else ()
     searches: list[Search] = []
     for goal in goals.goals:
@@ -70,6 +72,7 @@ def solve_imperfect(
         )
         search = Search(tree, goal, gap, lambda: session.clock.over, best, limits, ties)
         search.better = _reporter(session, goals.goals[0], searches or [search])
+        search.floor = float(floor) if floor is not None and not searches else 0.0
         search.run()
         searches.append(search)
         best = search.best
@@ -79,6 +82,14 @@ def solve_imperfect(
     proven = len(searches) == len(goals.goals) or best is None
     proven = proven and all(search.complete for search in searches)
     return _solution(session, goals, best, searches[0].bound, proven, searches, notes)
+
+
+def _floor(session: Session, space: ImperfectMapspace, goal: Goal) -> Fraction | None:
+    """A lower bound of the goal's rank; None where none is known."""
+    bound = ImperfectLowerBound(space)
+    with suppress(TimeUp, ValueError), running(session.clock):
+        return bound.goal(goal)
+    return bound.goal_at_once(goal)
 
 
 def _improved(

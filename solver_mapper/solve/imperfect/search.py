@@ -158,7 +158,7 @@ class _Pool:
 @dataclass
 class Search:
     """Minimizes one goal. `limits` hold for all mappings; `better` is called with each better one.
-    `bound` is proven for the goal's rank as far as the search came.
+    `bound` is proven for the goal's rank as far as the search came; `floor` was known before.
     """
 
     tree: Tree
@@ -169,6 +169,7 @@ class Search:
     limits: tuple[Limit, ...] = ()
     ties: tuple[Goal, ...] = ()
     better: Callable[[Found], None] = lambda found: None
+    floor: float = 0.0
     cells: int = 0
     evaluated: int = 0
     begun: bool = False
@@ -187,10 +188,10 @@ class Search:
 
     @property
     def bound(self) -> Fraction | None:
-        """No mapping has a smaller rank; None before all plans have been bounded."""
-        if not self.begun:
+        """No mapping has a smaller rank; None where nothing is known."""
+        if not self.begun and not self.floor:
             return None
-        least = min([self.pruned, self._least_open()])
+        least = max(self.floor, min(self.pruned, self._least_open()) if self.begun else 0)
         if self.best is not None:
             rank = self.goal.rank(self.best.statistics)
             if least * (1 - NOISE) >= float(rank):
@@ -201,6 +202,10 @@ class Search:
 
     def run(self) -> None:
         """Search until nothing is left, or `over` says that the time is."""
+        if self.floor * (1 - NOISE) >= self._threshold():
+            self.begun = self.complete = True
+            self.pruned = self.floor
+            return
         if not self.tree.empty:
             for plan in self.tree.plans():
                 if self.over():

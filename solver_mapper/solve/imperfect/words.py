@@ -186,10 +186,10 @@ class Cells:
 
     def _rounds(self, shape: TensorShape, inner: int, top: int, copies: Sequence[str]) -> Floats:
         """Rounds of the loops that do not index the tensor, less those during which its tile may
-        stay: all but the first.
+        stay. The first round of a tile without windows always fetches it; windows may slide then.
         """
         return self.once(
-            *("rounds", shape.free, shape.dims, inner, top, *copies),
+            *("rounds", shape.free, shape.ranks, inner, top, *copies),
             make=lambda: self._rounds_anew(shape, inner, top, copies),
         )
 
@@ -210,7 +210,8 @@ class Cells:
             running &= self.product(shape.dims, f"temporal{level}") <= 1
             if not running.any():
                 break
-        return rounds * share + self.product(shape.free, *copies) * (1 - share)
+        first = 0 if shape.windows else self.product(shape.free, *copies)
+        return rounds * share + first * (1 - share)
 
     def _changing(self, shape: TensorShape, level: int) -> Floats:
         """At least the share of rounds of a level in which its loops move the tile: its innermost
