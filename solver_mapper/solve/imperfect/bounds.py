@@ -28,7 +28,7 @@ class Bounds:
     def __init__(self, space: ImperfectMapspace, tables: Sequence[ChainTable]):
         self.space, self.tables = space, tables
         self.depth, self.dims = space.depth, range(len(tables))
-        self.shapes = [tensor_shape(each, space.problem.dims) for each in space.problem.tensors]
+        self.shapes = [tensor_shape(each, space.problem.bounds) for each in space.problem.tensors]
         self.levels = space.architecture.levels
         units = space.architecture.arithmetic
         self.compute = float(units.energy)

@@ -21,7 +21,7 @@ from solver_mapper.verify.mapspace import LoopSlot
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Names = tuple[str, ...]
-MOST_VALUES = 16_000_000
+MOST_VALUES = 8_000_000
 """Features of all chains of one dimension that are held."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from solver_mapper.check.mapping import is_legal
@@ -19,6 +20,7 @@ from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import InputError, LimitReached
 from solver_mapper.mapspace.perfect_limit import perfect_limit
+from solver_mapper.solve.imperfect.chains import Ints
 from solver_mapper.solve.imperfect.local_search import LocalSearch, trimmed
 from solver_mapper.solve.imperfect.search import Found, Search, Tree
 from solver_mapper.solve.run import solve_spec
@@ -56,11 +58,11 @@ def solve_imperfect(
     except LimitReached as error:
         missing = (str(error),)
     timer.lap("compile")
-    floor = _floor(session, space, goals.goals[0])
-    best, more = _improved(session, space, tree, goals.goals[0], best)
-    notes = (*notes, *more, *missing)
-    timer.lap("local search")
+    floor, first = _floor(session, space, goals.goals[0]), goals.goals[0]
+    notes = (*notes, *missing)
     if tree is None:
+        best = _improved(session, space, {}, first, best)
+        timer.lap("local search")
         return _solution(session, goals, best, floor, False, [], notes)
     ties = goals.with_tie_break().ties if tie_break else ()
     searches: list[Search] = []
@@ -71,8 +73,11 @@ def solve_imperfect(
             if done.best is not None
         )
         search = Search(tree, goal, gap, lambda: session.clock.over, best, limits, ties)
-        search.better = _reporter(session, goals.goals[0], searches or [search])
-        search.floor = float(floor) if floor is not None and not searches else 0.0
+        search.better = _reporter(session, first, searches or [search])
+        if not searches:
+            search.floor = float(floor or 0)
+            tables = {table.dim: table.bounds for table in tree.tables}
+            search.improved = partial(_improved, session, space, tables, first)
         search.run()
         searches.append(search)
         best = search.best
@@ -93,18 +98,21 @@ def _floor(session: Session, space: ImperfectMapspace, goal: Goal) -> Fraction |
 
 
 def _improved(
-    session: Session, space: ImperfectMapspace, tree: Tree | None, goal: Goal, best: Found | None
-) -> tuple[Found | None, tuple[str, ...]]:
+    session: Session,
+    space: ImperfectMapspace,
+    tables: dict[str, Ints],
+    goal: Goal,
+    best: Found | None,
+) -> Found | None:
     """The best mapping that local search meets from `best`, and from a mapping of perfect factors
-    of the problem padded to the sizes that the limit of perfect factors names.
+    of the problem padded to the sizes that the limit of perfect factors names. `tables`: the chains
+    of bounds of each dimension, where they have been listed.
     """
     starts = [] if best is None else [best.mapping]
     padded = _padded(session, space, goal) if best is not None else None
     if padded is not None:
         starts.append(padded)
-    tables = {} if tree is None else {table.dim: table.bounds for table in tree.tables}
     value = None if best is None else goal.rank(best.statistics)
-    notes: tuple[str, ...] = ()
     for start in starts:
         if session.clock.over:
             break
@@ -114,9 +122,8 @@ def _improved(
             rank = goal.rank(found.statistics)
             if value is None or rank < value:
                 best, value = found, rank
-                notes = ("local search over imperfect factors improved the first mapping",)
                 _reporter(session, goal, ())(found)
-    return best, notes
+    return best
 
 
 def _padded(session: Session, space: ImperfectMapspace, goal: Goal) -> Mapping | None:

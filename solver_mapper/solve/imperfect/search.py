@@ -43,6 +43,8 @@ MOST_GAIN = 100.0
 """What counts as the gain where no part is left."""
 EVERY = 100
 """Batches between two dives."""
+PATIENCE = 40
+"""Batches before another search for a better mapping."""
 MOST_OPEN = 8_000_000
 """Cells that wait at once; where there would be more, the search ends without a proof."""
 
@@ -159,6 +161,8 @@ class _Pool:
 class Search:
     """Minimizes one goal. `limits` hold for all mappings; `better` is called with each better one.
     `bound` is proven for the goal's rank as far as the search came; `floor` was known before.
+    `improved` looks for a better mapping in another way once the search has lasted for `PATIENCE`
+    batches of cells.
     """
 
     tree: Tree
@@ -169,6 +173,7 @@ class Search:
     limits: tuple[Limit, ...] = ()
     ties: tuple[Goal, ...] = ()
     better: Callable[[Found], None] = lambda found: None
+    improved: Callable[[Found | None], Found | None] = lambda found: found
     floor: float = 0.0
     cells: int = 0
     evaluated: int = 0
@@ -231,6 +236,8 @@ class Search:
                 del self._pools[pool.plan]
             self.waiting -= len(nodes)
             done += 1
+            if done == PATIENCE:
+                self.best = self.improved(self.best)
             if done % EVERY == 0:
                 self._dive(pool.plan, nodes[:BEAM])
             keep = self._open(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,15 +63,19 @@ class TensorShape:
         return bool(self.windows) and len(counted) != len(set(counted))
 
 
-def tensor_shape(tensor: Tensor, dims: Sequence[str]) -> TensorShape:
-    """What bounds need to know of a tensor, with dimensions as numbers."""
+def tensor_shape(tensor: Tensor, sizes: Mapping[str, int]) -> TensorShape:
+    """What bounds need to know of a tensor, with dimensions as numbers. Those of one point move
+    nothing.
+    """
+    dims = list(sizes)
+    ranks = [
+        tuple((dims.index(term.dim), abs(term.coefficient)) for term in rank if sizes[term.dim] > 1)
+        for rank in tensor.ranks
+    ]
+    used = {dim for rank in ranks for dim, _ in rank}
     return TensorShape(
         tensor.name,
         tensor.read_write,
-        tuple(
-            tuple((dims.index(term.dim), abs(term.coefficient)) for term in rank)
-            for rank in tensor.ranks
-            if rank
-        ),
-        tuple(number for number, dim in enumerate(dims) if dim not in tensor.dims),
+        tuple(rank for rank in ranks if rank),
+        tuple(number for number in range(len(dims)) if number not in used),
     )
