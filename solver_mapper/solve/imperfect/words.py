@@ -145,6 +145,9 @@ class Cells:
         if not keeps:
             near = self._spread(parent, self.every) & links
             fetches = self._fetches(shape, inner, top, copies, keeps, links)
+            if links:  # a window that is back where it was comes from a neighbour
+                helped = self._spread(parent, shape.free)
+                fetches = fetches * np.where(helped, self._unless_back(shape, inner), 1)
             return words * fetches * self._boxes(shape, inner, parent, top, near)
         return words * self._slides(shape, inner, parent, top, copies, links)
 
