@@ -1,21 +1,31 @@
 """Perfect against imperfect factors: the gain on layers, whole networks and GEMMs.
 
-Run: python benchmarks/imperfect.py [--objective edp] [--time-limit 20] [--layers] [WHAT...]
+Run: python benchmarks/imperfect.py [--objective edp] [--time-limit 20] [--layers] [--markdown]
+                                    [--exercises FOLDER] [--all] [WHAT...]
 
 WHAT is ARCHITECTURE:LAYER (eyeriss:resnet50/conv1) or ARCHITECTURE:NETWORK (eyeriss:alexnet, all
 layers, each weighted by its count) of bundled models; ARCHITECTURE:vit197, vit577 and bert139 are
 transformers with so many tokens; GEMM:MxKxN is a product on a mesh of 16 x 16 below a buffer of
-65,536 words. Without any, a short suite runs. Each row has the values, how many layers were proven,
-the gain, and CPU seconds: the median and the most of one layer.
+65,536 words. FOLDER is a clone of github.com/Accelergy-Project/timeloop-accelergy-exercises; WHAT
+is then also DESIGN:NETWORK (simba_like:alexnet), by its folders. Without any, a short suite runs;
+`--all` runs every network of the table in docs/explanation/imperfect.md. Each row has the values,
+how many layers were proven, the gain, CPU seconds (the median and the most of one layer), and the
+widest gap between value and bound. The limit is in CPU seconds. The exit code is 1 if imperfect
+factors were worse anywhere.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from processor_time import processor_limit
 
 import solver_mapper as sm
 from solver_mapper.io import bundled
@@ -27,6 +37,9 @@ SUITE = (
     "eyeriss:alexnet/conv1",
     "eyeriss:alexnet/conv2",
 )
+NETWORKS = ("resnet50", "mobilenet_v2", "alexnet", "vit197", "vit577", "bert139", "gpt2/lm_head")
+ARCHITECTURES = ("eyeriss", "tpu", "three_level", "simba")
+DESIGNS = ("eyeriss_like", "simba_like", "simple_output_stationary", "simple_weight_stationary")
 MESH: dict[str, Any] = {
     "arch": {
         "arithmetic": {
@@ -50,7 +63,7 @@ TENSORS = [
 TOKENS = {"vit197": 197, "vit577": 577, "bert139": 139}
 
 
-def layers(what: str) -> Iterator[tuple[str, int, sm.Spec]]:
+def layers(what: str, exercises: Path | None) -> Iterator[tuple[str, int, sm.Spec]]:
     """Name, count and design of each layer that WHAT names."""
     architecture, name = what.split(":")
     network = bundled.network(name)
@@ -58,6 +71,8 @@ def layers(what: str) -> Iterator[tuple[str, int, sm.Spec]]:
         sizes = dict(zip("MKN", map(int, name.split("x")), strict=True))
         shape = {"name": "gemm", "dimensions": ["M", "K", "N"], "data-spaces": TENSORS}
         found = [(name, 1, sm.load(MESH, {"problem": {"shape": shape, "instance": sizes}}))]
+    elif architecture in DESIGNS and exercises is not None:
+        found = list(_exercises(exercises / "workspace" / "example_designs", architecture, name))
     elif name in TOKENS:
         found = [
             (layer, count, sm.load(*bundled.resolve(architecture, problem)))
@@ -75,6 +90,14 @@ def layers(what: str) -> Iterator[tuple[str, int, sm.Spec]]:
         yield layer, count, spec
 
 
+def _exercises(folder: Path, design: str, network: str) -> Iterator[tuple[str, int, Any]]:
+    """The layers of a network of the exercises on one of their designs."""
+    top = folder / "example_designs" / "top.yaml.jinja2"
+    for path in sorted((folder / "layer_shapes" / network).glob("*.yaml")):
+        given = {"architecture": design, "problem": str(path)}
+        yield path.stem, 1, sm.load(top, variables=given, ignore_sparse=True)
+
+
 def _transformer(tokens: int) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """The products of 12 blocks of width 768 with 12 heads."""
     for name, count, n, k in (
@@ -88,44 +111,92 @@ def _transformer(tokens: int) -> Iterator[tuple[str, int, dict[str, Any]]]:
         yield name, 12, {"problem": {"shape": "batched-gemm", **sizes}}
 
 
-def row(what: str, objective: str, time_limit: float, each_layer: bool) -> str:
-    """Sums over layers of both mapspaces, how many layers are proven, CPU seconds, the gain."""
-    totals, proven, seconds = [0.0, 0.0], [0, 0], [list[float](), list[float]()]
-    number = 0
-    for name, count, spec in layers(what):
-        number += 1
+@dataclass
+class Row:
+    """Sums over the layers of WHAT: of perfect factors, then of imperfect ones. `gap` is the widest
+    relative one.
+    """
+
+    what: str
+    values: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    proven: list[int] = field(default_factory=lambda: [0, 0])
+    seconds: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
+    worse: int = 0
+    gap: float = 0.0
+
+    def text(self, markdown: bool) -> str:
+        """The row, as plain text or as a row of a table."""
+        number = len(self.seconds[0])
+        gain = f"{self.values[0] / self.values[1]:.4g}" if all(self.values) else "-"
+        proven = [f"{each}/{number}" for each in self.proven]
+        cpu = [f"{statistics.median(each):.1f}, {max(each):.1f}" for each in self.seconds]
+        gap = f"{100 * self.gap:.2g} %"
+        if markdown:
+            names = self.what.split(":")
+            cells = [names[1], names[0], gain, *proven, gap, cpu[1]]
+            return "| " + " | ".join(cells) + " |"
+        values = [f"{each:12.6g}" for each in self.values]
+        columns = zip(values, proven, cpu, strict=True)
+        sums = " ".join(f"{value} {some:>6} {cost:>11}" for value, some, cost in columns)
+        return f"{self.what:26} {sums} {gain:>8} {gap}"
+
+
+def row(
+    what: str, objective: str, limit: float, each_layer: bool, exercises: Path | None = None
+) -> Row:
+    """Solve all layers of WHAT with perfect and with imperfect factors."""
+    found = Row(what)
+    for name, count, spec in layers(what, exercises):
         values = []
         for kind, factors in enumerate(("perfect", "imperfect")):
             started = time.process_time()
-            found = sm.solve(spec, objective, time_limit=time_limit, factors=factors)
-            seconds[kind].append(time.process_time() - started)
-            values.append(float(found.value or 0))
-            totals[kind] += count * values[-1]
-            proven[kind] += found.status == "optimal"
+            with processor_limit(limit) as clock:
+                solution = sm.solve(spec, objective, clock=clock, factors=factors)
+            found.seconds[kind].append(time.process_time() - started)
+            values.append(float(solution.value or 0))
+            found.values[kind] += count * values[-1]
+            found.proven[kind] += solution.status == "optimal"
+        found.worse += values[1] > values[0] * (1 + 1e-6)
+        found.gap = max(found.gap, 1.0 if solution.gap is None else solution.gap)
         if each_layer:
-            gap = "no bound" if found.gap is None else f"gap {100 * found.gap:.3g} %"
+            gap = "no bound" if solution.gap is None else f"gap {100 * solution.gap:.3g} %"
             gain = values[0] / values[1] if values[1] else 0
-            print(f"  {name:24} {gain:8.4g} {found.status:>9} {gap:>12} {seconds[1][-1]:6.1f} s")
-    cells = [what.ljust(26)]
-    for kind in range(2):
-        cells.append(
-            f"{totals[kind]:>12.6g} {proven[kind]:3}/{number:<3}"
-            f" {statistics.median(seconds[kind]):6.1f} {max(seconds[kind]):6.1f}"
-        )
-    gain = f"{totals[0] / totals[1]:8.4g}" if all(totals) else "       -"
-    return " ".join([*cells, gain])
+            seconds = found.seconds[1][-1]
+            print(
+                f"  {name:24} {gain:8.4g} {solution.status:>9} {gap:>12} {seconds:6.1f} s",
+                file=sys.stderr,
+            )
+    return found
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", nargs="*", default=SUITE)
     parser.add_argument("--objective", default="edp")
     parser.add_argument("--time-limit", type=float, default=20.0)
     parser.add_argument("--layers", action="store_true", help="a line for each layer as well")
+    parser.add_argument("--markdown", action="store_true", help="rows of a table")
+    parser.add_argument("--exercises", type=Path, help="clone of timeloop-accelergy-exercises")
+    parser.add_argument("--all", action="store_true", help="every network on every architecture")
     arguments = parser.parse_args()
-    for what in arguments.what:
-        print(row(what, arguments.objective, arguments.time_limit, arguments.layers), flush=True)
+    what = list(arguments.what)
+    if arguments.all:
+        what = [f"{place}:{name}" for place in ARCHITECTURES for name in NETWORKS]
+        if arguments.exercises is not None:
+            what += [f"{design}:alexnet" for design in DESIGNS]
+    worse = 0
+    for each in what:
+        found = row(
+            each,
+            arguments.objective,
+            arguments.time_limit,
+            arguments.layers,
+            arguments.exercises,
+        )
+        worse += found.worse
+        print(found.text(arguments.markdown), flush=True)
+    return 1 if worse else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
