@@ -264,6 +264,9 @@ class _TensorCost:
     def _pairs(self) -> None:
         """A literal for each pair of consecutive holders (parent, child); the arithmetic is the
         last child.
+
+        Holders form a path: each is left once, and entered once unless it is the first. A level
+        that holds the tensor is skipped by no pair.
         """
         variables, model, depth = (
             self.compiled.variables,
@@ -275,6 +278,8 @@ class _TensorCost:
         one = model.new_constant(1)
         keep = [variables.keep[name, level] for level in range(depth)] + [one]
         into: dict[int, list[cp_model.IntVar]] = {child: [] for child in range(depth + 1)}
+        out: dict[int, list[cp_model.IntVar]] = {parent: [] for parent in range(depth)}
+        over: dict[int, list[cp_model.IntVar]] = {level: [] for level in range(depth)}
         for parent in range(depth):
             for child in range(parent + 1, depth + 1):
                 between = range(parent + 1, child)
@@ -286,27 +291,22 @@ class _TensorCost:
                     continue
                 if fixed[parent] and fixed[child] and all(fixed[k] is False for k in between):
                     self.compiled.pairs[name, parent, child] = None
-                    into[child].append(one)
-                    continue
-                literal = model.new_bool_var(f"pair[{name},{parent},{child}]")
-                model.add(literal <= keep[parent])
-                model.add(literal <= keep[child])
-                for k in between:
-                    model.add(literal <= 1 - keep[k])
-                model.add(
-                    literal
-                    >= keep[parent]
-                    + keep[child]
-                    - 1
-                    - cp_model.LinearExpr.sum([keep[k] for k in between])
-                )
-                self.compiled.pairs[name, parent, child] = literal
+                    literal = one
+                else:
+                    literal = model.new_bool_var(f"pair[{name},{parent},{child}]")
+                    self.compiled.pairs[name, parent, child] = literal
                 into[child].append(literal)
+                out[parent].append(literal)
+                for k in between:
+                    over[k].append(literal)
         model.add(cp_model.LinearExpr.sum(into[depth]) == 1)
-        if fixed[0]:
-            for child in range(1, depth):
-                if fixed[child] is not False:
-                    model.add(cp_model.LinearExpr.sum(into[child]) == keep[child])
+        for level in range(depth):
+            if fixed[level] is not False:
+                model.add(cp_model.LinearExpr.sum(out[level]) == keep[level])
+                model.add(cp_model.LinearExpr.sum(over[level]) <= 1 - keep[level])
+            if level and fixed[level] is not False:
+                entered = cp_model.LinearExpr.sum(into[level])
+                model.add(entered == keep[level] if fixed[0] else entered <= keep[level])
 
     def _fed(self, child: int) -> Literal | bool:
         """The literal "some level above feeds `child`"; False if that cannot be."""

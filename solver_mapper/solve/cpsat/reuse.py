@@ -4,10 +4,16 @@ A tile into level c is fetched once for each iteration of the temporal loops out
 across the innermost run of loops that do not index the tensor. `Reuse` expresses the product of
 the irrelevant loops that do cost, as exponents: everything irrelevant outside c minus what the
 order patterns spare. A pattern of an outer level spares only if no relevant loop stands in between.
+
+So a tensor spares nothing unless the innermost loop outside c, at whatever level, leaves it alone
+(or moves its window by a step that spares words, see `motions`). There is one such loop for all
+tensors. `Reuse.innermost` says so: no mapping is lost, and the linear relaxation, which could spare
+a part for every tensor at every level, is tighter, the more so the more levels there are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
@@ -26,6 +32,19 @@ class Reuse:
     _idle: dict[tuple[frozenset[str], int], cp_model.IntVar] = field(default_factory=dict)
     _through: dict[tuple[frozenset[str], int, int], cp_model.IntVar] = field(default_factory=dict)
     _spared: dict[tuple[str, int], dict[int, list[cp_model.IntVar]]] = field(default_factory=dict)
+    _innermost: dict[int, dict[str, cp_model.IntVar]] = field(default_factory=dict)
+
+    def innermost(self, child: int, dims: Iterable[str]) -> cp_model.LinearExprT:
+        """1 if the innermost temporal loop outside `child` is over one of `dims`, else 0."""
+        if child not in self._innermost:
+            model = self.variables.model
+            literals = {
+                dim: model.new_bool_var(f"innermost[{child},{dim}]")
+                for dim in self.variables.space.dims
+            }
+            model.add_at_most_one(list(literals.values()))
+            self._innermost[child] = literals
+        return cp_model.LinearExpr.sum([self._innermost[child][dim] for dim in sorted(dims)])
 
     def idle(self, dims: frozenset[str], level: int) -> cp_model.IntVar:
         """Implies that no temporal loop of the level is over one of `dims`."""
@@ -71,7 +90,20 @@ class Reuse:
                 for outer in range(child):
                     self._spare_level(tensor, outer, child, spared)
             self._spared[key] = spared
+            self._limit(tensor, child, spared)
         return self._spared[key]
+
+    def _limit(
+        self, tensor: Tensor, child: int, spared: Mapping[int, list[cp_model.IntVar]]
+    ) -> None:
+        """What all levels spare together needs an innermost loop that leaves the tensor alone."""
+        space = self.variables.space
+        irrelevant = space.irrelevant(tensor)
+        for prime, spares in spared.items():
+            most = sum(dict(space.primes[dim]).get(prime, 0) for dim in irrelevant)
+            self.variables.model.add(
+                cp_model.LinearExpr.sum(spares) <= most * self.innermost(child, irrelevant)
+            )
 
     def relayed(self, tensor: Tensor, child: int) -> bool:
         """Whether reuse into `child` is switched off, but neighbours there may feed each other in

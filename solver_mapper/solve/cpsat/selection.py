@@ -37,10 +37,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class Selection:
-    """`literals[i]` holds if the axes take the values `points[i]`."""
+    """`literals[i]` holds if the axes take the values `points[i]`; none does where `on` does not
+    hold.
+    """
 
     points: tuple[Tuple, ...]
     literals: tuple[cp_model.IntVar, ...]
+    on: cp_model.IntVar | None = None
 
 
 @dataclass(frozen=True)
@@ -59,13 +62,14 @@ class LookupTable:
 @dataclass(frozen=True)
 class Factor:
     """One factor of a product: its value, its scaled natural logarithm (rounded down), its least
-    positive and greatest value.
+    positive and greatest value. Value and logarithm are 0 where `on` does not hold.
     """
 
     value: cp_model.IntVar
     log: cp_model.IntVar
     low: int
     high: int
+    on: cp_model.IntVar | None = None
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Tables:
             else:
                 model.add(chosen <= axis.expr)
                 model.add(axis.expr <= chosen + axis.limit * (1 - on))
-        return Selection(tuple(points), tuple(literals))
+        return Selection(tuple(points), tuple(literals), on)
 
     def select_modes(self, modes: Sequence[Mode], name: Hashable) -> list[Selection]:
         """A selection for each mode. Axes that all modes share are tied to their sum, which keeps
@@ -172,6 +176,7 @@ class Tables:
             log,
             min((v for v in table.values if v > 0), default=1),
             max(table.values, default=0),
+            table.selection.on,
         )
 
     def product(
@@ -197,7 +202,13 @@ class Tables:
         return result
 
     def _log_on(self, factor: Factor, on: cp_model.IntVar) -> cp_model.IntVar:
-        """The factor's logarithm where `on` holds; at least 0 elsewhere."""
+        """The factor's logarithm where `on` holds; at least 0 elsewhere.
+
+        A factor that is 0 elsewhere by itself needs no other variable, whose relaxation would be
+        looser: there `on` stands with a large coefficient.
+        """
+        if factor.on is not None and factor.on.index == on.index:
+            return factor.log
         key = ("log", factor.log.index, on.index)
         if key not in self._logs:
             high = highest(factor.log)
