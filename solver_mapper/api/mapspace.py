@@ -22,6 +22,7 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.deadline import running
 from solver_mapper.explain.explain import explain_spec
+from solver_mapper.explain.imperfect import explain_imperfect
 from solver_mapper.explain.looptree import TreeReason, explain_tree
 from solver_mapper.explain.reason import Reason
 from solver_mapper.mapspace.size.for_specification import mapspace_size_of
@@ -106,27 +107,37 @@ def explain(
     factors: str = PERFECT,
     every: bool = False,
 ) -> Reason | TreeReason:
-    """Why no mapping of perfect factors is legal: constraints, capacities, meshes and bounds that
-    collide, and what would lift that.
+    """Why no mapping is legal: constraints, capacities, meshes and bounds that collide, and what
+    would lift that.
 
     The conflict is irreducible: any smaller part of it can be obeyed. Each repair has been tried
     out.
 
-    Where a cap on a figure collides, bounds and meshes are taken as given; a mapping that is given
-    in part counts as constraints.
+    Where a cap on a figure collides, and with imperfect factors, bounds and meshes are taken as
+    given; a mapping that is given in part counts as constraints.
 
     Args: `time_limit` in seconds; `clock`, to stop from outside; `constraints`, further constraints
-    (see `solver_mapper.constraints`); `every`, to look for all conflicts that share no entry with
-    each other (`others` of the answer), not only whether there are more.
+    (see `solver_mapper.constraints`); `factors`, "perfect" or "imperfect", as for `solve`; `every`,
+    to look for all conflicts that share no entry with each other (`others` of the answer), not only
+    whether there are more.
     Raises: InputError if architecture or problem are missing; LimitReached if the time does not
     suffice for a conflict.
     """
     require_spec(spec)
-    refuse_imperfect(factors, spec.location)
+    imperfect = is_imperfect(factors)
     check_search(clock, time_limit)
     if isinstance(spec, TreeSpec):
         refuse_given(
-            {"constraints": are_given(constraints), "every": every}, NOT_FOR_TREES, spec.location
+            {
+                "constraints": are_given(constraints),
+                "every": every,
+                "factors='imperfect'": imperfect,
+            },
+            NOT_FOR_TREES,
+            spec.location,
         )
         return explain_tree(spec, clock or Clock(time_limit))
+    if imperfect:
+        refuse_given({"every": every}, "is not supported with imperfect factors", spec.location)
+        return explain_imperfect(under(spec, constraints), clock or Clock(time_limit))
     return explain_spec(under(spec, constraints), clock or Clock(time_limit), every=every)

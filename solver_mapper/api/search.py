@@ -30,6 +30,7 @@ from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError
 from solver_mapper.explain.explain import conflict_entries
+from solver_mapper.explain.imperfect import imperfect_conflict_entries
 from solver_mapper.mapspace.perfect_limit import with_limit
 from solver_mapper.solve.branch_and_bound import Engine, parse_engine
 from solver_mapper.solve.certify import with_certificate
@@ -191,6 +192,9 @@ def solve(
     )
     if is_imperfect(factors):
         found = solve_imperfect(session, objective, gap=gap, tie_break=tie_break)
+        if found.status == "infeasible":
+            conflict = imperfect_conflict_entries(session.spec, session.clock)
+            found = replace(found, conflict=conflict)
         return replace(found, history=tuple(recorder.changes))
     solution = solve_spec(
         session,

@@ -147,11 +147,11 @@ def capped_conflict(spec: Spec, clock: Clock) -> tuple[Requirement, ...]:
     user set, caps, sizes of buffers, constraints of the architecture.
     """
     requirements = tuple(
-        requirement for requirement in requirements_of(spec) if _may_give_way(requirement, spec)
+        requirement for requirement in requirements_of(spec) if may_give_way(requirement, spec)
     )
     left, begun = spec, time.process_time()
     needed: set[Requirement] = set(caps_of(spec))
-    for requirement in sorted(requirements, key=_turn):
+    for requirement in sorted(requirements, key=turn):
         started, without = time.process_time(), changed(left, Change(requirement))
         try:
             spared = some_mapping(without, Clock(_patience(clock))) is None
@@ -168,7 +168,8 @@ def capped_conflict(spec: Spec, clock: Clock) -> tuple[Requirement, ...]:
     return tuple(requirement for requirement in requirements if requirement in needed)
 
 
-def _turn(requirement: Requirement) -> int:
+def turn(requirement: Requirement) -> int:
+    """In which turn a requirement is tried: what users set first, the architecture's own last."""
     if isinstance(requirement, MetricConstraint):
         return 1
     if isinstance(requirement, Capacity | LeastFill):
@@ -176,7 +177,7 @@ def _turn(requirement: Requirement) -> int:
     return 3 if isinstance(requirement, Constraint) and requirement.origin.startswith("arch") else 0
 
 
-def _may_give_way(requirement: Requirement, spec: Spec) -> bool:
+def may_give_way(requirement: Requirement, spec: Spec) -> bool:
     """Bounds and meshes are taken as given; so is a bypass of the outermost level, without which it
     would hold the tensor.
     """
@@ -221,7 +222,7 @@ def _numbered(spec: Spec, requirement: Requirement, clock: Clock) -> Change | No
     return (
         None
         if mapping is None
-        else Change(requirement, _value(spec, requirement, mapping), least=False)
+        else Change(requirement, value_of(spec, requirement, mapping), least=False)
     )
 
 
@@ -258,7 +259,7 @@ def raised_caps(spec: Spec, clock: Clock) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def _value(spec: Spec, requirement: Requirement, mapping: Mapping) -> Value:
+def value_of(spec: Spec, requirement: Requirement, mapping: Mapping) -> Value:
     """The number with which `mapping` obeys `requirement`; None if that has no number."""
     architecture = spec.need_architecture()
     if isinstance(requirement, Capacity | LeastFill):
