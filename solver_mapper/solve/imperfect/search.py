@@ -8,7 +8,7 @@ settled by evaluating their mappings with the exact cost model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -43,8 +43,8 @@ MOST_GAIN = 100.0
 """What counts as the gain where no part is left."""
 EVERY = 100
 """Batches between two dives."""
-PATIENCE = 40
-"""Batches before another search for a better mapping."""
+PATIENCE = 20_000
+"""Cells before another search for a better mapping."""
 MOST_OPEN = 8_000_000
 """Cells that wait at once; where there would be more, the search ends without a proof."""
 
@@ -161,8 +161,7 @@ class _Pool:
 class Search:
     """Minimizes one goal. `limits` hold for all mappings; `better` is called with each better one.
     `bound` is proven for the goal's rank as far as the search came; `floor` was known before.
-    `improved` looks for a better mapping in another way once the search has lasted for `PATIENCE`
-    batches of cells.
+    `improved` looks for a better mapping in another way once the search has met `PATIENCE` cells.
     """
 
     tree: Tree
@@ -228,7 +227,7 @@ class Search:
             nodes, values = pool.take()
             pool.add(nodes, values)
             self._dive(pool.plan, nodes[:BEAM])
-        done = 0
+        done, improved = 0, False
         while self._pools and not self.over() and self.waiting <= MOST_OPEN:
             pool = min(self._pools.values(), key=lambda pool: pool.least)
             nodes, values = pool.take()
@@ -236,8 +235,8 @@ class Search:
                 del self._pools[pool.plan]
             self.waiting -= len(nodes)
             done += 1
-            if done == PATIENCE:
-                self.best = self.improved(self.best)
+            if not improved and self.cells > PATIENCE:
+                self.best, improved = self.improved(self.best), True
             if done % EVERY == 0:
                 self._dive(pool.plan, nodes[:BEAM])
             keep = self._open(values)
@@ -251,8 +250,8 @@ class Search:
             halves, single = self.tree.halves(nodes, weights)
             undecided = [level for level, kind in enumerate(plan.innermost) if kind is None]
             if single.all() and not undecided:
-                for row in nodes[:ENDS]:
-                    self._settle(plan, row)
+                for row, value in zip(nodes[:ENDS], self._values(plan, nodes[:ENDS]), strict=True):
+                    self._settle(plan, row, float(value))
                 return
             parts = [(plan, np.concatenate([halves, nodes[single]]))]
             if single.all():
@@ -323,19 +322,19 @@ class Search:
             for part in self._decided(plan, level):
                 self._push(part, nodes, values)
             return
+        self._push(plan, halves)
         if undecided:
             for part in self._decided(plan, undecided[-1]):
                 self._push(part, nodes[single], values[single])
         else:
-            for row, value in zip(nodes[single], values[single], strict=True):
-                if self.over():
-                    self._push(plan, nodes[single])
-                    break
-                if value * (1 - NOISE) < self._threshold():
-                    self._settle(plan, row)
-                else:
-                    self.pruned = min(self.pruned, float(value))
-        self._push(plan, halves)
+            self._settle_all(plan, nodes[single], values[single])
+
+    def _settle_all(self, plan: Plan, nodes: Nodes, values: Floats) -> None:
+        """Settle single cells while no open cell has a smaller bound; the others wait."""
+        for at, value in enumerate(values):
+            if value > self._least_open() or not self._settle(plan, nodes[at], float(value)):
+                self._push(plan, nodes[at:], values[at:])
+                return
 
     def _decided(self, plan: Plan, level: int) -> list[Plan]:
         kinds = plan.innermost
@@ -377,8 +376,22 @@ class Search:
                 best = max(best, gain)
         return weights, best
 
-    def _settle(self, plan: Plan, nodes: NDArray[np.int64]) -> None:
-        """Evaluate the mappings of a single cell."""
+    def _settle(self, plan: Plan, nodes: NDArray[np.int64], value: float) -> bool:
+        """Evaluate the mappings of a single cell, whose bound is `value`, until none can be better.
+        False if the time ended before.
+        """
+        for mapping in self._mappings(plan, nodes):
+            if value * (1 - NOISE) >= self._threshold():
+                self.pruned = min(self.pruned, value)
+                return True
+            if self.over():
+                return False
+            self.evaluated += 1
+            self._offer(Found(mapping, self._evaluate(mapping)))
+        return True
+
+    def _mappings(self, plan: Plan, nodes: NDArray[np.int64]) -> Iterator[Mapping]:
+        """The legal mappings of a single cell."""
         space, tables = self.tree.space, self.tree.tables
         groups = [
             table.group(chain) for table, chain in zip(tables, self.tree.chains(nodes), strict=True)
@@ -386,13 +399,11 @@ class Search:
         for chains in product(*groups):
             names = (table.dim for table in tables)
             bounds = level_bounds(space, dict(zip(names, chains, strict=True)))
-            checked = False
-            for mapping in mappings(space, plan, bounds):
-                if not checked and not is_legal(self._bare, mapping):
-                    break
-                checked = True
-                self.evaluated += 1
-                self._offer(Found(mapping, self._evaluate(mapping)))
+            found = mappings(space, plan, bounds)
+            first = next(found, None)
+            if first is not None and is_legal(self._bare, first):
+                yield first
+                yield from found
 
     def _offer(self, found: Found) -> None:
         statistics = found.statistics
