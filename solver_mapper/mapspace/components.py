@@ -10,6 +10,7 @@ function of its dimensions. The footprint of the tensor is the product over all 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,6 +75,16 @@ class RankComponent:
                 for k in range(spatial[dim])
             }
         return len(offsets)
+
+    def lone(self, spatial: Mapping[str, int]) -> int:
+        """How many of the `spatial` units, each holding a single point, hold a window that no other
+        one holds.
+        """
+        holders = Counter(
+            self.offset(dict(zip(self.dims, point, strict=True)))
+            for point in product(*(range(spatial[dim]) for dim in self.dims))
+        )
+        return sum(count == 1 for count in holders.values())
 
     def fewest_groups(self, spatial: Mapping[str, int]) -> int:
         """A lower bound on `groups` whatever the tiles: a sumset in one rank has at least `sum(n -

@@ -28,6 +28,7 @@ from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.elision import elided
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, total, weigh
 from solver_mapper.solve.cpsat.links import Links
+from solver_mapper.solve.cpsat.lone_units import LoneUnits
 from solver_mapper.solve.cpsat.network_hops import Price
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.row_ends import RowEnds
@@ -153,7 +154,30 @@ class Counts:
         factors += [
             self.windows.reads(self.tensor, c, parent, child) for c in self.shape.components
         ]
-        return weigh([self.variables.tables.product(factors, on)], [1])
+        words = self.variables.tables.product(factors, on)
+        if steady and child == self.space.depth and on is not None:
+            asked = self._asked(parent, on)
+            words = LoneUnits(self.variables, self.windows, self.links, self.tensor).served(
+                parent, on, words, asked
+            )
+        return weigh([words], [1])
+
+    def _asked(self, parent: int, on: cp_model.IntVar) -> Callable[[], cp_model.IntVar]:
+        """Words that compute units would ask of `parent` if each step fetched its operands anew."""
+
+        def made() -> cp_model.IntVar:
+            child, tables = self.space.depth, self.variables.tables
+            base, axes, _ = self._monomial(parent, child, steady=False)
+            selection = tables.select(axes, on)
+            values = tuple(base // value_of(axes, point) for point in selection.points)
+            factors = [tables.factor(LookupTable(selection, values))]
+            factors += [
+                self.windows.asked(self.tensor, component, parent, child)
+                for component in self.shape.components
+            ]
+            return tables.product(factors, on)
+
+        return made
 
     def priced(
         self,

@@ -5,8 +5,9 @@ operand a step before passes it on (docs/explanation/model.md "Links"). In steps
 alone, the units that share its words through a multicast feed each other, and the level above sends
 nothing. `Links` gives each tensor a literal for that, which needs neighbours that share their
 words: a spatial loop that does not index the tensor innermost along an axis, or windows that
-coincide from one end of a loop to the next iteration of the loop outside it. Where rows are partly
-filled, or windows coincide, fewer may be served than the model assumes: a lower bound.
+coincide from one end of a loop to the next iteration of the loop outside it. In the latter case
+units whose window no other one holds ask anew (`lone_units.py`). Where rows are partly filled,
+fewer may be served than the model assumes: a lower bound.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Links:
     variables: Variables
     neighbours: Neighbours
     _linked: dict[str, cp_model.IntVar | None] = field(default_factory=dict)
+    _everyone: dict[str, cp_model.IntVar] = field(default_factory=dict)
 
     @property
     def level(self) -> int:
@@ -40,6 +42,13 @@ class Links:
         if tensor.name not in self._linked:
             self._linked[tensor.name] = self._build(tensor)
         return self._linked[tensor.name]
+
+    def everyone(self, tensor: Tensor) -> cp_model.IntVar:
+        """Of a tensor that may be linked: implies that each unit may have a neighbour with the same
+        words, not only units whose windows coincide.
+        """
+        self.linked(tensor)
+        return self._everyone[tensor.name]
 
     def _build(self, tensor: Tensor) -> cp_model.IntVar | None:
         space, model = self.variables.space, self.variables.model
@@ -53,10 +62,12 @@ class Links:
         ):
             return None
         ways = [literal for dim in irrelevant for literal in self.neighbours.inner(self.level, dim)]
+        ways += self.neighbours.anyone(self.level, sharing)
+        everyone = self._everyone[tensor.name] = model.new_bool_var(f"everyone[{tensor.name}]")
+        model.add(everyone <= cp_model.LinearExpr.sum(ways))
         for component in sliding:
             for inner, outer in permutations(component.dims, 2):
                 ways += self.neighbours.next(self.level, inner, outer)
-        ways += self.neighbours.anyone(self.level, sharing)
         literal = model.new_bool_var(f"linked[{tensor.name}]")
         model.add(literal <= cp_model.LinearExpr.sum(ways))
         return literal

@@ -263,6 +263,19 @@ class Windows:
             ("reads", tensor.name, component, child, crossed), table, partial(table.sent, levels)
         )
 
+    def asked(self, tensor: Tensor, component: RankComponent, parent: int, child: int) -> Factor:
+        """The same if windows do not move in ways that spare words, whether they do or not."""
+        key = ("asked", tensor.name, component, parent, child)
+        if key not in self._factors:
+            table = self.table(tensor, component, child)
+            rest = table.ways[0]
+            selection = self.variables.tables.select(
+                rest.layout.axes, None, None, ("component", component), rest.points
+            )
+            values = tuple(table.sent(range(parent, child), rest, p) for p in selection.points)
+            self._factors[key] = self.variables.tables.factor(LookupTable(selection, values))
+        return self._factors[key]
+
     def passed(self, tensor: Tensor, component: RankComponent, child: int) -> Factor | None:
         """The component's factor of the words that instances of `child` below one parent pass on;
         None if they never do.
