@@ -1,4 +1,4 @@
-"""Imports every module that registers a renderer with `core.rendering`."""
+"""Imports every module that registers a renderer with `core.results.rendering`."""
 
 from solver_mapper.io.accelforge import mapping_file
 from solver_mapper.io.timeloop import mapping_writer

@@ -198,7 +198,7 @@ def _loops(level: LevelMapping, axis: str) -> tuple[Loop, ...]:
 
 
 def _scaled(level: LevelMapping, axis: str, dim: str, bound: int, position: int) -> LevelMapping:
-    """The level with this bound for `dim`: where its loop is, or else at `location`. Loops along Y
+    """The level with this bound for `dim`: where its loop is, or else at `position`. Loops along Y
     stay outside those along X.
     """
     loops = [each for each in _loops(level, axis) if each.bound > 1]

@@ -38,6 +38,7 @@ from solver_mapper.verify.orders import (
     temporal_orders,
 )
 
+"""What comparisons mean; `core/constraints.py` says it too, and none of that is used here."""
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "<=": operator.le,

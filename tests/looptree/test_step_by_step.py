@@ -1,4 +1,4 @@
-"""The evaluator against execution on concrete coordinates (walker.py), on random trees, fused ones
+"""The evaluator against execution on concrete coordinates (step_by_step.py), on random trees, fused ones
 included.
 """
 

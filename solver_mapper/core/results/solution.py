@@ -51,8 +51,8 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Solution(Shown):
-    """`rank` and `bound_rank` are exact, of the first goal of `objective`; `bound` is the same
-    as printed, rounded down. Seconds are wall-clock per phase.
+    """`rank` and `bound_rank` are exact, of the first goal of `objective`; `value` and `bound` are
+    the same as printed, the bound rounded down. Seconds are wall-clock per phase.
     """
 
     status: Status

@@ -71,12 +71,11 @@ def _groups(access: Access, variables: tuple[str, ...]) -> list[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Traffic:
-    """Values that cross from one holder (`upper`) to the next below that really holds (`lower`;
-    None for the compute).
+    """Values of one tensor that cross between a holder and the next one below it, as one of the two
+    counts them, all its copies together.
 
-    `reads` go down and `writes` come back up, as the lower side counts them; `skipped` are the
-    reads that do not happen. The `upper_` figures are what the upper side sees. `unit_` figures are
-    those of the busiest single instance.
+    `reads` go down and `writes` come back up; `skipped` are the reads that do not happen. `unit_`
+    figures are those of the busiest single copy.
     """
 
     reads: int
@@ -89,7 +88,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class TensorCount:
-    """Counts the traffic of one tensor on one branch."""
+    """Counts the traffic of one tensor on one Einsum's path through the tree."""
 
     branch: EinsumPath
     access: Access

@@ -17,8 +17,8 @@ from solver_mapper.cost.looptree.statistics import TreeStatistics
 
 @dataclass(frozen=True)
 class TreeSolution(Shown):
-    """`value` and `bound` of the objective are in J and s (or their product); `seconds` are
-    wall-clock per phase.
+    """`value` and `bound` of the objective are in J and s (or their product); `value` is exact, and
+    so is a bound that equals it; another one is a float. `seconds` are wall-clock per phase.
 
     `notes` say what the user may want to know of the mapping ("A starts in Sram").
     """
@@ -64,7 +64,8 @@ class TreeSolution(Shown):
         return result
 
     def plot(self, what: str = "energy") -> Chart:
-        """A chart: "energy" by component and tensor, "latency" by Einsum and component, "tree".
+        """A chart: "energy" by component and tensor, "latency" by Einsum and component, "tree",
+        "lifetimes".
 
         Raises: InputError for another name, and without a mapping.
         """

@@ -70,27 +70,27 @@ class Flow(NamedTuple):
 def traffic_below(
     nest: Nest,
     projection: Projection,
-    plans: Sequence[LevelMapping],
+    levels: Sequence[LevelMapping],
     grids: Sequence[Grid],
     memory: Memory | None = None,
 ) -> list[Traffic]:
     """Traffic of one tensor below each level, as if no level were bypassed.
 
-    `plans` are the levels of the mapping and `grids` the elements' grids below each level, outer to
+    `levels` are those of the mapping and `grids` the elements' grids below each level, outer to
     inner. `memory` is kept between mappings of one architecture and problem.
     """
     below = []
     loops: list[PlacedLoop] = []
-    for level in range(len(plans)):
+    for level in range(len(levels)):
         loops += nest.temporal[level]
-        below.append(traffic_at(nest, projection, plans, grids, level, loops, memory))
+        below.append(traffic_at(nest, projection, levels, grids, level, loops, memory))
     return below
 
 
 def traffic_at(
     nest: Nest,
     projection: Projection,
-    plans: Sequence[LevelMapping],
+    levels: Sequence[LevelMapping],
     grids: Sequence[Grid],
     level: int,
     loops: Sequence[PlacedLoop],
@@ -99,8 +99,8 @@ def traffic_at(
     """Traffic of one tensor below one level; `loops` are the temporal loops of all levels down to
     it.
     """
-    plan, spread = plans[level], nest.spatial[level]
-    reuse = level + 1 < len(plans) and projection.name not in plans[level + 1].no_temporal_reuse
+    plan, spread = levels[level], nest.spatial[level]
+    reuse = level + 1 < len(levels) and projection.name not in levels[level + 1].no_temporal_reuse
     may_share, may_link = (
         projection.name not in plan.no_multicast,
         projection.name not in plan.no_link_transfer,

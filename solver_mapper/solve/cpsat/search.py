@@ -1,5 +1,4 @@
-"""Branching over whole models: minimize a goal, with the exact cost model evaluating every
-candidate.
+"""Minimize a goal over the compiled model, with the exact cost model evaluating every candidate.
 
 CP-SAT minimizes what it can express, which never exceeds the exact figure. Each mapping it meets is
 evaluated exactly; the best so far becomes a strict cut-off. The search ends when CP-SAT proves that
@@ -393,13 +392,15 @@ class Search(Generic[F]):
         if self.best is None:
             return False
         rank = goal.rank(self.best.statistics)
-        claim = self._last_energy if goal.single == "energy" else Fraction(self._last_cycles)
         if goal.single is None:
             claim = (
                 self._last_energy ** goal.powers[0][1]
                 * Fraction(self._last_cycles) ** goal.powers[1][1]
             )
-        elif goal.single == "last-level-accesses":
+        elif goal.single in ("energy", "delay"):
+            energy = goal.single == "energy"
+            claim = self._last_energy if energy else Fraction(self._last_cycles)
+        else:
             return False
         return rank - claim <= self._slack(goal, rank)
 

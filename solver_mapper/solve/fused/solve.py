@@ -174,12 +174,13 @@ def _powers(parsed: Objective, spec: TreeSpec) -> tuple[int, int]:
             "name energy, latency or edp alone",
         )
     powers = dict(parsed.goals[0].powers)
-    if "last-level-accesses" in powers:
-        raise InputError(
-            "last-level-accesses is not an objective for LoopTree input",
-            spec.location,
-            "energy, latency or edp",
-        )
+    for metric in powers:
+        if metric not in ("energy", "delay"):
+            raise InputError(
+                f"{metric} is not an objective for LoopTree input",
+                spec.location,
+                "energy, latency or edp",
+            )
     return powers.get("energy", 0), powers.get("delay", 0)
 
 
