@@ -3,9 +3,9 @@
 For each reuse class the candidate tiles form a grid, one axis a dimension; footprints and traffic
 are products of per-axis vectors, so numpy evaluates some ten million tiles a second. Nothing is
 sampled. Three reductions are lossless: alike dimensions share an axis (`axes`), covered reuse
-classes are dropped (`cost/snowcat/reuse_classes.py`), and an axis along which the smallest tile is never worse is fixed
-there. A loop of one iteration counts as a loop here, which can only overstate traffic; the class in
-which it stands outermost is exact.
+classes are dropped (`cost/snowcat/reuse_classes.py`), and an axis along which the smallest tile is
+never worse is fixed there. A loop of one iteration counts as a loop here, which can only overstate
+traffic; the class in which it stands outermost is exact.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from solver_mapper.cost.looptree.hardware import Chain, Kind
-from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
 from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Compute,
     Nested,
@@ -26,6 +25,7 @@ from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Temporal,
     Toll,
 )
+from solver_mapper.cost.looptree.mapping.prepare import prepare
 from solver_mapper.cost.looptree.workload import Access, Einsum
 
 Element = tuple[int, ...]

@@ -21,7 +21,7 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.cost.looptree.mapping.einsum_path import shared_loops
-from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
+from solver_mapper.cost.looptree.mapping.prepare import prepare
 from solver_mapper.cost.looptree.occupancy import reservations
 from tests.looptree.chain_enumeration import random_chain
 from tests.looptree.enumeration import random_problem

@@ -10,7 +10,7 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.cost.looptree.mapping.einsum_path import shared_loops
-from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
+from solver_mapper.cost.looptree.mapping.prepare import prepare
 from solver_mapper.cost.looptree.occupancy import _shared_with
 from tests.faults import inputs
 from tests.looptree.random_trees import random_case

@@ -1,5 +1,5 @@
-"""The evaluator against execution on concrete coordinates (step_by_step.py), on random trees, fused ones
-included.
+"""The evaluator against execution on concrete coordinates (step_by_step.py), on random trees, fused
+ones included.
 """
 
 from __future__ import annotations

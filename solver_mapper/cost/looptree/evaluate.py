@@ -18,9 +18,9 @@ from solver_mapper.cost.looptree.counting import TensorCount, profile
 from solver_mapper.cost.looptree.hardware import Unit
 from solver_mapper.cost.looptree.lifetimes import lifetimes
 from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath
-from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
 from solver_mapper.cost.looptree.mapping.labels import LabelledTree, labels
 from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.prepare import prepare
 from solver_mapper.cost.looptree.occupancy import alive, peaks
 from solver_mapper.cost.looptree.statistics import (
     ActionStatistics,

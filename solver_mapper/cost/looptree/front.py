@@ -29,8 +29,8 @@ class TreeFrontPoint:
 @dataclass(frozen=True)
 class TreeFront(Shown):
     """The proven front of two metrics, by rising first and falling second metric (see
-    `core.results.pareto_front.Front` for `status`). Values that differ by less than a part in 10^8 count
-    as equal.
+    `core.results.pareto_front.Front` for `status`). Values that differ by less than a part in 10^8
+    count as equal.
     """
 
     status: FrontStatus

@@ -9,9 +9,9 @@ from solver_mapper.core.results.rendering import html_of, svg_of
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.evaluate import evaluate
 from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath
-from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
 from solver_mapper.cost.looptree.mapping.labels import LabelledTree, labels
 from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
+from solver_mapper.cost.looptree.mapping.prepare import prepare
 from solver_mapper.cost.looptree.workload import Workload
 from solver_mapper.errors import NOWHERE, SourceLocation
 from solver_mapper.io.yaml.warnings import InputWarning

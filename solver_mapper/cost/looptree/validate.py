@@ -10,8 +10,8 @@ from solver_mapper.core.results.verdict import Violation
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.architecture_constraints import constraint_violations
 from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath
-from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
 from solver_mapper.cost.looptree.mapping.mapping_tree import Spatial, TreeMapping
+from solver_mapper.cost.looptree.mapping.prepare import prepare
 from solver_mapper.cost.looptree.mapping.soundness import doubtful
 from solver_mapper.cost.looptree.occupancy import alive, peaks
 from solver_mapper.cost.looptree.workload import Workload

@@ -9,8 +9,8 @@ from solver_mapper.core.mapping import LevelMapping, Loop
 from solver_mapper.core.mapping import Mapping as LevelMappings
 from solver_mapper.cost.looptree.hardware import Kind
 from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath, LoopStep, StorageStep
-from solver_mapper.cost.looptree.mapping.einsum_paths import prepare
 from solver_mapper.cost.looptree.mapping.mapping_tree import Pipeline, Sequential, Toll, TreeMapping
+from solver_mapper.cost.looptree.mapping.prepare import prepare
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.workload import Einsum, Relevance, Workload, indexes_alone
 from solver_mapper.errors import InputError
