@@ -118,7 +118,11 @@ class Mapspace:
 
     def _tensor(self, number: int) -> Tensor:
         given, dims = self.problem.tensors[number], self.problem.dims
-        ranks = tuple({dims.index(x.dim): x.coefficient for x in rank} for rank in given.ranks)
+        ranks = tuple(
+            {d: x.coefficient for x in rank if self.sizes[d := dims.index(x.dim)] > 1}
+            for rank in given.ranks
+        )
+        ranks = tuple(rank for rank in ranks if rank)
         words, fixed, seen = 1, 1, set[int]()
         for rank in ranks:
             places = _places((abs(step), self.sizes[d]) for d, step in rank.items())
