@@ -7,6 +7,7 @@ engine.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -186,30 +187,41 @@ class Mapspace:
                 may = (True,) if number == 0 else (False,) if buffer.entries == 0 else (False, True)
                 each.append(tuple(said[-1:]) or may)
             stores.append(tuple(choice for choice in product(*each) if any(choice)))
-        innermost = (frozenset({NONE, *self.dims}),) * self.depth
+        innermost = (frozenset(range(NONE, 2 * len(self.dims))),) * self.depth
         if not all(chains) or not all(stores):
             return None
         return self._narrowed([Chains(rows) for rows in chains], stores, innermost)
 
     def _narrowed(self, chains: list[Any], stores: Any, innermost: Any) -> Box | None:
         """A box without chains and innermost loops that contradict each other; None if empty."""
-        for slot, dims in zip(self.temporal, innermost, strict=True):
-            for d in self.dims if dims == {NONE} else dims if len(dims) == 1 else ():
-                chains[d] = chains[d] and chains[d].part(slot, None, dims == {NONE})
+        number = len(self.dims)
+        for slot, codes in zip(self.temporal, innermost, strict=True):
+            over = {code % number for code in codes if code != NONE}
+            several = any(0 <= code < number for code in codes)
+            for d in self.dims:
+                if not several and d not in over:
+                    chains[d] = chains[d] and chains[d].part(slot, None, True)
+                elif over == {d} and NONE not in codes:
+                    chains[d] = chains[d] and chains[d].part(slot, None, False)
         if not all(chains) or not all(stores):
             return None
-        left = [
-            frozenset(
-                d
-                for d in dims
-                if (
-                    chains[d].bounds[slot][-1] > 1
-                    if d != NONE
-                    else all(each.bounds[slot][0] == 1 for each in chains)
+        left = []
+        for slot, codes in zip(self.temporal, innermost, strict=True):
+            may = {d for d in self.dims if chains[d].bounds[slot][-1] > 1}
+            must = {d for d in self.dims if chains[d].bounds[slot][0] > 1}
+            left.append(
+                frozenset(
+                    c
+                    for c in codes
+                    if (
+                        not must
+                        if c == NONE
+                        else c in may and len(may) > 1
+                        if c < number
+                        else c - number in may and must <= {c - number}
+                    )
                 )
             )
-            for slot, dims in zip(self.temporal, innermost, strict=True)
-        ]
         return Box(tuple(chains), tuple(stores), tuple(left)) if all(left) else None
 
     def split(self, box: Box, decision: tuple[Any, ...]) -> list[Box | None]:
@@ -250,12 +262,30 @@ class Mapspace:
         return _raised(set(found), bounds)
 
     def _tiles(self, level: int, stored: tuple[Tensor, ...], values: Any) -> list[tuple[int, ...]]:
-        """Extents of tiles for which a level has room, those that cannot be raised."""
+        """Extents of tiles for which a level has room, those that cannot be raised: for each choice
+        of the others the largest extent of the dimension `last` that fits."""
         room = self.levels[level].capacity if level < self.depth else None
-        if room is None or prod(map(len, values)) > MOST_TILES:
+        last = max(self.dims, key=lambda d: len(values[d]))
+        some = [each if d != last else (0,) for d, each in enumerate(values)]
+        if room is None or prod(map(len, some)) > MOST_TILES:
             return [tuple(each[-1] for each in values)]
-        fit = {e for e in product(*values) if sum(self.words(t, e) for t in stored) <= room}
-        return _raised(fit, values)
+        found = {}
+        for row in product(*some):
+            with_last = [(*row[:last], e, *row[last + 1 :]) for e in values[last]]
+            fit = bisect(with_last, room, key=lambda e: sum(self.words(t, e) for t in stored))
+            if fit:
+                found[row] = with_last[fit - 1]
+        after = [dict(pairwise(each)) for each in some]
+        return [
+            tile
+            for row, tile in found.items()
+            if not any(
+                e in after[d]
+                and found.get((*row[:d], after[d][e], *row[d + 1 :]), (0,) * len(row))[last]
+                >= tile[last]
+                for d, e in enumerate(row)
+            )
+        ]
 
 
 def _places(terms: Iterable[tuple[int, int]]) -> int:
@@ -299,7 +329,9 @@ def loop_choices(space: Mapspace, box: Box) -> list[list[list[Loop]]]:
         for order in permutations(d for d in space.dims if bounds[d] > 1):
             if any((names[x], names[y]) in inside for x, y in combinations(order, 2)):
                 continue
-            if kind == "temporal" and (order[-1] if order else NONE) not in box.innermost[level]:
+            only = len(space.dims) if len(order) == 1 else 0
+            code = order[-1] + only if order else NONE
+            if kind == "temporal" and code not in box.innermost[level]:
                 continue
             for axes in product(("",) if kind == "temporal" else "YX", repeat=len(order)):
                 loops = [

@@ -9,11 +9,12 @@ numbers. Else it uses only the reading of files, and the evaluation and the lega
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from math import ceil, prod
+from operator import ge
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,6 +63,7 @@ class Bound:
             tuple(t for t, each in pairs if all(choice[level] for choice in each))
             for level in range(space.depth)
         ]
+        self.ends = {}
         self.tiles, self.spread = lru_cache(None)(self._tiles), lru_cache(None)(self._spread)
 
     def _tiles(self, level: int, dims: frozenset[int]) -> list[tuple[int, ...]]:
@@ -112,13 +114,20 @@ class Bound:
         if forgets and links and t.window:
             cases.append((0, 0, 0, 1))
         for level in reversed(range(0 if not forgets or (links and not t.window) else i, i)):
-            inner = self.box.innermost[level]
+            number, codes = len(space.sizes), self.box.innermost[level]
+            inner = {code % number for code in codes if code != NONE}
             if t.window and empty:
                 cases += [self.slide(t, o, i, d, level, links) for d in sorted(inner & t.own)]
-            if not inner & (t.free | {NONE}):
+            if not inner & t.free and NONE not in codes:
                 break
-            empty, end = empty and NONE in inner, level
-            if self.loops([space.temporal[level]], t.own, 0) > 1:
+            empty, end = empty and NONE in codes, level
+            slot = space.temporal[level]
+            if self.loops([slot], t.own, 0) > 1 or not any(
+                code == NONE
+                or (code >= number and code - number in t.free)
+                or (code in t.free and self.loops([slot], t.free - {code}, -1) > 1)
+                for code in codes
+            ):
                 break
         if end < i or not cases:
             cases.append(self.rest(t, o, i, end))
@@ -127,6 +136,7 @@ class Bound:
         if t.window and (links or o < i - 1):  # the cost model rounds for each instance
             sent = max(0, sent - space.levels[o].instances)
             arrive = max(0, arrive - space.levels[min(i, space.depth - 1)].instances)
+        self.ends[t.name,o,i]=end
         return sent, arrive, 0 if t.window else cases[0][2], cases[0][3]
 
     def rest(self, t: Tensor, o: int, i: int, end: int) -> tuple[int, int, int, int]:
@@ -205,8 +215,8 @@ class Bound:
                 return f"{'capacity' if used else 'fanout'} of {buffer.name}"
         return "utilization" if used < space.least_used else None
 
-    def least(self) -> Least:
-        """Least figures of mappings of the box."""
+    def least(self) -> Iterator[Least]:
+        """Least figures of mappings of the box, found in ways that take ever more time."""
         space, energy, last_level = self.space, self.space.work, 0
         words, terms = Counter[tuple[int, str]](), []
         for t, choices in zip(space.tensors, self.box.stores, strict=True):
@@ -216,14 +226,18 @@ class Bound:
                 words.update(costs[0][0])
                 terms += costs[0][1]
             else:
-                energy += min(sum(x.energy(x.least) for x in each) for _, each in costs)
-        for level in range(1, space.depth + 1):
-            energy += self.together(level, [term for term in terms if term.level == level])
+                energy += min(sum(x.energy(x.least) for x, _ in each) for _, each in costs)
         cycles = self.cycles(words)
-        return Least(energy + space.leak * cycles, cycles, last_level)
+        energy += space.leak * cycles
+        yield Least(energy + sum(x.energy(x.least) for x, _ in terms), cycles, last_level)
+        ways = {tuple(x for x, _ in terms), tuple(x for _, x in terms)}
+        for way in sorted(ways):
+            each = [[x for x in way if x.level == level] for level in range(1, space.depth + 1)]
+            most = sum(self.together(level, some) for level, some in enumerate(each, 1))
+            yield Least(energy + most, cycles, last_level)
 
-    def cost(self, t: Tensor, choice: tuple[bool, ...]) -> tuple[Counter[Any], list[Term]]:
-        """Words read and written at each level, and terms of the energy."""
+    def cost(self, t: Tensor, choice: tuple[bool, ...]) -> tuple[Counter[Any], list[tuple[Term, Term]]]:
+        """Words read and written at each level, and terms of the energy, each in one or two forms."""
         space, terms, words = self.space, [], Counter[tuple[int, str]]()
         held = [level for level in range(space.depth) if choice[level]]
         for o, i in zip(held, [*held[1:], space.depth], strict=True):
@@ -246,12 +260,20 @@ class Bound:
                 apart = prod(self.spread(each, t.free) for each in meshes[:-1])
                 level, by_tile = meshes[-1] + 1, meshes[-1] == i - 1
                 apart *= 1 if by_tile else self.largest(t.free, i)
-            terms.append(Term(level, sent, n, q * apart, t.free, by_tile, bool(meshes), paid))
-            terms.append(Term(i, arrive, n, q, t.free, True, False, refill))
+            inner = Term(level, sent, n, q * apart, t.free, by_tile, bool(meshes), paid)
+            arrival = Term(i, arrive, n, q, t.free, True, False, refill)
+            terms += [(inner, self.outer(t, o, i, sent, n, paid) if o+1<i and n else inner), (arrival, arrival)]
             words[o, "read"] += max(0, sent - paid[2])
             words[o, "write"] += sent if t.written else 0
             words[i, "write"] += max(0, arrive - refill[2])
         return words, terms
+
+    def outer(self, t: Tensor, o: int, i: int, sent: int, n: int, paid: Any) -> Term:
+        words, points = self.ratio(t, i)
+        r, end = o + 1, self.ends[t.name,o,i]
+        points *= self.loops(self.space.temporal[end:r], t.free, -1)
+        mesh = bool(self.shared(t, o, t.free)>1)
+        return Term(r, sent, words * self.space.problem.macs, points, t.free, True, mesh, paid)
 
     def together(self, level: int, terms: list[Term]) -> int:
         """Least energy of terms that compete for the room of a level and the mesh above it: for the
@@ -267,15 +289,16 @@ class Bound:
         }
         if len(rows) * len(columns) > MOST_PAIRS:
             return apart
-        best = [
-            sum(
-                x.energy(max(x.least, x.words // (x.points * e * v)))
-                for x, e, v in zip(terms, row, column, strict=True)
-            )
-            for row in rows
-            for column in columns
+        return fixed + min((self.least_sum(terms, rows, v) for v in columns), default=0)
+
+    def least_sum(self, terms, rows, column) -> int:
+        if not terms or not rows:
+            return 0
+        tables = [
+            {e: x.energy(max(x.least, x.words // (x.points * e * v))) for e in set(extents)}
+            for x, extents, v in zip(terms, zip(*rows), column)
         ]
-        return fixed + min(best, default=0)
+        return min(sum(map(dict.__getitem__, tables, row)) for row in rows)
 
     def cycles(self, words: Counter[tuple[int, str]]) -> int:
         """Least cycles: of the operations on all instances that can be used, and of the words that
@@ -369,7 +392,10 @@ class Walk:
             return kind, dims.index(words[0]), slot + 1, int(words[3])
         if kind == "store":
             return kind, self.space.problem.tensor_names.index(words[0]), levels.index(words[1])
-        inner = [NONE if dim is None else dims.index(dim) for dim in words[1]]
+        inner = [
+            NONE if x is None else dims.index(x) if isinstance(x, str) else dims.index(x[0]) + len(dims)
+            for x in words[1]
+        ]
         return kind, levels.index(words[0]), inner
 
     def leaf(self, kind: str, words: list[Any], box: Box | None) -> None:
@@ -381,9 +407,9 @@ class Walk:
             if Bound(self.space, box).unfit() != words[0]:
                 raise RefusedError("mappings of the box may fit")
         elif kind == "bound":
-            claimed, found = Least(*map(int, words)), Bound(self.space, box).least()
-            if any(x < y for x, y in zip(found, claimed, strict=True)):
-                raise RefusedError(f"a bound of {tuple(claimed)} is claimed; it is {tuple(found)}")
+            claimed, found = Least(*map(int, words)), list(Bound(self.space, box).least())
+            if not any(all(map(ge, each, claimed)) for each in found):
+                raise RefusedError(f"a bound of {tuple(claimed)} is claimed; it is {tuple(found[-1])}")
             if not self.target.excludes(claimed):
                 raise RefusedError(f"a bound of {tuple(claimed)} does not exclude better mappings")
         elif kind == "evaluated":

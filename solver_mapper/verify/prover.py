@@ -22,10 +22,12 @@ from typing import Any
 from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.cost.timeloop.model import Evaluator
-from solver_mapper.verify.boxes import Box, Mapspace, loop_choices, mappings
+from solver_mapper.verify.boxes import NONE, Box, Mapspace, loop_choices, mappings
 from solver_mapper.verify.checker import Bound
 from solver_mapper.verify.target import Least, Target
 
+from collections import Counter
+C=Counter()
 Decision = tuple[Any, ...]
 TRIED, RELIABLE = 2, 3
 """Decisions tried at a node; and how often each is tried before its record counts."""
@@ -129,10 +131,16 @@ class Prover:
         reason = bound.unfit()
         if reason is not None:
             return Node(box, None, goals, leaf="unfit", reason=reason)
-        least = bound.least()
-        if self.target.excludes(least):
-            return Node(box, least, goals, leaf="bound")
-        return Node(box, least, self._progress(least))
+        most, best = -1.0, None
+        global C
+        for k,least in enumerate(bound.least()):
+            if self.target.excludes(least):
+                C[k,True]+=1
+                return Node(box, least, goals, leaf="bound")
+            C[k,False]+=1
+            p=self._progress(least)
+            if p>most: most,best=p,least
+        return Node(box, best, most)
 
     def _progress(self, least: Least) -> float:
         """How far a box with these figures is from being excluded: for each goal at most 1."""
@@ -180,12 +188,14 @@ class Prover:
         ]
         if stores:
             return stores
-        decisions: list[Decision] = [
-            ("innermost", level, (d,))
-            for level, dims in enumerate(box.innermost)
-            if len(dims) > 1
-            for d in sorted(dims)
-        ]
+        number = len(box.chains)
+        decisions: list[Decision] = []
+        for level, codes in enumerate(box.innermost):
+            groups = [tuple(c for c in codes if c % number == d and c != NONE) for d in range(number)]
+            groups = [each for each in groups if each] + [(NONE,)] * (NONE in codes)
+            if len(groups) > 1 or level<self.space.depth-1 and level:
+                decisions += [("innermost", level, each) for each in groups if len(groups)>1]
+                if len(groups)==1 and len(codes)>1: decisions.append(("innermost", level, (min(codes),)))
         outer = [each for each in decisions if each[1] < self.space.depth - 1]
         if outer:
             return outer
