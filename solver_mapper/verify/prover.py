@@ -26,10 +26,8 @@ from solver_mapper.verify.boxes import NONE, Box, Mapspace, loop_choices, mappin
 from solver_mapper.verify.checker import Bound
 from solver_mapper.verify.target import Least, Target
 
-from collections import Counter
-C=Counter()
 Decision = tuple[Any, ...]
-TRIED, RELIABLE = 2, 3
+TRIED, RELIABLE = 1, 1
 """Decisions tried at a node; and how often each is tried before its record counts."""
 MOST_EVALUATED = 10_000
 """Mappings that are evaluated to decide one box."""
@@ -132,12 +130,9 @@ class Prover:
         if reason is not None:
             return Node(box, None, goals, leaf="unfit", reason=reason)
         most, best = -1.0, None
-        global C
-        for k,least in enumerate(bound.least()):
+        for least in bound.least():
             if self.target.excludes(least):
-                C[k,True]+=1
                 return Node(box, least, goals, leaf="bound")
-            C[k,False]+=1
             p=self._progress(least)
             if p>most: most,best=p,least
         return Node(box, best, most)
@@ -188,23 +183,41 @@ class Prover:
         ]
         if stores:
             return stores
+        orders = [("innermost", level, each) for level in range(self.space.depth) for each in self._orders(box, level)]
+        if orders:
+            return orders
+        extents = [
+            ("extent", d, position, value)
+            for d, chains in enumerate(box.chains)
+            for position, values in enumerate(chains.extents)
+            if len(values) > 1
+            for value in sorted({values[(len(values) - 1) // 2], values[0], values[-2]})
+        ]
+        return extents or [
+            ("innermost", level, (code,))
+            for level, codes in enumerate(box.innermost)
+            if len(codes) > 1
+            for code in sorted(codes)
+        ]
+
+    def _orders(self, box: Box, level: int) -> list[tuple[int, ...]]:
+        """Innermost loops of a level, those together that are the same for all tensors which are
+        stored further inside; none if all are the same."""
         number = len(box.chains)
-        decisions: list[Decision] = []
-        for level, codes in enumerate(box.innermost):
-            groups = [tuple(c for c in codes if c % number == d and c != NONE) for d in range(number)]
-            groups = [each for each in groups if each] + [(NONE,)] * (NONE in codes)
-            if len(groups) > 1 or level<self.space.depth-1 and level:
-                decisions += [("innermost", level, each) for each in groups if len(groups)>1]
-                if len(groups)==1 and len(codes)>1: decisions.append(("innermost", level, (min(codes),)))
-        outer = [each for each in decisions if each[1] < self.space.depth - 1]
-        if outer:
-            return outer
-        for d, chains in enumerate(box.chains):
-            for position, values in enumerate(chains.extents):
-                if len(values) > 1:
-                    some = {values[(len(values) - 1) // 2], values[0], values[-2]}
-                    decisions += [("extent", d, position, value) for value in sorted(some)]
-        return decisions
+        inside = [
+            t
+            for t, choices in zip(self.space.tensors, box.stores, strict=True)
+            if any(any(choice[level + 1 :]) for choice in choices)
+        ]
+        groups: dict[Any, list[int]] = {}
+        for code in sorted(box.innermost[level]):
+            d = code % number
+            key = [
+                (d in t.free, d in t.free and code >= number and level > 0, t.window and d in t.own and d)
+                for t in inside
+            ]
+            groups.setdefault((code == NONE and bool(inside), *key) if code != NONE else (NONE,)*bool(inside), []).append(code)
+        return [tuple(each) for each in groups.values()] if len(groups) > 1 else []
 
     def _evaluate(self, node: Node, proof: Proof) -> None:
         """Evaluate all mappings of a box that cannot be split."""
