@@ -132,4 +132,11 @@ def _decision(space: Mapspace, decision: Decision) -> list[Any]:
         return ["extent", dims[one], levels[level], loops, decision[3]]
     if kind == "store":
         return ["store", space.problem.tensor_names[one], levels[two]]
-    return ["innermost", levels[one], [None if d == NONE else dims[d] for d in two]]
+    return ["innermost", levels[one], [_innermost(dims, code) for code in two]]
+
+
+def _innermost(dims: tuple[str, ...], code: int) -> str | list[str] | None:
+    """The innermost loop of a level: null for none, in a list if it is the only one."""
+    if code == NONE:
+        return None
+    return dims[code] if code < len(dims) else [dims[code - len(dims)]]

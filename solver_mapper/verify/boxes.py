@@ -70,7 +70,8 @@ class Chains:
 
 class Box(NamedTuple):
     """`chains[d]` of dimension d, `stores[t]`: choices of levels that store tensor t,
-    `innermost[l]`: dimensions that the innermost temporal loop of level l may be over, or NONE."""
+    `innermost[l]`: what the innermost temporal loop of level l may be: d (over dimension d, inside
+    of others), d + the number of dimensions (over d, the only one), NONE."""
 
     chains: tuple[Chains, ...]
     stores: tuple[tuple[tuple[bool, ...], ...], ...]
@@ -194,34 +195,22 @@ class Mapspace:
 
     def _narrowed(self, chains: list[Any], stores: Any, innermost: Any) -> Box | None:
         """A box without chains and innermost loops that contradict each other; None if empty."""
-        number = len(self.dims)
+        number, left = len(self.dims), []
         for slot, codes in zip(self.temporal, innermost, strict=True):
             over = {code % number for code in codes if code != NONE}
             several = any(0 <= code < number for code in codes)
             for d in self.dims:
-                if not several and d not in over:
+                if d not in over and not several:
                     chains[d] = chains[d] and chains[d].part(slot, None, True)
                 elif over == {d} and NONE not in codes:
                     chains[d] = chains[d] and chains[d].part(slot, None, False)
         if not all(chains) or not all(stores):
             return None
-        left = []
         for slot, codes in zip(self.temporal, innermost, strict=True):
             may = {d for d in self.dims if chains[d].bounds[slot][-1] > 1}
             must = {d for d in self.dims if chains[d].bounds[slot][0] > 1}
-            left.append(
-                frozenset(
-                    c
-                    for c in codes
-                    if (
-                        not must
-                        if c == NONE
-                        else c in may and len(may) > 1
-                        if c < number
-                        else c - number in may and must <= {c - number}
-                    )
-                )
-            )
+            fits = {d for d in may if len(may) > 1} | {d + number for d in may if must <= {d}}
+            left.append(codes & (fits if must else fits | {NONE}))
         return Box(tuple(chains), tuple(stores), tuple(left)) if all(left) else None
 
     def split(self, box: Box, decision: tuple[Any, ...]) -> list[Box | None]:
@@ -271,18 +260,19 @@ class Mapspace:
             return [tuple(each[-1] for each in values)]
         found = {}
         for row in product(*some):
-            with_last = [(*row[:last], e, *row[last + 1 :]) for e in values[last]]
-            fit = bisect(with_last, room, key=lambda e: sum(self.words(t, e) for t in stored))
-            if fit:
-                found[row] = with_last[fit - 1]
+            one, two = (
+                sum(self.words(t, (*row[:last], e, *row[last + 1 :])) for t in stored)
+                for e in (1, 2)
+            )  # words grow at least linearly
+            fit = bisect(values[last], 1 + (room - one) // (two - one)) if two > one else None
+            if one <= room and fit != 0:
+                found[row] = values[last][-1 if fit is None else fit - 1]
         after = [dict(pairwise(each)) for each in some]
         return [
-            tile
-            for row, tile in found.items()
+            (*row[:last], most, *row[last + 1 :])
+            for row, most in found.items()
             if not any(
-                e in after[d]
-                and found.get((*row[:d], after[d][e], *row[d + 1 :]), (0,) * len(row))[last]
-                >= tile[last]
+                e in after[d] and found.get((*row[:d], after[d][e], *row[d + 1 :]), 0) >= most
                 for d, e in enumerate(row)
             )
         ]

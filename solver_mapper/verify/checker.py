@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from math import ceil, prod
-from operator import ge
+from operator import ge, getitem
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,8 +63,8 @@ class Bound:
             tuple(t for t, each in pairs if all(choice[level] for choice in each))
             for level in range(space.depth)
         ]
-        self.ends = {}
         self.tiles, self.spread = lru_cache(None)(self._tiles), lru_cache(None)(self._spread)
+        self.layouts = lru_cache(None)(self._layouts)
 
     def _tiles(self, level: int, dims: frozenset[int]) -> list[tuple[int, ...]]:
         """Extents of tiles of a level, as large in `dims` as there is room, the others least."""
@@ -77,7 +77,7 @@ class Bound:
         """The largest product of extents of `dims` in a tile of a level."""
         return max((prod(e[d] for d in dims) for e in self.tiles(level, dims)), default=1)
 
-    def layouts(self, level: int) -> list[tuple[int, ...]]:
+    def _layouts(self, level: int) -> list[tuple[int, ...]]:
         """Bounds of the spatial loops of a level, as large as the mesh allows."""
         slot = self.space.spatial[level]
         bounds = [(1,) if slot is None else tuple(each.bounds[slot]) for each in self.box.chains]
@@ -89,8 +89,8 @@ class Bound:
 
     def loops(self, slots: Iterable[int | None], dims: Iterable[int], which: int) -> int:
         """The least (0) or largest (-1) product of loop bounds."""
-        real, chains = [slot for slot in slots if slot is not None], self.box.chains
-        return prod(chains[d].bounds[slot][which] for slot in real for d in dims)
+        bounds = [each.bounds for each in self.box.chains]
+        return prod(bounds[d][slot][which] for slot in slots if slot is not None for d in dims)
 
     def shared(self, t: Tensor, level: int, dims: frozenset[int]) -> int:
         """How many instances one multicast reaches through spatial loops over `dims`, at most. Of
@@ -98,36 +98,32 @@ class Bound:
         slot, moving, seen = self.space.spatial[level], set[int](), set[int]()
         if slot is None or self.space.off("no_multicast", level, t):
             return 1
+        if not t.window:
+            return self.spread(level, dims - t.own)
         for rank in t.ranks:
             new = [d for d in rank if d not in seen]
             moving |= {max(new, key=lambda d: self.loops([slot], [d], -1))} if new else set()
             seen |= set(rank)
         return self.spread(level, dims - moving)
 
-    def flow(self, t: Tensor, o: int, i: int) -> tuple[int, int, int, int]:
+    def flow(self, t: Tensor, o: int, i: int) -> tuple[int, int, int, int, int]:
         """Least words of t, over all instances, that level o sends to level i, the next that stores
-        it (compute units: the number of levels), and that arrive there. With the last two, n and q,
-        at least n / (q * free extents of a tile) arrive."""
+        it (compute units: the number of levels), and that arrive there. With the last three, n, q
+        and end, at least n / (q * free loops from level `end` on) arrive."""
         space, end, empty, cases = self.space, i, True, []
         forgets = i == space.depth or space.off("no_temporal_reuse", i, t)
         links = space.spatial[i - 1] is not None and not space.off("no_link_transfer", i - 1, t)
         if forgets and links and t.window:
             cases.append((0, 0, 0, 1))
         for level in reversed(range(0 if not forgets or (links and not t.window) else i, i)):
-            number, codes = len(space.sizes), self.box.innermost[level]
-            inner = {code % number for code in codes if code != NONE}
+            codes, slot = self.box.innermost[level], space.temporal[level]
+            inner = {code % len(space.dims) for code in codes if code != NONE}
             if t.window and empty:
                 cases += [self.slide(t, o, i, d, level, links) for d in sorted(inner & t.own)]
             if not inner & t.free and NONE not in codes:
                 break
             empty, end = empty and NONE in codes, level
-            slot = space.temporal[level]
-            if self.loops([slot], t.own, 0) > 1 or not any(
-                code == NONE
-                or (code >= number and code - number in t.free)
-                or (code in t.free and self.loops([slot], t.free - {code}, -1) > 1)
-                for code in codes
-            ):
+            if self.loops([slot], t.own, 0) > 1 or not any(self.idle(t, slot, c) for c in codes):
                 break
         if end < i or not cases:
             cases.append(self.rest(t, o, i, end))
@@ -136,8 +132,14 @@ class Bound:
         if t.window and (links or o < i - 1):  # the cost model rounds for each instance
             sent = max(0, sent - space.levels[o].instances)
             arrive = max(0, arrive - space.levels[min(i, space.depth - 1)].instances)
-        self.ends[t.name,o,i]=end
-        return sent, arrive, 0 if t.window else cases[0][2], cases[0][3]
+        return sent, arrive, 0 if t.window else cases[0][2], cases[0][3], end
+
+    def idle(self, t: Tensor, slot: int, code: int) -> bool:
+        """Whether all loops of a level may leave t's tile, if its innermost loop is `code`."""
+        dims = len(self.space.dims)
+        if 0 <= code < dims:
+            return code in t.free and self.loops([slot], t.free - {code}, -1) > 1
+        return code == NONE or code - dims in t.free
 
     def rest(self, t: Tensor, o: int, i: int, end: int) -> tuple[int, int, int, int]:
         """The innermost loops outside i's tile, from level `end` on, do not move it. Those inside
@@ -154,7 +156,7 @@ class Bound:
             share *= prod(self.shared(t, level, t.own | t.free) for level in range(o, r))
             share *= prod(self.shared(t, level, t.own) for level in range(max(o, r), i))
             sent = max(sent, words * self.loops(space.spatial[r:o], t.free, 0) // share)
-        return sent, arrive, words, points * self.loops(space.temporal[end:i], t.free, -1)
+        return sent, arrive, words, points
 
     def movers(self, rank: Iterable[int], i: int) -> set[int]:
         """Dimensions of a rank that may have a temporal loop outside level i."""
@@ -236,12 +238,12 @@ class Bound:
             most = sum(self.together(level, some) for level, some in enumerate(each, 1))
             yield Least(energy + most, cycles, last_level)
 
-    def cost(self, t: Tensor, choice: tuple[bool, ...]) -> tuple[Counter[Any], list[tuple[Term, Term]]]:
-        """Words read and written at each level, and terms of the energy, each in one or two forms."""
+    def cost(self, t: Tensor, choice: tuple[bool, ...]) -> tuple[Counter[Any], list[Any]]:
+        """Words read and written at each level, and terms of the energy, each in two forms."""
         space, terms, words = self.space, [], Counter[tuple[int, str]]()
         held = [level for level in range(space.depth) if choice[level]]
         for o, i in zip(held, [*held[1:], space.depth], strict=True):
-            sent, arrive, n, q = self.flow(t, o, i)
+            sent, arrive, n, points, end = self.flow(t, o, i)
             read, reread, _, update = space.prices[o]
             fill = space.prices[i][2] if i < space.depth else 0
             paid, refill = (read, 0, 0), (fill, 0, 0)
@@ -260,20 +262,18 @@ class Bound:
                 apart = prod(self.spread(each, t.free) for each in meshes[:-1])
                 level, by_tile = meshes[-1] + 1, meshes[-1] == i - 1
                 apart *= 1 if by_tile else self.largest(t.free, i)
-            inner = Term(level, sent, n, q * apart, t.free, by_tile, bool(meshes), paid)
-            arrival = Term(i, arrive, n, q, t.free, True, False, refill)
-            terms += [(inner, self.outer(t, o, i, sent, n, paid) if o+1<i and n else inner), (arrival, arrival)]
+            q = points * self.loops(space.temporal[end:i], t.free, -1)
+            form = Term(level, sent, n, q * apart, t.free, by_tile, bool(meshes), paid)
+            other = form
+            if o + 1 < i:  # all free loops inside of the next level count as part of its tile
+                spared = points * self.loops(space.temporal[end : o + 1], t.free, -1)
+                other = Term(o + 1, sent, n, spared, t.free, True, o in meshes, paid)
+            terms.append((form, other))
+            terms.append((Term(i, arrive, n, q, t.free, True, False, refill),) * 2)
             words[o, "read"] += max(0, sent - paid[2])
             words[o, "write"] += sent if t.written else 0
             words[i, "write"] += max(0, arrive - refill[2])
         return words, terms
-
-    def outer(self, t: Tensor, o: int, i: int, sent: int, n: int, paid: Any) -> Term:
-        words, points = self.ratio(t, i)
-        r, end = o + 1, self.ends[t.name,o,i]
-        points *= self.loops(self.space.temporal[end:r], t.free, -1)
-        mesh = bool(self.shared(t, o, t.free)>1)
-        return Term(r, sent, words * self.space.problem.macs, points, t.free, True, mesh, paid)
 
     def together(self, level: int, terms: list[Term]) -> int:
         """Least energy of terms that compete for the room of a level and the mesh above it: for the
@@ -287,18 +287,16 @@ class Bound:
         columns = {
             tuple(prod(e[d] for d in x.free) if x.by_mesh else 1 for x in terms) for e in layouts
         }
-        if len(rows) * len(columns) > MOST_PAIRS:
+        if not terms or len(rows) * len(columns) > MOST_PAIRS:
             return apart
-        return fixed + min((self.least_sum(terms, rows, v) for v in columns), default=0)
-
-    def least_sum(self, terms, rows, column) -> int:
-        if not terms or not rows:
-            return 0
-        tables = [
-            {e: x.energy(max(x.least, x.words // (x.points * e * v))) for e in set(extents)}
-            for x, extents, v in zip(terms, zip(*rows), column)
-        ]
-        return min(sum(map(dict.__getitem__, tables, row)) for row in rows)
+        best = []
+        for column in columns:
+            tables = [
+                {e: x.energy(max(x.least, x.words // (x.points * e * v))) for e in set(extents)}
+                for x, v, extents in zip(terms, column, zip(*rows, strict=True), strict=True)
+            ]
+            best += [sum(map(getitem, tables, row)) for row in rows]
+        return fixed + min(best, default=0)
 
     def cycles(self, words: Counter[tuple[int, str]]) -> int:
         """Least cycles: of the operations on all instances that can be used, and of the words that
@@ -392,11 +390,9 @@ class Walk:
             return kind, dims.index(words[0]), slot + 1, int(words[3])
         if kind == "store":
             return kind, self.space.problem.tensor_names.index(words[0]), levels.index(words[1])
-        inner = [
-            NONE if x is None else dims.index(x) if isinstance(x, str) else dims.index(x[0]) + len(dims)
-            for x in words[1]
-        ]
-        return kind, levels.index(words[0]), inner
+        only = [dims.index(*x) + len(dims) for x in words[1] if isinstance(x, list)]
+        inner = [dims.index(x) for x in words[1] if isinstance(x, str)]
+        return kind, levels.index(words[0]), only + inner + [NONE] * (None in words[1])
 
     def leaf(self, kind: str, words: list[Any], box: Box | None) -> None:
         """The reason why a box has no mapping that is better by more than the gap."""
@@ -409,7 +405,7 @@ class Walk:
         elif kind == "bound":
             claimed, found = Least(*map(int, words)), list(Bound(self.space, box).least())
             if not any(all(map(ge, each, claimed)) for each in found):
-                raise RefusedError(f"a bound of {tuple(claimed)} is claimed; it is {tuple(found[-1])}")
+                raise RefusedError(f"a bound of {tuple(claimed)} is claimed; it is {found[-1]}")
             if not self.target.excludes(claimed):
                 raise RefusedError(f"a bound of {tuple(claimed)} does not exclude better mappings")
         elif kind == "evaluated":

@@ -129,13 +129,12 @@ class Prover:
         reason = bound.unfit()
         if reason is not None:
             return Node(box, None, goals, leaf="unfit", reason=reason)
-        most, best = -1.0, None
+        found = []
         for least in bound.least():
             if self.target.excludes(least):
                 return Node(box, least, goals, leaf="bound")
-            p=self._progress(least)
-            if p>most: most,best=p,least
-        return Node(box, best, most)
+            found.append(Node(box, least, self._progress(least)))
+        return max(found, key=lambda node: node.progress)
 
     def _progress(self, least: Least) -> float:
         """How far a box with these figures is from being excluded: for each goal at most 1."""
@@ -183,10 +182,13 @@ class Prover:
         ]
         if stores:
             return stores
-        orders = [("innermost", level, each) for level in range(self.space.depth) for each in self._orders(box, level)]
+        levels = range(self.space.depth)
+        orders: list[Decision] = [
+            ("innermost", level, each) for level in levels for each in self._orders(box, level)
+        ]
         if orders:
             return orders
-        extents = [
+        extents: list[Decision] = [
             ("extent", d, position, value)
             for d, chains in enumerate(box.chains)
             for position, values in enumerate(chains.extents)
@@ -201,7 +203,7 @@ class Prover:
         ]
 
     def _orders(self, box: Box, level: int) -> list[tuple[int, ...]]:
-        """Innermost loops of a level, those together that are the same for all tensors which are
+        """Innermost loops of a level, those together that are the same for all tensors which may be
         stored further inside; none if all are the same."""
         number = len(box.chains)
         inside = [
@@ -210,13 +212,15 @@ class Prover:
             if any(any(choice[level + 1 :]) for choice in choices)
         ]
         groups: dict[Any, list[int]] = {}
-        for code in sorted(box.innermost[level]):
+        for code in sorted(box.innermost[level]) if inside else ():
             d = code % number
-            key = [
-                (d in t.free, d in t.free and code >= number and level > 0, t.window and d in t.own and d)
+            spared = [
+                (d in t.free, d in t.free and code >= number and level > 0, t.window and d in t.own)
                 for t in inside
             ]
-            groups.setdefault((code == NONE and bool(inside), *key) if code != NONE else (NONE,)*bool(inside), []).append(code)
+            moves = d if any(window for *_, window in spared) else None
+            key = NONE if code == NONE else (moves, *spared)
+            groups.setdefault(key, []).append(code)
         return [tuple(each) for each in groups.values()] if len(groups) > 1 else []
 
     def _evaluate(self, node: Node, proof: Proof) -> None:
