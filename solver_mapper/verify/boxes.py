@@ -52,9 +52,9 @@ class Chains:
     loop bounds at slot s, both ascending."""
 
     def __init__(self, rows: list[tuple[int, ...]]):
-        self.rows = rows
-        self.extents = [sorted(set(column)) for column in zip(*rows, strict=True)]
-        pairs = [{(r[s], r[s + 1]) for r in rows} for s in range(len(rows[0]) - 1)]
+        self.rows, columns = rows, list(zip(*rows, strict=True))
+        self.extents = [sorted(set(column)) for column in columns]
+        pairs = [set(zip(*each, strict=True)) for each in pairwise(columns)]
         self.bounds = [sorted({outer // inner for outer, inner in each}) for each in pairs]
         self.part = lru_cache(None)(self._part)
 

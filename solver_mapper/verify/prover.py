@@ -3,10 +3,10 @@
 Boxes, their bounds and how decisions split them are the checker's (`checker.py`), so that every
 complete proof is a certificate; the search is here. The incumbent's value is given; the search
 shows that no mapping is better by more than the gap. It takes the box whose bound is least, and
-splits it by the decision that raises the bounds of both parts most: a few decisions that did so
-before are tried (strong branching on pseudo-costs, Achterberg, Koch, Martin: Branching constraints
-revisited, 2005). Boxes that are down to single loop bounds, but whose bound grants more reuse than
-there is, are excluded by evaluating their mappings.
+splits it by the decision that raised the bounds of both parts most where it was tried before;
+decisions that are like none before are tried first (pseudo-costs initialized by strong branching,
+Achterberg, Koch, Martin: Branching rules revisited, 2005). Boxes that are down to single loop
+bounds, but whose bound grants more reuse than there is, are excluded by evaluating their mappings.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from solver_mapper.verify.checker import Bound
 from solver_mapper.verify.target import Least, Target
 
 Decision = tuple[Any, ...]
-TRIED, RELIABLE = 1, 1
-"""Decisions tried at a node; and how often each is tried before its record counts."""
+UNTRIED = 2.0
+"""Promise of a decision that is like none tried before: more than any gain."""
+MOST_ORDERED = 2
+"""Levels whose innermost loops are all decided before tile sizes."""
 MOST_EVALUATED = 10_000
 """Mappings that are evaluated to decide one box."""
 LEAST_GAIN = 1e-4
@@ -154,13 +156,13 @@ class Prover:
         for tried, decision in enumerate(
             sorted(self._decisions(node.box), key=self._promise, reverse=True)
         ):
-            record = self._records.setdefault(decision, _Record())
-            if tried >= TRIED and record.times >= RELIABLE and best > LEAST_GAIN:
+            if tried and self._promise(decision) < UNTRIED and best > LEAST_GAIN:
                 break
             parts = tuple(self._node(part) for part in self.space.split(node.box, decision))
             gains = [max((part.progress - node.progress) / left, LEAST_GAIN) for part in parts]
             gain = (gains[0] * gains[1]) ** 0.5
-            record.add(gain)
+            for key in {decision, decision[:3]}:
+                self._records.setdefault(key, _Record()).add(gain)
             if gain > best:
                 best, node.decision, node.parts = gain, decision, parts
             if all(part.leaf for part in parts) or self.over():
@@ -168,12 +170,13 @@ class Prover:
         return node.parts
 
     def _promise(self, decision: Decision) -> float:
-        record = self._records.get(decision)
-        return 2.0 if record is None or record.times < RELIABLE else record.gain
+        """What a decision gained before, or the same with another number of points."""
+        record = self._records.get(decision) or self._records.get(decision[:3])
+        return record.gain if record else UNTRIED
 
     def _decisions(self, box: Box) -> Iterable[Decision]:
-        """Decisions to try. Who stores what comes first, then innermost loops of all levels but the
-        last: bounds are weak before."""
+        """Decisions to try. Who stores what comes first, then innermost loops, unless those of many
+        levels are open: bounds are weak before."""
         stores = [
             ("store", tensor, level)
             for tensor, choices in enumerate(box.stores)
@@ -186,7 +189,7 @@ class Prover:
         orders: list[Decision] = [
             ("innermost", level, each) for level in levels for each in self._orders(box, level)
         ]
-        if orders:
+        if orders and len({level for _, level, _ in orders}) <= MOST_ORDERED:
             return orders
         extents: list[Decision] = [
             ("extent", d, position, value)
@@ -195,7 +198,7 @@ class Prover:
             if len(values) > 1
             for value in sorted({values[(len(values) - 1) // 2], values[0], values[-2]})
         ]
-        return extents or [
+        return orders + extents or [
             ("innermost", level, (code,))
             for level, codes in enumerate(box.innermost)
             if len(codes) > 1
