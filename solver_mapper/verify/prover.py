@@ -1,7 +1,7 @@
 """A proof by branch and bound that shares nothing with the CP-SAT engine.
 
-Boxes, their bounds and how decisions split them are the checker's (`checker.py`), so that every
-complete proof is a certificate; the search is here. The incumbent's value is given; the search
+Boxes, how decisions split them (`boxes.py`) and their bounds (`box_bounds.py`) are the checker's, so
+that every complete proof is a certificate; the search is here. The incumbent's value is given; the search
 shows that no mapping is better by more than the gap. It takes the box whose bound is least, and
 splits it by the decision that raised the bounds of both parts most where it was tried before;
 decisions that are like none before are tried first (pseudo-costs initialized by strong branching,
@@ -22,8 +22,8 @@ from typing import Any
 from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.verify.box_bounds import Bound
 from solver_mapper.verify.boxes import NONE, Box, Mapspace, loop_choices, mappings
-from solver_mapper.verify.checker import Bound
 from solver_mapper.verify.target import Least, Target
 
 Decision = tuple[Any, ...]

@@ -16,8 +16,8 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.cost.timeloop.tiles import build_nest
+from solver_mapper.verify.box_bounds import Bound
 from solver_mapper.verify.boxes import NONE, Box, Mapspace, mappings
-from solver_mapper.verify.checker import Bound
 from solver_mapper.verify.exhaustive import Exhaustive
 from tests.instances import Instance, instance
 
