@@ -1,12 +1,13 @@
 """A proof by branch and bound that shares nothing with the CP-SAT engine.
 
-Boxes, how decisions split them (`boxes.py`) and their bounds (`box_bounds.py`) are the checker's, so
-that every complete proof is a certificate; the search is here. The incumbent's value is given; the search
-shows that no mapping is better by more than the gap. It takes the box whose bound is least, and
-splits it by the decision that raised the bounds of both parts most where it was tried before;
-decisions that are like none before are tried first (pseudo-costs initialized by strong branching,
-Achterberg, Koch, Martin: Branching rules revisited, 2005). Boxes that are down to single loop
-bounds, but whose bound grants more reuse than there is, are excluded by evaluating their mappings.
+Boxes, how decisions split them (`boxes.py`) and their bounds (`box_bounds.py`) are the checker's,
+so that every complete proof is a certificate; the search is here. The incumbent's value is given;
+the search shows that no mapping is better by more than the gap. It takes the box whose bound is
+least, and splits it by the decision that raised the bounds of both parts most where it was tried
+before; decisions that are like none before are tried first (pseudo-costs initialized by strong
+branching, Achterberg, Koch, Martin: Branching rules revisited, 2005). Boxes that are down to single
+loop bounds, but whose bound grants more reuse than there is, are excluded by evaluating their
+mappings.
 """
 
 from __future__ import annotations
