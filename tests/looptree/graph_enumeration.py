@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -19,6 +19,10 @@ from random import Random
 
 Index = tuple[tuple[str, ...], ...]
 """The variables that each rank of a tensor adds up."""
+Loop = tuple[str, int, bool]
+"""A variable, its trips, and whether it runs in space. As a step of a path also a tensor with 0
+trips: its node on chip.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,10 @@ class Einsum:
 
 @dataclass(frozen=True)
 class Problem:
+    """A graph on a memory `Sram`, with `fanout` copies of that (`copied` is "Sram") or of the
+    compute ("Mac"), whose wires serve all copies at once with tensors in `reuse`.
+    """
+
     einsums: tuple[Einsum, ...]
     ranks: Mapping[str, tuple[str, ...]]
     bounds: Mapping[str, int]
@@ -46,6 +54,9 @@ class Problem:
     dram: int
     rate: int | None
     objective: str
+    fanout: int = 1
+    copied: str = "Mac"
+    reuse: frozenset[str] = frozenset()
 
     def users(self, tensor: str) -> list[int]:
         return [
@@ -56,6 +67,19 @@ class Problem:
     def handed(self) -> tuple[str, ...]:
         """Tensors that one Einsum writes and another reads."""
         return tuple(einsum.output for einsum in self.einsums if len(self.users(einsum.output)) > 1)
+
+    def apart(self, tensor: str) -> bool:
+        """Whether a tensor may not be handed over on chip: copied, where the memory has copies."""
+        return (
+            self.copied == "Sram"
+            and self.fanout > 1
+            and any(self.einsums[position].copy for position in self.users(tensor))
+        )
+
+    def _spatial(self) -> Iterator[str]:
+        if self.fanout > 1:
+            reuse = " | ".join(sorted(self.reuse)) or "Nothing"
+            yield f"    spatial: [{{name: X, fanout: {self.fanout}, may_reuse: {reuse}}}]"
 
     def text(self) -> str:
         rate = "inf" if self.rate is None else self.rate
@@ -77,6 +101,7 @@ class Problem:
             f"    size: {self.size}",
             "    leak_power: 0",
             "    tensors: {keep: ~Dram, may_keep: All}",
+            *(self._spatial() if self.copied == "Sram" else ()),
             "    actions:",
             *(
                 f"    - {{name: {action}, energy: 1, throughput: inf}}"
@@ -84,6 +109,7 @@ class Problem:
             ),
             "  - !Compute",
             "    name: Mac",
+            *(self._spatial() if self.copied == "Mac" else ()),
             "    leak_power: 0",
             "    actions:",
             "    - {name: compute, energy: 1, throughput: 1}",
@@ -113,13 +139,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class Path:
-    """A path of one Einsum: `loops` (variable, trips) outer to inner; `nodes` (tensor, loops above)
+    """A path of one Einsum: `loops` outer to inner; `nodes` (tensor, loops above)
     on chip; `handed[tensor]` loops above what is handed over there; `held` (loops above, bits) of
     all other reservations."""
 
     energy: int
     latency: Fraction
-    loops: tuple[tuple[str, int], ...]
+    loops: tuple[Loop, ...]
     nodes: tuple[tuple[str, int], ...]
     handed: tuple[tuple[str, int], ...]
     held: tuple[tuple[int, int], ...]
@@ -133,7 +159,11 @@ class Paths:
         self.bounds = {name: problem.bounds[name] for name in self.einsum.variables}
 
     def all(self) -> Iterator[Path]:
-        mine = [name for name in self.einsum.tensors if name in self.problem.handed]
+        mine = [
+            name
+            for name in self.einsum.tensors
+            if name in self.problem.handed and not self.problem.apart(name)
+        ]
         for count in range(len(mine) + 1):
             for handed in itertools.combinations(mine, count):
                 others = (
@@ -147,23 +177,42 @@ class Paths:
                     yield from self._placed(handed, some)
 
     def _placed(self, handed: tuple[str, ...], kept: tuple[str, ...]) -> Iterator[Path]:
-        splits = [
-            [[(name, trips) for trips in row] for row in _factorings(bound)]
-            for name, bound in self.bounds.items()
-        ]
-        for rows in itertools.product(*splits):
+        held = [(name, 0, False) for name in (*handed, *kept)]
+        for rows in itertools.product(
+            *(self._splits(name, bound) for name, bound in self.bounds.items())
+        ):
             loops = [loop for row in rows for loop in row]
-            for order in set(
-                itertools.permutations([*loops, *((name, 0) for name in (*handed, *kept))])
-            ):
-                yield self._path(order, frozenset(handed))
+            if prod(trips for _, trips, space in loops if space) <= self.problem.fanout:
+                for order in set(itertools.permutations([*loops, *held])):
+                    if self._outside(order):
+                        yield self._path(order, frozenset(handed))
 
-    def _path(self, order: tuple[tuple[str, int], ...], handed: frozenset[str]) -> Path:
+    def _splits(self, name: str, bound: int) -> list[list[Loop]]:
+        """A variable's loops: any number in time, at most one in space."""
+        most = 1 if self.einsum.copy else self.problem.fanout
+        return [
+            [*((name, trips, False) for trips in row), *([(name, spread, True)] * (spread > 1))]
+            for spread in range(1, min(most, bound) + 1)
+            if bound % spread == 0
+            for row in _factorings(bound // spread)
+        ]
+
+    def _outside(self, order: tuple[Loop, ...]) -> bool:
+        """Whether loops in space stand on the right side of all nodes on chip."""
+        space = [place for place, step in enumerate(order) if step[2]]
+        held = [place for place, step in enumerate(order) if not step[1]]
+        if not space or not held:
+            return True
+        if self.problem.copied == "Sram":
+            return space[-1] < held[0]
+        return held[-1] < space[0]
+
+    def _path(self, order: tuple[Loop, ...], handed: frozenset[str]) -> Path:
         energy, dram = 0, 0
         nodes, homes, held, loops = [], [], [], []
-        for place, (name, trips) in enumerate(order):
+        for place, (name, trips, space) in enumerate(order):
             if trips:
-                loops.append((name, trips))
+                loops.append((name, trips, space))
             else:
                 nodes.append((name, len(loops)))
                 if name in handed:
@@ -173,11 +222,12 @@ class Paths:
         for tensor in self.einsum.tensors:
             cost, far = self._moved(order, tensor, tensor in handed)
             energy, dram = energy + cost, dram + far
-        steps = 0 if self.einsum.copy else prod(self.bounds.values())
+        operations = 0 if self.einsum.copy else prod(self.bounds.values())
+        steps = 0 if self.einsum.copy else prod(trips for _, trips, space in loops if not space)
         rate = self.problem.rate
         latency = max(Fraction(steps), Fraction(dram, rate) if rate else Fraction(0))
         return Path(
-            energy + steps,
+            energy + operations,
             latency,
             tuple(loops),
             tuple(nodes),
@@ -185,65 +235,70 @@ class Paths:
             tuple(sorted(held)),
         )
 
-    def _tile(self, tensor: str, above: tuple[tuple[str, int], ...]) -> int:
+    def _tile(self, tensor: str, above: tuple[Loop, ...]) -> int:
         extent = dict(self.bounds)
-        for name, trips in above:
+        for name, trips, _ in above:
             if trips:
                 extent[name] //= trips
         return prod(
             1 + sum(extent[name] - 1 for name in rank) for rank in self.einsum.tensors[tensor]
         )
 
-    def _moved(
-        self, order: tuple[tuple[str, int], ...], tensor: str, handed: bool
-    ) -> tuple[int, int]:
+    def _moved(self, order: tuple[Loop, ...], tensor: str, handed: bool) -> tuple[int, int]:
         """Energy of one tensor's traffic, and reads and writes of Dram."""
         if self.einsum.copy:
             total = prod(self.bounds.values())
-            both = len({name for name, trips in order if not trips})
+            both = len({name for name, trips, _ in order if not trips})
             return (
                 (0, 0)
                 if both in (0, len(self.einsum.tensors))
                 else (total * (1 if handed else self.problem.dram), 0 if handed else total)
             )
-        output = tensor == self.einsum.output
-        place = next((index for index, step in enumerate(order) if step == (tensor, 0)), None)
-        full, size = prod(self.bounds.values()), self._distinct(tensor, order)
-        near = full - size + full if output else full
+        held = (tensor, 0, False)
+        place = order.index(held) if held in order else 0
+        near = self._exchanged(order, tensor, place)
         if handed:
             return near, 0
-        if place is None:
+        if held not in order:
             return near * self.problem.dram, near
         above = order[:place]
-        fetched = self._tile(tensor, above) * prod(trips for _, trips in above if trips)
-        skipped = self._distinct(tensor, above)
-        far = fetched - skipped + fetched if output else fetched
-        return near + far * (1 + self.problem.dram), far
+        far, there = self._exchanged(above, tensor, 0), self._exchanged(above, tensor, len(above))
+        return near + there + far * self.problem.dram, far
 
-    def _distinct(self, tensor: str, above: tuple[tuple[str, int], ...]) -> int:
-        """Values first fetched below these loops: tiles times the trips of loops that alone index a
-        rank.
+    def _exchanged(self, above: tuple[Loop, ...], tensor: str, outer: int) -> int:
+        """Values that a place below these loops reads and returns, as its parent below the first
+        `outer` of the steps counts them: copies below that, which need the same, count once where
+        wires may reuse the tensor. Outputs are not fetched the first time.
         """
-        alone = {rank[0] for rank in self.einsum.tensors[tensor] if len(rank) == 1}
-        return self._tile(tensor, above) * prod(
-            trips for name, trips in above if trips and name in alone
+        ranks = self.einsum.tensors[tensor]
+        indexing, alone = (
+            {name for rank in ranks for name in rank},
+            {rank[0] for rank in ranks if len(rank) == 1},
         )
+        count = first = self._tile(tensor, above)
+        for place, (name, trips, space) in enumerate(above):
+            once = space and place >= outer and name not in indexing
+            if trips and not (once and tensor in self.problem.reuse):
+                count *= trips
+                if space or name in alone:
+                    first *= trips
+        return count + count - first if tensor == self.einsum.output else count
 
-    def _reserved(self, order: tuple[tuple[str, int], ...], place: int) -> tuple[int, int]:
-        """(Loops above, bits) of a node's reservation, lowered through the loops directly below
-        that index its tensor.
+    def _reserved(self, order: tuple[Loop, ...], place: int) -> tuple[int, int]:
+        """(Loops above, bits) of a node's reservation, lowered through the loops in time directly
+        below that index its tensor.
         """
         tensor = order[place][0]
         ranks = self.einsum.tensors[tensor]
         end = place + 1
-        while end < len(order) and order[end][1]:
+        while end < len(order) and order[end][1] and not order[end][2]:
             found = [rank for rank in ranks if order[end][0] in rank]
             if not found:
                 break
             end += 1
             if len(found[0]) > 1:
                 break
-        return sum(1 for _, trips in order[:end] if trips), self._tile(tensor, order[:end])
+        return sum(1 for _, trips, _ in order[:end] if trips), self._tile(tensor, order[:end])
 
 
 def _factorings(number: int) -> list[tuple[int, ...]]:
@@ -258,11 +313,9 @@ def _factorings(number: int) -> list[tuple[int, ...]]:
     ]
 
 
-Signature = tuple[
-    tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]
-]
-"""The loops down to some number, tensors handed over, and for each other tensor in common the loops
-above its node on chip.
+Signature = tuple[tuple[Loop, ...], tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], bool]
+"""The loops down to some number, tensors handed over, for each other tensor in common the loops
+above its node on chip, and whether further loops run over copies of the memory.
 """
 
 
@@ -285,17 +338,29 @@ class GraphEnumeration:
                 )
             )
             for count in range(deepest, len(path.loops) + 1):
-                if len({name for name, _ in path.loops[:count]}) == count:
+                if self._sharable(path, count):
                     own = tuple(
                         sum(bits for depth, bits in path.held if depth == level)
                         for level in range(count)
                     )
                     total = sum(bits for _, bits in path.held)
+                    spread = self.problem.copied == "Sram" and any(
+                        space for _, _, space in path.loops[count:]
+                    )
                     if total <= self.problem.size:
-                        found.setdefault((path.loops[:count], path.handed, common), []).append(
-                            (path, (*own, total))
-                        )
+                        found.setdefault(
+                            (path.loops[:count], path.handed, common, spread), []
+                        ).append((path, (*own, total)))
         return {key: _undominated(listed) for key, listed in found.items()}
+
+    def _sharable(self, path: Path, count: int) -> bool:
+        """Whether the first loops of a path may be shared: each variable at most once in time and
+        once in space, and loops in space only over copies of the memory.
+        """
+        shared = path.loops[:count]
+        if self.problem.copied == "Mac" and any(space for _, _, space in shared):
+            return False
+        return len({(name, space) for name, _, space in shared}) == count
 
     def optimum(self) -> Fraction | None:
         """The least value of the objective over all trees; None if there is none."""
@@ -362,11 +427,23 @@ class GraphEnumeration:
             ):
                 return False
         alive = self._alive(before, signature)
+        if signature[3] and (alive or self._taken(before, signature)):
+            return False
         if right != max((depth for _, depth in alive), default=0):
             return False
         return all(
             self._shared(before, signature, other, min(open_loops[other:position]))
             for other in range(position)
+        )
+
+    def _taken(self, before: list[Signature], signature: Signature) -> bool:
+        """Whether something is in the memory for this Einsum or a later one, so that only shared
+        loops may run over its copies.
+        """
+        return bool(signature[1]) or any(
+            self.problem.users(tensor)[-1] >= len(before)
+            for each in before
+            for tensor, _ in each[1]
         )
 
     def _alive(self, before: list[Signature], signature: Signature) -> list[tuple[str, int]]:
@@ -384,13 +461,13 @@ class GraphEnumeration:
         """Whether an Einsum and one before may have their first `count` loops in common."""
         position = len(before)
         einsum, earlier = self.problem.einsums[position], self.problem.einsums[other]
-        for (mine, trips), (theirs, times) in zip(
+        for (mine, trips, space), (theirs, times, there) in zip(
             signature[0][:count], before[other][0][:count], strict=True
         ):
             same = self.families[position, mine] == self.families[other, theirs]
             if (
                 not same
-                or trips != times
+                or (trips, space) != (times, there)
                 or self.problem.bounds[mine] != self.problem.bounds[theirs]
             ):
                 return False
@@ -563,4 +640,18 @@ def random_graph(seed: int) -> Problem:
         rng.choice([3, 10, 40]),
         rng.choice([None, None, 1, 2]),
         rng.choice(["energy", "energy", "edp", "latency"]),
+    )
+
+
+def random_spatial_graph(seed: int) -> Problem:
+    """A graph on several copies of the memory or of the compute."""
+    rng = Random(seed)
+    problem = random_graph(seed)
+    tensors = list(problem.ranks)
+    reuse = rng.choice([tensors, [], [name for name in tensors if rng.random() < 0.5]])
+    return replace(
+        problem,
+        fanout=rng.choice([2, 2, 3, 4]),
+        copied=rng.choice(["Sram", "Mac"]),
+        reuse=frozenset(reuse),
     )

@@ -7,11 +7,15 @@ import io
 import pytest
 
 import solver_mapper as sm
-from tests.looptree.graph_enumeration import GraphEnumeration, random_graph
+from tests.looptree.graph_enumeration import (
+    GraphEnumeration,
+    Problem,
+    random_graph,
+    random_spatial_graph,
+)
 
 
-def check(seed: int) -> None:
-    problem = random_graph(seed)
+def check(problem: Problem) -> None:
     solution = sm.solve(sm.load(io.StringIO(problem.text())), objective=problem.objective)
     assert solution.status in ("optimal", "infeasible")
     assert solution.value == GraphEnumeration(problem).optimum()
@@ -19,10 +23,21 @@ def check(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_the_optimum_of_a_graph_equals_enumeration(seed: int) -> None:
-    check(seed)
+    check(random_graph(seed))
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("seed", range(25, 325))
 def test_the_optimum_of_many_graphs_equals_enumeration(seed: int) -> None:
-    check(seed)
+    check(random_graph(seed))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_optimum_of_a_graph_on_several_copies_equals_enumeration(seed: int) -> None:
+    check(random_spatial_graph(seed))
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("seed", range(25, 425))
+def test_the_optimum_of_many_graphs_on_several_copies_equals_enumeration(seed: int) -> None:
+    check(random_spatial_graph(seed))
