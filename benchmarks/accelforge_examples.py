@@ -201,7 +201,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", help="parts of names of cases; all without")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each case")
     parser.add_argument("--markdown", type=Path, help="write the table here")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     examples = options.examples.resolve()
     chosen = [
         case
