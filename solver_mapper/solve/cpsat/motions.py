@@ -310,21 +310,7 @@ class Claims:
                     ),
                 )
             self._sequence(position, motion, literal)
-            self.variables.model.add(
-                literal <= self.reuse.innermost(position.child, self._inside(position, motion))
-            )
         return self._made[key]
-
-    def _inside(self, position: WindowPosition, motion: Motion) -> frozenset[str]:
-        """Dimensions over which the innermost loop outside the child can run during the motion.
-
-        A slide into a buffer has its own loop innermost. Otherwise loops that leave the tensor
-        alone may run inside those of the motion.
-        """
-        if position.keeps and not motion.returns:
-            return frozenset({motion.dim})
-        own = {motion.dim} if motion.other is None else {motion.dim, motion.other}
-        return self.variables.space.irrelevant(position.tensor) | own
 
     def may_stay(self, position: WindowPosition) -> bool:
         """Whether a tile may stay through steps that leave the tensor alone. Compute units keep

@@ -5,10 +5,11 @@ across the innermost run of loops that do not index the tensor. `Reuse` expresse
 the irrelevant loops that do cost, as exponents: everything irrelevant outside c minus what the
 order patterns spare. A pattern of an outer level spares only if no relevant loop stands in between.
 
-So a tensor spares nothing unless the innermost loop outside c, at whatever level, leaves it alone
-(or moves its window by a step that spares words, see `motions`). There is one such loop for all
-tensors. `Reuse.innermost` says so: no mapping is lost, and the linear relaxation, which could spare
-a part for every tensor at every level, is tighter, the more so the more levels there are.
+So no loop is spared for a tensor unless the innermost loop outside c, at whatever level, leaves the
+tensor alone. There is one such loop for all tensors. `Reuse.innermost` says so: no mapping is lost,
+and the linear relaxation, which could spare a part for every tensor at every level, is tighter, the
+more so the more levels there are. (Motions of windows ask for an innermost loop as well; to say so
+here made proofs on eyeriss longer.)
 """
 
 from __future__ import annotations
