@@ -4,14 +4,16 @@ leave, with bounds that divide the dimensions and with any bounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
 
+import numpy as np
+
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.constraints import HOLDS, Constraint, FactorConstraint
-from solver_mapper.core.dominance import undominated
+from solver_mapper.core.dominance import undominated_rows
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.results.perfect_limit import PerfectLimit
 from solver_mapper.core.results.solution import Solution
@@ -106,8 +108,7 @@ def _fewest(
     """The least product of steps of one option for each dimension that fit the rooms together."""
     states: dict[tuple[int, ...], tuple[int, tuple[Option, ...]]] = {rooms: (1, ())}
     for choices in options.values():
-        ordered = sorted(choices, key=lambda each: (each[1], prod(each[0]), each[0]))
-        best = undominated(ordered, _improves)
+        best = _best(choices)
         if len(states) * len(best) > MOST_STEPS:
             return None
         grown: dict[tuple[int, ...], tuple[int, tuple[Option, ...]]] = {}
@@ -120,6 +121,11 @@ def _fewest(
     return min(states.values(), default=None)
 
 
-def _improves(one: Option, other: Option) -> bool:
-    """Whether `one` has no more steps and no larger bounds."""
-    return one[1] <= other[1] and all(b <= a for a, b in zip(other[0], one[0], strict=True))
+def _best(choices: Sequence[Option]) -> list[Option]:
+    """Without options that another one equals or beats in steps and in every bound; fewest steps
+    first, then smallest products.
+    """
+    if not choices:
+        return []
+    rows = np.array([(steps, prod(bounds), *bounds) for bounds, steps in choices], dtype=np.int64)
+    return [choices[position] for position in undominated_rows(rows)]
