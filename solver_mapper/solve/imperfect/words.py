@@ -343,9 +343,21 @@ class Cells:
                 * self.product([d for d in dims if d != dim], f"full{inner}", f"outer{top}")
                 for dim in dims
             ]
+            alone = alone * self._even(dims, inner)
             served = np.where(near, alone, np.maximum.reduce(apart))
             words = words * served * self._span(rank, inner)
         return words
+
+    def _even(self, dims: Sequence[int], inner: int) -> Floats:
+        """At least the share of steps in which as many instances are in use along each dimension as
+        before: in a last round of fewer, idle neighbours may hold what all others need.
+        """
+        share = np.ones(len(self.nodes))
+        for dim in dims:
+            spread = self.high(dim, f"spread{inner - 1}")
+            uneven = (spread > 1) & (self.low(dim, f"fewest{inner}") < spread)
+            share = np.where(uneven, share / 2, share)
+        return share
 
     def _span(self, rank: Rank, place: int) -> Floats:
         """The least extent of a full tile along a rank."""
@@ -394,6 +406,7 @@ class Cells:
             * self.product([e for e in rest if e != one], f"full{inner}", f"outer{top}")
             for one in rest
         ]
+        alone = alone * self._even(dims, inner)
         served = np.where(near & self._spread(parent, dims), alone, np.maximum.reduce(apart))
         steady = served * new * self._boxes(shape, inner, parent, top, far, others)
         begins = (span - new) * self.product(dims, f"outer{top}")
