@@ -23,7 +23,7 @@ from solver_mapper.explain.explain import entry_of
 from solver_mapper.explain.reason import Entry, Reason, Repair
 from solver_mapper.explain.wording import advice
 from solver_mapper.mapspace.requirements import Requirement, requirements_of
-from solver_mapper.solve.imperfect.search import Search, Tree
+from solver_mapper.solve.imperfect.search import ImperfectSearch, Tree
 from solver_mapper.solve.legality.queries import legal_mapping
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.session import require_countable
@@ -72,7 +72,9 @@ def some_mapping(spec: Spec, clock: Clock) -> Mapping | None:
             return mapping
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     (goal,) = parse_objective("delay").goals
-    search = Search(Tree(spec, space), goal, 0.0, lambda: search.best is not None or clock.over)
+    search = ImperfectSearch(
+        Tree(spec, space), goal, 0.0, lambda: search.best is not None or clock.over
+    )
     search.run()
     if search.best is None and not search.complete:
         raise LimitReached(

@@ -27,7 +27,7 @@ from solver_mapper.verify.bound import LowerBound
 from solver_mapper.verify.boxes import Mapspace
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
-from solver_mapper.verify.prover import Proof, Prover
+from solver_mapper.verify.prover import ProofTree, Prover
 from solver_mapper.verify.route import Claim, Ranks, Route, disagreement
 from solver_mapper.verify.target import Target
 
@@ -214,7 +214,7 @@ def _proved(spec: Spec, claim: Claim, clock: Clock) -> Route:
 
 
 def _told_of(
-    proof: Proof, claim: Claim, ranks: Ranks | None
+    proof: ProofTree, claim: Claim, ranks: Ranks | None
 ) -> tuple[Literal["agrees", "consistent", "none"], str]:
     """The verdict of branch and bound in words; `ranks` are those of the best mapping known."""
     if ranks is None:

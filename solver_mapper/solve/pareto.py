@@ -8,7 +8,7 @@ from solver_mapper.core.objective import METRICS, parse_objective
 from solver_mapper.core.results.pareto_front import Front, FrontPoint, FrontStatus
 from solver_mapper.deadline import running
 from solver_mapper.errors import InputError, LimitReached, SourceLocation, did_you_mean
-from solver_mapper.solve.cpsat.search import Proof
+from solver_mapper.solve.cpsat.search import ProvenStep
 from solver_mapper.solve.session import CHECKS, Session
 
 
@@ -19,7 +19,7 @@ def find_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -
     names = two_metrics(metrics)
     goals, timer = parse_objective(names), session.timer
     points: list[FrontPoint] = []
-    last: tuple[Proof, ...] = ()
+    last: tuple[ProvenStep, ...] = ()
     proven = False
     try:
         with running(session.clock):

@@ -22,7 +22,7 @@ from solver_mapper.deadline import running
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.branch_and_bound import FIRST_NODES, BoxSearch, Engine, search_boxes
 from solver_mapper.solve.cpsat.model_hook import Hook
-from solver_mapper.solve.cpsat.search import Candidate, Proof, Search
+from solver_mapper.solve.cpsat.search import Candidate, ProvenStep, Search
 from solver_mapper.solve.session import CHECKS, Session
 from solver_mapper.solve.start import Start, begin
 from solver_mapper.verify.bound import LowerBound
@@ -74,7 +74,7 @@ def solve_spec(
         start, least = start._replace(mapping=boxes.mapping), boxes.bound
     if start.impossible:
         timer.lap("solve")
-        proof = Proof(goals.goals[0].name, "no mapping is legal", 1, 0, 0.0)
+        proof = ProvenStep(goals.goals[0].name, "no mapping is legal", 1, 0, 0.0)
         return _infeasible(session, goals, (proof,), start.notes, explain_conflict)
     search: Search[Statistics] | None = None
     proven = False
@@ -108,7 +108,7 @@ class _Found(NamedTuple):
 
     best: Candidate[Statistics] | None
     bound: Fraction | None
-    proofs: tuple[Proof, ...] = ()
+    proofs: tuple[ProvenStep, ...] = ()
     settled: int = 0
 
 
@@ -132,7 +132,7 @@ def _from_boxes(
     explain_conflict: ExplainConflict,
 ) -> Solution:
     """The answer of branch and bound alone."""
-    proofs = (Proof(goals.goals[0].name, boxes.told, boxes.runs, 0, gap),)
+    proofs = (ProvenStep(goals.goals[0].name, boxes.told, boxes.runs, 0, gap),)
     if boxes.complete and boxes.mapping is None:
         return _by_boxes(_infeasible(session, goals, proofs, notes, explain_conflict))
     goals = goals.with_proven(len(goals.all) if boxes.complete else 0)
@@ -185,7 +185,7 @@ def _solution(
 def _infeasible(
     session: Session,
     goals: Objective,
-    proofs: tuple[Proof, ...],
+    proofs: tuple[ProvenStep, ...],
     notes: tuple[str, ...],
     explain_conflict: ExplainConflict,
     hook: Hook | None = None,

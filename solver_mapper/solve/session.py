@@ -36,7 +36,7 @@ from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.model_hook import Hook
-from solver_mapper.solve.cpsat.search import Proof, Search
+from solver_mapper.solve.cpsat.search import ProvenStep, Search
 from solver_mapper.solve.local_search import LocalSearch
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
@@ -109,7 +109,7 @@ class Session:
         return checked(self.spec, mapping, statistics, bound, goals)
 
     def certificate(
-        self, proofs: tuple[Proof, ...], checks: tuple[str, ...] = (), hook: Hook | None = None
+        self, proofs: tuple[ProvenStep, ...], checks: tuple[str, ...] = (), hook: Hook | None = None
     ) -> Certificate:
         """What was proven about this session's mapspace, and how."""
         hooked = {} if hook is None else {"model_hook": getattr(hook, "__qualname__", repr(hook))}

@@ -16,14 +16,14 @@ from operator import getitem
 from typing import Any, NamedTuple
 
 from solver_mapper.cost.timeloop.latency import latency
-from solver_mapper.verify.boxes import NONE, Box, Mapspace, Tensor
+from solver_mapper.verify.boxes import NONE, Box, BoxTensor, Mapspace
 from solver_mapper.verify.target import Least
 
 MOST_PAIRS = 4000
 """Pairs of a tile and a layout of spatial loops that are looked at one by one."""
 
 
-class Term(NamedTuple):
+class BoundTerm(NamedTuple):
     """Energy of x words, where x is at least `least`, and at least `words` / (`points` * product of
     the extents of `free` in a tile, if `by_tile`, and of the spatial loops over them, if
     `by_mesh`); tiles of `level`, spatial loops just outside of them. `price`: of each word, of each
@@ -83,7 +83,7 @@ class Bound:
         bounds = [each.bounds for each in self.box.chains]
         return prod(bounds[d][slot][which] for slot in slots if slot is not None for d in dims)
 
-    def shared(self, t: Tensor, level: int, dims: frozenset[int]) -> int:
+    def shared(self, t: BoxTensor, level: int, dims: frozenset[int]) -> int:
         """How many instances one multicast reaches through spatial loops over `dims`, at most. Of
         the loops over one rank the one of the largest bound moves the tile."""
         slot, moving, seen = self.space.spatial[level], set[int](), set[int]()
@@ -97,7 +97,7 @@ class Bound:
             seen |= set(rank)
         return self.spread(level, dims - moving)
 
-    def flow(self, t: Tensor, o: int, i: int) -> tuple[int, int, int, int, int]:
+    def flow(self, t: BoxTensor, o: int, i: int) -> tuple[int, int, int, int, int]:
         """Least words of t, over all instances, that level o sends to level i, the next that stores
         it (compute units: the number of levels), and that arrive there. With the last three, n, q
         and end, at least n / (q * free loops from level `end` on) arrive."""
@@ -125,14 +125,14 @@ class Bound:
             arrive = max(0, arrive - space.levels[min(i, space.depth - 1)].instances)
         return sent, arrive, 0 if t.window else cases[0][2], cases[0][3], end
 
-    def idle(self, t: Tensor, slot: int, code: int) -> bool:
+    def idle(self, t: BoxTensor, slot: int, code: int) -> bool:
         """Whether all loops of a level may leave t's tile, if its innermost loop is `code`."""
         dims = len(self.space.dims)
         if 0 <= code < dims:
             return code in t.free and self.loops([slot], t.free - {code}, -1) > 1
         return code == NONE or code - dims in t.free
 
-    def rest(self, t: Tensor, o: int, i: int, end: int) -> tuple[int, int, int, int]:
+    def rest(self, t: BoxTensor, o: int, i: int, end: int) -> tuple[int, int, int, int]:
         """The innermost loops outside i's tile, from level `end` on, do not move it. Those inside
         of a level r >= end count as part of its tile, the others as spared."""
         space, sent, arrive = self.space, 0, 0
@@ -154,7 +154,7 @@ class Bound:
         return {d for d in rank if self.loops(self.space.temporal[:i], [d], -1) > 1}
 
     def slide(
-        self, t: Tensor, o: int, i: int, d: int, level: int, links: bool
+        self, t: BoxTensor, o: int, i: int, d: int, level: int, links: bool
     ) -> tuple[int, int, int, int]:
         """The innermost loop outside i's tile is over d, at `level`, and slides a window."""
         space, mesh, turns = self.space, self.space.spatial[i - 1], 0
@@ -174,7 +174,7 @@ class Bound:
         apart = prod(self.shared(t, each, t.own | t.free) for each in range(o, i))
         return words // (points * apart), words // points, 0, 1
 
-    def ratio(self, t: Tensor, i: int, slide: Any = (None, 0, 0, 0)) -> tuple[int, int]:
+    def ratio(self, t: BoxTensor, i: int, slide: Any = (None, 0, 0, 0)) -> tuple[int, int]:
         """Least words fetched for so many points of i's tile, apart from free dimensions. With one
         extent open, every choice is a / extent + b, so that the least stands at a corner."""
         if t.plain:
@@ -229,7 +229,7 @@ class Bound:
             most = sum(self.together(level, some) for level, some in enumerate(each, 1))
             yield Least(energy + most, cycles, last_level)
 
-    def cost(self, t: Tensor, choice: tuple[bool, ...]) -> tuple[Counter[Any], list[Any]]:
+    def cost(self, t: BoxTensor, choice: tuple[bool, ...]) -> tuple[Counter[Any], list[Any]]:
         """Words read and written at each level, and terms of the energy, each in two forms."""
         space, terms, words = self.space, [], Counter[tuple[int, str]]()
         held = [level for level in range(space.depth) if choice[level]]
@@ -254,19 +254,19 @@ class Bound:
                 level, by_tile = meshes[-1] + 1, meshes[-1] == i - 1
                 apart *= 1 if by_tile else self.largest(t.free, i)
             q = points * self.loops(space.temporal[end:i], t.free, -1)
-            form = Term(level, sent, n, q * apart, t.free, by_tile, bool(meshes), paid)
+            form = BoundTerm(level, sent, n, q * apart, t.free, by_tile, bool(meshes), paid)
             other = form
             if o + 1 < i:  # all free loops inside of the next level count as part of its tile
                 spared = points * self.loops(space.temporal[end : o + 1], t.free, -1)
-                other = Term(o + 1, sent, n, spared, t.free, True, o in meshes, paid)
+                other = BoundTerm(o + 1, sent, n, spared, t.free, True, o in meshes, paid)
             terms.append((form, other))
-            terms.append((Term(i, arrive, n, q, t.free, True, False, refill),) * 2)
+            terms.append((BoundTerm(i, arrive, n, q, t.free, True, False, refill),) * 2)
             words[o, "read"] += max(0, sent - paid[2])
             words[o, "write"] += sent if t.written else 0
             words[i, "write"] += max(0, arrive - refill[2])
         return words, terms
 
-    def together(self, level: int, terms: list[Term]) -> int:
+    def together(self, level: int, terms: list[BoundTerm]) -> int:
         """Least energy of terms that compete for the room of a level and the mesh above it: for the
         best of all tiles and layouts."""
         apart = sum(term.energy(term.least) for term in terms)

@@ -30,7 +30,7 @@ MOST_TILES = 4000
 
 
 @dataclass(frozen=True, eq=False)
-class Tensor:
+class BoxTensor:
     """`own` dimensions move its tiles, `free` ones do not. `plain`: each rank is a dimension of its
     own; `window`: some rank has several. `words`: different words; `fixed`: of ranks of one
     dimension alone."""
@@ -113,12 +113,12 @@ class Mapspace:
         found = [each for each in self.spec.constraints if isinstance(each, record)]
         return [x for x in found if all(getattr(x, name) == v for name, v in wanted.items())]
 
-    def _off(self, flag: str, level: int, t: Tensor) -> bool:
+    def _off(self, flag: str, level: int, t: BoxTensor) -> bool:
         """Whether a constraint switches a kind of reuse off."""
         named = self.all(rules.ReuseConstraint, flag=flag, level=self.levels[level].name)
         return any(t.name in each.tensors for each in named)
 
-    def _tensor(self, number: int) -> Tensor:
+    def _tensor(self, number: int) -> BoxTensor:
         given, dims = self.problem.tensors[number], self.problem.dims
         ranks = tuple(
             {d: x.coefficient for x in rank if self.sizes[d := dims.index(x.dim)] > 1}
@@ -134,7 +134,9 @@ class Mapspace:
         plain = all(list(rank.values()) == [1] for rank in ranks) and len(seen) == len(ranks)
         window, free = any(len(rank) > 1 for rank in ranks), frozenset(self.dims) - seen
         own = frozenset(seen)
-        return Tensor(given.name, given.read_write, ranks, own, free, plain, window, words, fixed)
+        return BoxTensor(
+            given.name, given.read_write, ranks, own, free, plain, window, words, fixed
+        )
 
     def _set_energies(self) -> None:
         """`prices[l]`: of a word read, of a partial sum read, of a fill, of an update; at least."""
@@ -228,7 +230,7 @@ class Mapspace:
             parts.append(self._narrowed(chains, stores, innermost))
         return parts
 
-    def words(self, t: Tensor, extents: tuple[int, ...]) -> int:
+    def words(self, t: BoxTensor, extents: tuple[int, ...]) -> int:
         """Words of a tile: of the box around them."""
         return prod(1 + sum(abs(k) * (extents[d] - 1) for d, k in rank.items()) for rank in t.ranks)
 
@@ -250,7 +252,9 @@ class Mapspace:
             found = {row: places for row, places in more.items() if places}
         return _raised(set(found), bounds)
 
-    def _tiles(self, level: int, stored: tuple[Tensor, ...], values: Any) -> list[tuple[int, ...]]:
+    def _tiles(
+        self, level: int, stored: tuple[BoxTensor, ...], values: Any
+    ) -> list[tuple[int, ...]]:
         """Extents of tiles for which a level has room, those that cannot be raised: for each choice
         of the others the largest extent of the dimension `last` that fits."""
         room = self.levels[level].capacity if level < self.depth else None

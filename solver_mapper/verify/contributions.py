@@ -25,7 +25,7 @@ from solver_mapper.verify.mapspace import Bars, EnumeratedMapspace, Skeleton
 
 
 @dataclass(frozen=True)
-class Option:
+class BypassOption:
     """One bypass choice of a tensor: `accesses` per level (None where bypassed), energy of all
     levels and networks in units of the enumeration's, and the words that the outermost level reads
     and writes.
@@ -66,7 +66,7 @@ class Contributions:
     """Energies are in pJ over this."""
     _forms: dict[tuple[Bars, Bars], Bars] = field(default_factory=dict)
     _traffic: dict[tuple[Bars, ...], Traffic] = field(default_factory=dict)
-    _options: dict[tuple[object, ...], list[Option]] = field(default_factory=dict)
+    _options: dict[tuple[object, ...], list[BypassOption]] = field(default_factory=dict)
     _sized: tuple[Nest | None, tuple[tuple[int, int, int], ...]] = (None, ())
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class Contributions:
             for level, networks in enumerate(self.networks)
         ]
 
-    def options(self, loop_nest: LoopNest) -> list[Option]:
+    def options(self, loop_nest: LoopNest) -> list[BypassOption]:
         """Contributions for each bypass choice."""
         forms = tuple([self._form(level) for level in loop_nest.skeleton])
         traffic = tuple([self._traffic_at(loop_nest, level, forms) for level in range(len(forms))])
@@ -138,7 +138,9 @@ class Contributions:
             )
         return found
 
-    def _option(self, nest: Nest, keep: tuple[bool, ...], below: tuple[Traffic, ...]) -> Option:
+    def _option(
+        self, nest: Nest, keep: tuple[bool, ...], below: tuple[Traffic, ...]
+    ) -> BypassOption:
         movement = count_accesses(nest, self.projection, keep, below)
         energy: Fraction | int = 0
         for level, accesses in enumerate(movement.accesses):
@@ -158,4 +160,4 @@ class Contributions:
                     )
         outermost = movement.accesses[0]
         last = 0 if outermost is None else outermost.reads + outermost.fills + outermost.updates
-        return Option(keep, tuple(movement.accesses), energy, last * nest.instances[0])
+        return BypassOption(keep, tuple(movement.accesses), energy, last * nest.instances[0])

@@ -18,14 +18,14 @@ from solver_mapper.cost.timeloop.latency import latency, level_time
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.cost.timeloop.tiles import Nest, build_nest
 from solver_mapper.errors import ExactnessError
-from solver_mapper.verify.contributions import Contributions, LoopNest, Option
+from solver_mapper.verify.contributions import BypassOption, Contributions, LoopNest
 from solver_mapper.verify.mapspace import EnumeratedMapspace, Skeleton
 
 Number = Fraction | int
 Ranks = tuple[Number, ...]
 
 
-class Outcome(NamedTuple):
+class MappingMetrics(NamedTuple):
     """The metrics of one mapping; energy in pJ over the enumeration's unit."""
 
     energy: Number
@@ -34,12 +34,12 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class BestMapping:
     """A mapping with its figures; `options` are the tensors' bypass choices."""
 
-    outcome: Outcome
+    outcome: MappingMetrics
     skeleton: Skeleton
-    options: tuple[Option, ...]
+    options: tuple[BypassOption, ...]
 
 
 class Exhaustive:
@@ -92,9 +92,9 @@ class Exhaustive:
         Raises: ExactnessError if a mapping's full evaluation differs from the figures it was chosen
         by.
         """
-        held: list[tuple[Ranks, Found] | None] = [None] * len(objectives)
+        held: list[tuple[Ranks, BestMapping] | None] = [None] * len(objectives)
 
-        def promising(least: Outcome) -> bool:
+        def promising(least: MappingMetrics) -> bool:
             each_nest()
             return any(
                 best is None or _ranks(objective, least) < best[0]
@@ -112,9 +112,9 @@ class Exhaustive:
         """The mappings of which no other is as good in both metrics and better in one, by rising
         `first`; one for each pair.
         """
-        points: dict[tuple[Number, Number], Found] = {}
+        points: dict[tuple[Number, Number], BestMapping] = {}
 
-        def undominated(outcome: Outcome) -> bool:
+        def undominated(outcome: MappingMetrics) -> bool:
             one, two = _metric(outcome, first), _metric(outcome, second)
             return not any(a <= one and b <= two for a, b in points)
 
@@ -126,7 +126,7 @@ class Exhaustive:
                 points[one, two] = found
         return [self.evaluate(points[point]) for point in sorted(points)]
 
-    def outcomes(self, promising: Callable[[Outcome], bool]) -> Iterator[Found]:
+    def outcomes(self, promising: Callable[[MappingMetrics], bool]) -> Iterator[BestMapping]:
         """All legal mappings, but none of a loop nest whose mappings cannot have figures that are
         `promising`.
 
@@ -149,18 +149,18 @@ class Exhaustive:
                     for chosen in product(*options):
                         outcome = self._outcome(steps, chosen)
                         if self._fits(chosen) and self._capped(outcome):
-                            yield Found(outcome, skeleton, chosen)
+                            yield BestMapping(outcome, skeleton, chosen)
 
-    def _least(self, steps: int, options: list[list[Option]]) -> Outcome:
+    def _least(self, steps: int, options: list[list[BypassOption]]) -> MappingMetrics:
         cycles = steps + self._latency
         energy = sum([min([option.energy for option in each]) for each in options])
-        return Outcome(
+        return MappingMetrics(
             energy + self._fixed + self._leak * cycles,
             cycles,
             sum([min([o.last_level for o in each]) for each in options]),
         )
 
-    def _fits(self, chosen: tuple[Option, ...]) -> bool:
+    def _fits(self, chosen: tuple[BypassOption, ...]) -> bool:
         for level, capacity, least in self._sized:
             used = sum(
                 [held.tile for option in chosen if (held := option.accesses[level]) is not None]
@@ -169,7 +169,7 @@ class Exhaustive:
                 return False
         return True
 
-    def _capped(self, outcome: Outcome) -> bool:
+    def _capped(self, outcome: MappingMetrics) -> bool:
         """Whether the figures keep to their caps."""
         energy = Fraction(outcome.energy, self.unit)
         values: dict[str, Number] = {
@@ -183,22 +183,22 @@ class Exhaustive:
             for cap in self._caps
         )
 
-    def _outcome(self, steps: int, chosen: tuple[Option, ...]) -> Outcome:
+    def _outcome(self, steps: int, chosen: tuple[BypassOption, ...]) -> MappingMetrics:
         times = [
             level_time(buffer, [option.accesses[level] for option in chosen], steps)
             for level, buffer in self._limited
         ]
         cycles = max([steps, *map(ceil, times)]) + self._latency
         energy = sum([option.energy for option in chosen]) + self._fixed + self._leak * cycles
-        return Outcome(energy, cycles, sum([option.last_level for option in chosen]))
+        return MappingMetrics(energy, cycles, sum([option.last_level for option in chosen]))
 
-    def evaluate(self, found: Found) -> tuple[Mapping, Statistics]:
+    def evaluate(self, found: BestMapping) -> tuple[Mapping, Statistics]:
         """The mapping that was found, with its full evaluation."""
         mapping = self.mapspace.mapping(
             found.skeleton, tuple(option.keep for option in found.options)
         )
         statistics = Evaluator(self.mapspace.architecture, self.mapspace.problem).evaluate(mapping)
-        outcome = Outcome(
+        outcome = MappingMetrics(
             statistics.energy_pj * self.unit, statistics.cycles, statistics.last_level_accesses
         )
         if outcome != found.outcome:
@@ -208,7 +208,7 @@ class Exhaustive:
         return mapping, statistics
 
 
-def _metric(outcome: Outcome, metric: str) -> Number:
+def _metric(outcome: MappingMetrics, metric: str) -> Number:
     return {
         "energy": outcome.energy,
         "delay": outcome.cycles,
@@ -216,7 +216,7 @@ def _metric(outcome: Outcome, metric: str) -> Number:
     }[metric]
 
 
-def _ranks(objective: Objective, outcome: Outcome) -> Ranks:
+def _ranks(objective: Objective, outcome: MappingMetrics) -> Ranks:
     return tuple(
         [
             prod([_metric(outcome, metric) ** power for metric, power in goal.powers])

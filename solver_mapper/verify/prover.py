@@ -53,7 +53,7 @@ class Node:
 
 
 @dataclass
-class Proof:
+class ProofTree:
     """The tree so far. `better`: a legal mapping that beats the incumbent and ends the search."""
 
     target: Target
@@ -107,10 +107,10 @@ class Prover:
         self._records: dict[Decision, _Record] = {}
         self._evaluator = Evaluator(self.space.architecture, self.space.problem)
 
-    def prove(self) -> Proof:
+    def prove(self) -> ProofTree:
         """Search until every box is decided, a better mapping is found, or the limits are met."""
         root = self._node(self.space.root())
-        proof, order = Proof(self.target, root), count()
+        proof, order = ProofTree(self.target, root), count()
         queue = [(root.progress, next(order), root)] if root.leaf is None else []
         while queue and not proof.better and proof.nodes < self.most_nodes and not self.over():
             _, _, node = heapq.heappop(queue)
@@ -227,7 +227,7 @@ class Prover:
             groups.setdefault(key, []).append(code)
         return [tuple(each) for each in groups.values()] if len(groups) > 1 else []
 
-    def _evaluate(self, node: Node, proof: Proof) -> None:
+    def _evaluate(self, node: Node, proof: ProofTree) -> None:
         """Evaluate all mappings of a box that cannot be split."""
         assert node.box is not None
         if _most_mappings(self.space, node.box) > MOST_EVALUATED:

@@ -24,7 +24,7 @@ from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.legality import violations
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.mapspace.space import build_space
-from solver_mapper.solve.cpsat.compile import Compiled, compile_space
+from solver_mapper.solve.cpsat.compile import CompiledSpace, compile_space
 from solver_mapper.solve.cpsat.extract import Values, mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import weigh
 from solver_mapper.solve.cpsat.variants import variants
@@ -69,7 +69,7 @@ def random_mapping(
     return mapping if mapspace.contains(mapping) else None
 
 
-def claimed(compiled: Compiled, metric: str, values: Values) -> Fraction | None:
+def claimed(compiled: CompiledSpace, metric: str, values: Values) -> Fraction | None:
     """The least value of a metric that the compiled model allows with these decisions; None if it
     forbids them.
     """

@@ -14,7 +14,7 @@ from solver_mapper.core.objective import Objective, parse_objective
 from solver_mapper.core.problem import Term
 from solver_mapper.verify.boxes import Mapspace
 from solver_mapper.verify.exhaustive import Exhaustive
-from solver_mapper.verify.prover import Proof, Prover
+from solver_mapper.verify.prover import ProofTree, Prover
 from solver_mapper.verify.target import Target
 from tests.instances import Instance, instance
 
@@ -24,7 +24,7 @@ OBJECTIVES = [
 ]
 
 
-def proof(space: Mapspace, objective, ranks) -> Proof:
+def proof(space: Mapspace, objective, ranks) -> ProofTree:
     return Prover(Target(space, objective, ranks, Fraction(0)), lambda: False).prove()
 
 

@@ -18,11 +18,11 @@ from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, total, weigh
 from solver_mapper.solve.cpsat.links import Links
 from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
-from solver_mapper.solve.cpsat.neighbours import Neighbours
+from solver_mapper.solve.cpsat.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.network_cost import NetworkEntries
 from solver_mapper.solve.cpsat.reuse import Reuse
-from solver_mapper.solve.cpsat.selection import Axis, LookupTable, Tuple, value_of
-from solver_mapper.solve.cpsat.sequences import Sequence, Sequences
+from solver_mapper.solve.cpsat.selection import ExponentAxis, LookupTable, Tuple, value_of
+from solver_mapper.solve.cpsat.sequences import InnermostSequence, Sequences
 from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
 from solver_mapper.solve.cpsat.windows import Windows
 
@@ -36,7 +36,7 @@ Literal = cp_model.IntVar | None
 
 
 @dataclass
-class Compiled:
+class CompiledSpace:
     """A space as a CP-SAT model. Metrics never exceed the exact figures; `exact` tells whether they
     equal them everywhere.
 
@@ -45,7 +45,7 @@ class Compiled:
     """
 
     variables: Variables
-    neighbours: Neighbours
+    neighbours: NeighbourLiterals
     steps: LookupTable
     cycles: cp_model.IntVar
     energy: LinearForm = field(default_factory=LinearForm)
@@ -54,7 +54,7 @@ class Compiled:
     throttled: bool = False
     unit: int = 1
     forwarding_claims: list[ForwardingClaim] = field(default_factory=list)
-    sequences: list[Sequence] = field(default_factory=list)
+    sequences: list[InnermostSequence] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
 
     @property
@@ -63,19 +63,19 @@ class Compiled:
         return self.variables.model
 
 
-def compile_space(space: Space) -> Compiled:
+def compile_space(space: Space) -> CompiledSpace:
     """Compile factors, orders, bypass, capacities, meshes and bandwidths, with energy, cycles and
     outermost accesses.
     """
     variables = declare(space)
     reuse = Reuse(variables)
-    neighbours, sequences = Neighbours(variables), Sequences(variables)
+    neighbours, sequences = NeighbourLiterals(variables), Sequences(variables)
     links = Links(variables, neighbours)
     windows = Windows(variables, reuse, neighbours, sequences, links)
     _fanouts(variables)
     _products(variables)
     unit = max(1, -(-(_slowest(space) + space.latency) // MOST_CYCLES))
-    compiled = Compiled(variables, neighbours, *_steps(variables, unit), unit=unit)
+    compiled = CompiledSpace(variables, neighbours, *_steps(variables, unit), unit=unit)
     entries = NetworkEntries(space.architecture)
     compiled.exact = entries.complete
     levels: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
@@ -112,7 +112,7 @@ def _fanouts(variables: Variables) -> None:
             variables.tables.select(axes, None, fits, name=("fanout", slot))
 
 
-def _fits(axes: list[Axis], room: int, point: Tuple) -> bool:
+def _fits(axes: list[ExponentAxis], room: int, point: Tuple) -> bool:
     return value_of(axes, point) <= room
 
 
@@ -185,7 +185,9 @@ def _words_per_operation(space: Space, tensor: Tensor) -> int:
     return words * math.prod(space.problem.bounds[dim] for dim in again)
 
 
-def _footprints(compiled: Compiled, counts: Counts, levels: dict[int, list[LinearForm]]) -> None:
+def _footprints(
+    compiled: CompiledSpace, counts: Counts, levels: dict[int, list[LinearForm]]
+) -> None:
     space, variables, name = counts.space, compiled.variables, counts.tensor.name
     for level, buffer in enumerate(space.architecture.levels):
         fixed = variables.fixed_keep(name, level)
@@ -204,7 +206,9 @@ def _capacity(variables: Variables, buffer: Buffer, used: LinearForm) -> None:
         variables.model.add(expr + constant >= math.ceil(buffer.capacity * buffer.min_utilization))
 
 
-def _bandwidth(compiled: Compiled, buffer: Buffer, reads: LinearForm, writes: LinearForm) -> None:
+def _bandwidth(
+    compiled: CompiledSpace, buffer: Buffer, reads: LinearForm, writes: LinearForm
+) -> None:
     """Cycles of a level: at least its words per instance over its bandwidth
     (docs/explanation/model.md "Networks, energy, cycles").
     """
@@ -230,7 +234,7 @@ def _bandwidth(compiled: Compiled, buffer: Buffer, reads: LinearForm, writes: Li
 class _TensorCost:
     """What one tensor adds to energy, bandwidth needs and outermost accesses."""
 
-    compiled: Compiled
+    compiled: CompiledSpace
     counts: Counts
     entries: NetworkEntries
     reads: dict[int, list[LinearForm]]

@@ -32,7 +32,13 @@ from solver_mapper.solve.cpsat.lone_units import LoneUnits
 from solver_mapper.solve.cpsat.network_hops import Price
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.row_ends import RowEnds
-from solver_mapper.solve.cpsat.selection import Axis, LookupTable, Selection, Tuple, value_of
+from solver_mapper.solve.cpsat.selection import (
+    ExponentAxis,
+    LookupTable,
+    Selection,
+    Tuple,
+    value_of,
+)
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
 from solver_mapper.solve.cpsat.windows import Windows
 
@@ -240,7 +246,9 @@ class Counts:
             costs.append(cost)
         return weigh(selection.literals, costs)
 
-    def _monomial(self, parent: int, child: int, steady: bool) -> tuple[int, list[Axis], bool]:
+    def _monomial(
+        self, parent: int, child: int, steady: bool
+    ) -> tuple[int, list[ExponentAxis], bool]:
         """(constant, axes, whether to divide): the part of `sent` that plain and irrelevant
         dimensions make up.
         """

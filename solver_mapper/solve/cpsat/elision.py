@@ -12,11 +12,11 @@ import math
 
 from solver_mapper.mapspace.components import RankComponent
 from solver_mapper.solve.cpsat.layout import Layout
-from solver_mapper.solve.cpsat.selection import Factor, LookupTable, Tuple
+from solver_mapper.solve.cpsat.selection import LookupTable, ProductFactor, Tuple
 from solver_mapper.solve.cpsat.variables import Variables, highest, slots_where
 
 
-def elided(variables: Variables, component: RankComponent, level: int) -> Factor:
+def elided(variables: Variables, component: RankComponent, level: int) -> ProductFactor:
     """A component's factor of the distinct words that all instances of `level` together ever hold,
     at most.
     """

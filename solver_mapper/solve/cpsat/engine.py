@@ -60,7 +60,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Run:
+class SolverRun:
     """The outcome of one run: `status` is CP-SAT's name for it, `bound` its proven lower bound of
     the whole-number objective.
     """
@@ -86,7 +86,7 @@ def run(
     on_solution: Callable[[Read, float], None],
     on_bound: Callable[[float], None] | None = None,
     effort: float | None = None,
-) -> Run:
+) -> SolverRun:
     """Solve once, with at most `effort` of the solver's deterministic time.
 
     Raises: whatever `on_solution` raised; TimeUp, see `solved`.
@@ -121,7 +121,7 @@ def run(
         raise failures[0]
     name = solver.status_name(status)
     found = name in ("OPTIMAL", "FEASIBLE")
-    return Run(name, solver.best_objective_bound, solver.objective_value if found else None)
+    return SolverRun(name, solver.best_objective_bound, solver.objective_value if found else None)
 
 
 def solved(

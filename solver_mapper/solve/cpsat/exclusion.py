@@ -8,24 +8,24 @@ from collections.abc import Mapping, Sequence
 
 from ortools.sat.python import cp_model
 
-from solver_mapper.solve.cpsat.compile import Compiled
+from solver_mapper.solve.cpsat.compile import CompiledSpace
 from solver_mapper.solve.cpsat.linear_form import highest
 from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
 
 
-def decisions(compiled: Compiled) -> list[cp_model.IntVar]:
+def decisions(compiled: CompiledSpace) -> list[cp_model.IntVar]:
     """The variables that tell mappings apart, up to orders that `variants.py` goes through."""
     patterns = [literal for level in compiled.variables.pattern for literal in level]
     return [*but_orders(compiled), *patterns]
 
 
-def but_orders(compiled: Compiled) -> list[cp_model.IntVar]:
+def but_orders(compiled: CompiledSpace) -> list[cp_model.IntVar]:
     """The variables that tell mappings apart, up to the orders of their loops."""
     variables = compiled.variables
     return [*variables.power.values(), *variables.keep.values(), *variables.on_x.values()]
 
 
-def grounds(compiled: Compiled, claim: ForwardingClaim) -> list[cp_model.IntVar]:
+def grounds(compiled: CompiledSpace, claim: ForwardingClaim) -> list[cp_model.IntVar]:
     """The decisions on which a claim of help rests.
 
     Who stands beside whom, and whether that helps a run, depends on the spatial loops there and on

@@ -10,21 +10,21 @@ from ortools.sat.python import cp_model
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.mapspace.order_patterns import Pattern, arrange
 from solver_mapper.mapspace.space import Slot, Space
-from solver_mapper.solve.cpsat.compile import Compiled
-from solver_mapper.solve.cpsat.sequences import Sequence
+from solver_mapper.solve.cpsat.compile import CompiledSpace
+from solver_mapper.solve.cpsat.sequences import InnermostSequence
 from solver_mapper.solve.cpsat.variants import similar_orders
 
 Read = Callable[[cp_model.IntVar], int]
 Values = list[tuple[cp_model.IntVar, int]]
 
 
-def mapping_of(compiled: Compiled, read: Read) -> Mapping:
+def mapping_of(compiled: CompiledSpace, read: Read) -> Mapping:
     """The mapping that variable values stand for. Loops of bound 1 are left out."""
     variables, space = compiled.variables, compiled.variables.space
     bounds: dict[tuple[str, Slot], int] = {}
     for (dim, prime, slot), variable in variables.power.items():
         bounds[dim, slot] = bounds.get((dim, slot), 1) * prime ** read(variable)
-    claims: list[list[Sequence]] = [[] for _ in space.architecture.levels]
+    claims: list[list[InnermostSequence]] = [[] for _ in space.architecture.levels]
     for each in compiled.sequences:
         if read(each.literal):
             claims[each.level].append(each)
@@ -54,7 +54,7 @@ def _temporal_loops(
     level: int,
     pattern: Pattern,
     bounds: dict[tuple[str, Slot], int],
-    claims: list[Sequence],
+    claims: list[InnermostSequence],
 ) -> tuple[Loop, ...]:
     """Temporal loops outer to inner, in an order that has the pattern, obeys the constraints, and
     agrees with most of the claims.
@@ -73,7 +73,7 @@ def _temporal_loops(
     return tuple(loop(dim, bounds[dim, Slot(level)]) for dim in reversed(order))
 
 
-def _follows(order: tuple[str, ...], claim: Sequence) -> bool:
+def _follows(order: tuple[str, ...], claim: InnermostSequence) -> bool:
     """Whether loops in `order` (innermost first) are as claimed."""
     relevant = [dim for dim in order if dim in claim.relevant]
     claimed = [dim for dim in claim.dims if dim in order]
@@ -97,7 +97,7 @@ def _spatial_loops(
     return tuple(reversed(order))
 
 
-def values_of(compiled: Compiled, mapping: Mapping) -> Values | None:
+def values_of(compiled: CompiledSpace, mapping: Mapping) -> Values | None:
     """Values of the decision variables under which the model sees `mapping`; None if they cannot
     express it.
 

@@ -10,7 +10,7 @@ from itertools import product
 from solver_mapper.deadline import check_time
 from solver_mapper.mapspace.components import RankComponent
 from solver_mapper.mapspace.space import Slot
-from solver_mapper.solve.cpsat.selection import Axis, Tuple
+from solver_mapper.solve.cpsat.selection import ExponentAxis, Tuple
 from solver_mapper.solve.cpsat.variables import Variables
 
 Factors = dict[str, int]
@@ -22,7 +22,7 @@ class Layout:
 
     variables: Variables
     component: RankComponent
-    axes: list[Axis] = field(default_factory=list)
+    axes: list[ExponentAxis] = field(default_factory=list)
     groups: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
 
     def add(self, group: str, dims: tuple[str, ...], slots: list[Slot]) -> None:

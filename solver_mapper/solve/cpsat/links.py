@@ -19,7 +19,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import shape_of
-from solver_mapper.solve.cpsat.neighbours import Neighbours
+from solver_mapper.solve.cpsat.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.variables import Variables
 
 
@@ -28,7 +28,7 @@ class Links:
     """Link literals of the network above the compute units."""
 
     variables: Variables
-    neighbours: Neighbours
+    neighbours: NeighbourLiterals
     _linked: dict[str, cp_model.IntVar | None] = field(default_factory=dict)
     _everyone: dict[str, cp_model.IntVar] = field(default_factory=dict)
 

@@ -15,7 +15,7 @@ from ortools.sat.python import cp_model
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.problem import Problem
 from solver_mapper.mapspace.space import Slot
-from solver_mapper.solve.cpsat.compile import Compiled
+from solver_mapper.solve.cpsat.compile import CompiledSpace
 from solver_mapper.solve.cpsat.selection import LookupTable, value_of
 
 Where = Literal["temporal", "X", "Y"]
@@ -34,7 +34,7 @@ class Model:
     along which a level has one unit.
     """
 
-    compiled: Compiled
+    compiled: CompiledSpace
 
     @property
     def cp(self) -> cp_model.CpModel:

@@ -23,7 +23,7 @@ from solver_mapper.solve.cpsat.motions import (
     meets,
     motions,
 )
-from solver_mapper.solve.cpsat.neighbours import Neighbours
+from solver_mapper.solve.cpsat.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import Tuple
 from solver_mapper.solve.cpsat.variables import Variables
@@ -60,7 +60,7 @@ class NeighbourForwarding:
 
     variables: Variables
     reuse: Reuse
-    neighbours: Neighbours
+    neighbours: NeighbourLiterals
     position: WindowPosition
     claims: list[ForwardingClaim] = field(default_factory=list)
 

@@ -20,7 +20,7 @@ from solver_mapper.solve.cpsat.variables import Variables, highest
 
 
 @dataclass
-class Neighbours:
+class NeighbourLiterals:
     """Literals on spatial orders, made when first needed. Each implies what its name says."""
 
     variables: Variables

@@ -21,7 +21,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.space import Slot
-from solver_mapper.solve.cpsat.selection import Axis
+from solver_mapper.solve.cpsat.selection import ExponentAxis
 from solver_mapper.solve.cpsat.variables import LoopSlot, Variables, slots_where
 
 
@@ -155,7 +155,7 @@ class Reuse:
 
     def refetch_axes(
         self, tensor: Tensor, child: int, also: frozenset[LoopSlot] = frozenset()
-    ) -> list[Axis]:
+    ) -> list[ExponentAxis]:
         """Exponents of the irrelevant temporal loops outside `child` that cost, times the loops at
         `also`.
         """
@@ -171,11 +171,11 @@ class Reuse:
             expr = cp_model.LinearExpr.weighted_sum(
                 [axis.expr, *spared.get(prime, [])], [1] + [-1] * len(spared.get(prime, []))
             )
-            axes.append(Axis((axis.key, tensor.name, child), expr, axis.limit))
+            axes.append(ExponentAxis((axis.key, tensor.name, child), expr, axis.limit))
         return axes
 
 
-def _prime_of(axis: Axis) -> int:
+def _prime_of(axis: ExponentAxis) -> int:
     key = axis.key
     assert isinstance(key, tuple)
     return int(key[0])

@@ -21,7 +21,7 @@ from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.linear_form import LinearForm, total, weigh
 from solver_mapper.solve.cpsat.reuse import Reuse
-from solver_mapper.solve.cpsat.selection import Factor, LookupTable, Tuple, value_of
+from solver_mapper.solve.cpsat.selection import LookupTable, ProductFactor, Tuple, value_of
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
 from solver_mapper.solve.cpsat.windows import Windows
 
@@ -91,7 +91,7 @@ class RowEnds:
             self.variables.space, temporal=False, below=self.child - 1, above=self.child
         )
 
-    def _ends(self, dim: str, told: cp_model.IntVar) -> Factor:
+    def _ends(self, dim: str, told: cp_model.IntVar) -> ProductFactor:
         """Ends of rows inside chains over `dim`."""
         space, variables = self.variables.space, self.variables
         width, height = space.architecture.fanout(self.child - 1)
@@ -111,7 +111,7 @@ class RowEnds:
         ]
         return variables.tables.factor(LookupTable(selection, tuple(ends)))
 
-    def _plain(self) -> Factor:
+    def _plain(self) -> ProductFactor:
         """Words that plain dimensions and fetches make of each that one unit takes."""
         variables, space = self.variables, self.variables.space
         plain = shape_of(self.tensor, space.dims).plain
@@ -134,7 +134,7 @@ class RowEnds:
             )
         )
 
-    def _still(self, moving: RankComponent) -> list[Factor]:
+    def _still(self, moving: RankComponent) -> list[ProductFactor]:
         """Words of the other components, as one unit takes them."""
         components = shape_of(self.tensor, self.variables.space.dims).components
         return [

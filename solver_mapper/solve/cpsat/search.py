@@ -22,8 +22,8 @@ from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP, Goal, HasStatistics, Limit, Objective, figure
 from solver_mapper.core.progress import Progress
 from solver_mapper.errors import ExactnessError
-from solver_mapper.solve.cpsat.compile import Compiled
-from solver_mapper.solve.cpsat.engine import LARGEST, Read, Run, Settings, invalid_model, run
+from solver_mapper.solve.cpsat.compile import CompiledSpace
+from solver_mapper.solve.cpsat.engine import LARGEST, Read, Settings, SolverRun, invalid_model, run
 from solver_mapper.solve.cpsat.exclusion import but_orders, decisions, forbid, grounds
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import LinearForm, limit_values, weigh
@@ -62,7 +62,7 @@ class Candidate(Generic[F]):
 
 
 @dataclass(frozen=True)
-class Proof:
+class ProvenStep:
     """One proven step: what it says of a goal (`claim`), how often the solver ran for it, how many
     candidates were excluded, and the relative `tolerance`.
     """
@@ -88,7 +88,7 @@ class Proof:
 class Search(Generic[F]):
     """Minimizes an objective over a compiled space."""
 
-    compiled: Compiled
+    compiled: CompiledSpace
     assess: Callable[[Mapping], F]
     settings: Settings
     clock: Clock
@@ -100,7 +100,7 @@ class Search(Generic[F]):
     improve: Callable[[Goal, Mapping, int], Mapping] | None = None
     """Looks for a better mapping from a legal one, so many times as hard as usual."""
     best: Candidate[F] | None = None
-    proofs: list[Proof] = field(default_factory=list)
+    proofs: list[ProvenStep] = field(default_factory=list)
     fixed: list[tuple[Goal, Fraction]] = field(default_factory=list)
     limits: list[Limit] = field(default_factory=list)
     bound: Fraction | None = None
@@ -235,7 +235,7 @@ class Search(Generic[F]):
             if weight > 0:
                 limit_values(variable, max(0, math.floor(room / weight)))
 
-    def _run(self, goal: Goal, cut: Fraction | None, effort: float | None) -> Run:
+    def _run(self, goal: Goal, cut: Fraction | None, effort: float | None) -> SolverRun:
         """Minimize among mappings below `cut`, and learn what the outcome says about the goal."""
         cuts = [] if cut is None else self._require(goal, cut, strict=True)
         scale, constant = self._set_objective(goal)
@@ -377,7 +377,7 @@ class Search(Generic[F]):
         if self.best is not None and self.bound is not None:
             rank = goal.rank(self.best.statistics)
             gap = float((rank - self.bound) / abs(rank)) if rank else 0.0
-        self.proofs.append(Proof(goal.name, claim, runs, excluded, gap))
+        self.proofs.append(ProvenStep(goal.name, claim, runs, excluded, gap))
         return True
 
     def _closed(self, goal: Goal) -> bool:

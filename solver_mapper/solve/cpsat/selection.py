@@ -25,7 +25,7 @@ TANGENT_RATIO = 1.3
 
 
 @dataclass(frozen=True)
-class Axis:
+class ExponentAxis:
     """One exponent: a linear expression with values in 0..`limit`. Axes with equal `key` are the
     same expression.
     """
@@ -60,7 +60,7 @@ class LookupTable:
 
 
 @dataclass(frozen=True)
-class Factor:
+class ProductFactor:
     """One factor of a product: its value, its scaled natural logarithm (rounded down), its least
     positive and greatest value. Value and logarithm are 0 where `on` does not hold.
     """
@@ -78,7 +78,7 @@ class Mode:
     is only one).
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[ExponentAxis, ...]
     on: cp_model.IntVar | None
     points: tuple[Tuple, ...]
 
@@ -93,7 +93,7 @@ class Tables:
 
     def select(
         self,
-        axes: Sequence[Axis],
+        axes: Sequence[ExponentAxis],
         on: cp_model.IntVar | None = None,
         possible: Callable[[Tuple], bool] | None = None,
         name: Hashable = None,
@@ -114,7 +114,7 @@ class Tables:
         return self._cache[key]
 
     def _build(
-        self, axes: Sequence[Axis], on: cp_model.IntVar | None, points: list[Tuple]
+        self, axes: Sequence[ExponentAxis], on: cp_model.IntVar | None, points: list[Tuple]
     ) -> Selection:
         model = self.model
         literals = [model.new_bool_var("") for _ in points]
@@ -144,7 +144,7 @@ class Tables:
             model.add(cp_model.LinearExpr.sum(literals) == (1 if mode.on is None else mode.on))
             selections.append(Selection(mode.points, tuple(literals)))
         common = set.intersection(*({axis.key for axis in mode.axes} for mode in modes))
-        shared: dict[Hashable, tuple[Axis, list[cp_model.LinearExpr]]] = {}
+        shared: dict[Hashable, tuple[ExponentAxis, list[cp_model.LinearExpr]]] = {}
         for mode, selection in zip(modes, selections, strict=True):
             for i, axis in enumerate(mode.axes):
                 chosen = cp_model.LinearExpr.weighted_sum(
@@ -161,7 +161,7 @@ class Tables:
             model.add(cp_model.LinearExpr.sum(parts) == axis.expr)
         return selections
 
-    def factor(self, table: LookupTable) -> Factor:
+    def factor(self, table: LookupTable) -> ProductFactor:
         """The looked-up value and its logarithm as variables. Raises: InputError for values that
         64-bit integers cannot hold.
         """
@@ -171,7 +171,7 @@ class Tables:
         model.add(value == table.expr)
         log = model.new_int_var(0, max(logs, default=0), "")
         model.add(log == cp_model.LinearExpr.weighted_sum(literals, logs))
-        return Factor(
+        return ProductFactor(
             value,
             log,
             min((v for v in table.values if v > 0), default=1),
@@ -180,7 +180,11 @@ class Tables:
         )
 
     def product(
-        self, factors: Sequence[Factor], on: cp_model.IntVar | None = None, *, positive: bool = True
+        self,
+        factors: Sequence[ProductFactor],
+        on: cp_model.IntVar | None = None,
+        *,
+        positive: bool = True,
     ) -> cp_model.IntVar:
         """An integer variable equal to the product of factors; one of them must be 0 where `on`
         does not hold.
@@ -201,7 +205,7 @@ class Tables:
             self._tangents(result, factors, on, high)
         return result
 
-    def _log_on(self, factor: Factor, on: cp_model.IntVar) -> cp_model.IntVar:
+    def _log_on(self, factor: ProductFactor, on: cp_model.IntVar) -> cp_model.IntVar:
         """The factor's logarithm where `on` holds; at least 0 elsewhere.
 
         A factor that is 0 elsewhere by itself needs no other variable, whose relaxation would be
@@ -222,7 +226,7 @@ class Tables:
     def _tangents(
         self,
         value: cp_model.IntVar,
-        factors: Sequence[Factor],
+        factors: Sequence[ProductFactor],
         on: cp_model.IntVar | None,
         high: int,
     ) -> None:
@@ -246,19 +250,19 @@ class Tables:
             at += math.log(TANGENT_RATIO)
 
 
-def _grid(axes: Sequence[Axis]) -> list[Tuple]:
+def _grid(axes: Sequence[ExponentAxis]) -> list[Tuple]:
     points: list[Tuple] = [()]
     for axis in axes:
         points = [(*point, power) for point in points for power in range(axis.limit + 1)]
     return points
 
 
-def value_of(axes: list[Axis], point: Tuple) -> int:
+def value_of(axes: list[ExponentAxis], point: Tuple) -> int:
     """The product of primes that a point of `axes` stands for."""
     return math.prod(_prime(axis) ** power for axis, power in zip(axes, point, strict=True))
 
 
-def _prime(axis: Axis) -> int:
+def _prime(axis: ExponentAxis) -> int:
     key = axis.key
     while isinstance(key, tuple) and isinstance(key[0], tuple):
         key = key[0]

@@ -17,7 +17,7 @@ from solver_mapper.solve.cpsat.variables import Variables
 
 
 @dataclass(frozen=True)
-class Sequence:
+class InnermostSequence:
     """A literal that says: of a level's loops over `relevant` dimensions, those over `dims` (as far
     as they exist) stand innermost.
     """
@@ -33,7 +33,7 @@ class Sequences:
     """Sequences, made when first needed."""
 
     variables: Variables
-    found: dict[tuple[str, int, tuple[str, ...]], Sequence] = field(default_factory=dict)
+    found: dict[tuple[str, int, tuple[str, ...]], InnermostSequence] = field(default_factory=dict)
     _first: dict[tuple[str, int], dict[str, cp_model.IntVar]] = field(default_factory=dict)
 
     def begins(self, tensor: Tensor, level: int, dims: tuple[str, ...]) -> cp_model.IntVar:
@@ -44,7 +44,7 @@ class Sequences:
         if key not in self.found:
             model = self.variables.model
             literal = model.new_bool_var(f"begins[{tensor.name},{level},{','.join(dims)}]")
-            self.found[key] = Sequence(tensor.dims, level, dims, literal)
+            self.found[key] = InnermostSequence(tensor.dims, level, dims, literal)
             self._exclude_others(tensor, level, dims[0], literal)
             self._fit_patterns(tensor, level, dims, literal)
             self._fit_constraints(tensor, level, dims, literal)

@@ -12,7 +12,7 @@ from solver_mapper.core.loop_orders import Pair
 from solver_mapper.core.primes import exponents_of
 from solver_mapper.mapspace.order_patterns import circular
 from solver_mapper.mapspace.space import Slot, Space
-from solver_mapper.solve.cpsat.selection import Axis, Tables
+from solver_mapper.solve.cpsat.selection import ExponentAxis, Tables
 
 LoopSlot = tuple[str, Slot]
 """A dimension's loops at one slot."""
@@ -46,7 +46,7 @@ class Variables:
         slots = tuple(slots)
         return frozenset((dim, slot) for dim in dims for slot in slots)
 
-    def axes(self, loop_slots: frozenset[LoopSlot]) -> list[Axis]:
+    def axes(self, loop_slots: frozenset[LoopSlot]) -> list[ExponentAxis]:
         """One axis per prime: its total exponent over `loop_slots`. The limits allow for what each
         slot can hold at most.
         """
@@ -61,7 +61,9 @@ class Variables:
                     rooms[dim] = min(rooms.get(dim, 0) + room, dict(self.space.primes[dim])[prime])
             limit = sum(rooms.values())
             if limit:
-                axes.append(Axis((prime, loop_slots), cp_model.LinearExpr.sum(terms), limit))
+                axes.append(
+                    ExponentAxis((prime, loop_slots), cp_model.LinearExpr.sum(terms), limit)
+                )
         return axes
 
     def fixed_keep(self, tensor: str, level: int) -> bool | None:

@@ -39,9 +39,9 @@ from solver_mapper.solve.cpsat.neighbour_forwarding import (
     NeighbourForwarding,
     NeighbourPosition,
 )
-from solver_mapper.solve.cpsat.neighbours import Neighbours
+from solver_mapper.solve.cpsat.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.reuse import Reuse
-from solver_mapper.solve.cpsat.selection import Factor, LookupTable, Mode, Selection, Tuple
+from solver_mapper.solve.cpsat.selection import LookupTable, Mode, ProductFactor, Selection, Tuple
 from solver_mapper.solve.cpsat.sequences import Sequences
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
 
@@ -215,15 +215,15 @@ class Windows:
 
     variables: Variables
     reuse: Reuse
-    neighbours: Neighbours
+    neighbours: NeighbourLiterals
     sequences: Sequences
     links: Links
     claims: list[ForwardingClaim] = field(default_factory=list)
     _tables: dict[tuple[str, int, RankComponent], WindowTable] = field(default_factory=dict)
-    _factors: dict[tuple[object, ...], Factor] = field(default_factory=dict)
+    _factors: dict[tuple[object, ...], ProductFactor] = field(default_factory=dict)
     _moving: dict[tuple[str, int], list[cp_model.IntVar]] = field(default_factory=dict)
 
-    def footprint(self, component: RankComponent, level: int) -> Factor:
+    def footprint(self, component: RankComponent, level: int) -> ProductFactor:
         """The component's factor of the tile that `level` holds."""
         key = ("footprint", component, level)
         if key not in self._factors:
@@ -239,7 +239,7 @@ class Windows:
 
     def fills(
         self, tensor: Tensor, component: RankComponent, child: int, *, one: bool = False
-    ) -> Factor:
+    ) -> ProductFactor:
         """The component's factor of the words that enter all instances of `child`, or only those
         below `one` parent.
         """
@@ -247,12 +247,14 @@ class Windows:
         cost = table.filled_below_one if one else table.filled
         return self._factor(("fills", tensor.name, component, child, one), table, cost)
 
-    def given(self, tensor: Tensor, component: RankComponent, child: int) -> Factor:
+    def given(self, tensor: Tensor, component: RankComponent, child: int) -> ProductFactor:
         """The same without words from neighbours."""
         table = self.table(tensor, component, child)
         return self._factor(("given", tensor.name, component, child), table, table.given)
 
-    def reads(self, tensor: Tensor, component: RankComponent, parent: int, child: int) -> Factor:
+    def reads(
+        self, tensor: Tensor, component: RankComponent, parent: int, child: int
+    ) -> ProductFactor:
         """The component's factor of the words that all instances of `parent` send towards `child`
         (which may be the arithmetic).
         """
@@ -263,7 +265,9 @@ class Windows:
             ("reads", tensor.name, component, child, crossed), table, partial(table.sent, levels)
         )
 
-    def asked(self, tensor: Tensor, component: RankComponent, parent: int, child: int) -> Factor:
+    def asked(
+        self, tensor: Tensor, component: RankComponent, parent: int, child: int
+    ) -> ProductFactor:
         """The same if windows do not move in ways that spare words, whether they do or not."""
         key = ("asked", tensor.name, component, parent, child)
         if key not in self._factors:
@@ -276,7 +280,7 @@ class Windows:
             self._factors[key] = self.variables.tables.factor(LookupTable(selection, values))
         return self._factors[key]
 
-    def passed(self, tensor: Tensor, component: RankComponent, child: int) -> Factor | None:
+    def passed(self, tensor: Tensor, component: RankComponent, child: int) -> ProductFactor | None:
         """The component's factor of the words that instances of `child` below one parent pass on;
         None if they never do.
         """
@@ -290,7 +294,7 @@ class Windows:
 
     def handed(
         self, tensor: Tensor, component: RankComponent, child: int, dim: str
-    ) -> Factor | None:
+    ) -> ProductFactor | None:
         """The component's factor of the words that one unit takes from a neighbour along `dim`
         alone; None if none ever does.
         """
@@ -302,7 +306,7 @@ class Windows:
         )
         return factor if factor.high else None
 
-    def alone(self, tensor: Tensor, component: RankComponent, child: int) -> Factor:
+    def alone(self, tensor: Tensor, component: RankComponent, child: int) -> ProductFactor:
         """The component's factor of the words that enter one of the units side by side, while its
         windows do not move first.
         """
@@ -316,7 +320,7 @@ class Windows:
 
     def _factor(
         self, key: tuple[object, ...], table: WindowTable, cost: Callable[[Way, Tuple], int]
-    ) -> Factor:
+    ) -> ProductFactor:
         if key not in self._factors:
             self._factors[key] = self.variables.tables.factor(table.lookup(cost))
         return self._factors[key]

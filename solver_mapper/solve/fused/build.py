@@ -16,7 +16,7 @@ from solver_mapper.cost.looptree.mapping.mapping_tree import (
 )
 from solver_mapper.cost.looptree.workload import Relevance, indexes_alone
 from solver_mapper.solve.fused.alike import renamed
-from solver_mapper.solve.fused.rows import Dimension, Table
+from solver_mapper.solve.fused.rows import Dimension, RowTable
 from solver_mapper.solve.fused.skeleton import Skeleton
 
 
@@ -48,7 +48,7 @@ class Part:
 def part_of(
     skeleton: Skeleton,
     dimensions: Sequence[Dimension],
-    tables: Sequence[Table],
+    tables: Sequence[RowTable],
     rows: Sequence[int],
 ) -> Part:
     """The nodes of one Einsum, from its outermost storage to its compute. Loops with one iteration
@@ -62,7 +62,7 @@ class _Builder:
         self,
         skeleton: Skeleton,
         dimensions: Sequence[Dimension],
-        tables: Sequence[Table],
+        tables: Sequence[RowTable],
         rows: Sequence[int],
     ):
         self.skeleton, self.dimensions = skeleton, dimensions

@@ -17,7 +17,7 @@ from solver_mapper.deadline import check_time
 from solver_mapper.solve.fused.alike import Form, form_of
 from solver_mapper.solve.fused.collect import Collector, Points, columns
 from solver_mapper.solve.fused.compiled import compile_skeleton
-from solver_mapper.solve.fused.cuts import View
+from solver_mapper.solve.fused.cuts import EinsumView
 from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Minimizer
 from solver_mapper.solve.fused.single import all_skeletons, leak_of
@@ -43,7 +43,7 @@ class Cell:
     the searches may be those of another Einsum that is alike.
     """
 
-    view: View
+    view: EinsumView
     searches: list[tuple[Floats, Minimizer]]
     floor: Floats
     least: Floats
@@ -123,7 +123,7 @@ class CellMaker:
         energy = repeats * calls * compute.actions["compute"].energy
         return self.cost(float(energy), float(repeats * max(times, default=Fraction(0))))
 
-    def searches(self, view: View, roomy: bool = False) -> list[tuple[Floats, Minimizer]]:
+    def searches(self, view: EinsumView, roomy: bool = False) -> list[tuple[Floats, Minimizer]]:
         """A search for each skeleton that has mappings, by increasing bound. Args: `roomy`, see
         `compile_skeleton`.
         """
@@ -158,7 +158,7 @@ class CellMaker:
                     found.append((cost, search))
         return sorted(found, key=lambda item: (self.value(item[0][None])[0], tuple(item[0])))
 
-    def form(self, view: View) -> Form:
+    def form(self, view: EinsumView) -> Form:
         """The view but for the names of its Einsum."""
         einsum = self.graph.workload.einsums[view.position]
         if view.position not in self.sights:
@@ -176,7 +176,7 @@ class CellMaker:
             view.closed,
         )
 
-    def cell(self, view: View) -> Cell | None:
+    def cell(self, view: EinsumView) -> Cell | None:
         """The cell of a view; None if it has no mapping. Views that differ in names only share
         their searches.
         """
@@ -188,14 +188,14 @@ class CellMaker:
             return None
         return replace(known, view=view, names=dict(zip(origin.names, form.names, strict=True)))
 
-    def _new(self, view: View) -> Cell | None:
+    def _new(self, view: EinsumView) -> Cell | None:
         searches = self.searches(view)
         if not searches:
             return None
         floor = np.min([cost for cost, _ in searches], axis=0)
         return Cell(view, searches, floor, floor, {})
 
-    def relaxed(self, view: View) -> Floats | None:
+    def relaxed(self, view: EinsumView) -> Floats | None:
         """The least that the Einsum costs if what it shares takes no room; None if it has no
         mapping. Energy and latency are each the least by themselves.
         """
@@ -204,7 +204,7 @@ class CellMaker:
             self.bounded[shape] = self._relaxed(view)
         return self.bounded[shape]
 
-    def _relaxed(self, view: View) -> Floats | None:
+    def _relaxed(self, view: EinsumView) -> Floats | None:
         searches = [search for _, search in self.searches(view, roomy=True)]
         if not searches:
             return None

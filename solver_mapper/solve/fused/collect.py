@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_mapper.core.dominance import some_row_beats, undominated_rows
-from solver_mapper.solve.fused.compiled import EPSILON, Compiled
+from solver_mapper.solve.fused.compiled import EPSILON, CompiledTables
 from solver_mapper.solve.fused.minimize import EnergyDelayProduct, Outlook, Pairs
 from solver_mapper.solve.fused.terms import Floats
 
@@ -91,7 +91,7 @@ class Collector:
     memories: tuple[str, ...]
     depth: int
     columns: tuple[bool, bool]
-    compiled: list[Compiled] = field(default_factory=list)
+    compiled: list[CompiledTables] = field(default_factory=list)
     parts: list[Points] = field(default_factory=list)
     waiting: int = 0
     fronts: dict[tuple[int, ...], Floats] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Collector:
         """Goals up to this are taken: all below the cutoff, whatever the least one found."""
         return self.cutoff
 
-    def beats(self, outlook: Outlook, compiled: Compiled) -> NDArray[np.bool_]:
+    def beats(self, outlook: Outlook, compiled: CompiledTables) -> NDArray[np.bool_]:
         """Which joined groups come to nothing better than what was taken with the same shared
         loops.
         """
@@ -146,7 +146,7 @@ class Collector:
         if self.waiting > _PRUNE:
             self.parts, self.waiting = [joined(self.parts).pruned()], 0
 
-    def figures(self, outlook: Outlook, compiled: Compiled) -> Floats:
+    def figures(self, outlook: Outlook, compiled: CompiledTables) -> Floats:
         """The columns in which mappings compete: cost, then bits held above each shared loop and in
         all, memory by memory.
         """

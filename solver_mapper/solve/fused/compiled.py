@@ -19,7 +19,7 @@ from solver_mapper.solve.fused.factors import Factors
 from solver_mapper.solve.fused.rows import (
     Dimension,
     Flags,
-    Table,
+    RowTable,
     dimensions_of,
     groups_of,
     table_of,
@@ -32,7 +32,7 @@ _DOMINANCE = 4000
 
 
 @dataclass(frozen=True)
-class Quantity:
+class WeightedSum:
     """A sum over keys: `weights[key]`, negative for skipped first fetches, plus `constant`; at most
     `limit` if there is one.
     """
@@ -43,25 +43,25 @@ class Quantity:
 
 
 @dataclass(frozen=True)
-class Group:
+class CompiledGroup:
     """The rows of one group: `factors[key, row]` and `source[row]`, the row of the table from which
     it comes.
     """
 
-    table: Table
+    table: RowTable
     factors: Floats
     source: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.source)
 
-    def kept(self, keep: Flags | NDArray[np.int64]) -> Group:
+    def kept(self, keep: Flags | NDArray[np.int64]) -> CompiledGroup:
         """The rows that `keep` selects."""
         return replace(self, factors=self.factors[:, keep], source=self.source[keep])
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledTables:
     """`base_of[key]` is the key whose least factor bounds it: its skipped counterpart, or itself.
 
     `floors` and `equal` are (key, limit) on single products. `shared` are the keys of the trip
@@ -72,15 +72,15 @@ class Compiled:
 
     skeleton: Skeleton
     dimensions: tuple[Dimension, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[CompiledGroup, ...]
     base_of: NDArray[np.int64]
-    energy: Quantity
-    lines: tuple[Quantity, ...]
-    limits: tuple[Quantity, ...]
+    energy: WeightedSum
+    lines: tuple[WeightedSum, ...]
+    limits: tuple[WeightedSum, ...]
     floors: tuple[tuple[int, float], ...]
     equal: tuple[tuple[int, float], ...]
     shared: tuple[int, ...]
-    held: tuple[tuple[int, tuple[Quantity, ...]], ...]
+    held: tuple[tuple[int, tuple[WeightedSum, ...]], ...]
 
     @property
     def empty(self) -> bool:
@@ -108,7 +108,7 @@ class _Keys:
         return self.index[key]
 
 
-def compile_skeleton(skeleton: Skeleton, roomy: bool = False) -> Compiled:
+def compile_skeleton(skeleton: Skeleton, roomy: bool = False) -> CompiledTables:
     """The arrays of a skeleton. A group without rows leaves it `empty`: no mapping has this shape.
 
     Args: `roomy`, whether to leave the room that tensors shared with other Einsums take out of the
@@ -127,7 +127,9 @@ def compile_skeleton(skeleton: Skeleton, roomy: bool = False) -> Compiled:
     return _compiled(model, tables, keys, roomy)
 
 
-def _compiled(model: SkeletonCost, tables: Sequence[Table], keys: _Keys, roomy: bool) -> Compiled:
+def _compiled(
+    model: SkeletonCost, tables: Sequence[RowTable], keys: _Keys, roomy: bool
+) -> CompiledTables:
     bases: dict[int, int] = {}
     drafts: list[tuple[dict[int, float], float, float | None]] = []
 
@@ -165,9 +167,9 @@ def _compiled(model: SkeletonCost, tables: Sequence[Table], keys: _Keys, roomy: 
         vector = np.zeros(count)
         for index, weight in weights.items():
             vector[index] = weight
-        quantities.append(Quantity(vector, constant, limit))
+        quantities.append(WeightedSum(vector, constant, limit))
     groups = tuple(
-        Group(
+        CompiledGroup(
             table,
             np.array([keys.rows[key][position] for key in range(count)], dtype=np.float64).reshape(
                 count, -1
@@ -178,7 +180,7 @@ def _compiled(model: SkeletonCost, tables: Sequence[Table], keys: _Keys, roomy: 
     )
     base_of = np.array([bases.get(key, key) for key in range(count)], dtype=np.int64)
     limits = tuple(quantities[index] for index in [*(index for _, index in memories), *caps])
-    return Compiled(
+    return CompiledTables(
         model.skeleton,
         model.dimensions,
         groups,
@@ -200,7 +202,7 @@ def _first(key: Key) -> Key:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class FactorBounds:
     """`least[group]` and `most[group]`, factors by key; `excess[quantity, group]`, what the best
     row of a group adds at least.
     """
@@ -220,7 +222,7 @@ class Bounds:
         return result
 
 
-def bounds_of(compiled: Compiled, weights: Floats) -> Bounds:
+def bounds_of(compiled: CompiledTables, weights: Floats) -> FactorBounds:
     """Least factors and excesses for the rows that the groups have now. Args: `weights[quantity,
     key]`.
     """
@@ -234,17 +236,17 @@ def bounds_of(compiled: Compiled, weights: Floats) -> Bounds:
         excess[:, position] = ((weights * scale) @ (group.factors - least[position][:, None])).min(
             axis=1
         )
-    return Bounds(least, most, excess)
+    return FactorBounds(least, most, excess)
 
 
-def without_dominated(compiled: Compiled) -> Compiled:
+def without_dominated(compiled: CompiledTables) -> CompiledTables:
     """Drop rows that another row of their group equals or beats in every factor that counts."""
     return replace(
         compiled, groups=tuple(_undominated(compiled, group) for group in compiled.groups)
     )
 
 
-def _undominated(compiled: Compiled, group: Group) -> Group:
+def _undominated(compiled: CompiledTables, group: CompiledGroup) -> CompiledGroup:
     if len(group) > _DOMINANCE or len(group) < 2:
         return group
     small = np.zeros(len(group.factors), dtype=bool)

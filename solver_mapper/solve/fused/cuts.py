@@ -42,7 +42,7 @@ class OpenLoop:
 
 
 @dataclass(frozen=True)
-class Cut:
+class GraphCut:
     """Live tensors, each with its home (None: the outermost memory), and the loops that stay open,
     outer to inner.
     """
@@ -69,12 +69,12 @@ class Cut:
         return tuple((tensor, home.memory if home else None) for tensor, home in self.homes)
 
 
-CLOSED = Cut((), ())
+CLOSED = GraphCut((), ())
 """Before the first Einsum and after the last."""
 
 
 @dataclass(frozen=True)
-class View:
+class EinsumView:
     """One Einsum's part: the shared loops above it as it calls them, its tensors handed over on
     chip, and for each other tensor that further Einsums use too how many shared loops must at least
     stand above any place on chip that holds it. Only shared loops run over the fan-outs in
@@ -100,9 +100,9 @@ class View:
 class Step:
     """One Einsum between two cuts."""
 
-    left: Cut
-    right: Cut
-    view: View
+    left: GraphCut
+    right: GraphCut
+    view: EinsumView
 
 
 @dataclass(frozen=True)
@@ -113,16 +113,16 @@ class Stepper:
 
     graph: Graph
     limit: int
-    wanted: Callable[[int, Cut, Mapping[str, str | None]], bool] = lambda *_: True
+    wanted: Callable[[int, GraphCut, Mapping[str, str | None]], bool] = lambda *_: True
 
-    def steps(self, position: int, left: Cut) -> Iterator[Step]:
+    def steps(self, position: int, left: GraphCut) -> Iterator[Step]:
         """Every way to go on from a cut with the Einsum at `position`."""
         for loops in self._continued(position, left):
             for opened, homes in self._opened(position, left, loops):
                 right = self._right(position, left, (*loops, *opened), homes)
                 yield Step(left, right, self._view(position, left, right, (*loops, *opened)))
 
-    def _continued(self, position: int, left: Cut) -> Iterator[tuple[SharedLoop, ...]]:
+    def _continued(self, position: int, left: GraphCut) -> Iterator[tuple[SharedLoop, ...]]:
         """The open loops as the Einsum may call them."""
         choices = [
             tuple(SharedLoop(name, loop.across) for name in self._callings(position, loop))
@@ -155,7 +155,7 @@ class Stepper:
                 yield variable
 
     def _opened(
-        self, position: int, left: Cut, continued: tuple[SharedLoop, ...]
+        self, position: int, left: GraphCut, continued: tuple[SharedLoop, ...]
     ) -> Iterator[tuple[tuple[SharedLoop, ...], dict[str, Home | None]]]:
         """New shared loops below those that are open, with homes of the tensors that come to life:
         some tensor needs each loop.
@@ -195,7 +195,7 @@ class Stepper:
                         yield (*timed[:where], *block, *timed[where:])
 
     def _blocks(
-        self, left: Cut, memories: Sequence[str | None], names: Sequence[str]
+        self, left: GraphCut, memories: Sequence[str | None], names: Sequence[str]
     ) -> Iterator[tuple[SharedLoop, ...]]:
         """New shared loops in space: over the fan-outs of one of the memories, as far as no loops
         over these are shared already, each cut over some variables.
@@ -244,10 +244,10 @@ class Stepper:
     def _right(
         self,
         position: int,
-        left: Cut,
+        left: GraphCut,
         shared: tuple[SharedLoop, ...],
         born: Mapping[str, Home | None],
-    ) -> Cut:
+    ) -> GraphCut:
         """The cut after the Einsum: only loops above a tensor that stays alive are left open."""
         graph = self.graph
         einsum, live = graph.workload.einsums[position], frozenset(graph.live(position))
@@ -275,9 +275,11 @@ class Stepper:
                     loop.across,
                 )
             )
-        return Cut(tuple(sorted(homes.items())), tuple(loops))
+        return GraphCut(tuple(sorted(homes.items())), tuple(loops))
 
-    def _view(self, position: int, left: Cut, right: Cut, shared: tuple[SharedLoop, ...]) -> View:
+    def _view(
+        self, position: int, left: GraphCut, right: GraphCut, shared: tuple[SharedLoop, ...]
+    ) -> EinsumView:
         graph = self.graph
         einsum = graph.workload.einsums[position]
         homes = {**left.home, **right.home}
@@ -299,4 +301,4 @@ class Stepper:
                 )
         prefix = shared[: max(len(left.loops), len(right.loops))]
         closed = graph.closed(home.memory for home in homes.values() if home)
-        return View(position, prefix, fused, tuple(floors), closed)
+        return EinsumView(position, prefix, fused, tuple(floors), closed)

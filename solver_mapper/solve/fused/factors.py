@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from solver_mapper.cost.looptree.workload import Access, Relevance
-from solver_mapper.solve.fused.rows import Dimension, Ints, Table
+from solver_mapper.solve.fused.rows import Dimension, Ints, RowTable
 from solver_mapper.solve.fused.skeleton import Skeleton
 from solver_mapper.solve.fused.terms import Key, NodeTraffic, Product, Shared, Spread, Steps, Tile
 
@@ -15,7 +15,7 @@ from solver_mapper.solve.fused.terms import Key, NodeTraffic, Product, Shared, S
 class Factors:
     """Computes the factors of keys for the rows of a table, each once."""
 
-    def __init__(self, skeleton: Skeleton, dimensions: Sequence[Dimension], table: Table):
+    def __init__(self, skeleton: Skeleton, dimensions: Sequence[Dimension], table: RowTable):
         self.skeleton, self.dimensions, self.table = skeleton, dimensions, table
         self.known: dict[object, Ints] = {}
         self.ones = np.ones(len(table), dtype=np.int64)

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from solver_mapper.core.objective import out_of_range
 from solver_mapper.solve.fused.compiled import (
     EPSILON,
-    Bounds,
-    Compiled,
-    Quantity,
+    CompiledTables,
+    FactorBounds,
+    WeightedSum,
     bounds_of,
     without_dominated,
 )
@@ -98,7 +98,7 @@ class EnergyDelayProduct:
 class Outlook:
     """What joined groups may come to at best, one a row: lower bounds of energy (J) and latency (s)
     of all runs; the iterations of the shared loops `trips[row, loop]`; and lower bounds of what is
-    held, `held[part, row]` in the order of `Compiled.held`.
+    held, `held[part, row]` in the order of `CompiledTables.held`.
     """
 
     energy: Floats
@@ -125,7 +125,7 @@ class Pairs:
     (`factors`, `source`).
     """
 
-    compiled: Compiled
+    compiled: CompiledTables
     goal: EnergyDelayProduct
     groups: list[int]
     last: int
@@ -174,7 +174,7 @@ class Sink(Protocol):
         value are wanted.
         """
 
-    def beats(self, outlook: Outlook, compiled: Compiled) -> NDArray[np.bool_]:
+    def beats(self, outlook: Outlook, compiled: CompiledTables) -> NDArray[np.bool_]:
         """Which joined groups cannot become anything that is still wanted, whatever their goal."""
 
     def take(self, pairs: Pairs) -> None:
@@ -182,13 +182,13 @@ class Sink(Protocol):
 
 
 @dataclass(frozen=True)
-class Found:
+class RowChoice:
     """A choice of one row of each group's table, with its value, dynamic energy and latency."""
 
     value: float
     energy: float
     latency: float
-    compiled: Compiled
+    compiled: CompiledTables
     rows: tuple[int, ...]
 
 
@@ -199,7 +199,7 @@ class Best:
     """
 
     limit: float = float("inf")
-    found: list[Found] = field(default_factory=list)
+    found: list[RowChoice] = field(default_factory=list)
 
     @property
     def value(self) -> float:
@@ -217,7 +217,7 @@ class Best:
         """
         return min(self.cutoff, least * (1 + EPSILON))
 
-    def beats(self, outlook: Outlook, compiled: Compiled) -> NDArray[np.bool_]:
+    def beats(self, outlook: Outlook, compiled: CompiledTables) -> NDArray[np.bool_]:
         """None: only the goal counts."""
         return np.zeros(len(outlook), dtype=np.bool_)
 
@@ -225,7 +225,7 @@ class Best:
         """Add choices, and keep those within rounding of the least."""
         order = np.lexsort((pairs.energy, pairs.latency))[:_TIES]
         choices = [
-            Found(
+            RowChoice(
                 float(pairs.value[each]),
                 float(pairs.energy[each]),
                 float(pairs.latency[each]),
@@ -270,10 +270,10 @@ class _Rows:
     search needs most of them.
     """
 
-    compiled: Compiled
+    compiled: CompiledTables
     trimmed: bool = False
 
-    def trim(self, left: Compiled) -> bool:
+    def trim(self, left: CompiledTables) -> bool:
         """Drop dominated rows if a search of what is `left` needs most. Returns whether that was
         done now.
         """
@@ -283,7 +283,7 @@ class _Rows:
         return True
 
 
-def _rows_of(compiled: Compiled) -> int:
+def _rows_of(compiled: CompiledTables) -> int:
     return sum(map(len, compiled.groups))
 
 
@@ -292,7 +292,7 @@ class Minimizer:
 
     def __init__(
         self,
-        compiled: Compiled,
+        compiled: CompiledTables,
         goal: EnergyDelayProduct,
         best: Sink,
         over: Callable[[], bool] = lambda: False,
@@ -367,7 +367,7 @@ class Minimizer:
         latency = lines.max(axis=0) if len(lines) else np.zeros(totals.shape[1])
         return self.goal.value(np.maximum(totals[0], 0.0), np.maximum(latency, 0.0))
 
-    def promising(self, states: _States, bounds: Bounds) -> tuple[NDArray[np.bool_], Floats]:
+    def promising(self, states: _States, bounds: FactorBounds) -> tuple[NDArray[np.bool_], Floats]:
         """Which states may still become legal and better than the best, and a bound of what they
         may become.
         """
@@ -431,7 +431,7 @@ class Minimizer:
         shared = bool((group.factors[list(self.compiled.shared)] > 1).any())
         return not shared, len(group)
 
-    def descend(self, states: _States, order: list[int], bounds: Bounds) -> None:
+    def descend(self, states: _States, order: list[int], bounds: FactorBounds) -> None:
         """Join the remaining groups to the states a block at a time, to bound memory."""
         if len(order) == 1:
             for block in self.blocks(states, len(self.compiled.groups[order[0]])):
@@ -460,7 +460,7 @@ class Minimizer:
             yield states.kept(np.arange(start, min(start + step, len(states))))
             start += step
 
-    def joined(self, states: _States, index: int, bounds: Bounds) -> _States:
+    def joined(self, states: _States, index: int, bounds: FactorBounds) -> _States:
         """Every promising pair of a state and a row of the next group."""
         group = self.compiled.groups[index]
         parts = [states.kept(np.empty(0, dtype=np.int64)).widened(index)]
@@ -499,7 +499,7 @@ class Minimizer:
         shape = len(states), len(group)
         legal = np.ones(shape, dtype=bool)
 
-        def total(quantity: Quantity) -> Floats:
+        def total(quantity: WeightedSum) -> Floats:
             used = np.flatnonzero(quantity.weights)
             result: Floats = (
                 quantity.constant

@@ -38,7 +38,7 @@ class Dimension:
 
 
 @dataclass(frozen=True)
-class Table:
+class RowTable:
     """The rows of one group of variables. `temporal[v]` has a column a site, `spatial[v]` one a
     dimension: trip counts.
     """
@@ -62,9 +62,9 @@ class Table:
         """Copies over which `variable` is spread along these dimensions."""
         return _product(self.spatial[variable], list(dimensions))
 
-    def kept(self, keep: Flags) -> Table:
+    def kept(self, keep: Flags) -> RowTable:
         """The rows that `keep` selects."""
-        return Table(
+        return RowTable(
             self.variables,
             self.bounds,
             {name: table[keep] for name, table in self.temporal.items()},
@@ -131,7 +131,7 @@ def groups_of(accesses: Sequence[Access], variables: Sequence[str]) -> tuple[tup
     return tuple(tuple(sorted(group, key=list(variables).index)) for group in groups)
 
 
-def table_of(skeleton: Skeleton, dimensions: Sequence[Dimension], group: Sequence[str]) -> Table:
+def table_of(skeleton: Skeleton, dimensions: Sequence[Dimension], group: Sequence[str]) -> RowTable:
     """All rows of a group that its own rules allow: fan-outs, loop bounds, tile shapes, tensors
     that move only once.
     """
@@ -141,7 +141,7 @@ def table_of(skeleton: Skeleton, dimensions: Sequence[Dimension], group: Sequenc
     for part in parts[1:]:
         left = np.repeat(np.arange(len(table)), len(part))
         right = np.tile(np.arange(len(part)), len(table))
-        table = Table(
+        table = RowTable(
             (*table.variables, *part.variables),
             einsum.bounds,
             {
@@ -156,7 +156,7 @@ def table_of(skeleton: Skeleton, dimensions: Sequence[Dimension], group: Sequenc
     return table
 
 
-def _rows(skeleton: Skeleton, dimensions: Sequence[Dimension], variable: str) -> Table:
+def _rows(skeleton: Skeleton, dimensions: Sequence[Dimension], variable: str) -> RowTable:
     einsum = skeleton.einsum
     slots = [index for index, slot in enumerate(skeleton.slots) if variable in slot.variables]
     spread = [
@@ -173,12 +173,12 @@ def _rows(skeleton: Skeleton, dimensions: Sequence[Dimension], variable: str) ->
     temporal = np.ones((len(rows), len(skeleton.slots)), dtype=np.int64)
     spatial = np.ones((len(rows), len(dimensions)), dtype=np.int64)
     temporal[:, slots], spatial[:, spread] = rows[:, : len(slots)], rows[:, len(slots) :]
-    table = Table((variable,), einsum.bounds, {variable: temporal}, {variable: spatial})
+    table = RowTable((variable,), einsum.bounds, {variable: temporal}, {variable: spatial})
     return table.kept(_allowed(skeleton, dimensions, table, variable))
 
 
 def _allowed(
-    skeleton: Skeleton, dimensions: Sequence[Dimension], table: Table, variable: str
+    skeleton: Skeleton, dimensions: Sequence[Dimension], table: RowTable, variable: str
 ) -> Flags:
     """Which rows of one variable its rules allow."""
     keep = np.ones(len(table), dtype=np.bool_)

@@ -25,7 +25,7 @@ from solver_mapper.solve.fused.build import part_of
 from solver_mapper.solve.fused.cells import Cell, CellMaker
 from solver_mapper.solve.fused.collect import columns
 from solver_mapper.solve.fused.compiled import EPSILON
-from solver_mapper.solve.fused.cuts import CLOSED, Cut, Home, Step, Stepper, View
+from solver_mapper.solve.fused.cuts import CLOSED, GraphCut, EinsumView, Home, Step, Stepper
 from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.minimize import EnergyDelayProduct
 from solver_mapper.solve.fused.single import SearchCount
@@ -40,7 +40,7 @@ _FIRST = 3
 
 Key = TypeVar("Key")
 Places = tuple[tuple[str, str | None], ...]
-"""Live tensors with their memories (see `Cut.memories`)."""
+"""Live tensors with their memories (see `GraphCut.memories`)."""
 
 
 @dataclass
@@ -64,7 +64,7 @@ class GraphSearch:
     count: SearchCount = field(default_factory=SearchCount)
     best: float = float("inf")
     bound: float = 0.0
-    cells: dict[View, Cell | None] = field(default_factory=dict)
+    cells: dict[EinsumView, Cell | None] = field(default_factory=dict)
 
     def run(self) -> None:
         """Find the best mapping, which is the last that is confirmed. `count` says whether that is
@@ -141,7 +141,7 @@ class GraphSearch:
         Einsums not bounded yet, what computing alone costs. Returns False if time ran out.
         """
         graph = self.graph
-        self.floor: dict[View, Floats | None] = {}
+        self.floor: dict[EinsumView, Floats | None] = {}
         cuts: list[set[Places]] = [{()}]
         edges: list[list[tuple[Places, Places, Floats]]] = []
         layer: dict[Places, Floats] = {(): np.zeros(len(self.never))}
@@ -185,7 +185,7 @@ class GraphSearch:
             ]
         yield from (tuple(sorted(option)) for option in options)
 
-    def _loose(self, position: int, left: Places, right: Places) -> View:
+    def _loose(self, position: int, left: Places, right: Places) -> EinsumView:
         """The view of an Einsum without shared loops."""
         einsum = self.workload.einsums[position]
         memories = {**dict(left), **dict(right)}
@@ -200,9 +200,9 @@ class GraphSearch:
             for tensor in einsum.tensors
             if spans[tensor][0] < spans[tensor][1] and memories.get(tensor) is None
         )
-        return View(position, (), fused, floors)
+        return EinsumView(position, (), fused, floors)
 
-    def lowest(self, view: View) -> Floats | None:
+    def lowest(self, view: EinsumView) -> Floats | None:
         """The least cost of a view, by column, if what it shares takes no room; None if it has no
         mapping.
         """
@@ -277,7 +277,7 @@ class GraphSearch:
         limit. None: out of time.
         """
         stepper = Stepper(self.graph, limit, self.hopeful)
-        cuts: dict[Cut, None] = {CLOSED: None}
+        cuts: dict[GraphCut, None] = {CLOSED: None}
         result: list[list[Step]] = []
         capped = False
         for position in range(len(self.graph)):
@@ -291,7 +291,7 @@ class GraphSearch:
             cuts = dict.fromkeys(step.right for step in found)
         return result, capped
 
-    def hopeful(self, position: int, cut: Cut, born: Mapping[str, str | None]) -> bool:
+    def hopeful(self, position: int, cut: GraphCut, born: Mapping[str, str | None]) -> bool:
         """Whether it may be part of a better mapping to go on from a cut with these memories for
         the tensors that come to life, by bounds that ignore loops and room.
         """
@@ -347,7 +347,7 @@ class GraphSearch:
 
     def sweeps(
         self, steps: list[list[Step]]
-    ) -> tuple[list[dict[Cut, Floats]], list[dict[Cut, Floats]]]:
+    ) -> tuple[list[dict[GraphCut, Floats]], list[dict[GraphCut, Floats]]]:
         """Least costs of all Einsums before and after each cut."""
         edges = [[(step.left, step.right, self.least(step)) for step in listed] for listed in steps]
         back = [[(right, left, cost) for left, right, cost in listed] for listed in reversed(edges)]
@@ -393,9 +393,9 @@ class GraphSearch:
         """
         after = self.sweeps(steps)[1]
         joiner = Joiner(self.graph, self.maker.value, self.cutoff, poll_of(self.over))
-        states: dict[Cut, States] = {CLOSED: start(len(self.never), len(self.graph.crowded))}
+        states: dict[GraphCut, States] = {CLOSED: start(len(self.never), len(self.graph.crowded))}
         for position, listed in enumerate(steps):
-            parts: dict[Cut, list[States]] = {}
+            parts: dict[GraphCut, list[States]] = {}
             for step in listed:
                 cell, before = self.cells[step.view], states.get(step.left)
                 if before is not None and cell is not None and cell.points is not None:
@@ -466,7 +466,7 @@ def _next(layer: dict[Key, Floats], edges: list[tuple[Key, Key, Floats]]) -> dic
     return found
 
 
-def _views(steps: list[Step]) -> dict[View, None]:
+def _views(steps: list[Step]) -> dict[EinsumView, None]:
     """The views of steps, each once."""
     return dict.fromkeys(step.view for step in steps)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.storage_choices import placements
 from solver_mapper.cost.looptree.workload import Einsum
-from solver_mapper.solve.fused.compiled import Compiled, compile_skeleton
+from solver_mapper.solve.fused.compiled import CompiledTables, compile_skeleton
 from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Minimizer
 from solver_mapper.solve.fused.skeleton import ALONE, Neighbours, Skeleton, skeletons
 
@@ -72,7 +72,7 @@ def minimize(
             count.complete, count.bound = False, 0.0
             break
         count.skeletons += 1
-        compiled: Compiled = compile_skeleton(skeleton)
+        compiled: CompiledTables = compile_skeleton(skeleton)
         if not compiled.empty:
             minimizer = Minimizer(compiled, goal(skeleton), best)
             work.append((minimizer.prepare(), len(work), minimizer))

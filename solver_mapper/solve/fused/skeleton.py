@@ -22,7 +22,7 @@ from solver_mapper.cost.looptree.workload import Einsum, Relevance, indexes_alon
 
 
 @dataclass(frozen=True)
-class Node:
+class StorageNode:
     """A storage node. `parent` is the position of the tensor's next holder above; None for the
     outermost, which backs it.
     """
@@ -72,7 +72,7 @@ class Skeleton:
     einsum: Einsum
     chain: Chain
     placement: Placement
-    nodes: tuple[Node, ...]
+    nodes: tuple[StorageNode, ...]
     roots: int
     slots: tuple[LoopSlot, ...]
     first: Mapping[int, str]
@@ -142,7 +142,7 @@ def skeletons(
     if not memories:
         return
     roots = tuple(
-        Node(tensor, memories[0], None)
+        StorageNode(tensor, memories[0], None)
         for tensor in sorted(placement.kept[memories[0]])
         if tensor not in depths
     )
@@ -156,7 +156,7 @@ def skeletons(
         nodes = list(roots)
         for level, tensor in order:
             above = [index for index, node in enumerate(nodes) if node.tensor == tensor]
-            nodes.append(Node(tensor, level, above[-1] if above else None))
+            nodes.append(StorageNode(tensor, level, above[-1] if above else None))
         slots = tuple(_slots(einsum, placement, tuple(nodes), len(roots), neighbours, cut))
         if _backed_in_time(einsum, nodes, slots):
             for first in _firsts(einsum, nodes, slots):
@@ -315,7 +315,7 @@ def _follows(tensors: list[str], option: tuple[frozenset[str], ...]) -> bool:
 def _slots(
     einsum: Einsum,
     placement: Placement,
-    nodes: tuple[Node, ...],
+    nodes: tuple[StorageNode, ...],
     roots: int,
     neighbours: Neighbours,
     cut: tuple[int, ...],
@@ -345,7 +345,9 @@ def _slots(
             yield LoopSlot(above, allowed)
 
 
-def _between_levels(nodes: tuple[Node, ...], roots: int, above: int, fused: frozenset[str]) -> bool:
+def _between_levels(
+    nodes: tuple[StorageNode, ...], roots: int, above: int, fused: frozenset[str]
+) -> bool:
     """Whether loops below `above` nodes cannot be moved below the homes of all handed tensors,
     because these lie further in than other nodes on chip.
     """
@@ -357,9 +359,9 @@ def _between_levels(nodes: tuple[Node, ...], roots: int, above: int, fused: froz
 def _useful(
     einsum: Einsum,
     placement: Placement,
-    nodes: tuple[Node, ...],
+    nodes: tuple[StorageNode, ...],
     above: int,
-    upper: Node | None,
+    upper: StorageNode | None,
     variable: str,
 ) -> bool:
     """Whether a loop over `variable` may stand below `above` nodes, and is not better placed
@@ -383,7 +385,7 @@ def _useful(
     return True
 
 
-def _backed_in_time(einsum: Einsum, nodes: list[Node], slots: tuple[LoopSlot, ...]) -> bool:
+def _backed_in_time(einsum: Einsum, nodes: list[StorageNode], slots: tuple[LoopSlot, ...]) -> bool:
     """Whether every loop shared with others, which may repeat no Einsum, indexes all tensors that
     are only kept below it.
     """
@@ -401,7 +403,7 @@ def _backed_in_time(einsum: Einsum, nodes: list[Node], slots: tuple[LoopSlot, ..
 
 
 def _firsts(
-    einsum: Einsum, nodes: list[Node], slots: tuple[LoopSlot, ...]
+    einsum: Einsum, nodes: list[StorageNode], slots: tuple[LoopSlot, ...]
 ) -> Iterator[dict[int, str]]:
     """For each node whose reservation can be lowered past one overlapping loop: which loop comes
     first.

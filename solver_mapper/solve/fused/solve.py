@@ -29,7 +29,7 @@ from solver_mapper.deadline import TimeUp, check_time, running
 from solver_mapper.errors import ExactnessError, InputError, did_you_mean
 from solver_mapper.solve.fused.build import part_of
 from solver_mapper.solve.fused.compiled import EPSILON
-from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Found
+from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, RowChoice
 from solver_mapper.solve.fused.search import GraphSearch
 from solver_mapper.solve.fused.single import SearchCount, all_skeletons, leak_of, minimize
 
@@ -319,7 +319,7 @@ def _search(
     return search.count
 
 
-def _nodes(found: Found) -> tuple[Any, ...]:
+def _nodes(found: RowChoice) -> tuple[Any, ...]:
     compiled = found.compiled
     return part_of(
         compiled.skeleton,

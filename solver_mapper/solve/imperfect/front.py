@@ -11,7 +11,7 @@ from solver_mapper.core.results.solution import Certificate
 from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.imperfect.run import ENGINE, proof_of, refuse_negative_energies
-from solver_mapper.solve.imperfect.search import Found, Search, Tree
+from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSearch, Tree
 from solver_mapper.solve.pareto import two_metrics
 from solver_mapper.solve.session import CHECKS, Session, describe
 from solver_mapper.verify.imperfect import ImperfectMapspace
@@ -59,15 +59,15 @@ def find_imperfect_front(session: Session, metrics: Sequence[str] = ("energy", "
 
 def _next(
     session: Session, tree: Tree, goals: Objective, points: Sequence[FrontPoint]
-) -> list[Search]:
+) -> list[ImperfectSearch]:
     """The searches for the next point: the least first metric, then the least second."""
     first, second = goals.goals
     limits: tuple[Limit, ...] = ()
     if points:
         limits = (Limit(second, second.rank(points[-1].evaluation), True),)
 
-    def search(goal: Goal, best: Found | None) -> Search:
-        made = Search(tree, goal, 0.0, lambda: session.clock.over, best, limits)
+    def search(goal: Goal, best: EvaluatedMapping | None) -> ImperfectSearch:
+        made = ImperfectSearch(tree, goal, 0.0, lambda: session.clock.over, best, limits)
         made.run()
         return made
 

@@ -22,7 +22,7 @@ from solver_mapper.errors import InputError, LimitReached
 from solver_mapper.mapspace.perfect_limit import perfect_limit
 from solver_mapper.solve.imperfect.chains import Ints
 from solver_mapper.solve.imperfect.local_search import LocalSearch, trimmed
-from solver_mapper.solve.imperfect.search import Found, Search, Tree
+from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSearch, Tree
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import CHECKS, Session, describe
 from solver_mapper.solve.start import begin
@@ -65,14 +65,14 @@ def solve_imperfect(
         timer.lap("local search")
         return _solution(session, goals, best, floor, False, [], notes)
     ties = goals.with_tie_break().ties if tie_break else ()
-    searches: list[Search] = []
+    searches: list[ImperfectSearch] = []
     for goal in goals.goals:
         limits = tuple(
             Limit(done.goal, done.goal.rank(done.best.statistics), False)
             for done in searches
             if done.best is not None
         )
-        search = Search(tree, goal, gap, lambda: session.clock.over, best, limits, ties)
+        search = ImperfectSearch(tree, goal, gap, lambda: session.clock.over, best, limits, ties)
         search.better = _reporter(session, first, searches or [search])
         if not searches:
             search.floor = float(floor or 0)
@@ -102,8 +102,8 @@ def _improved(
     space: ImperfectMapspace,
     tables: dict[str, Ints],
     goal: Goal,
-    best: Found | None,
-) -> Found | None:
+    best: EvaluatedMapping | None,
+) -> EvaluatedMapping | None:
     """The best mapping that local search meets from `best`, and from a mapping of perfect factors
     of the problem padded to the sizes that the limit of perfect factors names. `tables`: the chains
     of bounds of each dimension, where they have been listed.
@@ -118,7 +118,7 @@ def _improved(
             break
         search = LocalSearch(session.spec, space, goal, tables, session.settings.seed)
         with suppress(TimeUp), running(session.clock):
-            found = Found(*search.best_from(start, lambda: session.clock.over))
+            found = EvaluatedMapping(*search.best_from(start, lambda: session.clock.over))
             rank = goal.rank(found.statistics)
             if value is None or rank < value:
                 best, value = found, rank
@@ -164,7 +164,9 @@ def refuse_negative_energies(spec: Spec) -> None:
         )
 
 
-def _start(session: Session, goals: Objective, gap: float) -> tuple[Found | None, tuple[str, ...]]:
+def _start(
+    session: Session, goals: Objective, gap: float
+) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
     """A mapping to begin with: the given one or the best of perfect factors."""
     given, spec, clock = session.spec.mapping, session.spec, session.clock
     if clock.over:
@@ -175,16 +177,18 @@ def _start(session: Session, goals: Objective, gap: float) -> tuple[Found | None
     inner = replace(session, clock=part, spec=replace(spec, mapping=None))
     perfect = solve_spec(inner, goals.names, gap=gap)
     clock.end_run = None
-    found: list[tuple[Found, str]] = []
+    found: list[tuple[EvaluatedMapping, str]] = []
     if perfect.mapping is not None and perfect.evaluation is not None:
         sort = "optimal" if perfect.status == "optimal" else "best known"
         note = f"the search began with the {sort} mapping of perfect factors"
-        found.append((Found(perfect.mapping, perfect.evaluation), note))
+        found.append((EvaluatedMapping(perfect.mapping, perfect.evaluation), note))
     if given is not None and not session.violations(given):
         statistics = evaluate(spec.need_architecture(), spec.need_problem(), given)
         space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
         if space.contains(given):
-            found.append((Found(given, statistics), "the search began with the given mapping"))
+            found.append(
+                (EvaluatedMapping(given, statistics), "the search began with the given mapping")
+            )
     if not found:
         return None, ()
     ranks = [tuple(goal.rank(each.statistics) for goal in goals.goals) for each, _ in found]
@@ -192,8 +196,8 @@ def _start(session: Session, goals: Objective, gap: float) -> tuple[Found | None
     return best, (note,)
 
 
-def _reporter(session: Session, goal: Goal, searches: Sequence[Search]):  # type: ignore[no-untyped-def]
-    def report(found: Found) -> None:
+def _reporter(session: Session, goal: Goal, searches: Sequence[ImperfectSearch]):  # type: ignore[no-untyped-def]
+    def report(found: EvaluatedMapping) -> None:
         if session.on_progress is not None:
             bound = searches[0].bound if searches else None
             session.on_progress(
@@ -208,7 +212,7 @@ def _reporter(session: Session, goal: Goal, searches: Sequence[Search]):  # type
     return report
 
 
-def proof_of(search: Search) -> dict[str, Any]:
+def proof_of(search: ImperfectSearch) -> dict[str, Any]:
     """What a complete search has proven, for the certificate."""
     return {
         "goal": search.goal.name,
@@ -222,10 +226,10 @@ def proof_of(search: Search) -> dict[str, Any]:
 def _solution(
     session: Session,
     goals: Objective,
-    best: Found | None,
+    best: EvaluatedMapping | None,
     bound: Fraction | None,
     proven: bool,
-    searches: Sequence[Search],
+    searches: Sequence[ImperfectSearch],
     notes: tuple[str, ...],
 ) -> Solution:
     timer = session.timer

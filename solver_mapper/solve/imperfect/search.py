@@ -50,7 +50,7 @@ MOST_OPEN = 8_000_000
 
 
 @dataclass(frozen=True)
-class Found:
+class EvaluatedMapping:
     """A legal mapping with its figures."""
 
     mapping: Mapping
@@ -158,7 +158,7 @@ class _Pool:
 
 
 @dataclass
-class Search:
+class ImperfectSearch:
     """Minimizes one goal. `limits` hold for all mappings; `better` is called with each better one.
     `bound` is proven for the goal's rank as far as the search came; `floor` was known before.
     `improved` looks for a better mapping in another way once the search has met `PATIENCE` cells.
@@ -168,11 +168,11 @@ class Search:
     goal: Goal
     gap: float
     over: Callable[[], bool]
-    best: Found | None = None
+    best: EvaluatedMapping | None = None
     limits: tuple[Limit, ...] = ()
     ties: tuple[Goal, ...] = ()
-    better: Callable[[Found], None] = lambda found: None
-    improved: Callable[[Found | None], Found | None] = lambda found: found
+    better: Callable[[EvaluatedMapping], None] = lambda found: None
+    improved: Callable[[EvaluatedMapping | None], EvaluatedMapping | None] = lambda found: found
     floor: float = 0.0
     cells: int = 0
     evaluated: int = 0
@@ -387,7 +387,7 @@ class Search:
             if self.over():
                 return False
             self.evaluated += 1
-            self._offer(Found(mapping, self._evaluate(mapping)))
+            self._offer(EvaluatedMapping(mapping, self._evaluate(mapping)))
         return True
 
     def _mappings(self, plan: Plan, nodes: NDArray[np.int64]) -> Iterator[Mapping]:
@@ -405,7 +405,7 @@ class Search:
                 yield first
                 yield from found
 
-    def _offer(self, found: Found) -> None:
+    def _offer(self, found: EvaluatedMapping) -> None:
         statistics = found.statistics
         if not all(within(cap, statistics) for cap in self._caps):
             return
