@@ -17,7 +17,7 @@ from solver_mapper.mapspace.symmetry import symmetries
 from solver_mapper.solve.cpsat.compile import compile_space
 from solver_mapper.solve.cpsat.engine import Settings
 from solver_mapper.solve.cpsat.model_hook import Hook, Model
-from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
+from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.search import Search
 from solver_mapper.solve.cpsat.variables import break_symmetries
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from solver_mapper.cost.timeloop.multicast_groups import double_hops
 from solver_mapper.cost.timeloop.spatial_elements import Grid
-from solver_mapper.solve.cpsat.network_hops import least_double_hops
+from solver_mapper.solve.cpsat.networks.network_hops import least_double_hops
 from tests.instances import instance
 from tests.solve.test_compiled_model import disagreements as model_disagreements
 from tests.solve.test_solver_against_enumeration import disagreements

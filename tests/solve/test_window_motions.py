@@ -20,7 +20,7 @@ from solver_mapper.cost.timeloop import Evaluator
 from solver_mapper.mapspace.space import build_space
 from solver_mapper.solve.cpsat.compile import compile_space
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
-from solver_mapper.solve.cpsat.variants import variants
+from solver_mapper.solve.cpsat.sliding_windows.variants import variants
 from tests.solve.test_compiled_model import claimed
 from tests.strategies import tensor
 

@@ -16,15 +16,15 @@ from solver_mapper.mapspace.space import Space
 from solver_mapper.solve.cpsat.counts import Counts, Rows
 from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, total, weigh
-from solver_mapper.solve.cpsat.links import Links
-from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
-from solver_mapper.solve.cpsat.neighbours import NeighbourLiterals
-from solver_mapper.solve.cpsat.network_cost import NetworkEntries
+from solver_mapper.solve.cpsat.networks.links import Links
+from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
+from solver_mapper.solve.cpsat.networks.neighbours import NeighbourLiterals
+from solver_mapper.solve.cpsat.networks.network_cost import NetworkEntries
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import ExponentAxis, LookupTable, Tuple, value_of
 from solver_mapper.solve.cpsat.sequences import InnermostSequence, Sequences
+from solver_mapper.solve.cpsat.sliding_windows.windows import Windows
 from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
-from solver_mapper.solve.cpsat.windows import Windows
 
 NOTHING = Fraction(0)
 MOST_CYCLES = 2**50

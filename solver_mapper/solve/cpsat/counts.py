@@ -27,11 +27,11 @@ from solver_mapper.mapspace.components import Shape, shape_of
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.elision import elided
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, total, weigh
-from solver_mapper.solve.cpsat.links import Links
-from solver_mapper.solve.cpsat.lone_units import LoneUnits
-from solver_mapper.solve.cpsat.network_hops import Price
+from solver_mapper.solve.cpsat.networks.links import Links
+from solver_mapper.solve.cpsat.networks.lone_units import LoneUnits
+from solver_mapper.solve.cpsat.networks.network_hops import Price
+from solver_mapper.solve.cpsat.networks.row_ends import RowEnds
 from solver_mapper.solve.cpsat.reuse import Reuse
-from solver_mapper.solve.cpsat.row_ends import RowEnds
 from solver_mapper.solve.cpsat.selection import (
     ExponentAxis,
     LookupTable,
@@ -39,8 +39,8 @@ from solver_mapper.solve.cpsat.selection import (
     Tuple,
     value_of,
 )
+from solver_mapper.solve.cpsat.sliding_windows.windows import Windows
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
-from solver_mapper.solve.cpsat.windows import Windows
 
 
 @dataclass(frozen=True)

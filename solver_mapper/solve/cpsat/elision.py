@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 from solver_mapper.mapspace.components import RankComponent
-from solver_mapper.solve.cpsat.layout import Layout
 from solver_mapper.solve.cpsat.selection import LookupTable, ProductFactor, Tuple
+from solver_mapper.solve.cpsat.sliding_windows.table_axes import Layout
 from solver_mapper.solve.cpsat.variables import Variables, highest, slots_where
 
 

@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.solve.cpsat.compile import CompiledSpace
 from solver_mapper.solve.cpsat.linear_form import highest
-from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
+from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 
 
 def decisions(compiled: CompiledSpace) -> list[cp_model.IntVar]:

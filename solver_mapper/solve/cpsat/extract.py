@@ -12,7 +12,7 @@ from solver_mapper.mapspace.order_patterns import Pattern, arrange
 from solver_mapper.mapspace.space import Slot, Space
 from solver_mapper.solve.cpsat.compile import CompiledSpace
 from solver_mapper.solve.cpsat.sequences import InnermostSequence
-from solver_mapper.solve.cpsat.variants import similar_orders
+from solver_mapper.solve.cpsat.sliding_windows.variants import similar_orders
 
 Read = Callable[[cp_model.IntVar], int]
 Values = list[tuple[cp_model.IntVar, int]]

@@ -27,9 +27,9 @@ from solver_mapper.solve.cpsat.engine import LARGEST, Read, Settings, SolverRun,
 from solver_mapper.solve.cpsat.exclusion import but_orders, decisions, forbid, grounds
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import LinearForm, limit_values, weigh
-from solver_mapper.solve.cpsat.neighbour_forwarding import ForwardingClaim
+from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
+from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
-from solver_mapper.solve.cpsat.variants import all_orders, some_variants
 
 FEW_EXCLUDED = 3
 EFFORT = 4.0

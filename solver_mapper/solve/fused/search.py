@@ -25,7 +25,7 @@ from solver_mapper.solve.fused.build import part_of
 from solver_mapper.solve.fused.cells import Cell, CellMaker
 from solver_mapper.solve.fused.collect import columns
 from solver_mapper.solve.fused.compiled import EPSILON
-from solver_mapper.solve.fused.cuts import CLOSED, GraphCut, EinsumView, Home, Step, Stepper
+from solver_mapper.solve.fused.cuts import CLOSED, EinsumView, GraphCut, Home, Step, Stepper
 from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.minimize import EnergyDelayProduct
 from solver_mapper.solve.fused.single import SearchCount

@@ -28,11 +28,11 @@ from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.mapspace.space import Slot, Space
 from solver_mapper.mapspace.windows import Run
-from solver_mapper.solve.cpsat.layout import Layout
-from solver_mapper.solve.cpsat.links import Links
+from solver_mapper.solve.cpsat.networks.links import Links
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import Tuple
 from solver_mapper.solve.cpsat.sequences import Sequences
+from solver_mapper.solve.cpsat.sliding_windows.table_axes import Layout
 from solver_mapper.solve.cpsat.variables import Variables, highest, slots_where
 
 

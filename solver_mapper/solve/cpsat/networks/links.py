@@ -19,7 +19,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import shape_of
-from solver_mapper.solve.cpsat.neighbours import NeighbourLiterals
+from solver_mapper.solve.cpsat.networks.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.variables import Variables
 
 

@@ -22,8 +22,8 @@ from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.linear_form import LinearForm, total, weigh
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import LookupTable, ProductFactor, Tuple, value_of
+from solver_mapper.solve.cpsat.sliding_windows.windows import Windows
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
-from solver_mapper.solve.cpsat.windows import Windows
 
 
 def row_ends(length: int, units: int, width: int) -> int:

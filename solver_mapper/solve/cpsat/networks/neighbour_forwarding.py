@@ -15,7 +15,10 @@ from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.mapspace.windows import Chains, Run, RunTransition, send_runs
-from solver_mapper.solve.cpsat.motions import (
+from solver_mapper.solve.cpsat.networks.neighbours import NeighbourLiterals
+from solver_mapper.solve.cpsat.reuse import Reuse
+from solver_mapper.solve.cpsat.selection import Tuple
+from solver_mapper.solve.cpsat.sliding_windows.motions import (
     Motion,
     WindowPosition,
     goes_on,
@@ -23,9 +26,6 @@ from solver_mapper.solve.cpsat.motions import (
     meets,
     motions,
 )
-from solver_mapper.solve.cpsat.neighbours import NeighbourLiterals
-from solver_mapper.solve.cpsat.reuse import Reuse
-from solver_mapper.solve.cpsat.selection import Tuple
 from solver_mapper.solve.cpsat.variables import Variables
 
 

@@ -17,7 +17,7 @@ from solver_mapper.core.architecture import Architecture
 from solver_mapper.cost.timeloop.network_energy import UP, NetworkBelow, networks_below
 from solver_mapper.solve.cpsat.counts import Counts
 from solver_mapper.solve.cpsat.linear_form import LinearForm
-from solver_mapper.solve.cpsat.network_hops import hop_price, multicast_price
+from solver_mapper.solve.cpsat.networks.network_hops import hop_price, multicast_price
 
 
 class NetworkEntries:

@@ -19,9 +19,18 @@ from ortools.sat.python import cp_model
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.mapspace.windows import RunCost, handed, send_runs
-from solver_mapper.solve.cpsat.layout import Layout
-from solver_mapper.solve.cpsat.links import Links
-from solver_mapper.solve.cpsat.motions import (
+from solver_mapper.solve.cpsat.networks.links import Links
+from solver_mapper.solve.cpsat.networks.neighbour_forwarding import (
+    ALONE,
+    ForwardingClaim,
+    NeighbourForwarding,
+    NeighbourPosition,
+)
+from solver_mapper.solve.cpsat.networks.neighbours import NeighbourLiterals
+from solver_mapper.solve.cpsat.reuse import Reuse
+from solver_mapper.solve.cpsat.selection import LookupTable, Mode, ProductFactor, Selection, Tuple
+from solver_mapper.solve.cpsat.sequences import Sequences
+from solver_mapper.solve.cpsat.sliding_windows.motions import (
     Claims,
     Motion,
     WindowPosition,
@@ -33,16 +42,7 @@ from solver_mapper.solve.cpsat.motions import (
     motions,
     run_of,
 )
-from solver_mapper.solve.cpsat.neighbour_forwarding import (
-    ALONE,
-    ForwardingClaim,
-    NeighbourForwarding,
-    NeighbourPosition,
-)
-from solver_mapper.solve.cpsat.neighbours import NeighbourLiterals
-from solver_mapper.solve.cpsat.reuse import Reuse
-from solver_mapper.solve.cpsat.selection import LookupTable, Mode, ProductFactor, Selection, Tuple
-from solver_mapper.solve.cpsat.sequences import Sequences
+from solver_mapper.solve.cpsat.sliding_windows.table_axes import Layout
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
 
 NOTHING = RunCost(0)

@@ -26,12 +26,12 @@ from ortools.sat.python import cp_model
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.solve.cpsat.engine import LARGEST
-from solver_mapper.solve.cpsat.layout import Layout
 from solver_mapper.solve.cpsat.linear_form import counter, highest
-from solver_mapper.solve.cpsat.links import Links
+from solver_mapper.solve.cpsat.networks.links import Links
 from solver_mapper.solve.cpsat.selection import Tuple
+from solver_mapper.solve.cpsat.sliding_windows.table_axes import Layout
+from solver_mapper.solve.cpsat.sliding_windows.windows import Windows
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
-from solver_mapper.solve.cpsat.windows import Windows
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What words cost on their way, as lower bounds: networks, and neighbours that pass words on."""
