@@ -137,7 +137,7 @@ def test_time_that_ends_before_all_plans_are_bounded_leaves_no_bound() -> None:
     spec = sm.load(ARCHITECTURE, gemm(7, 5, 3))
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem())
     calls = iter([False, True])
-    found = search.Search(
+    found = search.ImperfectSearch(
         search.Tree(spec, space), parse_objective("edp").goals[0], 1e-6, lambda: next(calls, True)
     )
     found.run()
