@@ -9,7 +9,7 @@ So no loop is spared for a tensor unless the innermost loop outside c, at whatev
 tensor alone. There is one such loop for all tensors. `Reuse.innermost` says so: no mapping is lost,
 and the linear relaxation, which could spare a part for every tensor at every level, is tighter, the
 more so the more levels there are. (Motions of windows ask for an innermost loop as well; to say so
-here made proofs on eyeriss longer.)
+here made one proof much longer.)
 """
 
 from __future__ import annotations
