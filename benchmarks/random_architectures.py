@@ -105,8 +105,12 @@ def layer(random: Random) -> tuple[str, dict[str, Any]]:
     return name, problem(spaces, stride, dict.fromkeys("GNCMPQRS", 1) | given)
 
 
-def problem(spaces: dict[str, str], stride: int, sizes: dict[str, int]) -> dict[str, Any]:
-    """Tensors by their ranks; the first term of a sum is taken `stride` times."""
+def problem(
+    spaces: dict[str, str], stride: int, sizes: dict[str, int], written: str = "Z"
+) -> dict[str, Any]:
+    """Tensors by their ranks; the first term of a sum is taken `stride` times. `written` is the
+    result.
+    """
 
     def rank(text: str) -> list[list[str]]:
         first, *others = text.split("+")
@@ -114,7 +118,7 @@ def problem(spaces: dict[str, str], stride: int, sizes: dict[str, int]) -> dict[
 
     listed = [
         {"name": name, "projection": [rank(text) for text in ranks.split()]}
-        | ({"read-write": True} if name == "Z" else {})
+        | ({"read-write": True} if name == written else {})
         for name, ranks in spaces.items()
     ]
     shape = {
