@@ -381,6 +381,8 @@ class Counts:
             moving = self.variables.axes(self.variables.loop_slots(self.irrelevant, cast))
         axes, split = [*moving, *relevant, *irrelevant], (len(moving), len(moving) + len(relevant))
         operations = math.prod(self.space.problem.bounds[d] for d in self.space.dims)
+        copied = math.prod(self.space.problem.bounds[d] for d in self.irrelevant)
+        most = self.space.architecture.levels[at].instances
 
         def parts(point: Tuple) -> tuple[int, int, int]:
             return (
@@ -391,8 +393,11 @@ class Counts:
 
         def possible(point: Tuple) -> bool:
             moved, shared, copies = parts(point)
-            return self.plain_words % shared == 0 and (
-                steady or operations % (moved * shared * copies) == 0
+            return (
+                shared * copies <= most
+                and self.plain_words % shared == 0
+                and copied % (moved * copies) == 0
+                and (steady or operations % (moved * shared * copies) == 0)
             )
 
         selection = self.variables.tables.select(
