@@ -23,6 +23,7 @@ from solver_mapper.core.primes import divisors
 from solver_mapper.core.spec import Spec
 from solver_mapper.verify.certificate_format import assembled
 
+Pairs = list[tuple[int, int]]
 NONE = -1
 """Stands for the innermost loop of a level without temporal loops."""
 MOST_TILES = 4000
@@ -47,25 +48,47 @@ class BoxTensor:
 
 
 class Chains:
-    """The loop bounds that one dimension may have. A row has the whole size, then the points that
-    the loops inside of each slot cover. `extents[p]` are the values at position p, `bounds[s]` the
-    loop bounds at slot s, both ascending."""
+    """The loop bounds that one dimension may have: all ways from the whole size to 1. `steps[s]`
+    has pairs of points, those that the loops from slot s on cover and those that the loops inside
+    of it cover; each pair is on some way. `extents[p]` are the values at position p, `bounds[s]`
+    the loop bounds at slot s, both ascending."""
 
-    def __init__(self, rows: list[tuple[int, ...]]):
-        self.rows, columns = rows, list(zip(*rows, strict=True))
-        self.extents = [sorted(set(column)) for column in columns]
-        pairs = [set(zip(*each, strict=True)) for each in pairwise(columns)]
-        self.bounds = [sorted({outer // inner for outer, inner in each}) for each in pairs]
+    def __init__(self, steps: list[Pairs], before: Chains | None = None):
+        self.steps = steps
+        new = [not before or step is not before.steps[s] for s, step in enumerate(steps)]
+        old = before or self
+        self.bounds: list[list[int]] = [
+            sorted({outer // inner for outer, inner in step}) if new[s] else old.bounds[s]
+            for s, step in enumerate(steps)
+        ]
+        self.extents: list[list[int]] = [
+            sorted({outer for outer, _ in step}) if new[s] else old.extents[s]
+            for s, step in enumerate(steps)
+        ]
+        self.extents.append([1])
         self.part = lru_cache(None)(self._part)
 
     def _part(self, p: int, most: int | None, holds: bool) -> Chains | None:
-        """Rows with at most so many points at position p (None: a loop of bound 1 at slot p), or
+        """Ways with at most so many points at position p (None: a loop of bound 1 at slot p), or
         the others."""
         if most is None:
-            rows = [row for row in self.rows if (row[p] == row[p + 1]) == holds]
+            left = [pair for pair in self.steps[p] if (pair[0] == pair[1]) == holds]
         else:
-            rows = [row for row in self.rows if (row[p] <= most) == holds]
-        return self if len(rows) == len(self.rows) else Chains(rows) if rows else None
+            left = [pair for pair in self.steps[p] if (pair[0] <= most) == holds]
+        if len(left) == len(self.steps[p]):
+            return self
+        steps = [*self.steps[:p], left, *self.steps[p + 1 :]]
+        for s in range(p + 1, len(steps)):  # outer ends are what is left of the inner ends before
+            points = {inner for _, inner in steps[s - 1]}
+            if len(points) == len(self.extents[s]):
+                break
+            steps[s] = [pair for pair in steps[s] if pair[0] in points]
+        for s in reversed(range(p)):
+            points = {outer for outer, _ in steps[s + 1]}
+            if len(points) == len(self.extents[s + 1]):
+                break
+            steps[s] = [pair for pair in steps[s] if pair[1] in points]
+        return Chains(steps, self) if left else None
 
 
 class Box(NamedTuple):
@@ -167,19 +190,25 @@ class Mapspace:
             for x in self.all(rules.FactorConstraint, dim=dim, level=name, kind=kind)
         )
 
+    def _ways(self, d: int) -> Chains | None:
+        """The loop bounds of a dimension that constraints and the mesh allow."""
+        points, steps = {self.sizes[d]}, list[Pairs]()
+        for level in range(self.depth):
+            for kind in ("temporal", "spatial"):
+                good = {b for b in divisors(self.sizes[d]) if self._allowed(d, level, kind, b)}
+                if (level, kind) in self.slots:
+                    steps.append([(x, x // b) for x in points for b in good if x % b == 0])
+                    points = {inner for _, inner in steps[-1]}
+                elif 1 not in good:
+                    return None
+        ends: Pairs = [(1, 1)]
+        for s in reversed(range(len(steps))):
+            ends = steps[s] = [pair for pair in steps[s] if pair[1] in {x for x, _ in ends}]
+        return Chains(steps) if ends else None
+
     def root(self) -> Box | None:
         """The box of all mappings of perfect factors; None if there is none."""
-        chains = []
-        for d, size in enumerate(self.sizes):
-            rows: list[tuple[int, ...]] = [(size,)]
-            for level in range(self.depth):
-                for kind in ("temporal", "spatial"):
-                    good = {b for b in divisors(size) if self._allowed(d, level, kind, b)}
-                    if (level, kind) in self.slots:
-                        rows = [(*r, r[-1] // b) for r in rows for b in good if r[-1] % b == 0]
-                    elif 1 not in good:
-                        rows = []
-            chains.append([row for row in rows if row[-1] == 1])
+        chains = [self._ways(d) for d in self.dims]
         stores = []
         for name in self.problem.tensor_names:
             each: list[tuple[bool, ...]] = []
@@ -193,7 +222,7 @@ class Mapspace:
         innermost = (frozenset(range(NONE, 2 * len(self.dims))),) * self.depth
         if not all(chains) or not all(stores):
             return None
-        return self._narrowed([Chains(rows) for rows in chains], stores, innermost)
+        return self._narrowed(chains, stores, innermost)
 
     def _narrowed(self, chains: list[Any], stores: Any, innermost: Any) -> Box | None:
         """A box without chains and innermost loops that contradict each other; None if empty."""
@@ -313,7 +342,7 @@ def loop_choices(space: Mapspace, box: Box) -> list[list[list[Loop]]]:
 
     Raises: ValueError while loop bounds are open.
     """
-    if any(len(each.rows) > 1 for each in box.chains):
+    if any(len(step) > 1 for each in box.chains for step in each.steps):
         raise ValueError("mappings of a box with open loop bounds cannot be listed")
     choices, names = [], space.problem.dims
     for slot, (level, kind) in enumerate(space.slots):
