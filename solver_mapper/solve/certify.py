@@ -127,9 +127,9 @@ def _decision(space: Mapspace, decision: Decision) -> list[Any]:
     """A decision by names: the part for which it holds comes first."""
     kind, one, two = decision[:3]
     dims, levels = space.problem.dims, space.architecture.level_names
-    if kind == "extent":
-        level, loops = space.slots[two - 1]
-        return ["extent", dims[one], levels[level], loops, decision[3]]
+    if kind in ("extent", "loop"):
+        level, loops = space.slots[two - (kind == "extent")]
+        return [kind, dims[one], levels[level], loops, decision[3]]
     if kind == "store":
         return ["store", space.problem.tensor_names[one], levels[two]]
     return ["innermost", levels[one], [_innermost(dims, code) for code in two]]

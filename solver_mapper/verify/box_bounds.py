@@ -16,7 +16,7 @@ from operator import getitem
 from typing import Any, NamedTuple
 
 from solver_mapper.cost.timeloop.latency import latency
-from solver_mapper.verify.boxes import NONE, Box, BoxTensor, Mapspace
+from solver_mapper.verify.boxes import NONE, Box, BoxTensor, Mapspace, Room
 from solver_mapper.verify.target import Least
 
 MOST_PAIRS = 4000
@@ -58,11 +58,19 @@ class Bound:
         self.layouts = lru_cache(None)(self._layouts)
 
     def _tiles(self, level: int, dims: frozenset[int]) -> list[tuple[int, ...]]:
-        """Extents of tiles of a level, as large in `dims` as there is room, the others least."""
-        rows = [each.extents[self.space.tile[level]] for each in self.box.chains]
+        """Extents of tiles of a level, as large in `dims` as there is room, the others least. Each
+        level outside has room for a tile around it."""
+        space, chains, rooms = self.space, self.box.chains, []
+        inner = space.tile[level]
+        rows = [each.extents[inner] for each in chains]
         values = tuple(tuple(row if d in dims else row[:1]) for d, row in enumerate(rows))
-        stored = self.stored[level] if level < self.space.depth else ()
-        return self.space.tiles(level, stored, values)
+        for outer in range(min(level + 1, space.depth)):
+            words, slot = space.levels[outer].capacity, space.tile[outer]
+            if words is not None and self.stored[outer]:
+                least = tuple(each.extents[slot][0] for each in chains)
+                copies = tuple(self.loops(range(slot, inner), [d], 0) for d in space.dims)
+                rooms.append(Room(words, self.stored[outer], least, copies))
+        return space.tiles(tuple(rooms), values)
 
     def largest(self, dims: frozenset[int], level: int) -> int:
         """The largest product of extents of `dims` in a tile of a level."""
@@ -114,7 +122,7 @@ class Bound:
             if not inner & t.free and NONE not in codes:
                 break
             empty, end = empty and NONE in codes, level
-            if self.loops([slot], t.own, 0) > 1 or not any(self.idle(t, slot, c) for c in codes):
+            if self.moved(t, level, i) or not any(self.idle(t, slot, c) for c in codes):
                 break
         if end < i or not cases:
             cases.append(self.rest(t, o, i, end))
@@ -124,6 +132,17 @@ class Bound:
             sent = max(0, sent - space.levels[o].instances)
             arrive = max(0, arrive - space.levels[min(i, space.depth - 1)].instances)
         return sent, arrive, 0 if t.window else cases[0][2], cases[0][3], end
+
+    def moved(self, t: BoxTensor, level: int, i: int) -> bool:
+        """Whether a temporal loop of a level or inside of it certainly moves the tile of level i:
+        spatial loops alone cannot make up for what the extents lack."""
+        slot = self.space.temporal[level]
+        return self.loops([slot], t.own, 0) > 1 or any(
+            self.box.chains[d].extents[slot][0]
+            > self.box.chains[d].extents[self.space.tile[i]][-1]
+            * self.loops(self.space.spatial[level:i], [d], -1)
+            for d in t.own
+        )
 
     def idle(self, t: BoxTensor, slot: int, code: int) -> bool:
         """Whether all loops of a level may leave t's tile, if its innermost loop is `code`."""

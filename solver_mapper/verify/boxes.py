@@ -8,12 +8,13 @@ engine.
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations, pairwise, permutations, product
 from math import lcm, prod
+from operator import mul
 from typing import Any, NamedTuple
 
 from solver_mapper.core import constraints as rules
@@ -68,13 +69,11 @@ class Chains:
         self.extents.append([1])
         self.part = lru_cache(None)(self._part)
 
-    def _part(self, p: int, most: int | None, holds: bool) -> Chains | None:
-        """Ways with at most so many points at position p (None: a loop of bound 1 at slot p), or
-        the others."""
-        if most is None:
-            left = [pair for pair in self.steps[p] if (pair[0] == pair[1]) == holds]
-        else:
-            left = [pair for pair in self.steps[p] if (pair[0] <= most) == holds]
+    def _part(self, kind: str, p: int, most: int, holds: bool) -> Chains | None:
+        """Ways with at most so many points at position p ("extent"), or at most such a loop bound
+        at slot p ("loop"); or the others."""
+        of = [outer if kind == "extent" else outer // inner for outer, inner in self.steps[p]]
+        left = [pair for pair, x in zip(self.steps[p], of, strict=True) if (x <= most) == holds]
         if len(left) == len(self.steps[p]):
             return self
         steps = [*self.steps[:p], left, *self.steps[p + 1 :]]
@@ -99,6 +98,16 @@ class Box(NamedTuple):
     chains: tuple[Chains, ...]
     stores: tuple[tuple[tuple[bool, ...], ...], ...]
     innermost: tuple[frozenset[int], ...]
+
+
+class Room(NamedTuple):
+    """What a level has room for: so many `words` of the tensors `stored`, in tiles of at least the
+    extents `least` and `copies` of those of a tile inside."""
+
+    words: int
+    stored: tuple[BoxTensor, ...]
+    least: tuple[int, ...]
+    copies: tuple[int, ...]
 
 
 class Mapspace:
@@ -232,9 +241,9 @@ class Mapspace:
             several = any(0 <= code < number for code in codes)
             for d in self.dims:
                 if d not in over and not several:
-                    chains[d] = chains[d] and chains[d].part(slot, None, True)
+                    chains[d] = chains[d] and chains[d].part("loop", slot, 1, True)
                 elif over == {d} and NONE not in codes:
-                    chains[d] = chains[d] and chains[d].part(slot, None, False)
+                    chains[d] = chains[d] and chains[d].part("loop", slot, 1, False)
         if not all(chains) or not all(stores):
             return None
         for slot, codes in zip(self.temporal, innermost, strict=True):
@@ -250,8 +259,8 @@ class Mapspace:
         parts = []
         for holds in (True, False):
             chains, stores, innermost = map(list, box)
-            if kind == "extent":
-                chains[x] = chains[x].part(y, decision[3], holds)
+            if kind in ("extent", "loop"):
+                chains[x] = chains[x].part(kind, y, decision[3], holds)
             elif kind == "store":
                 stores[x] = tuple(choice for choice in stores[x] if choice[y] == holds)
             else:
@@ -259,8 +268,10 @@ class Mapspace:
             parts.append(self._narrowed(chains, stores, innermost))
         return parts
 
-    def words(self, t: BoxTensor, extents: tuple[int, ...]) -> int:
+    def words(self, t: BoxTensor, extents: Sequence[int]) -> int:
         """Words of a tile: of the box around them."""
+        if t.plain:
+            return prod([extents[d] for d in t.own])
         return prod(1 + sum(abs(k) * (extents[d] - 1) for d, k in rank.items()) for rank in t.ranks)
 
     def _layouts(self, level: int, bounds: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
@@ -281,34 +292,43 @@ class Mapspace:
             found = {row: places for row, places in more.items() if places}
         return _raised(set(found), bounds)
 
-    def _tiles(
-        self, level: int, stored: tuple[BoxTensor, ...], values: Any
-    ) -> list[tuple[int, ...]]:
-        """Extents of tiles for which a level has room, those that cannot be raised: for each choice
-        of the others the largest extent of the dimension `last` that fits."""
-        room = self.levels[level].capacity if level < self.depth else None
+    def _tiles(self, rooms: tuple[Room, ...], values: Any) -> list[tuple[int, ...]]:
+        """Extents of tiles for which there is room, those that cannot be raised: for each choice of
+        the others the largest extent of the dimension `last` that fits."""
         last = max(self.dims, key=lambda d: len(values[d]))
-        some = [each if d != last else (0,) for d, each in enumerate(values)]
-        if room is None or prod(map(len, some)) > MOST_TILES:
-            return [tuple(each[-1] for each in values)]
+        most, some = tuple(each[-1] for each in values), list(values)
+        some[last], top = values[last][:1], values[last][-1]
+        tight = [room for room in rooms if self._limit(room, most, last) < top]
+        if not tight or prod(map(len, some)) > MOST_TILES:
+            return [most]
         found = {}
         for row in product(*some):
-            one, two = (
-                sum(self.words(t, (*row[:last], e, *row[last + 1 :])) for t in stored)
-                for e in (1, 2)
-            )  # words grow at least linearly
-            fit = bisect(values[last], 1 + (room - one) // (two - one)) if two > one else None
-            if one <= room and fit != 0:
-                found[row] = values[last][-1 if fit is None else fit - 1]
+            fit = top
+            for room in tight:
+                fit = min(fit, self._limit(room, row, last))
+            if fit:
+                found[row] = values[last][bisect(values[last], fit) - 1]
         after = [dict(pairwise(each)) for each in some]
         return [
-            (*row[:last], most, *row[last + 1 :])
-            for row, most in found.items()
+            (*row[:last], e, *row[last + 1 :])
+            for row, e in found.items()
             if not any(
-                e in after[d] and found.get((*row[:d], after[d][e], *row[d + 1 :]), 0) >= most
-                for d, e in enumerate(row)
+                x in after[d] and found.get((*row[:d], after[d][x], *row[d + 1 :]), 0) >= e
+                for d, x in enumerate(row)
             )
         ]
+
+    def _limit(self, room: Room, extents: tuple[int, ...], d: int) -> int:
+        """The largest extent of d in tiles of otherwise these extents for which there is room; 0 if
+        there is none for these. Words grow at least linearly."""
+        around = [*map(max, room.least, map(mul, room.copies, extents))]
+        used = sum([self.words(t, around) for t in room.stored])
+        if used > room.words:
+            return 0
+        around[d] += 1
+        more = sum([self.words(t, around) for t in room.stored]) - used
+        fit = around[d] - 1 + (room.words - used) // more if more else self.sizes[d]
+        return fit // room.copies[d]
 
 
 def _places(terms: Iterable[tuple[int, int]]) -> int:

@@ -20,7 +20,7 @@ from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import InputError, SourceLocation
 
-FORMAT, VERSION = "solver-mapper optimality certificate", 3
+FORMAT, VERSION = "solver-mapper optimality certificate", 4
 _LONGEST = 1 << 26
 """Bytes of a line that are read."""
 

@@ -87,7 +87,7 @@ class Walk:
             if not boxes:
                 raise RefusedError("nodes follow after the last leaf")
             box = boxes.pop()
-            if box is not None and kind in ("extent", "store", "innermost"):
+            if box is not None and kind in ("extent", "loop", "store", "innermost"):
                 boxes += reversed(self.space.split(box, self.decision(kind, words)))
             else:
                 self.leaves += 1
@@ -98,9 +98,9 @@ class Walk:
     def decision(self, kind: str, words: list[Any]) -> tuple[Any, ...]:
         """A decision by numbers instead of names."""
         levels, dims = self.space.architecture.level_names, self.space.problem.dims
-        if kind == "extent":
+        if kind in ("extent", "loop"):
             slot = self.space.slots.index((levels.index(words[1]), words[2]))
-            return kind, dims.index(words[0]), slot + 1, int(words[3])
+            return kind, dims.index(words[0]), slot + (kind == "extent"), int(words[3])
         if kind == "store":
             return kind, self.space.problem.tensor_names.index(words[0]), levels.index(words[1])
         only = [dims.index(*x) + len(dims) for x in words[1] if isinstance(x, list)]

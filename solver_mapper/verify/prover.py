@@ -34,7 +34,8 @@ MOST_ORDERED = 2
 """Levels whose innermost loops are all decided before tile sizes."""
 MOST_EVALUATED = 10_000
 """Mappings that are evaluated to decide one box."""
-LEAST_GAIN = 1e-4
+LEAST_GAIN = 1e-6
+MOST_TRIED = 3
 
 
 @dataclass(slots=True)
@@ -113,14 +114,13 @@ class Prover:
         proof, order = ProofTree(self.target, root), count()
         queue = [(root.progress, next(order), root)] if root.leaf is None else []
         while queue and not proof.better and proof.nodes < self.most_nodes and not self.over():
-            _, _, node = heapq.heappop(queue)
-            proof.nodes += 1
-            parts = self._best_split(node)
-            if not parts:
-                self._evaluate(node, proof)
-            for part in parts:
+            node = heapq.heappop(queue)[2]
+            last = self._reduced_split(node, proof)
+            for part in last.parts or [last] * (last is not node):
                 if part.leaf is None:
                     heapq.heappush(queue, (part.progress, next(order), part))
+            if not node.parts and not self.over():
+                self._evaluate(node, proof)
         proof.open += [node for *_, node in queue]
         return proof
 
@@ -149,35 +149,64 @@ class Prover:
             done += 1
         return done
 
-    def _best_split(self, node: Node) -> tuple[Node, ...]:
-        """Split a node by the best of the decisions tried; () if there is none left."""
+    def _reduced_split(self, node: Node, proof: ProofTree) -> Node:
+        """Split a node by the best of the decisions tried, those of which one part is excluded at
+        once. What is left of the node, with its parts; without if there is nothing to decide."""
         assert node.box is not None
-        best = -1.0
-        left = len(self.target.objective.goals) - node.progress
-        for tried, decision in enumerate(
-            sorted(self._decisions(node.box), key=self._promise, reverse=True)
-        ):
-            if tried and self._promise(decision) < UNTRIED and best > LEAST_GAIN:
+        best, choice, tried = -1.0, None, 0
+        for key in sorted(self._open(node.box), key=self._promise, reverse=True):
+            promise = self._promise(key)
+            if promise < UNTRIED and (promise <= best or (tried >= MOST_TRIED and best > 2e-6)):
                 break
+            while node.box and (decision := self._decision(node.box, key)):
+                proof.nodes += 1
+                parts = tuple(self._node(part) for part in self.space.split(node.box, decision))
+                left = [part for part in parts if part.leaf is None]
+                if len(left) == 2:
+                    gain = self._gain(node, parts)
+                    self._records.setdefault(key, _Record()).add(gain)
+                    tried += 1
+                    if gain > best:
+                        best, choice = gain, (node, decision, parts)
+                    break
+                node.decision, node.parts = decision, parts
+                if not left:
+                    return node
+                node = left[0]
+            if self.over():
+                break
+        if choice is None:
+            return node
+        if choice[0] is not node and node.box:
+            decision = choice[1]
             parts = tuple(self._node(part) for part in self.space.split(node.box, decision))
-            gains = [max((part.progress - node.progress) / left, LEAST_GAIN) for part in parts]
-            gain = (gains[0] * gains[1]) ** 0.5
-            for key in {decision, decision[:3]}:
-                self._records.setdefault(key, _Record()).add(gain)
-            if gain > best:
-                best, node.decision, node.parts = gain, decision, parts
-            if all(part.leaf for part in parts) or self.over():
-                break
-        return node.parts
+            choice = node, decision, parts
+        node.decision, node.parts = choice[1:]
+        return node
 
-    def _promise(self, decision: Decision) -> float:
-        """What a decision gained before, or the same with another number of points."""
-        record = self._records.get(decision) or self._records.get(decision[:3])
+    def _gain(self, node: Node, parts: tuple[Node, ...]) -> float:
+        left = len(self.target.objective.goals) - node.progress
+        one, two = (max((part.progress - node.progress) / left, LEAST_GAIN) for part in parts)
+        return float((one * two) ** 0.5)
+
+    def _promise(self, key: Decision) -> float:
+        """What a decision gained before."""
+        record = self._records.get(key)
         return record.gain if record else UNTRIED
 
-    def _decisions(self, box: Box) -> Iterable[Decision]:
-        """Decisions to try. Who stores what comes first, then innermost loops, unless those of many
-        levels are open: bounds are weak before."""
+    def _decision(self, box: Box, key: Decision) -> Decision | None:
+        """The decision about a variable that halves its values; None if it has only one."""
+        kind, x, y = key[:3]
+        if kind in ("store", "innermost"):
+            if kind == "store":
+                return key if len({choice[y] for choice in box.stores[x]}) > 1 else None
+            return key if 0 < len(box.innermost[x] & set(y)) < len(box.innermost[x]) else None
+        values = (box.chains[x].extents if kind == "extent" else box.chains[x].bounds)[y]
+        return (kind, x, y, values[(len(values) - 1) // 2]) if len(values) > 1 else None
+
+    def _open(self, box: Box) -> Iterable[Decision]:
+        """Variables to decide. Who stores what comes first, then innermost loops, unless those of
+        many levels are open: bounds are weak before."""
         stores = [
             ("store", tensor, level)
             for tensor, choices in enumerate(box.stores)
@@ -188,16 +217,23 @@ class Prover:
             return stores
         levels = range(self.space.depth)
         orders: list[Decision] = [
-            ("innermost", level, each) for level in levels for each in self._orders(box, level)
+            ("innermost", level, each)
+            for level in reversed(levels)
+            for each in self._orders(box, level)
         ]
         if orders and len({level for _, level, _ in orders}) <= MOST_ORDERED:
             return orders
         extents: list[Decision] = [
-            ("extent", d, position, value)
+            ("extent", d, position)
             for d, chains in enumerate(box.chains)
-            for position, values in enumerate(chains.extents)
-            if len(values) > 1
-            for value in sorted({values[(len(values) - 1) // 2], values[0], values[-2]})
+            for position in reversed(self.space.tile)
+            if len(chains.extents[position]) > 1
+        ]
+        extents += [
+            ("loop", d, slot)
+            for d, chains in enumerate(box.chains)
+            for slot in self.space.spatial
+            if slot is not None and len(chains.bounds[slot]) > 1
         ]
         return orders + extents or [
             ("innermost", level, (code,))

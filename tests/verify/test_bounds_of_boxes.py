@@ -4,6 +4,7 @@ however boxes are split.
 
 from __future__ import annotations
 
+from math import prod
 from operator import le
 from random import Random
 from typing import Any
@@ -34,6 +35,10 @@ def holds(space: Mapspace, mapping: Mapping, decision: Decision) -> bool:
         loops = nest.temporal[one]
         alone = len(space.sizes) if len(loops) == 1 else 0
         return (loops[-1].dim + alone if loops else NONE) in two
+    if kind == "loop":
+        level, slot = space.slots[two]
+        loops = (mapping.levels[level].temporal, mapping.levels[level].spatial)[slot == "spatial"]
+        return prod(x.bound for x in loops if x.dim == space.problem.dims[one]) <= decision[3]
     level, slot = space.slots[two - 1]
     extent = nest.unions[level] if slot == "temporal" else nest.tiles[level + 1]
     return extent[one] <= decision[3]
@@ -45,6 +50,8 @@ def decisions(space: Mapspace, box: Box) -> list[Decision]:
     for d, chains in enumerate(box.chains):
         for place, values in enumerate(chains.extents):
             found += [("extent", d, place, value) for value in values[:-1]]
+        for slot, values in enumerate(chains.bounds):
+            found += [("loop", d, slot, value) for value in values[:-1]]
     for t, choices in enumerate(box.stores):
         found += [
             ("store", t, level)
