@@ -55,22 +55,26 @@ class Bound:
             for level in range(space.depth)
         ]
         self.tiles, self.spread = lru_cache(None)(self._tiles), lru_cache(None)(self._spread)
-        self.layouts = lru_cache(None)(self._layouts)
+        self.layouts, self.rooms = lru_cache(None)(self._layouts), lru_cache(None)(self._rooms)
+
+    def _rooms(self, level: int) -> tuple[Room, ...]:
+        """The room of a level, and of each level outside, which has a tile around its tiles."""
+        space, chains, rooms = self.space, self.box.chains, []
+        copies = [1 for _ in space.dims]
+        for outer in reversed(range(min(level + 1, space.depth))):
+            slots = range(space.tile[outer], space.tile[min(outer + 1, level)])
+            copies = [x * self.loops(slots, [d], 0) for d, x in enumerate(copies)]
+            words = space.levels[outer].capacity
+            if words is not None and self.stored[outer]:
+                least = tuple([each.extents[space.tile[outer]][0] for each in chains])
+                rooms.append(Room(words, self.stored[outer], least, tuple(copies)))
+        return tuple(rooms)
 
     def _tiles(self, level: int, dims: frozenset[int]) -> list[tuple[int, ...]]:
-        """Extents of tiles of a level, as large in `dims` as there is room, the others least. Each
-        level outside has room for a tile around it."""
-        space, chains, rooms = self.space, self.box.chains, []
-        inner = space.tile[level]
-        rows = [each.extents[inner] for each in chains]
-        values = tuple(tuple(row if d in dims else row[:1]) for d, row in enumerate(rows))
-        for outer in range(min(level + 1, space.depth)):
-            words, slot = space.levels[outer].capacity, space.tile[outer]
-            if words is not None and self.stored[outer]:
-                least = tuple(each.extents[slot][0] for each in chains)
-                copies = tuple(self.loops(range(slot, inner), [d], 0) for d in space.dims)
-                rooms.append(Room(words, self.stored[outer], least, copies))
-        return space.tiles(tuple(rooms), values)
+        """Extents of tiles of a level, as large in `dims` as there is room, the others least."""
+        rows = [each.extents[self.space.tile[level]] for each in self.box.chains]
+        values = tuple([tuple(row if d in dims else row[:1]) for d, row in enumerate(rows)])
+        return self.space.tiles(self.rooms(level), values)
 
     def largest(self, dims: frozenset[int], level: int) -> int:
         """The largest product of extents of `dims` in a tile of a level."""
@@ -88,8 +92,8 @@ class Bound:
 
     def loops(self, slots: Iterable[int | None], dims: Iterable[int], which: int) -> int:
         """The least (0) or largest (-1) product of loop bounds."""
-        bounds = [each.bounds for each in self.box.chains]
-        return prod(bounds[d][slot][which] for slot in slots if slot is not None for d in dims)
+        some = [self.box.chains[d].bounds for d in dims]
+        return prod([each[slot][which] for slot in slots if slot is not None for each in some])
 
     def shared(self, t: BoxTensor, level: int, dims: frozenset[int]) -> int:
         """How many instances one multicast reaches through spatial loops over `dims`, at most. Of
