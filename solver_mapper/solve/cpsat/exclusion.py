@@ -4,13 +4,15 @@ mapping.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ortools.sat.python import cp_model
 
 from solver_mapper.solve.cpsat.compile import CompiledSpace
 from solver_mapper.solve.cpsat.linear_form import highest
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
+from solver_mapper.solve.cpsat.networks.standing import Moves, standing_of, sums_of_standing
 
 
 def decisions(compiled: CompiledSpace) -> list[cp_model.IntVar]:
@@ -49,15 +51,51 @@ def forbid(
     model: cp_model.CpModel, variables: Sequence[cp_model.IntVar], values: Mapping[int, int]
 ) -> cp_model.Constraint:
     """At least one of `variables` must differ from its value, found by its index."""
+    alone = [[variable] for variable in variables]
+    return model.add_bool_or(_differing(model, alone, values))
+
+
+def _differing(
+    model: cp_model.CpModel, sums: Iterable[Sequence[cp_model.IntVar]], values: Mapping[int, int]
+) -> list[cp_model.IntVar]:
+    """Literals of which each implies that one of the sums differs from its value."""
     differs = []
-    for variable in variables:
-        value, (low, high) = values[variable.index], (variable.proto.domain[0], highest(variable))
+    for variables in sums:
+        total, value = cp_model.LinearExpr.sum(variables), sum(values[v.index] for v in variables)
+        low = sum(variable.proto.domain[0] for variable in variables)
         for possible, bound in (
-            (value > low, variable <= value - 1),
-            (value < high, variable >= value + 1),
+            (value > low, total <= value - 1),
+            (value < sum(map(highest, variables)), total >= value + 1),
         ):
             if possible:
                 literal = model.new_bool_var("")
                 model.add(bound).only_enforce_if(literal)
                 differs.append(literal)
-    return model.add_bool_or(differs)
+    return differs
+
+
+def refute(compiled: CompiledSpace, claim: ForwardingClaim, values: Mapping[int, int]) -> None:
+    """Take back a claim of help that holds for no variant of a candidate, under the decisions that
+    it rests on.
+    """
+    forbid(compiled.model, [claim.literal, *grounds(compiled, claim)], values)
+
+
+def refute_standing(
+    compiled: CompiledSpace, claim: ForwardingClaim, values: Mapping[int, int]
+) -> bool:
+    """Take back a claim, and all that are alike, if units that stand so cannot help each other,
+    whatever the loops outside are. False if they may.
+    """
+    moves = Moves.ALL
+    if claim.run is not None:
+        moves = Moves.BETWEEN if claim.between_runs else Moves.WITHIN
+    standing = standing_of(compiled.variables, claim.tensor, claim.child, values)
+    if standing.may_help(moves, claim.run):
+        return False
+    sums = sums_of_standing(compiled.variables, claim.tensor, claim.child)
+    differs = _differing(compiled.model, sums, values)
+    for each in compiled.forwarding_claims:
+        if replace(each, literal=claim.literal) == claim:
+            compiled.model.add_bool_or([*differs, ~each.literal])
+    return True

@@ -24,7 +24,13 @@ from solver_mapper.core.progress import Progress
 from solver_mapper.errors import ExactnessError
 from solver_mapper.solve.cpsat.compile import CompiledSpace
 from solver_mapper.solve.cpsat.engine import LARGEST, Read, Settings, SolverRun, invalid_model, run
-from solver_mapper.solve.cpsat.exclusion import but_orders, decisions, forbid, grounds
+from solver_mapper.solve.cpsat.exclusion import (
+    but_orders,
+    decisions,
+    forbid,
+    refute,
+    refute_standing,
+)
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import LinearForm, limit_values, weigh
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
@@ -610,24 +616,27 @@ class Search(Generic[F]):
         return orders is not None
 
     def _refute(self) -> bool:
-        """Take back claims of help from neighbours on partly filled rows that hold for no variant
-        of the last candidate.
+        """Take back claims of help from neighbours on partly filled rows that no mapping fulfils
+        whose units stand like the last candidate's, or no variant of it.
 
         False if there was no such claim.
         """
-        claims = [
+        made = [
             claim
             for claim in self.compiled.forwarding_claims
             if self._last_values[claim.literal.index]
+        ]
+        values = self._last_values
+        refuted = [each for each in made if refute_standing(self.compiled, each, values)]
+        unfulfilled = [
+            claim
+            for claim in made
+            if claim not in refuted
             and not any(self.helped(each.statistics, claim) for each in self._last_variants)
         ]
-        for claim in claims:
-            forbid(
-                self.compiled.model,
-                [claim.literal, *grounds(self.compiled, claim)],
-                self._last_values,
-            )
-        return bool(claims)
+        for claim in unfulfilled:
+            refute(self.compiled, claim, values)
+        return bool(refuted or unfulfilled)
 
     def _bounded(
         self, goal: Goal, scale: Fraction, constant: int, cut: Fraction | None, bound: float

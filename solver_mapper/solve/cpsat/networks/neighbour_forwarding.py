@@ -45,11 +45,12 @@ ALONE = NeighbourPosition()
 @dataclass(frozen=True)
 class ForwardingClaim:
     """A literal that claims help from neighbours on partly filled rows, for a run into `child`, or
-    also from run to run (`between_runs`).
+    also from run to run (`between_runs`). `run` is its dimension, if windows slide along one.
     """
 
     tensor: Tensor
     child: int
+    run: str | None
     between_runs: bool
     literal: cp_model.IntVar
 
@@ -167,6 +168,7 @@ class NeighbourForwarding:
                 ForwardingClaim(
                     self.position.tensor,
                     self.position.child,
+                    motion.dim if motion.other is None else None,
                     neighbour.transition is not RunTransition.NEVER,
                     literal,
                 )

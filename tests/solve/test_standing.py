@@ -1,0 +1,96 @@
+"""Whether units can help each other at all: wherever the cost model finds neighbours that do, the
+argument that takes back claims of help must not say that they cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import pytest
+
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.problem import Tensor
+from solver_mapper.cost.timeloop.latency import latency
+from solver_mapper.cost.timeloop.projection import project
+from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, linked_elements
+from solver_mapper.cost.timeloop.tiles import build_nest
+from solver_mapper.mapspace.components import shape_of
+from solver_mapper.mapspace.space import Space, build_space
+from solver_mapper.solve.cpsat.compile import compile_space
+from solver_mapper.solve.cpsat.extract import values_of
+from solver_mapper.solve.cpsat.networks.standing import Moves, Standing, standing_of
+from tests.instances import Instance, instance
+from tests.solve.test_compiled_model import legal_mappings
+from tests.strategies import tensor
+
+WINDOWS = ("conv1d", "conv2d", "depthwise", "mirror", "scatter", "window3")
+Help = tuple[Moves, str | None]
+
+
+def helpful_moves(space: Space, mapping: Mapping, given: Tensor, child: int) -> set[Help]:
+    """The moves in which a neighbour has what some unit needs, loop by loop."""
+    problem = space.problem
+    nest, projection = build_nest(problem, mapping), project(problem, given)
+    codes = projection.codes
+    loops = [loop for loop in nest.outside(child) if not loop.axis]
+    moves = [
+        codes[loop.dim] * loop.stride
+        - sum(codes[inner.dim] * (inner.bound - 1) * inner.stride for inner in loops[at + 1 :])
+        for at, loop in enumerate(loops)
+    ]
+    moving = [at for at, loop in enumerate(loops) if codes[loop.dim]]
+    grid = Grid(*space.architecture.fanout(child - 1))
+    units = lay_out(nest.spatial[child - 1], codes)
+    kept = child < space.depth and not space.has_flag("no_temporal_reuse", given.name, child)
+    found: set[Help] = set()
+    for code in moves:
+        if (code or not kept) and linked_elements(units, units, code, grid):
+            found.add((Moves.ALL, None))
+            if code and moving:
+                last = moving[-1]
+                run = problem.dims[loops[last].dim]
+                found.add((Moves.WITHIN if code == moves[last] else Moves.BETWEEN, run))
+    return found
+
+
+def contradictions(made: Instance, mappings: int) -> Iterator[str]:
+    """Help that is said to be impossible, and is not."""
+    space = build_space(
+        made.architecture, made.problem, made.constraints, latency(made.architecture)
+    )
+    variables = compile_space(space)
+    chosen = legal_mappings(made, Random(made.seed), 100)
+    for _, mapping in zip(range(mappings), chosen, strict=False):
+        values = values_of(variables, mapping) or []
+        known = {variable.index: value for variable, value in values}
+        for each, child in product(made.problem.tensors, range(1, space.depth + 1)):
+            standing = standing_of(variables.variables, each, child, known)
+            for moves, run in helpful_moves(space, mapping, each, child):
+                if run in (None, *standing.tiles) and not standing.may_help(moves, run):
+                    yield f"{each.name} into {child}, {moves} {run}: {mapping}"
+
+
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_help_that_the_cost_model_finds_is_possible(first):
+    """Windows of every kind on small meshes, rows often partly filled."""
+    wrong = [
+        each
+        for seed in range(first, first + 50)
+        for each in contradictions(instance(seed, 10**6, WINDOWS), 4)
+    ]
+    assert not wrong
+
+
+def test_units_that_stand_too_far_apart():
+    """Twelve rows dealt out along Y, two words side by side along X: on rows of 14 units, the
+    next row of units starts seven rows on, while weights move the window by two at most.
+    """
+    component = shape_of(tensor("I", ["P", "R"]), ("P", "R")).components[0]
+    loops = {"X": {"plain": 2}, "Y": {"P": 12}}
+    far = Standing(14, (component,), loops, {"P": 1, "R": 1}, {"P": 12, "R": 3}, frozenset(), True)
+    assert not far.may_help()
+    assert replace(far, loops={"X": {}, "Y": {"P": 12}}).may_help(Moves.WITHIN, "R")
+    assert not replace(far, loops={"X": {}, "Y": {"P": 12}}).may_help(Moves.BETWEEN, "R")
