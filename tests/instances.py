@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
@@ -55,14 +55,29 @@ class Instance:
         return "\n".join(lines)
 
 
+def odd_instance(seed: int, most: int) -> Instance:
+    """A random mapspace of at most `most` loop nests that also has what `instance` never draws:
+    dimensions that stand several times in an index, mixed signs, strides above kernels, declared
+    networks of every kind, prices of many digits and any magnitude.
+    """
+    made = instance(seed, most, [*SHAPES, *ODD_SHAPES])
+    random = Random(seed)
+    architecture = made.architecture
+    if random.random() < 0.4:
+        architecture = _declare_networks(random, architecture)
+    if random.random() < 0.4:
+        architecture = _odd_prices(random, architecture)
+    return replace(made, architecture=architecture)
+
+
 def instance(
     seed: int, most: int = 500, shapes: Sequence[str] = (), wired: bool = True
 ) -> Instance:
     """A random mapspace of at most `most` loop nests, and rarely of very few; the same for the same
     arguments.
 
-    `shapes` are names of `SHAPES` (none: all); `wired` says whether networks may charge for what
-    passes.
+    `shapes` are names of `SHAPES` or `ODD_SHAPES` (none: all of `SHAPES`); `wired` says whether
+    networks may charge for what passes.
     """
     random = Random(seed)
     while True:
@@ -80,7 +95,7 @@ def _problem(random: Random, shapes: Sequence[str]) -> Problem:
     step, gap = random.choice([(1, 1), (1, 1), (2, 1), (1, 2), (3, 1), (2, 2), (1, 3), (3, 2)])
     window = [("P", step), ("R", gap)]
     kind = random.choice(shapes)
-    dims, tensors = SHAPES[kind](window, random)
+    dims, tensors = (SHAPES | ODD_SHAPES)[kind](window, random)
     left = random.choice([8, 16, 24, 36, 48])
     bounds = dict.fromkeys(dims, 1)
     for dim in random.sample(list(dims), len(dims)):
@@ -136,6 +151,38 @@ SHAPES = {
         (tensor("I", "K", [*w, "S"]), tensor("W", "R", "S"), _out("O", "K", "P")),
     ),
 }
+ODD_SHAPES = {
+    "twice": lambda w, r: (
+        "MK",
+        (tensor("A", ["M", "M", "K"]), tensor("B", "K"), _out("Z", "M")),
+    ),
+    "cancels": lambda w, r: (
+        "MKN",
+        (tensor("A", [("M", 3), ("M", -2), "K"], "N"), _out("Z", "M", "N")),
+    ),
+    "vanishes": lambda w, r: ("MK", (tensor("A", ["M", ("M", -1), "K"]), _out("Z", "M"))),
+    "signs": lambda w, r: (
+        "PRSK",
+        (tensor("I", [("P", 2), ("R", -1), "S"], "K"), tensor("W", "R", "S"), _out("O", "P", "K")),
+    ),
+    "sparse": lambda w, r: (
+        "KRP",
+        (
+            tensor("I", [("P", r.choice([4, 5, 7])), "R"]),
+            tensor("W", "K", "R"),
+            _out("O", "K", "P"),
+        ),
+    ),
+    "dilated": lambda w, r: (
+        "PRS",
+        (tensor("I", [("P", 3), ("R", 2), ("S", 5)]), tensor("W", "R", "S"), _out("O", "P")),
+    ),
+    "shared": lambda w, r: (
+        "PRK",
+        (tensor("I", ["P", "R"], ["R", "K"]), _out("O", "P", "K")),
+    ),
+}
+"""Indices that real problems rarely have."""
 PLAIN = ("matmul", "batched", "mttkrp")
 """Shapes whose tensors are indexed by one dimension a rank."""
 
@@ -158,6 +205,39 @@ def _architecture(random: Random, wired: bool) -> Architecture:
                 mesh_y *= random.choice([2, 2, 3])
     units = Arithmetic("MAC", mesh_x * mesh_y, mesh_x, mesh_y, energy=_price(random), leak=leak / 2)
     return Architecture("random", tuple(levels), units)
+
+
+def _declare_networks(random: Random, architecture: Architecture) -> Architecture:
+    """Each level's network declared, of any kind."""
+    levels = []
+    for buffer in architecture.levels:
+        network = Network(
+            f"declared below {buffer.name}",
+            kind=random.choice(["Legacy", "ReductionTree", "SimpleMulticast"]),
+            router_energy=_price(random),
+            energy_per_hop=_price(random),
+            ingress_energy=_price(random),
+            adder_energy=_price(random),
+            multicast_energies=((1, _price(random)), (2, _price(random) + 9)),
+            declared=True,
+        )
+        levels.append(replace(buffer, network=network))
+    return replace(architecture, levels=tuple(levels))
+
+
+def _odd_prices(random: Random, architecture: Architecture) -> Architecture:
+    """Energies of many digits, all of one magnitude between 1e-9 and 1e9."""
+    unit = Fraction(10) ** random.choice([-18, -14, -9, -5, 0])
+
+    def price() -> Fraction:
+        return random.randint(0, 999_999_999) * unit
+
+    levels = [
+        replace(buffer, energy=AccessEnergy(price(), price(), price(), buffer.energy.leak * unit))
+        for buffer in architecture.levels
+    ]
+    units = replace(architecture.arithmetic, energy=price(), leak=Fraction(0))
+    return replace(architecture, levels=tuple(levels), arithmetic=units)
 
 
 def _price(random: Random) -> Fraction:
