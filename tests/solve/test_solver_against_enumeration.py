@@ -142,6 +142,10 @@ CASES = {
         _problem("M=4 K=3 N=2", **GEMM),
         _machine("2x3", "Buf 16 1x1 3"),
     ],
+    "gemm, rows of three units that are partly filled": [
+        _problem("M=4 K=2 N=4", **GEMM),
+        _machine("3x2", "RF 4 1x1 0.5"),
+    ],
     "gemm, a mesh of register files, rules": [
         _problem("M=4 K=2 N=4", **GEMM),
         _machine("2x2", "RF 6 2x2 0.5"),
@@ -257,6 +261,11 @@ def test_some_odd_problems(first):
     prices: optima, fronts and sizes of mapspaces are those of enumeration.
     """
     assert not [wrong for seed in range(first, first + 10) for wrong in odd_disagreements(seed)]
+
+
+def test_prices_whose_sums_exceed_what_doubles_hold():
+    """The solver's objective is a double: one that was rounded up is no claim that is too high."""
+    assert not odd_disagreements(360)
 
 
 @pytest.mark.campaign

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from random import Random
 
@@ -22,7 +23,7 @@ from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.compile import compile_space
 from solver_mapper.solve.cpsat.extract import values_of
 from solver_mapper.solve.cpsat.networks.standing import Moves, Standing, standing_of
-from tests.instances import Instance, instance
+from tests.instances import PLAIN, Instance, instance
 from tests.solve.test_compiled_model import legal_mappings
 from tests.strategies import tensor
 
@@ -94,3 +95,36 @@ def test_units_that_stand_too_far_apart():
     assert not far.may_help()
     assert replace(far, loops={"X": {}, "Y": {"P": 12}}).may_help(Moves.WITHIN, "R")
     assert not replace(far, loops={"X": {}, "Y": {"P": 12}}).may_help(Moves.BETWEEN, "R")
+
+
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_no_fewer_words_are_lone_than_the_search_charges(first):
+    """In steps that leave a plain tensor alone, at least that share of its words has a unit with
+    no neighbour to take it from.
+    """
+    for seed in range(first, first + 50):
+        made = instance(seed, 10**6, PLAIN)
+        space = build_space(
+            made.architecture, made.problem, made.constraints, latency(made.architecture)
+        )
+        compiled = compile_space(space)
+        for _, mapping in zip(range(4), legal_mappings(made, Random(seed), 100), strict=False):
+            known = {v.index: value for v, value in values_of(compiled, mapping) or []}
+            loops = build_nest(made.problem, mapping).spatial[-1]
+            grid = Grid(*space.architecture.fanout(space.depth - 1))
+            for each in made.problem.tensors:
+                units = lay_out(loops, project(made.problem, each).codes)
+                served = set(linked_elements(units, units, 0, grid))
+                alone = {word for i, word in enumerate(units.offsets) if i not in served}
+                share = Fraction(len(alone), len(set(units.offsets)))
+                standing = standing_of(compiled.variables, each, space.depth, known)
+                assert standing.lone_share() <= share, (seed, each.name, mapping)
+
+
+@pytest.mark.parametrize(("x", "y", "share"), [("plain", "idle", 1), ("idle", "plain", "1/2")])
+def test_four_units_on_rows_of_three(x, y, share):
+    """Two by two units fill a row of three and one place of the next: with the words along X, no
+    neighbours share one; with the words along Y, the first two do.
+    """
+    four = Standing(3, (), {"X": {x: 2}, "Y": {y: 2}}, {}, {}, frozenset(), False)
+    assert four.lone_share() == Fraction(share)

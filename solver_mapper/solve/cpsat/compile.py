@@ -16,7 +16,7 @@ from solver_mapper.mapspace.space import Space
 from solver_mapper.solve.cpsat.counts import Counts, Rows
 from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, total, weigh
-from solver_mapper.solve.cpsat.networks.links import Links
+from solver_mapper.solve.cpsat.networks.links import LinkClaim, Links
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.networks.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.networks.network_cost import NetworkEntries
@@ -54,6 +54,7 @@ class CompiledSpace:
     throttled: bool = False
     unit: int = 1
     forwarding_claims: list[ForwardingClaim] = field(default_factory=list)
+    link_claims: list[LinkClaim] = field(default_factory=list)
     sequences: list[InnermostSequence] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
 
@@ -91,6 +92,7 @@ def compile_space(space: Space) -> CompiledSpace:
         _capacity(variables, buffer, total(levels[level]))
         _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
     compiled.forwarding_claims = windows.claims
+    compiled.link_claims = list(links.claims.values())
     compiled.sequences = list(sequences.found.values())
     units = space.architecture.arithmetic
     leak = units.leak * units.instances + sum(

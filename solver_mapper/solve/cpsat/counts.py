@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from ortools.sat.python import cp_model
 
@@ -155,18 +156,22 @@ class Counts:
             for p in selection.points
         ]
         if self.plain:
-            return weigh(selection.literals, values)
+            words = weigh(selection.literals, values)
+            at_compute = steady and child == self.space.depth
+            if on is None or not at_compute or self._uncast(parent, child):
+                return words
+            asked = partial(self._sent, parent, child, on, steady=False)
+            return self.links.claim(self.tensor, parent, on, words, asked)
         factors = [self.variables.tables.factor(LookupTable(selection, tuple(values)))]
         factors += [
             self.windows.reads(self.tensor, c, parent, child) for c in self.shape.components
         ]
-        words = self.variables.tables.product(factors, on)
+        moved = self.variables.tables.product(factors, on)
         if steady and child == self.space.depth and on is not None:
-            asked = self._asked(parent, on)
-            words = LoneUnits(self.variables, self.windows, self.links, self.tensor).served(
-                parent, on, words, asked
+            moved = LoneUnits(self.variables, self.windows, self.links, self.tensor).served(
+                parent, on, moved, self._asked(parent, on)
             )
-        return weigh([words], [1])
+        return weigh([moved], [1])
 
     def _asked(self, parent: int, on: cp_model.IntVar) -> Callable[[], cp_model.IntVar]:
         """Words that compute units would ask of `parent` if each step fetched its operands anew."""

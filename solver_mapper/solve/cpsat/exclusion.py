@@ -4,13 +4,16 @@ mapping.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from ortools.sat.python import cp_model
 
 from solver_mapper.solve.cpsat.compile import CompiledSpace
+from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import highest
+from solver_mapper.solve.cpsat.networks.links import LinkClaim
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.networks.standing import Moves, standing_of, sums_of_standing
 
@@ -98,4 +101,27 @@ def refute_standing(
     for each in compiled.forwarding_claims:
         if replace(each, literal=claim.literal) == claim:
             compiled.model.add_bool_or([*differs, ~each.literal])
+    return True
+
+
+def refute_link(
+    compiled: CompiledSpace, claim: LinkClaim, values: Mapping[int, int], known: set[Hashable]
+) -> bool:
+    """Make units that stand so, and have no neighbour with the same word, ask for it in idle steps
+    as well: `lone_units.py` has the sum. False if there are none, or that is `known`.
+    """
+    model, child = compiled.model, compiled.variables.space.depth
+    sums = sums_of_standing(compiled.variables, claim.tensor, child)
+    key = claim.more.index, tuple(sum(values[v.index] for v in each) for each in sums)
+    share = Fraction(0)
+    if key not in known:
+        known.add(key)
+        share = standing_of(compiled.variables, claim.tensor, child, values).lone_share()
+    lone, words = share.numerator, share.denominator
+    if not lone or (claim.asked.highest() + claim.sent.highest()) * words >= LARGEST:
+        return False
+    here = model.new_bool_var("")
+    model.add_bool_or([*_differing(model, sums, values), here])
+    needed, constant = (claim.asked - claim.sent).whole(Fraction(1))
+    model.add(words * claim.more >= lone * (needed + constant)).only_enforce_if(here, claim.on)
     return True

@@ -9,7 +9,7 @@ two differ, the candidate is ruled out (it is known exactly by then) and the sea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -29,6 +29,7 @@ from solver_mapper.solve.cpsat.exclusion import (
     decisions,
     forbid,
     refute,
+    refute_link,
     refute_standing,
 )
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
@@ -38,6 +39,8 @@ from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_
 from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
 
 FEW_EXCLUDED = 3
+ROUNDED = Fraction(1, 2**50)
+"""What roundings of a double may add up to, relative to it."""
 EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
@@ -121,6 +124,7 @@ class Search(Generic[F]):
     _last_energy: Fraction = Fraction(0)
     _weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
     _thresholds: dict[int, cp_model.IntVar] = field(default_factory=dict)
+    _unlinked: set[Hashable] = field(default_factory=set)
     _passing: list[cp_model.Constraint] = field(default_factory=list)
     """What holds for the current goal only: later ones may tie with its optimum, and look among
     mappings that were ruled out.
@@ -548,7 +552,10 @@ class Search(Generic[F]):
             (w * read(v) for v, w in energy.terms), Fraction(0)
         )
         self._last_cycles = read(self.compiled.cycles) * self.compiled.unit
-        claims = [claim.literal for claim in self.compiled.forwarding_claims]
+        claims = [
+            *(claim.literal for claim in self.compiled.forwarding_claims),
+            *(claim.on for claim in self.compiled.link_claims),
+        ]
         self.last, self._last_values = (
             chosen,
             {v.index: read(v) for v in [*decisions(self.compiled), *claims]},
@@ -636,7 +643,12 @@ class Search(Generic[F]):
         ]
         for claim in unfulfilled:
             refute(self.compiled, claim, values)
-        return bool(refuted or unfulfilled)
+        unlinked = [
+            refute_link(self.compiled, each, values, self._unlinked)
+            for each in self.compiled.link_claims
+            if values[each.on.index]
+        ]
+        return bool(refuted or unfulfilled or any(unlinked))
 
     def _bounded(
         self, goal: Goal, scale: Fraction, constant: int, cut: Fraction | None, bound: float
@@ -654,14 +666,13 @@ class Search(Generic[F]):
 
 
 def _at_most(value: float) -> Fraction:
-    """A whole number that the solver's `value` is surely not below: beyond 53 bits a double may
-    have been rounded up.
+    """A whole number that the solver's `value` is surely not below: beyond 52 bits a double may
+    have been rounded up, more than once where the solver adds an offset and scales.
     """
-    return Fraction(
-        math.ceil(value - 1e-6)
-        if abs(value) < 2**52
-        else math.floor(math.nextafter(value, -math.inf))
-    )
+    if abs(value) < 2**52:
+        return Fraction(math.ceil(value - 1e-6))
+    exact = Fraction(value)
+    return Fraction(math.floor(exact - abs(exact) * ROUNDED))
 
 
 def _capped(most: int, highest: Fraction) -> int:

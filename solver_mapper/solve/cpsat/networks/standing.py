@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from itertools import permutations, product
 from math import factorial, prod
 
@@ -71,12 +72,44 @@ class Standing:
         """False only if no neighbour can ever have what a unit needs, in moves within runs along
         `run` or between them.
         """
+        orders = self._orders()
+        wanted = self._moves(moves, run)
+        return not orders or any(self._helps(loops, wanted) for loops in orders)
+
+    def lone_share(self) -> Fraction:
+        """The share of words, of those that the units take in one step, that some unit has no
+        neighbour for to take it from; in the best order of the loops. 0 if there are too many
+        orders.
+        """
+        orders = self._orders()
+        least = Fraction(1 if orders else 0)
+        for loops in orders:
+            least = min(least, self._lone(loops))
+            if not least:
+                break
+        return least
+
+    def _lone(self, loops: Sequence[Loop]) -> Fraction:
+        words = [
+            _indices(loops, number).get(PLAIN, 0)
+            for number in range(prod(bound for _, bound in loops))
+        ]
+        served = set()
+        for number, word in enumerate(words):
+            beside = [number + 1] if (number + 1) % self.width else []
+            for other in (*beside, number + self.width):
+                if other < len(words) and words[other] == word:
+                    served |= {number, other}
+        alone = {word for number, word in enumerate(words) if number not in served}
+        return Fraction(len(alone), len(set(words)))
+
+    def _orders(self) -> list[tuple[Loop, ...]]:
+        """The loops in all orders that differ, outer first; none if there are too many."""
         orders = [list(_orders(self.loops[axis])) for axis in "YX"]
         units = prod(prod(loops.values()) for loops in self.loops.values())
         if units * len(orders[0]) * len(orders[1]) > MOST_UNITS:
-            return True
-        wanted = self._moves(moves, run)
-        return any(self._helps((*outer, *inner), wanted) for outer, inner in product(*orders))
+            return []
+        return [(*outer, *inner) for outer, inner in product(*orders)]
 
     def _helps(self, loops: Sequence[Loop], wanted: set[Move]) -> bool:
         """Whether two neighbours differ by a move, with the loops in this order, outer first."""
