@@ -139,14 +139,18 @@ class Bound:
 
     def moved(self, t: BoxTensor, level: int, i: int) -> bool:
         """Whether a temporal loop of a level or inside of it certainly moves the tile of level i:
-        spatial loops alone cannot make up for what the extents lack."""
-        slot = self.space.temporal[level]
-        return self.loops([slot], t.own, 0) > 1 or any(
-            self.box.chains[d].extents[slot][0]
-            > self.box.chains[d].extents[self.space.tile[i]][-1]
-            * self.loops(self.space.spatial[level:i], [d], -1)
-            for d in t.own
-        )
+        the tile and the mesh alone cannot make up for the extents outside of the level."""
+        slot, inner, outside = self.space.temporal[level], self.space.tile[i], 1
+        if self.loops([slot], t.own, 0) > 1:
+            return True
+        for d in t.own:
+            extents = self.box.chains[d].extents
+            outside *= extents[slot][0]
+            spread = self.loops(self.space.spatial[level:i], [d], -1)
+            if extents[slot][0] > extents[inner][-1] * spread:
+                return True
+        spread = prod([self.spread(each, t.own) for each in range(level, i)])
+        return outside > self.largest(t.own, i) * spread
 
     def idle(self, t: BoxTensor, slot: int, code: int) -> bool:
         """Whether all loops of a level may leave t's tile, if its innermost loop is `code`."""

@@ -36,6 +36,7 @@ MOST_EVALUATED = 10_000
 """Mappings that are evaluated to decide one box."""
 LEAST_GAIN = 1e-6
 MOST_TRIED = 3
+PEEL = 0.1
 
 
 @dataclass(slots=True)
@@ -169,6 +170,7 @@ class Prover:
                     if gain > best:
                         best, choice = gain, (node, decision, parts)
                     break
+                self._records.setdefault(key, _Record()).add(PEEL)
                 node.decision, node.parts = decision, parts
                 if not left:
                     return node
