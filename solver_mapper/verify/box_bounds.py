@@ -25,17 +25,17 @@ MOST_PAIRS = 4000
 
 class BoundTerm(NamedTuple):
     """Energy of x words, where x is at least `least`, and at least `words` / (`points` * product of
-    the extents of `free` in a tile, if `by_tile`, and of the spatial loops over them, if
-    `by_mesh`); tiles of `level`, spatial loops just outside of them. `price`: of each word, of each
-    word above `first`, and `first`."""
+    the extents of `free` in a tile * product of the spatial loops over `sharing`) - `lost`; tiles
+    of `level`, spatial loops just outside of them. `price`: of each word, of each word above
+    `first`, and `first`."""
 
     level: int
     least: int
     words: int
     points: int
     free: frozenset[int]
-    by_tile: bool
-    by_mesh: bool
+    sharing: frozenset[int]
+    lost: int
     price: tuple[int, int, int]
 
     def energy(self, x: int) -> int:
@@ -95,29 +95,31 @@ class Bound:
         some = [self.box.chains[d].bounds for d in dims]
         return prod([each[slot][which] for slot in slots if slot is not None for each in some])
 
-    def shared(self, t: BoxTensor, level: int, dims: frozenset[int]) -> int:
-        """How many instances one multicast reaches through spatial loops over `dims`, at most. Of
-        the loops over one rank the one of the largest bound moves the tile."""
+    def sharing(self, t: BoxTensor, level: int) -> frozenset[int]:
+        """Dimensions whose spatial loops may reach equal words: of the loops over one rank the one
+        of the largest bound moves the tile."""
         slot, moving, seen = self.space.spatial[level], set[int](), set[int]()
         if slot is None or self.space.off("no_multicast", level, t):
-            return 1
-        if not t.window:
-            return self.spread(level, dims - t.own)
-        for rank in t.ranks:
+            return frozenset()
+        for rank in t.ranks if t.window else ():
             new = [d for d in rank if d not in seen]
             moving |= {max(new, key=lambda d: self.loops([slot], [d], -1))} if new else set()
             seen |= set(rank)
-        return self.spread(level, dims - moving)
+        return (t.own | t.free) - (moving if t.window else t.own)
 
-    def flow(self, t: BoxTensor, o: int, i: int) -> tuple[int, int, int, int, int]:
+    def shared(self, t: BoxTensor, levels: Iterable[int], dims: frozenset[int]) -> int:
+        """How many instances one multicast reaches through spatial loops over `dims`, at most."""
+        return prod([self.spread(level, dims & self.sharing(t, level)) for level in levels])
+
+    def flow(self, t: BoxTensor, o: int, i: int) -> tuple[int, int, list[tuple[int, int]]]:
         """Least words of t, over all instances, that level o sends to level i, the next that stores
-        it (compute units: the number of levels), and that arrive there. With the last three, n, q
-        and end, at least n / (q * free loops from level `end` on) arrive."""
+        it (compute units: the number of levels), and that arrive there. With the pairs n, q that
+        follow, at least n / (q * free extents) arrive: extents of tiles of i, and of o + 1."""
         space, end, empty, cases = self.space, i, True, []
         forgets = i == space.depth or space.off("no_temporal_reuse", i, t)
-        links = space.spatial[i - 1] is not None and not space.off("no_link_transfer", i - 1, t)
+        links = self.linked(t, i)
         if forgets and links and t.window:
-            cases.append((0, 0, 0, 1))
+            cases.append((0, 0, 0, 1, i))
         for level in reversed(range(0 if not forgets or (links and not t.window) else i, i)):
             codes, slot = self.box.innermost[level], space.temporal[level]
             inner = {code % len(space.dims) for code in codes if code != NONE}
@@ -132,10 +134,25 @@ class Bound:
             cases.append(self.rest(t, o, i, end))
         least = t.fixed if t.window and o < i - 1 else t.words
         sent, arrive = (max(least, min(case[side] for case in cases)) for side in (0, 1))
-        if t.window and (links or o < i - 1):  # the cost model rounds for each instance
-            sent = max(0, sent - space.levels[o].instances)
-            arrive = max(0, arrive - space.levels[min(i, space.depth - 1)].instances)
-        return sent, arrive, 0 if t.window else cases[0][2], cases[0][3], end
+        lost = self.lost(t, o, i)
+        pairs = [
+            [(n, q * self.loops(space.temporal[start:r], t.free, -1)) for *_, n, q, start in cases]
+            for r in (i, o + 1)
+        ]
+        weakest = [min(each, key=lambda pair: Fraction(*pair)) for each in pairs]
+        return max(0, sent - lost[0]), max(0, arrive - lost[1]), weakest
+
+    def lost(self, t: BoxTensor, o: int, i: int) -> tuple[int, int]:
+        """Words sent and arrived that the cost model may lose where it rounds for each instance."""
+        levels = self.space.levels
+        if not t.window or (o == i - 1 and not self.linked(t, i)):
+            return 0, 0
+        return levels[o].instances, levels[min(i, self.space.depth - 1)].instances
+
+    def linked(self, t: BoxTensor, i: int) -> bool:
+        """Whether instances of level i may pass words of t on to neighbours."""
+        flag = "no_link_transfer"
+        return self.space.spatial[i - 1] is not None and not self.space.off(flag, i - 1, t)
 
     def moved(self, t: BoxTensor, level: int, i: int) -> bool:
         """Whether a temporal loop of a level or inside of it certainly moves the tile of level i:
@@ -159,7 +176,7 @@ class Bound:
             return code in t.free and self.loops([slot], t.free - {code}, -1) > 1
         return code == NONE or code - dims in t.free
 
-    def rest(self, t: BoxTensor, o: int, i: int, end: int) -> tuple[int, int, int, int]:
+    def rest(self, t: BoxTensor, o: int, i: int, end: int) -> tuple[int, int, int, int, int]:
         """The innermost loops outside i's tile, from level `end` on, do not move it. Those inside
         of a level r >= end count as part of its tile, the others as spared."""
         space, sent, arrive = self.space, 0, 0
@@ -171,10 +188,10 @@ class Bound:
             spared = points * self.loops(space.temporal[end:r], t.free, -1)
             share = spared * self.largest(t.free, r)
             arrive = max(arrive, words * self.loops(space.spatial[r:i], t.free, 0) // share)
-            share *= prod(self.shared(t, level, t.own | t.free) for level in range(o, r))
-            share *= prod(self.shared(t, level, t.own) for level in range(max(o, r), i))
+            share *= self.shared(t, range(o, r), t.own | t.free)
+            share *= self.shared(t, range(max(o, r), i), t.own)
             sent = max(sent, words * self.loops(space.spatial[r:o], t.free, 0) // share)
-        return sent, arrive, words, points
+        return sent, arrive, words, points, end
 
     def movers(self, rank: Iterable[int], i: int) -> set[int]:
         """Dimensions of a rank that may have a temporal loop outside level i."""
@@ -182,7 +199,7 @@ class Bound:
 
     def slide(
         self, t: BoxTensor, o: int, i: int, d: int, level: int, links: bool
-    ) -> tuple[int, int, int, int]:
+    ) -> tuple[int, int, int, int, int]:
         """The innermost loop outside i's tile is over d, at `level`, and slides a window."""
         space, mesh, turns = self.space, self.space.spatial[i - 1], 0
         rank = min((r for r in t.ranks if d in r), key=lambda r: len(self.movers(r, i) - {d}))
@@ -197,9 +214,9 @@ class Bound:
         if links and not (sure and self.loops([mesh], rank.keys() - {d}, -1) == 1):
             points *= max(self.loops([mesh], r, -1) for r in t.ranks if len(r) > 1)
             points *= 1 if sure else 2
-        words, points = words * space.problem.macs, points * self.largest(t.free, i)
-        apart = prod(self.shared(t, each, t.own | t.free) for each in range(o, i))
-        return words // (points * apart), words // points, 0, 1
+        words, share = words * space.problem.macs, points * self.largest(t.free, i)
+        apart = self.shared(t, range(o, i), t.own | t.free)
+        return words // (share * apart), words // share, words, points, i
 
     def ratio(self, t: BoxTensor, i: int, slide: Any = (None, 0, 0, 0)) -> tuple[int, int]:
         """Least words fetched for so many points of i's tile, apart from free dimensions. With one
@@ -261,7 +278,8 @@ class Bound:
         space, terms, words = self.space, [], Counter[tuple[int, str]]()
         held = [level for level in range(space.depth) if choice[level]]
         for o, i in zip(held, [*held[1:], space.depth], strict=True):
-            sent, arrive, n, points, end = self.flow(t, o, i)
+            sent, arrive, ((n, q), (more, spared)) = self.flow(t, o, i)
+            lost, none = self.lost(t, o, i), frozenset[int]()
             read, reread, _, update = space.prices[o]
             fill = space.prices[i][2] if i < space.depth else 0
             paid, refill = (read, 0, 0), (fill, 0, 0)
@@ -275,19 +293,20 @@ class Bound:
                 for level in range(o, i)
                 if space.spatial[level] is not None and not space.off("no_multicast", level, t)
             ]
-            apart, level, by_tile = 1, i, True
+            apart, level, free = 1, i, t.free
             if meshes:
-                apart = prod(self.spread(each, t.free) for each in meshes[:-1])
-                level, by_tile = meshes[-1] + 1, meshes[-1] == i - 1
-                apart *= 1 if by_tile else self.largest(t.free, i)
-            q = points * self.loops(space.temporal[end:i], t.free, -1)
-            form = BoundTerm(level, sent, n, q * apart, t.free, by_tile, bool(meshes), paid)
+                apart = self.shared(t, meshes[:-1], t.own | t.free)
+                level, free = meshes[-1] + 1, t.free if meshes[-1] == i - 1 else none
+                apart *= 1 if free else self.largest(t.free, i)
+            sharing = self.sharing(t, level - 1) if meshes else none
+            form = BoundTerm(level, sent, n, q * apart, free, sharing, lost[0], paid)
             other = form
             if o + 1 < i:  # all free loops inside of the next level count as part of its tile
-                spared = points * self.loops(space.temporal[end : o + 1], t.free, -1)
-                other = BoundTerm(o + 1, sent, n, spared, t.free, True, o in meshes, paid)
+                spared *= self.shared(t, range(o + 1, i), t.own)
+                sharing = self.sharing(t, o)
+                other = BoundTerm(o + 1, sent, more, spared, t.free, sharing, lost[0], paid)
             terms.append((form, other))
-            terms.append((BoundTerm(i, arrive, n, q, t.free, True, False, refill),) * 2)
+            terms.append((BoundTerm(i, arrive, n, q, t.free, none, lost[1], refill),) * 2)
             words[o, "read"] += max(0, sent - paid[2])
             words[o, "write"] += sent if t.written else 0
             words[i, "write"] += max(0, arrive - refill[2])
@@ -299,18 +318,19 @@ class Bound:
         apart = sum(term.energy(term.least) for term in terms)
         terms = [term for term in terms if term.words and any(term.price[:2])]
         fixed = apart - sum(term.energy(term.least) for term in terms)
-        tiles = self.tiles(level, frozenset(d for x in terms if x.by_tile for d in x.free))
+        tiles = self.tiles(level, frozenset[int]().union(*(x.free for x in terms)))
         layouts = self.layouts(level - 1)
-        rows = {tuple(prod(e[d] for d in x.free) if x.by_tile else 1 for x in terms) for e in tiles}
-        columns = {
-            tuple(prod(e[d] for d in x.free) if x.by_mesh else 1 for x in terms) for e in layouts
-        }
+        rows = {tuple([prod([e[d] for d in x.free]) for x in terms]) for e in tiles}
+        columns = {tuple([prod([e[d] for d in x.sharing]) for x in terms]) for e in layouts}
         if not terms or len(rows) * len(columns) > MOST_PAIRS:
             return apart
         best = []
         for column in columns:
             tables = [
-                {e: x.energy(max(x.least, x.words // (x.points * e * v))) for e in set(extents)}
+                {
+                    e: x.energy(max(x.least, x.words // (x.points * e * v) - x.lost))
+                    for e in set(extents)
+                }
                 for x, v, extents in zip(terms, column, zip(*rows, strict=True), strict=True)
             ]
             best += [sum(map(getitem, tables, row)) for row in rows]
