@@ -132,8 +132,8 @@ class Bound:
                 break
         if end < i or not cases:
             cases.append(self.rest(t, o, i, end))
-        least = t.fixed if t.window and o < i - 1 else t.words
-        sent, arrive = (max(least, min(case[side] for case in cases)) for side in (0, 1))
+        # each word comes from o once, whatever neighbours pass on then
+        sent, arrive = (max(t.words, min(case[side] for case in cases)) for side in (0, 1))
         lost = self.lost(t, o, i)
         pairs = [
             [(n, q * self.loops(space.temporal[start:r], t.free, -1)) for *_, n, q, start in cases]

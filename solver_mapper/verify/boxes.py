@@ -34,8 +34,7 @@ MOST_TILES = 4000
 @dataclass(frozen=True, eq=False)
 class BoxTensor:
     """`own` dimensions move its tiles, `free` ones do not. `plain`: each rank is a dimension of its
-    own; `window`: some rank has several. `words`: different words; `fixed`: of ranks of one
-    dimension alone."""
+    own; `window`: some rank has several. `words`: different words, at least."""
 
     name: str
     written: bool
@@ -45,7 +44,6 @@ class BoxTensor:
     plain: bool
     window: bool
     words: int
-    fixed: int
 
 
 class Chains:
@@ -157,18 +155,15 @@ class Mapspace:
             for rank in given.ranks
         )
         ranks = tuple(rank for rank in ranks if rank)
-        words, fixed, seen = 1, 1, set[int]()
+        words, seen = 1, set[int]()
         for rank in ranks:
             places = _places((abs(step), self.sizes[d]) for d, step in rank.items())
             words *= 1 if seen & set(rank) else places
-            fixed *= 1 if seen & set(rank) or len(rank) > 1 else places
             seen |= set(rank)
         plain = all(list(rank.values()) == [1] for rank in ranks) and len(seen) == len(ranks)
         window, free = any(len(rank) > 1 for rank in ranks), frozenset(self.dims) - seen
         own = frozenset(seen)
-        return BoxTensor(
-            given.name, given.read_write, ranks, own, free, plain, window, words, fixed
-        )
+        return BoxTensor(given.name, given.read_write, ranks, own, free, plain, window, words)
 
     def _set_energies(self) -> None:
         """`prices[l]`: of a word read, of a partial sum read, of a fill, of an update; at least."""

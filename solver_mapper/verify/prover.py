@@ -3,9 +3,10 @@
 Boxes, how decisions split them (`boxes.py`) and their bounds (`box_bounds.py`) are the checker's,
 so that every complete proof is a certificate; the search is here. The incumbent's value is given;
 the search shows that no mapping is better by more than the gap. It takes the box whose bound is
-least, and splits it by the decision that raised the bounds of both parts most where it was tried
-before; decisions that are like none before are tried first (pseudo-costs initialized by strong
-branching, Achterberg, Koch, Martin: Branching rules revisited, 2005). Boxes that are down to single
+least, and halves the values of the variable that raised the bounds of both parts most where it was
+tried before; variables that are like none before are tried first (pseudo-costs initialized by
+strong branching, Achterberg, Koch, Martin: Branching rules revisited, 2005). Where a trial excludes
+one of the parts, the other is all that is left of the box. Boxes that are down to single
 loop bounds, but whose bound grants more reuse than there is, are excluded by evaluating their
 mappings.
 """
@@ -35,8 +36,11 @@ MOST_ORDERED = 2
 MOST_EVALUATED = 10_000
 """Mappings that are evaluated to decide one box."""
 LEAST_GAIN = 1e-6
+"""A part whose bound does not rise counts as much, so that decisions compare by the other part."""
+EXCLUDED = 0.1
+"""Promise of a variable of which a part was excluded at once."""
 MOST_TRIED = 3
-PEEL = 0.1
+"""Variables tried for one box, unless none raises both bounds."""
 
 
 @dataclass(slots=True)
@@ -120,8 +124,11 @@ class Prover:
             for part in last.parts or [last] * (last is not node):
                 if part.leaf is None:
                     heapq.heappush(queue, (part.progress, next(order), part))
-            if not node.parts and not self.over():
-                self._evaluate(node, proof)
+            if last is node and not node.parts:
+                if self.over():
+                    proof.open.append(node)
+                elif node.leaf is None:
+                    self._evaluate(node, proof)
         proof.open += [node for *_, node in queue]
         return proof
 
@@ -151,13 +158,15 @@ class Prover:
         return done
 
     def _reduced_split(self, node: Node, proof: ProofTree) -> Node:
-        """Split a node by the best of the decisions tried, those of which one part is excluded at
-        once. What is left of the node, with its parts; without if there is nothing to decide."""
+        """Split a node by the best of the decisions tried, after all those that exclude one part at
+        once. Returns what is left of the node, without parts if there is nothing to decide."""
         assert node.box is not None
         best, choice, tried = -1.0, None, 0
         for key in sorted(self._open(node.box), key=self._promise, reverse=True):
             promise = self._promise(key)
-            if promise < UNTRIED and (promise <= best or (tried >= MOST_TRIED and best > 2e-6)):
+            if promise < UNTRIED and (
+                promise <= best or (tried >= MOST_TRIED and best > 2 * LEAST_GAIN)
+            ):
                 break
             while node.box and (decision := self._decision(node.box, key)):
                 proof.nodes += 1
@@ -170,7 +179,7 @@ class Prover:
                     if gain > best:
                         best, choice = gain, (node, decision, parts)
                     break
-                self._records.setdefault(key, _Record()).add(PEEL)
+                self._records.setdefault(key, _Record()).add(EXCLUDED)
                 node.decision, node.parts = decision, parts
                 if not left:
                     return node
@@ -187,12 +196,13 @@ class Prover:
         return node
 
     def _gain(self, node: Node, parts: tuple[Node, ...]) -> float:
+        """How far both parts are closer to being excluded than the node, 1 at most."""
         left = len(self.target.objective.goals) - node.progress
         one, two = (max((part.progress - node.progress) / left, LEAST_GAIN) for part in parts)
         return float((one * two) ** 0.5)
 
     def _promise(self, key: Decision) -> float:
-        """What a decision gained before."""
+        """What deciding about a variable gained before."""
         record = self._records.get(key)
         return record.gain if record else UNTRIED
 
