@@ -1,16 +1,17 @@
 """Perfect against imperfect factors: the gain on layers, whole networks and GEMMs.
 
 Run: python benchmarks/imperfect.py [--objective edp] [--time-limit 20] [--layers] [--markdown]
-                                    [--exercises FOLDER] [--all] [WHAT...]
+                                    [--every N] [--exercises FOLDER] [--all] [WHAT...]
 
 WHAT is ARCHITECTURE:LAYER (eyeriss:resnet50/conv1) or ARCHITECTURE:NETWORK (eyeriss:alexnet, all
 layers, each weighted by its count) of bundled models; ARCHITECTURE:vit577 and bert139 are
 transformers with so many tokens (vit_b_16 has 197); GEMM:MxKxN is a product on a mesh of 16 x 16
 below a buffer of 65,536 words. FOLDER is a clone of
 github.com/Accelergy-Project/timeloop-accelergy-exercises; WHAT is then also DESIGN:NETWORK
-(simba_like:alexnet), by its folders. Without any, a short suite runs; `--all` runs all networks on
-all architectures. Each row has the values, how many layers were proven, the gain, CPU seconds (the
-median and the most of one layer), and the widest gap between value and bound. The limit is in CPU
+(simba_like:alexnet), by its folders. `--every N` takes every N-th layer of a network, from the
+first. Without any WHAT, a short suite runs; `--all` runs all networks on all architectures. Each
+row has the values, how many layers were proven, the gain, CPU seconds (the median and the most of
+one layer), and the widest gap between value and bound. The limit is in CPU
 seconds. The exit code is 1 if imperfect factors were worse anywhere.
 """
 
@@ -22,6 +23,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -141,11 +143,16 @@ class Row:
 
 
 def row(
-    what: str, objective: str, limit: float, each_layer: bool, exercises: Path | None = None
+    what: str,
+    objective: str,
+    limit: float,
+    each_layer: bool,
+    exercises: Path | None = None,
+    every: int = 1,
 ) -> Row:
-    """Solve all layers of WHAT with perfect and with imperfect factors."""
+    """Solve every `every`-th layer of WHAT with perfect and with imperfect factors."""
     found = Row(what)
-    for name, count, spec in layers(what, exercises):
+    for name, count, spec in islice(layers(what, exercises), 0, None, every):
         values = []
         for kind, factors in enumerate(("perfect", "imperfect")):
             started = time.process_time()
@@ -174,6 +181,7 @@ def main() -> int:
     parser.add_argument("--objective", default="edp")
     parser.add_argument("--time-limit", type=float, default=20.0)
     parser.add_argument("--layers", action="store_true", help="a line for each layer as well")
+    parser.add_argument("--every", type=int, default=1, help="only every N-th layer of a network")
     parser.add_argument("--markdown", action="store_true", help="rows of a table")
     parser.add_argument("--exercises", type=Path, help="clone of timeloop-accelergy-exercises")
     parser.add_argument("--all", action="store_true", help="every network on every architecture")
@@ -191,6 +199,7 @@ def main() -> int:
             arguments.time_limit,
             arguments.layers,
             arguments.exercises,
+            arguments.every,
         )
         worse += found.worse
         print(found.text(arguments.markdown), flush=True)
