@@ -196,17 +196,19 @@ class LowerBound:
         )
         return self.mapspace.problem.macs * units.energy + leak * cycles
 
+    @property
+    def steps(self) -> int:
+        """Steps of the compute units, at least."""
+        room = self.boundaries[self.depth]
+        if room.coarse:
+            return -(-self.mapspace.problem.macs // room.instances)
+        return int(min(np.prod(np.array(room.outside), axis=0)))
+
     @cached_property
     def cycles(self) -> int | None:
         """At least one; None if no mapping fits."""
         architecture = self.mapspace.architecture
-        room = self.boundaries[self.depth]
-        steps = prod(size for size in self.mapspace.problem.bounds.values())
-        least = (
-            -(-steps // room.instances)
-            if room.coarse
-            else int(min(np.prod(np.array(room.outside), axis=0)))
-        )
+        least = self.steps
         for index, level in enumerate(architecture.levels):
             one, none = Fraction(1), Fraction(0)
             ports = (

@@ -14,20 +14,28 @@ first reads are elided may be up to twice as large along each dimension that is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, reduce
 from math import prod
 
 import numpy as np
 
+from solver_mapper.core.architecture import Architecture
+from solver_mapper.core.objective import Goal
 from solver_mapper.core.problem import Problem
 from solver_mapper.deadline import check_time
 from solver_mapper.verify.bound import LowerBound
 from solver_mapper.verify.boundary import Boundary, Ints, Moved
-from solver_mapper.verify.views import View
+from solver_mapper.verify.views import View, view
 
 MOST_POINTS = 60_000
 """Combinations of tiles that are looked at for one level."""
+MOST_SPREADS = 1_000_000
+"""Choices of spatial loops that are looked at."""
+MOST_BINS = 24
+"""Parts of these choices, by their steps, that products of energy and cycles are looked at for."""
+Shares = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -45,19 +53,22 @@ class ImperfectBoundary(Boundary):
             rounds = rounds * self.outside[dim]
         if steady:
             rounds = 1 + (rounds - 1) * self._moving(view)
-        below, instances = self.below(parent), self.instances
+        below, instances = self.shared(view, parent), self.instances
         direct = parent == self.child - 1 and not passing
-        if view.plain or (steady and direct):
-            words, sent, filled = view.words, np.maximum(rounds / below, 1), rounds
+        words: Shares = ones * view.words
+        if _apart(view) or (steady and direct):
+            sent, filled = np.maximum(rounds / below, 1), rounds
+            if _apart(view) and not passing:
+                words = words * self._boxes(view)
         elif steady:
-            words = view.fixed_words
+            words = ones * view.fixed_words
             sent = filled = np.maximum(rounds / instances, 1)
         else:
-            words, sent, filled = 1, ones * (self.problem.macs // below), 0 * ones
+            words, sent, filled = ones, ones * self.problem.macs / below, 0 * ones
         sent_again = filled_again = 0 * ones
         if view.plain:
             often = np.maximum(rounds / instances, 1)
-            sent_again = sent - 1 if parent == 0 else often - self._shares(view, parent)
+            sent_again = self._again(view, parent, sent, often)
             filled_again = often - self._shares(view, self.child)
         levels = self.architecture.levels
         lost = [levels[parent].instances, 0 if self.feeds_compute_units else self._filled]
@@ -68,11 +79,30 @@ class ImperfectBoundary(Boundary):
             _counted(words * filled_again, lost[1]),
         )
 
+    def _boxes(self, view: View) -> Shares:
+        """Words of the bounding boxes of all tiles together, with the holes that strides leave,
+        over the words in use.
+        """
+        share = np.ones(len(self.inside[0]))
+        for ((dim, coefficient),) in view.projection.ranks:
+            size = self.problem.bounds[self.problem.dims[dim]]
+            tiles = -(-size // self.inside[dim])
+            share = share * (1 + (abs(coefficient) - 1) * (1 - tiles / size))
+        return share
+
+    def shared(self, view: View, parent: int) -> Shares:
+        """Instances of the child that can be served with one word of `parent`, at most."""
+        return np.array([float(self.below(parent))])
+
+    def _again(self, view: View, parent: int, sent: Shares, often: Shares) -> Shares:
+        """How often a partial sum is sent, less the first reads that are elided."""
+        return sent - 1 if parent == 0 else often - self._shares(view, parent)
+
     @property
     def _filled(self) -> int:
         return self.architecture.levels[self.child].instances
 
-    def _moving(self, view: View) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def _moving(self, view: View) -> Shares:
         """At least the share of a tile's positions at which a loop moves it in each round."""
         share = np.ones(len(self.inside[0]))
         for dim in view.fixed:
@@ -90,7 +120,62 @@ class ImperfectBoundary(Boundary):
         return int(prod(2 for size in sizes if size > 2))
 
 
-def _counted(words: np.ndarray[tuple[int], np.dtype[np.float64]], instances: int) -> Ints:
+@dataclass(frozen=True)
+class ComputeBoundary(ImperfectBoundary):
+    """All choices of spatial loops that leave no instance idle for want of trying: with
+    `spread[level][dim]` instances along each dimension. More instances share more words and take
+    fewer steps, so that no other choice costs less.
+    """
+
+    spread: tuple[tuple[Ints, ...], ...] = ()
+
+    def shared(self, view: View, parent: int) -> Shares:
+        """Instances along the dimensions that may need the same words: along those of a window, one
+        of which follows from the word and the others, all but the most.
+        """
+        levels, sizes = range(parent, self.child), list(self.problem.bounds.values())
+        dims = frozenset(range(len(sizes))) - view.fixed
+        total = self._spread(dims, levels)
+        for rank in view.projection.ranks:
+            window = {dim for dim, coefficient in rank if coefficient and sizes[dim] > 1}
+            if window and window <= dims:
+                along = [self._spread(frozenset([dim]), levels) for dim in sorted(window)]
+                total = total / reduce(np.maximum, along)
+                dims -= window
+        return total
+
+    def _again(self, view: View, parent: int, sent: Shares, often: Shares) -> Shares:
+        """Each instance of the parent elides its share of the tensor. Only the outermost loop over
+        a dimension can spread it unevenly: s instances with tiles of t points over more than
+        (s - 1) t. Then the words that are sent are more in the same proportion, except where
+        neighbours help.
+        """
+        share = self._spread(view.idle, range(parent))
+        if self.helpers:
+            for level in range(parent):
+                for dim in view.fixed:
+                    along = self.spread[level][dim]
+                    share = share * np.where(along > 1, along / np.maximum(along - 1, 1), 1)
+        return np.maximum(sent - share, 0)
+
+    def _spread(self, dims: frozenset[int], levels: range) -> Shares:
+        total = np.ones(len(self.inside[0]))
+        for level in levels:
+            for dim in dims:
+                total = total * self.spread[level][dim]
+        return total
+
+    @cached_property
+    def steps(self) -> Ints:
+        """Steps of the compute units, at least."""
+        total = np.ones(len(self.inside[0]), dtype=np.int64)
+        for dim, size in enumerate(self.problem.bounds.values()):
+            along = self._spread(frozenset([dim]), range(self.child))
+            total = total * np.ceil(size / along).astype(np.int64)
+        return total
+
+
+def _counted(words: Shares, instances: int) -> Ints:
     """Whole words, rounded down, less one for each instance that rounds its share."""
     found: Ints = np.maximum(np.floor(words * (1 - 1e-9)) - instances, 0).astype(np.int64)
     return found
@@ -99,18 +184,137 @@ def _counted(words: np.ndarray[tuple[int], np.dtype[np.float64]], instances: int
 class ImperfectLowerBound(LowerBound):
     """Lower bounds of all figures of all mappings of imperfect factors."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        problem = self.mapspace.problem
+        self.views = tuple(_view(problem, number) for number in range(len(problem.tensors)))
+
     @cached_property
     def boundaries(self) -> dict[int, Boundary]:
         """The boundary above each level, by its number."""
-        problem, found = self.mapspace.problem, dict[int, Boundary]()
+        architecture, problem = self.mapspace.architecture, self.mapspace.problem
+        found = dict[int, Boundary]()
         for child in range(1, self.depth + 1):
             check_time()
             inside, outside = _tiles(problem, child == self.depth)
             ones = tuple(np.ones_like(each) for each in inside)
             found[child] = ImperfectBoundary(
-                self.mapspace.architecture, problem, child, True, inside, ones, outside
+                architecture, problem, child, True, inside, ones, outside
+            )
+        spread = _spreads(architecture, problem)
+        if spread is not None:
+            ones = tuple(np.ones_like(each) for each in spread[0])
+            outside = tuple(
+                one * size for one, size in zip(ones, problem.bounds.values(), strict=True)
+            )
+            found[self.depth] = ComputeBoundary(
+                architecture, problem, self.depth, True, ones, ones, outside, spread
             )
         return found
+
+    @property
+    def steps(self) -> int:
+        """Steps of the compute units, at least."""
+        room = self.boundaries[self.depth]
+        return int(room.steps.min()) if isinstance(room, ComputeBoundary) else super().steps
+
+    def goal(self, goal: Goal) -> Fraction | None:
+        """A bound of a goal's rank. Where energy and cycles are multiplied, both are bounded for
+        choices of spatial loops with similar numbers of steps, and the least product counts.
+        """
+        room = self.boundaries[self.depth]
+        powers = dict(goal.powers)
+        if not isinstance(room, ComputeBoundary) or not {"energy", "delay"} <= set(powers):
+            return super().goal(goal)
+        least: Fraction | None = None
+        floor = super().goal(goal)
+        if floor is None or self.cycles is None:
+            return None
+        for rows in _bins(room.steps):
+            part = _part(room, rows)
+            steps = int(part.steps.min())
+            if (
+                least is not None
+                and least <= floor * (Fraction(steps, self.cycles)) ** powers["delay"]
+            ):
+                break
+            known = {key: cost for key, cost in self._least.items() if key[0] < self.depth}
+            found = replace(self, _least=known)
+            found.boundaries = {**self.boundaries, self.depth: part}
+            value = super(ImperfectLowerBound, found).goal(goal)
+            if value is not None and (least is None or value < least):
+                least = value
+        return least
+
+
+def _view(problem: Problem, number: int) -> View:
+    """The view of a tensor, without the dimensions of a single point."""
+    ranks = []
+    for rank in problem.tensors[number].ranks:
+        terms = tuple(term for term in rank if problem.bounds[term.dim] > 1)
+        ranks.append(terms or (replace(rank[0], coefficient=1),))
+    tensors = list(problem.tensors)
+    tensors[number] = replace(tensors[number], ranks=tuple(ranks))
+    return view(replace(problem, tensors=tuple(tensors)), number)
+
+
+def _apart(view: View) -> bool:
+    """Whether tiles at different places share no word."""
+    return all(len(rank) == 1 for rank in view.projection.ranks) and len(view.fixed) == len(
+        view.projection.ranks
+    )
+
+
+def _bins(steps: Ints) -> list[Ints]:
+    """Rows in parts of rising numbers of steps."""
+    order = np.argsort(steps, kind="stable")
+    edges = np.flatnonzero(np.diff(steps[order]))
+    kept = (
+        edges[np.unique(np.geomspace(1, len(edges), MOST_BINS).astype(np.int64)) - 1] + 1
+        if len(edges)
+        else edges
+    )
+    return np.split(order, kept)
+
+
+def _part(room: ComputeBoundary, rows: Ints) -> ComputeBoundary:
+    """Some of the choices of spatial loops."""
+    return replace(
+        room,
+        inside=tuple(each[rows] for each in room.inside),
+        spatial=tuple(each[rows] for each in room.spatial),
+        outside=tuple(each[rows] for each in room.outside),
+        spread=tuple(tuple(each[rows] for each in level) for level in room.spread),
+    )
+
+
+def _spreads(architecture: Architecture, problem: Problem) -> tuple[tuple[Ints, ...], ...] | None:
+    """For each level and dimension the instances along it, in all choices for all levels together
+    that no other choice exceeds; None if they are too many.
+    """
+    sizes = list(problem.bounds.values())
+    levels = []
+    for level in range(len(architecture.levels)):
+        room = prod(architecture.fanout(level))
+        rows = np.ones((1, 0), dtype=np.int64)
+        for size in sizes:
+            used = rows.prod(axis=1)
+            counts = np.minimum(room // used, size)
+            if counts.sum() > MOST_SPREADS:
+                return None
+            at = np.repeat(np.arange(len(rows)), counts)
+            bound = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+            rows = np.concatenate([rows[at], bound[:, None]], axis=1)
+        used = rows.prod(axis=1)
+        grown = (used[:, None] // rows) * (rows + 1) <= room
+        levels.append(rows[~(grown & (rows < np.array(sizes))).any(axis=1)])
+    if prod(map(len, levels)) > MOST_SPREADS:
+        return None
+    picks = np.indices([len(rows) for rows in levels], dtype=np.int32).reshape(len(levels), -1)
+    return tuple(
+        tuple(rows[pick, dim].astype(np.int32) for dim in range(len(sizes)))
+        for rows, pick in zip(levels, picks, strict=True)
+    )
 
 
 def _tiles(problem: Problem, single: bool) -> tuple[tuple[Ints, ...], tuple[Ints, ...]]:

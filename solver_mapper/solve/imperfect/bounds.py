@@ -10,7 +10,9 @@ has.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +55,21 @@ class Bounds:
         """Least energy (pJ), cycles and last-level accesses of each cell; infinite where no mapping
         of a cell is legal.
         """
-        return _Figures(self, plan, nodes).least()
+        return Figures(self, plan, nodes).least()
 
 
-class _Figures(Cells):
+class Crossing(NamedTuple):
+    """Energy (pJ) of a tensor's words between two levels; words read and updated at the outer one
+    and filled into the inner one, at least.
+    """
+
+    energy: Floats
+    read: Floats
+    updated: Floats
+    filled: Floats
+
+
+class Figures(Cells):
     """Figures of some cells."""
 
     def __init__(self, bounds: Bounds, plan: Plan, nodes: Nodes):
@@ -64,54 +77,63 @@ class _Figures(Cells):
         self.at = bounds
 
     def least(self) -> tuple[Floats, Floats, Floats]:
-        at, every = self.at, list(self.at.dims)
-        done = self.product(every, f"active{at.depth}", f"outer{at.depth - 1}")
-        energy = at.compute * np.floor(done * (1 - NOISE))
-        cycles = self._steps()
-        last = np.zeros(len(self.nodes))
-        reads = [np.zeros(len(self.nodes)) for _ in at.levels]
-        writes = [np.zeros(len(self.nodes)) for _ in at.levels]
-        for number, (shape, stores) in enumerate(zip(self.shapes, self.plan.stores, strict=True)):
+        """See `Bounds.least`."""
+        at = self.at
+        energy = self.worked()
+        last = np.zeros(self.size)
+        reads = [np.zeros(self.size) for _ in at.levels]
+        writes = [np.zeros(self.size) for _ in at.levels]
+        for number, stores in enumerate(self.plan.stores):
             held = [level for level in range(at.depth) if stores[level]]
             for outer, inner in zip(held, [*held[1:], at.depth], strict=True):
-                sent, arrived = self.flow(number, outer, inner)
-                level = at.levels[outer]
-                if inner - 1 > outer:  # words scaled by a bypass are rounded
-                    sent = np.maximum(0, sent - 0.5 * level.instances)
-                again = sent
-                if shape.written:
-                    again = np.maximum(0, sent - self.partition(number, outer))
-                    writes[outer] = writes[outer] + sent
-                reads[outer] = reads[outer] + again
-                price, address = level.energy, max(float(level.address_energy), 0.0)
-                share = 1 / (level.block_size * level.cluster_size)
-                addressed = address / level.cluster_size
-                energy = energy + again * float(price.read) * share + sent * addressed
-                if shape.written:
-                    energy = energy + sent * float(price.update) * share
+                crossing = self.crossing(number, outer, inner)
+                energy = energy + crossing.energy
+                reads[outer] = reads[outer] + crossing.read
+                writes[outer] = writes[outer] + crossing.updated
                 if outer == 0:
-                    last = last + again + (sent if shape.written else 0)
+                    last = last + crossing.read + crossing.updated
                 if inner < at.depth:
-                    child = at.levels[inner]
-                    arrived = np.maximum(
-                        0, arrived - child.instances * self.fractions(number, inner)
-                    )
-                    if shape.written:
-                        arrived = np.maximum(0, arrived - self.partition(number, inner))
-                    writes[inner] = writes[inner] + arrived
-                    cost = float(child.energy.fill) / child.block_size + max(
-                        float(child.address_energy), 0.0
-                    )
-                    energy = energy + arrived * cost / child.cluster_size
-        cycles = self._slowed(cycles, reads, writes) + at.latency
-        impossible = self._impossible()
+                    writes[inner] = writes[inner] + crossing.filled
+        cycles = self._slowed(self.steps(), reads, writes) + at.latency
         energy = energy + at.leak * cycles
+        impossible = self.impossible()
         return tuple(np.where(impossible, np.inf, each) for each in (energy, cycles, last))  # type: ignore[return-value]
 
-    def _steps(self) -> Floats:
+    def worked(self) -> Floats:
+        """Energy of all operations that are charged."""
+        every = list(self.at.dims)
+        done = self.product(every, f"active{self.depth}", f"outer{self.depth - 1}")
+        return self.at.compute * np.floor(done * (1 - NOISE))
+
+    def crossing(self, number: int, outer: int, inner: int) -> Crossing:
+        """What a tensor costs on its way from one level that holds it to the next."""
+        at, shape = self.at, self.shapes[number]
+        sent, arrived = self.flow(number, outer, inner)
+        level = at.levels[outer]
+        if inner - 1 > outer:  # words scaled by a bypass are rounded
+            sent = np.maximum(0, sent - 0.5 * level.instances)
+        again, updated, filled = sent, np.zeros(self.size), np.zeros(self.size)
+        if shape.written:
+            again, updated = np.maximum(0, sent - self.partition(number, outer)), sent
+        price, address = level.energy, max(float(level.address_energy), 0.0)
+        share = 1 / (level.block_size * level.cluster_size)
+        energy = again * float(price.read) * share + sent * (address / level.cluster_size)
+        if shape.written:
+            energy = energy + sent * float(price.update) * share
+        if inner < at.depth:
+            child = at.levels[inner]
+            filled = np.maximum(0, arrived - child.instances * self.fractions(number, inner))
+            if shape.written:
+                filled = np.maximum(0, filled - self.partition(number, inner))
+            address = max(float(child.address_energy), 0.0)
+            cost = float(child.energy.fill) / child.block_size + address
+            energy = energy + filled * cost / child.cluster_size
+        return Crossing(energy, again, updated, filled)
+
+    def steps(self) -> Floats:
         """Steps: those of the first instance, and all operations over the instances in use."""
         at, every = self.at, list(self.at.dims)
-        used = np.ones(len(self.nodes))
+        used = np.ones(self.size)
         for level in range(at.depth):
             used = used * self.together(level, tuple(every))
         operations = prod(table.size for table in at.tables)
@@ -135,26 +157,26 @@ class _Figures(Cells):
                     )
         return cycles
 
-    def _impossible(self) -> NDArray[np.bool_]:
+    def impossible(self) -> NDArray[np.bool_]:
         """Cells without a legal mapping: meshes, capacities, and innermost loops."""
         at, every = self.at, list(self.at.dims)
-        wrong = np.zeros(len(self.nodes), dtype=bool)
+        wrong = np.zeros(self.size, dtype=bool)
         for number, axis, room in at.rooms:
             if room > 1:
-                wrong |= self.product(every, f"{axis}{number}") > room
+                wrong = wrong | (self.product(every, f"{axis}{number}") > room)
         for number, level in enumerate(at.levels):
             if level.capacity is not None:
-                used = np.zeros(len(self.nodes))
+                used = np.zeros(self.size)
                 for shape, stores in zip(self.shapes, self.plan.stores, strict=True):
                     if stores[number]:
                         used = used + self.tile(shape, number)
-                wrong |= used > level.capacity
+                wrong = wrong | (used > level.capacity)
         for number, dims in enumerate(self.plan.innermost):
             if dims is not None:
                 if dims:
                     present = [self.high(dim, f"temporal{number}") > 1 for dim in dims]
-                    wrong |= ~np.logical_or.reduce(present)
+                    wrong = wrong | ~reduce(np.logical_or, present)
                 else:
                     for dim in every:
-                        wrong |= self.low(dim, f"temporal{number}") > 1
+                        wrong = wrong | (self.low(dim, f"temporal{number}") > 1)
         return wrong

@@ -18,6 +18,7 @@ one instance of those that stand side by side has no such neighbour.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -52,6 +53,7 @@ class Cells:
     ):
         self.space, self.tables, self.shapes, self.off = space, tables, shapes, off
         self.plan, self.nodes, self.depth = plan, nodes, space.depth
+        self.size: tuple[int, ...] = (len(nodes),)
         self.every = tuple(range(len(tables)))
         self._known: dict[tuple[object, ...], Floats] = {}
 
@@ -75,7 +77,7 @@ class Cells:
         key = ("low", tuple(dims), names)
         found = self._known.get(key)
         if found is None:
-            columns = [self.tables[dim].least(*names)[self.nodes[:, dim]] for dim in dims]
+            columns = [self._of(dim, self.tables[dim].least(*names)) for dim in dims]
             found = self._known[key] = self._multiplied(columns)
         return found
 
@@ -84,14 +86,18 @@ class Cells:
         key = ("high", tuple(dims), names)
         found = self._known.get(key)
         if found is None:
-            columns = [self.tables[dim].greatest(*names)[self.nodes[:, dim]] for dim in dims]
+            columns = [self._of(dim, self.tables[dim].greatest(*names)) for dim in dims]
             found = self._known[key] = self._multiplied(columns)
         return found
+
+    def _of(self, dim: int, values: Floats) -> Floats:
+        """The values of the nodes of a dimension, one for each cell."""
+        return values[self.nodes[:, dim]]
 
     def _multiplied(self, columns: Sequence[Floats]) -> Floats:
         """The product of factors."""
         if not columns:
-            return np.ones(len(self.nodes))
+            return np.ones(self.size)
         total = columns[0]
         for column in columns[1:]:
             total = total * column
@@ -103,11 +109,11 @@ class Cells:
         """
         shape, parent = self.shapes[number], inner - 1
         if shape.entangled:
-            whole = np.full(len(self.nodes), float(self._whole(shape)))
+            whole = np.full(self.size, float(self._whole(shape)))
             for level in range(outer, parent):
                 if not self.off["no_multicast"][number][level]:
                     whole = whole / self.most(self.every, f"spread{level}")
-            return whole, np.full(len(self.nodes), float(self._whole(shape)))
+            return whole, np.full(self.size, float(self._whole(shape)))
         uncast = [
             level for level in range(outer, parent) if self.off["no_multicast"][number][level]
         ]
@@ -120,7 +126,7 @@ class Cells:
             self._words(number, inner, parent, parent, each), self._from_neighbours(number, inner)
         )
         if shape.windows:
-            merged = np.ones(len(self.nodes))
+            merged = np.ones(self.size)
             for level in range(outer, parent):
                 if level not in uncast:
                     merged = merged * self._merged(shape, level)
@@ -200,8 +206,8 @@ class Cells:
         self, shape: TensorShape, inner: int, top: int, copies: Sequence[str]
     ) -> Floats:
         rounds = self._visits(shape, inner, top, copies)
-        share = np.ones(len(self.nodes))
-        running = np.ones(len(self.nodes), dtype=bool)
+        share = np.ones(self.size)
+        running = np.ones(self.size, dtype=bool)
         for level in reversed(range(inner)):
             dims = self.plan.innermost[level]
             if dims is not None and not dims:
@@ -210,7 +216,7 @@ class Cells:
             if dims is not None and not dims <= set(shape.free):
                 break
             rounds = np.where(running, self._visits(shape, level, top, copies), rounds)
-            running &= self.product(shape.dims, f"temporal{level}") <= 1
+            running = running & (self.product(shape.dims, f"temporal{level}") <= 1)
             if not running.any():
                 break
         first = 0 if shape.windows else self.product(shape.free, *copies)
@@ -222,10 +228,10 @@ class Cells:
         """
         dims = self.plan.innermost[level]
         if not shape.dims:
-            return np.ones(len(self.nodes))
+            return np.ones(self.size)
         lone = {dim: self.low(dim, f"lone{level}") for dim in shape.dims}
         moving = [dim for dim in shape.dims if dims and dim in dims] or list(shape.dims)
-        share: Floats = np.minimum.reduce([lone[dim] for dim in moving])
+        share: Floats = reduce(np.minimum, [lone[dim] for dim in moving])
         if dims is not None and dims <= set(shape.free):
             for dim in shape.dims:
                 certain = self.low(dim, f"temporal{level}") > 1
@@ -278,7 +284,7 @@ class Cells:
         """
         level = self._innermost(inner)
         if level is None:
-            return np.zeros(len(self.nodes))
+            return np.zeros(self.size)
         dims = self.plan.innermost[level] or frozenset()
         near = self._spread(parent, shape.sliding) & links
         rank = next((each for each in shape.windows if dims & {dim for dim, _ in each}), None)
@@ -291,7 +297,7 @@ class Cells:
             rounds = rounds * self.product(sorted(dims), f"lone{level}")
             rounds = rounds * self._unless_back(shape, inner)
         else:
-            near = np.zeros(len(self.nodes), dtype=bool)
+            near = np.zeros(self.size, dtype=bool)
         return rounds * self._boxes(shape, inner, parent, top, near)
 
     def _innermost(self, inner: int) -> int | None:
@@ -311,10 +317,10 @@ class Cells:
         dimension of a rank moves it; else those of the innermost loop, where that does not run
         once.
         """
-        share = np.ones(len(self.nodes))
+        share = np.ones(self.size)
         for rank in shape.windows:
-            moving = np.zeros(len(self.nodes))
-            sometimes = np.ones(len(self.nodes))
+            moving = np.zeros(self.size)
+            sometimes = np.ones(self.size)
             for dim, _ in rank:
                 moving = moving + (self.high(dim, f"visits{inner}") > 1)
                 for level in range(inner):
@@ -334,7 +340,7 @@ class Cells:
         """Words of whole tiles along windows, summed over positions and over the instances that
         need different ones; of one instance only where it has `near` ones that pass words on.
         """
-        words = np.ones(len(self.nodes))
+        words = np.ones(self.size)
         for rank in shape.windows if ranks is None else ranks:
             dims = [dim for dim, _ in rank]
             alone = self.product(dims, f"full{inner}", f"outer{top}")
@@ -344,7 +350,7 @@ class Cells:
                 for dim in dims
             ]
             alone = alone * self._even(dims, inner)
-            served = np.where(near, alone, np.maximum.reduce(apart))
+            served = np.where(near, alone, reduce(np.maximum, apart))
             words = words * served * self._span(rank, inner)
         return words
 
@@ -352,7 +358,7 @@ class Cells:
         """At least the share of steps in which as many instances are in use along each dimension as
         before: in a last round of fewer, idle neighbours may hold what all others need.
         """
-        share = np.ones(len(self.nodes))
+        share = np.ones(self.size)
         for dim in dims:
             spread = self.high(dim, f"spread{inner - 1}")
             uneven = (spread > 1) & (self.low(dim, f"fewest{inner}") < spread)
@@ -364,8 +370,8 @@ class Cells:
 
         def extent() -> Floats:
             fixed = 1.0 - sum(coefficient for _, coefficient in rank)
-            span: Floats = np.add.reduce(
-                [coefficient * self.low(dim, f"tile{place}") for dim, coefficient in rank]
+            span: Floats = reduce(
+                np.add, [coefficient * self.low(dim, f"tile{place}") for dim, coefficient in rank]
             )
             return span + fixed
 
@@ -386,7 +392,7 @@ class Cells:
         `rank`: what each move uncovers, and a whole tile where a run of it begins.
         """
         others = [each for each in shape.windows if each is not rank]
-        far = np.zeros(len(self.nodes), dtype=bool)
+        far = np.zeros(self.size, dtype=bool)
         dims = [each for each, _ in rank]
         span = self._span(rank, inner)
         step = dict(rank)[dim] * self.low(dim, f"union{level}")
@@ -407,7 +413,7 @@ class Cells:
             for one in rest
         ]
         alone = alone * self._even(dims, inner)
-        served = np.where(near & self._spread(parent, dims), alone, np.maximum.reduce(apart))
+        served = np.where(near & self._spread(parent, dims), alone, reduce(np.maximum, apart))
         steady = served * new * self._boxes(shape, inner, parent, top, far, others)
         begins = (span - new) * self.product(dims, f"outer{top}")
         begins = begins * self._boxes(shape, inner, parent, top, near, others)
@@ -422,16 +428,16 @@ class Cells:
         shape = self.shapes[number]
         keeps = inner < self.depth and not self.off["no_temporal_reuse"][number][inner]
         if not shape.windows or not keeps:
-            return np.zeros(len(self.nodes))
+            return np.zeros(self.size)
         copies = ["outer0", f"fewest{inner}"]
         return self._plain(shape, inner, 0) * self._slides(shape, inner, 0, 0, copies, False)
 
     def _merged(self, shape: TensorShape, level: int) -> Floats:
         """At least the share of instances below `level` that see different words along windows."""
-        share = np.ones(len(self.nodes))
+        share = np.ones(self.size)
         for rank in shape.windows:
             bounds = [self.high(dim, f"spread{level}") for dim, _ in rank]
-            share = share * np.maximum.reduce(bounds) / np.multiply.reduce(bounds)
+            share = share * reduce(np.maximum, bounds) / reduce(np.multiply, bounds)
         return share
 
     def _distinct_words(self, shape: TensorShape, parent: int, copies: Sequence[str]) -> Floats:
@@ -461,9 +467,9 @@ class Cells:
 
     def _held_below(self, shape: TensorShape, parent: int) -> Floats:
         """Words that all instances below one of `parent` hold at once, at most."""
-        words = np.ones(len(self.nodes))
+        words = np.ones(self.size)
         for rank in shape.ranks:
-            span = np.ones(len(self.nodes))
+            span = np.ones(self.size)
             for dim, coefficient in rank:
                 extent = self.high(dim, f"tile{parent + 1}", f"spread{parent}")
                 span = span + coefficient * (extent - 1)
@@ -476,7 +482,7 @@ class Cells:
         if len(rank) == 2 and min(c for _, c in rank) == 1:
             span = 1.0 + sum(c * (extent - 1) for (_, c), extent in zip(rank, extents, strict=True))
             return np.minimum(extents[0] * extents[1], span)
-        largest: Floats = np.maximum.reduce(extents)
+        largest: Floats = reduce(np.maximum, extents)
         return largest
 
     def _whole(self, shape: TensorShape) -> int:
@@ -506,19 +512,20 @@ class Cells:
         words = prod(
             1 + sum(c * (self.tables[dim].size - 1) for dim, c in rank) for rank in shape.ranks
         )
-        total = np.full(len(self.nodes), float(words)) * self.most(shape.free, outside)
+        total = np.full(self.size, float(words)) * self.most(shape.free, outside)
         if shape.entangled:
             return total * self.most(shape.dims, outside)
         for dim, _ in shape.single:
             total = total * self.high(dim, f"share{level}")
         for rank in shape.windows:
             dims = [dim for dim, _ in rank]
-            total = total * np.maximum.reduce(
+            total = total * reduce(
+                np.maximum,
                 [
                     self.high(one, f"share{level}")
                     * self.most([dim for dim in dims if dim != one], outside)
                     for one in dims
-                ]
+                ],
             )
         return total
 
@@ -526,11 +533,10 @@ class Cells:
         """1 where words per instance may be fractions, below uneven spatial loops or where
         neighbours pass words on; else 0.
         """
-        uneven = np.full(len(self.nodes), bool(self.shapes[number].windows))
+        uneven = np.full(self.size, bool(self.shapes[number].windows))
         for dim in self.every:
-            uneven |= (self.high(dim, f"spread{inner - 1}") > 1) & (
-                self.low(dim, f"fewest{inner}") < self.high(dim, f"spread{inner - 1}")
-            )
+            spread = self.high(dim, f"spread{inner - 1}")
+            uneven = uneven | ((spread > 1) & (self.low(dim, f"fewest{inner}") < spread))
         return uneven.astype(float)
 
     def _largest(self, dims: Sequence[int], place: int) -> Floats:
@@ -550,7 +556,7 @@ class Cells:
             if stores[place]
         ]
         tiles = [self.tile(shape, place) for shape in stored]
-        taken = np.add.reduce(tiles) if tiles else np.zeros(len(self.nodes))
+        taken = reduce(np.add, tiles) if tiles else np.zeros(self.size)
         for shape, tile in zip(stored, tiles, strict=True):
             left, counted = room - taken + tile, set[int]()
             for rank in shape.ranks:
