@@ -71,7 +71,11 @@ class ImperfectBoundary(Boundary):
             sent_again = self._again(view, parent, sent, often)
             filled_again = often - self._shares(view, self.child)
         levels = self.architecture.levels
-        lost = [levels[parent].instances, 0 if self.feeds_compute_units else self._filled]
+        past = parent < self.child - 1 or passing  # words scaled by a bypass are rounded
+        lost = [
+            -(-levels[parent].instances // 2) if past else 0,
+            0 if self.feeds_compute_units else self._filled,
+        ]
         return Moved(
             _counted(words * sent, lost[0]),
             _counted(words * sent_again, lost[0]),
@@ -175,9 +179,11 @@ class ComputeBoundary(ImperfectBoundary):
         return total
 
 
-def _counted(words: Shares, instances: int) -> Ints:
-    """Whole words, rounded down, less one for each instance that rounds its share."""
-    found: Ints = np.maximum(np.floor(words * (1 - 1e-9)) - instances, 0).astype(np.int64)
+def _counted(words: Shares, lost: int) -> Ints:
+    """Whole words, rounded down, less those that rounding may lose."""
+    nearest = np.rint(words)
+    whole = np.where(np.abs(words - nearest) <= 1e-14 * words, nearest, np.floor(words))
+    found: Ints = np.maximum(whole - lost, 0).astype(np.int64)
     return found
 
 
