@@ -29,7 +29,7 @@ from solver_mapper.verify.bound import LowerBound
 from solver_mapper.verify.boundary import Boundary, Ints, Moved
 from solver_mapper.verify.views import View, view
 
-MOST_POINTS = 60_000
+MOST_POINTS = 20_000
 """Combinations of tiles that are looked at for one level."""
 MOST_SPREADS = 1_000_000
 """Choices of spatial loops that are looked at."""
