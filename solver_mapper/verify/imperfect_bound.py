@@ -10,6 +10,11 @@ What holds for perfect factors (`boundary.py`) holds here, but for two points. W
 moves a tile runs once in its last round, the tile stays, and the rounds of idle loops outside cost
 nothing: among v >= 3 positions along a dimension, at the last one. And shares of partial sums whose
 first reads are elided may be up to twice as large along each dimension that is spread unevenly.
+
+Right above the compute units, where most words cross, spatial loops are chosen for all tensors
+together (`ComputeBoundary`); so a multicast of one is not promised with instances that the sums of
+another need. Products of energy and cycles are bounded for choices of similar numbers of steps.
+Where a stride leaves holes in tiles, their bounding boxes are counted.
 """
 
 from __future__ import annotations
@@ -149,17 +154,15 @@ class ComputeBoundary(ImperfectBoundary):
         return total
 
     def _again(self, view: View, parent: int, sent: Shares, often: Shares) -> Shares:
-        """Each instance of the parent elides its share of the tensor. Only the outermost loop over
-        a dimension can spread it unevenly: s instances with tiles of t points over more than
-        (s - 1) t. Then the words that are sent are more in the same proportion, except where
-        neighbours help.
+        """Each instance of the parent elides its share of the tensor, up to twice as much along each
+        dimension that is spread. Without help from neighbours the words that are sent grow in the
+        same proportion.
         """
         share = self._spread(view.idle, range(parent))
         if self.helpers:
             for level in range(parent):
                 for dim in view.fixed:
-                    along = self.spread[level][dim]
-                    share = share * np.where(along > 1, along / np.maximum(along - 1, 1), 1)
+                    share = share * np.where(self.spread[level][dim] > 1, 2, 1)
         return np.maximum(sent - share, 0)
 
     def _spread(self, dims: frozenset[int], levels: range) -> Shares:
