@@ -154,9 +154,9 @@ class ComputeBoundary(ImperfectBoundary):
         return total
 
     def _again(self, view: View, parent: int, sent: Shares, often: Shares) -> Shares:
-        """Each instance of the parent elides its share of the tensor, up to twice as much along each
-        dimension that is spread. Without help from neighbours the words that are sent grow in the
-        same proportion.
+        """Each instance of the parent elides its share of the tensor, up to twice as much along
+        each dimension that is spread. Without help from neighbours the words that are sent grow in
+        the same proportion.
         """
         share = self._spread(view.idle, range(parent))
         if self.helpers:
@@ -275,15 +275,13 @@ def _apart(view: View) -> bool:
 
 
 def _bins(steps: Ints) -> list[Ints]:
-    """Rows in parts of rising numbers of steps."""
+    """Rows in parts of rising numbers of steps, the fewest apart and then more together."""
     order = np.argsort(steps, kind="stable")
-    edges = np.flatnonzero(np.diff(steps[order]))
-    kept = (
-        edges[np.unique(np.geomspace(1, len(edges), MOST_BINS).astype(np.int64)) - 1] + 1
-        if len(edges)
-        else edges
-    )
-    return np.split(order, kept)
+    edges = np.flatnonzero(np.diff(steps[order])) + 1
+    if not len(edges):
+        return [order]
+    kept = np.unique(np.geomspace(1, len(edges), MOST_BINS).astype(np.int64)) - 1
+    return np.split(order, edges[kept])
 
 
 def _part(room: ComputeBoundary, rows: Ints) -> ComputeBoundary:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from random import Random
 
 import numpy as np
 import pytest
 
+import solver_mapper as sm
 from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.imperfect.mappings import level_bounds
@@ -123,6 +126,16 @@ def test_the_bound_of_all_mappings_does_not_exceed_figures(seed: int) -> None:
     assert not floors_too_high(spec, Random(seed), 12)
 
 
+def test_the_bound_of_all_mappings_chooses_spatial_loops_for_all_tensors_together() -> None:
+    spec = sm.load("simba", "resnet50/layer3.x.conv3_1x1")
+    assert isinstance(spec, Spec)
+    best = sm.solve(spec, "edp").value
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    bound = ImperfectLowerBound(space).goal(parse_objective("edp").goals[0])
+    assert best is not None and bound is not None
+    assert bound <= best <= bound * Fraction(1001, 1000)
+
+
 def floors_too_high(spec: Spec, random: Random, mappings: int) -> list[str]:
     """Random legal mappings that cost less than the bound of all mappings."""
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
@@ -132,6 +145,7 @@ def floors_too_high(spec: Spec, random: Random, mappings: int) -> list[str]:
     bound = ImperfectLowerBound(space)
     names = ("energy", "delay", "last-level-accesses")
     floors = [bound.metric(name) for name in names]
+    floors.append(bound.goal(parse_objective("edp").goals[0]))
     evaluate = Evaluator(space.architecture, space.problem).evaluate
     wrong: list[str] = []
     for _ in range(mappings):
@@ -139,7 +153,8 @@ def floors_too_high(spec: Spec, random: Random, mappings: int) -> list[str]:
         mapping = arranged(space, tree, leaves, random)
         if mapping is not None and is_legal(spec, mapping):
             found = evaluate(mapping)
-            figures = found.energy_pj, found.cycles, found.last_level_accesses
+            figures = [found.energy_pj, found.cycles, found.last_level_accesses]
+            figures.append(found.energy_pj * found.cycles)
             if any(f is None or f > g for f, g in zip(floors, figures, strict=True)):
                 wrong.append(f"{floors} > {figures}: {mapping}")
     return wrong
