@@ -268,6 +268,13 @@ def test_prices_whose_sums_exceed_what_doubles_hold():
     assert not odd_disagreements(360)
 
 
+def test_help_that_a_bypassed_tensor_lacks():
+    """A candidate that bypasses the level whose units could help each other says nothing about
+    mappings that store the tensor there: one of these is better.
+    """
+    assert not odd_disagreements(1211)
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("first", range(0, 3000, 50))
 def test_odd_problems(first):

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from ortools.sat.python import cp_model
 
+from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.compile import CompiledSpace
 from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import highest
@@ -33,17 +34,20 @@ def but_orders(compiled: CompiledSpace) -> list[cp_model.IntVar]:
 def grounds(compiled: CompiledSpace, claim: ForwardingClaim) -> list[cp_model.IntVar]:
     """The decisions on which a claim of help rests.
 
-    Who stands beside whom, and whether that helps a run, depends on the spatial loops there and on
-    the tiles below alone; whether it helps from run to run, also on the other loops that move the
-    window.
+    Who stands beside whom, and whether that helps a run, depends on the spatial loops there, on the
+    tiles below, and on the units further out that the run's steps skip; whether it helps from run
+    to run, also on all loops outside, of which idle ones decide what starts over inside them.
     """
-    variables = compiled.variables
-    shared = [
-        v
-        for (dim, _, slot), v in variables.power.items()
-        if (slot.level == claim.child - 1 and slot.axis)
-        or ((claim.between_runs or slot.level >= claim.child) and dim in claim.tensor.dims)
-    ]
+    variables, relevant = compiled.variables, claim.tensor.dims
+
+    def counts(dim: str, slot: Slot) -> bool:
+        if slot.level >= claim.child:
+            return dim in relevant
+        if slot.axis:
+            return slot.level == claim.child - 1 or dim in relevant
+        return claim.between_runs
+
+    shared = [v for (dim, _, slot), v in variables.power.items() if counts(dim, slot)]
     orders = (
         [literal for level in variables.pattern for literal in level] if claim.between_runs else []
     )

@@ -639,6 +639,7 @@ class Search(Generic[F]):
             claim
             for claim in made
             if claim not in refuted
+            and self._fed(claim)
             and not any(self.helped(each.statistics, claim) for each in self._last_variants)
         ]
         for claim in unfulfilled:
@@ -649,6 +650,14 @@ class Search(Generic[F]):
             if values[each.on.index]
         ]
         return bool(refuted or unfulfilled or any(unlinked))
+
+    def _fed(self, claim: ForwardingClaim) -> bool:
+        """Whether the last candidate's units hold the tensor, so that neighbours can pass it on:
+        where they do not, help that is missing says nothing about mappings in which they do.
+        """
+        assert self.last is not None
+        levels = self.last.mapping.levels
+        return claim.child == len(levels) or claim.tensor.name in levels[claim.child].keep
 
     def _bounded(
         self, goal: Goal, scale: Fraction, constant: int, cut: Fraction | None, bound: float
