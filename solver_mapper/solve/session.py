@@ -6,7 +6,7 @@ checks work alike in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,12 +32,13 @@ from solver_mapper.core.results.verdict import Verdict, Violation
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
-from solver_mapper.errors import ExactnessError, InputError
+from solver_mapper.errors import ExactnessError, InputError, LimitReached
 from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.cpsat.search import ProvenStep, Search
 from solver_mapper.solve.local_search import LocalSearch
+from solver_mapper.solve.outward.walk import HASTY, Ends, Walk
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -90,7 +91,8 @@ class Session:
     def search(self, gap: float, *, hook: Hook | None = None) -> Search[Statistics]:
         """The mapspace compiled anew, ready to be searched."""
         search = prepare(self.space, self.settings, self.clock, self.on_progress, gap, hook=hook)
-        search.improve = self.improved if hook is None else None
+        if hook is None:
+            search.improve, search.walk = self.improved, self.walked
         return search
 
     def improved(self, goal: Goal, mapping: Mapping, effort: int) -> Mapping:
@@ -98,6 +100,19 @@ class Session:
         local = LocalSearch(self.spec, self.all_mappings, goal, self.settings.seed, effort)
         best, _ = local.best_from(mapping, over=lambda: self.clock.over)
         return best if self.all_mappings.contains(best) else mapping
+
+    def walked(self, goal: Goal, target: Callable[[], float]) -> Iterator[Ends]:
+        """What walks outwards find below `target`: a hasty one first, whose `least` is no bound,
+        then a whole one, if it says anything of the goal and is not too long.
+        """
+        try:
+            walk = Walk(self.all_mappings, goal, lambda: self.clock.over)
+            for beam in (HASTY, None):
+                ends = walk.ends(target(), beam)
+                legal = filter(self.all_mappings.contains, ends.mappings)
+                yield ends._replace(mappings=tuple(legal))
+        except (ValueError, LimitReached, MemoryError):
+            return
 
     def checked(
         self, mapping: Mapping, statistics: Statistics, bound: Fraction | None, goals: Objective

@@ -139,14 +139,14 @@ class LowerBound:
         ]
         if metric == "last-level-accesses":
             return Fraction(sum(number for _, number in words))
-        if any(min(rates) < 0 for rates in self._rates):
+        if any(min(rates) < 0 for rates in self.rates):
             return None
-        outer = self._rates[0]
+        outer = self.rates[0]
         moved = sum(
             (outer.update if each.projection.read_write else outer.send) * number
             for each, number in words
         )
-        return moved + self._worked(cycles)
+        return moved + self.worked(cycles)
 
     def metric(self, metric: str) -> Fraction | None:
         """A bound of energy in pJ, delay in cycles, or last-level accesses in words.
@@ -163,7 +163,7 @@ class LowerBound:
         return self.total([outer, *[Rates()] * (self.depth - 1)])
 
     @cached_property
-    def _rates(self) -> list[Rates]:
+    def rates(self) -> list[Rates]:
         """The energy in pJ of a word at each level."""
         rates = []
         for level in self.mapspace.architecture.levels:
@@ -182,12 +182,12 @@ class LowerBound:
     @cached_property
     def energy(self) -> Fraction | None:
         """A lower bound of the energy in pJ, None if no choice fits."""
-        moved = self.total(self._rates)
+        moved = self.total(self.rates)
         if moved is None or self.cycles is None:
             return None
-        return moved + self._worked(self.cycles)
+        return moved + self.worked(self.cycles)
 
-    def _worked(self, cycles: int) -> Fraction:
+    def worked(self, cycles: int) -> Fraction:
         """The energy in pJ of all operations, and of leakage for so many cycles."""
         architecture = self.mapspace.architecture
         units = architecture.arithmetic

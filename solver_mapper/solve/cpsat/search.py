@@ -9,7 +9,7 @@ two differ, the candidate is ruled out (it is known exactly by then) and the sea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -37,6 +37,7 @@ from solver_mapper.solve.cpsat.linear_form import LinearForm, limit_values, weig
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
+from solver_mapper.solve.outward.walk import Ends
 
 FEW_EXCLUDED = 3
 ROUNDED = Fraction(1, 2**50)
@@ -108,6 +109,10 @@ class Search(Generic[F]):
     """Whether a user added to the model, about which the exact model knows nothing."""
     improve: Callable[[Goal, Mapping, int], Mapping] | None = None
     """Looks for a better mapping from a legal one, so many times as hard as usual."""
+    walk: Callable[[Goal, Callable[[], float]], Iterable[Ends]] | None = None
+    """Walks outwards below a target that may fall meanwhile; each one may give mappings and a bound
+    that hold without the model.
+    """
     best: Candidate[F] | None = None
     proofs: list[ProvenStep] = field(default_factory=list)
     fixed: list[tuple[Goal, Fraction]] = field(default_factory=list)
@@ -214,6 +219,8 @@ class Search(Generic[F]):
                 continue
             if outcome.status != "OPTIMAL" or outcome.value is None:
                 effort = None
+                if harder == FIRST_HARDER:
+                    self._walk_outwards(goal)
                 self._look_further(goal, harder)
                 harder *= HARDER
                 continue
@@ -228,6 +235,23 @@ class Search(Generic[F]):
         if self.improve is not None and self.best is not None and not self.clock.over:
             found = self.improve(goal, self.best.mapping, harder)
             self._adopt(goal, Candidate(found, self.assess(found)))
+
+    def _walk_outwards(self, goal: Goal) -> None:
+        """Where a proof takes long, the walk that needs no model may be shorter."""
+
+        def target() -> float:
+            if self.best is None:
+                return math.inf
+            rank = goal.rank(self.best.statistics)
+            if self.gap > GAP:
+                rank -= self._slack(goal, rank)
+            return math.nextafter(float(rank), math.inf)
+
+        for ends in () if self.walk is None else self.walk(goal, target):
+            for mapping in ends.mappings:
+                self._adopt(goal, Candidate(mapping, self.assess(mapping)))
+            if ends.least is not None and math.isfinite(ends.least):
+                self._learn_rank(goal, Fraction(ends.least), None)
 
     def _narrow(self, goal: Goal) -> None:
         """Take values out of variables that alone cost more energy than any mapping that is better

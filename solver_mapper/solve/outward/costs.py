@@ -1,0 +1,156 @@
+"""What tensors and levels cost, in numbers that the walk outwards uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from solver_mapper.core.primes import divisors
+from solver_mapper.solve.outward.partial import Floats, Ints
+from solver_mapper.verify.bound import LowerBound, Rates
+from solver_mapper.verify.mapspace import EnumeratedMapspace
+from solver_mapper.verify.views import View
+
+
+class Outside(NamedTuple):
+    """What is still to come: the `holders` outermost levels may hold tensors, and the `meshes`
+    outermost ones may have spatial loops.
+    """
+
+    holders: int
+    meshes: int
+
+
+@dataclass(frozen=True)
+class TensorCosts:
+    """One tensor, each rank of which is over one dimension of more than one iteration at most. Its
+    *fixed* dimensions index it: tiles at different places along them share no word. All others
+    are idle.
+
+    Args:
+        words: how many different ones there are.
+        exact: whether tiles are what their iterations touch: partial sums may be read again.
+    """
+
+    view: View
+    fixed: frozenset[int]
+    words: int
+    exact: bool
+
+    @property
+    def written(self) -> bool:
+        """Whether it has partial sums."""
+        return self.view.projection.read_write
+
+    def tile_words(self, tile: Ints) -> Floats:
+        """Words of each tile: a bounding box (`Projection.words`)."""
+        words = np.ones(len(tile))
+        for dim in self.view.projection.plain:
+            words *= tile[:, dim]
+        for rank in self.view.projection.wide:
+            words *= 1 + sum(step * (tile[:, dim] - 1) for dim, step in rank)
+        return words
+
+
+def tensor_costs(view: View, sizes: Ints) -> TensorCosts | None:
+    """The tensor of a view; None if windows slide over it, or a dimension stands in it twice."""
+    terms = [
+        [dim for dim, step in rank if sizes[dim] > 1 and step] for rank in view.projection.ranks
+    ]
+    dims = [dim for rank in terms for dim in rank]
+    if any(len(rank) > 1 for rank in terms) or len(set(dims)) < len(dims):
+        return None
+    return TensorCosts(view, frozenset(dims), view.words, view.plain)
+
+
+class Costs:
+    """Tensors, sizes and prices of one mapspace.
+
+    sizes: of the dimensions. `work`: the energy in pJ of all operations, and of leakage in a cycle.
+    `rates`: of each level, in pJ a word. `holds[level][tensor]`: the choices of whether the level
+    holds the tensor.
+
+    Raises: ValueError if there is a tensor that is not as `TensorCosts` says, or that the outermost
+    level may bypass.
+    """
+
+    def __init__(self, mapspace: EnumeratedMapspace):
+        problem, self.architecture = mapspace.problem, mapspace.architecture
+        bound = LowerBound(mapspace)
+        self.sizes: Ints = np.array([problem.bounds[dim] for dim in problem.dims], dtype=np.int64)
+        self.depth = len(self.architecture.levels)
+        self.rates: list[Rates] = bound.rates
+        self.work = float(bound.worked(0)), float(bound.worked(1) - bound.worked(0))
+        tensors = [tensor_costs(view, self.sizes) for view in bound.views]
+        self.tensors = [tensor for tensor in tensors if tensor is not None]
+        keeps = [mapspace.keeps(name) for name in problem.tensor_names]
+        self.holds = [
+            [sorted({choice[level] for choice in keep}) for keep in keeps]
+            for level in range(self.depth)
+        ]
+        if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
+            raise ValueError("windows slide, or the outermost level may bypass a tensor")
+        self._shares: dict[int, list[tuple[int, ...]]] = {}
+
+    @cached_property
+    def operations(self) -> int:
+        """How many there are."""
+        return prod(int(size) for size in self.sizes)
+
+    @cached_property
+    def kinds(self) -> list[tuple[tuple[bool, ...], list[int]]]:
+        """Dimensions by the tensors for which they are fixed."""
+        found: dict[tuple[bool, ...], list[int]] = {}
+        for dim, size in enumerate(self.sizes):
+            if size > 1:
+                fixed = tuple(dim in tensor.fixed for tensor in self.tensors)
+                found.setdefault(fixed, []).append(dim)
+        return list(found.items())
+
+    def room(self, level: int) -> int:
+        """Instances of `level`; compute units are one level further in than all others."""
+        return prod(x * y for x, y in map(self.architecture.fanout, range(level)))
+
+    def price(self, number: int, level: int) -> float:
+        """The energy in pJ of a word of a tensor that a level sends; of a partial sum, that it
+        writes and reads again.
+        """
+        tensor, rates = self.tensors[number], self.rates[level]
+        if tensor.written:
+            return float(rates.update + (rates.again if tensor.exact else 0))
+        return float(rates.send)
+
+    def base(self, number: int, tile: Ints) -> Floats:
+        """Words of a tensor that all instances of a tile get if every loop outside the tile sends
+        it anew.
+        """
+        rounds: Floats = np.prod(self.sizes / tile, axis=1)
+        return self.tensors[number].tile_words(tile) * rounds
+
+    def shares(self, level: int) -> list[tuple[int, ...]]:
+        """How many instances of `level` may share each tensor's words, at most; tuples that others
+        reach in every tensor are left out.
+        """
+        if level not in self._shares:
+            room, found = self.room(level), {(1,) * len(self.tensors): 1}
+            for dim, size in enumerate(map(int, self.sizes)):
+                grown: dict[tuple[int, ...], int] = {}
+                for shares, used in found.items():
+                    for bound in divisors(size):
+                        if used * bound <= room:
+                            more = tuple(
+                                share if dim in tensor.fixed else share * bound
+                                for share, tensor in zip(shares, self.tensors, strict=True)
+                            )
+                            grown[more] = min(used * bound, grown.get(more, used * bound))
+                found = grown
+            kept: list[tuple[int, ...]] = []
+            for shares in sorted(found, reverse=True):
+                if not any(all(map(int.__ge__, other, shares)) for other in kept):
+                    kept.append(shares)
+            self._shares[level] = kept
+        return self._shares[level]

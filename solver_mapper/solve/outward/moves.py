@@ -1,0 +1,165 @@
+"""How partial mappings grow outwards: by a spatial loop, by a temporal loop, by what a level holds.
+
+The counts are the cost model's own:
+
+- A holder's tile is fetched anew in each round of every loop from the innermost one over a fixed
+  dimension outwards. Loops further in leave the tensor alone and cost nothing.
+- The next holder sends words once to all instances that differ in idle dimensions only.
+- Compute units remember nothing, but take a word that stays from the unit beside them if that has
+  it too, that is, if the innermost loop along an axis is idle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from solver_mapper.solve.outward.costs import Costs
+from solver_mapper.solve.outward.partial import Ints, PartialMappings
+
+
+class Move(NamedTuple):
+    """What is added at a level: a loop over `dim` along `axis` ("" for a temporal one), or, with
+    `bound` 0, `holds` as one bit for each tensor.
+    """
+
+    level: int
+    dim: int = 0
+    bound: int = 0
+    axis: str = ""
+    holds: int = 0
+
+
+class Moves:
+    """All moves that were made, by number."""
+
+    def __init__(self) -> None:
+        self.made: list[Move] = []
+        self._numbers: dict[Move, int] = {}
+
+    def number(self, move: Move) -> int:
+        """The number of a move."""
+        if move not in self._numbers:
+            self._numbers[move] = len(self.made)
+            self.made.append(move)
+        return self._numbers[move]
+
+
+def empty(costs: Costs) -> PartialMappings:
+    """The partial mapping without loops: a unit asks for its operands at each operation."""
+    tensors = len(costs.tensors)
+    return PartialMappings(
+        tile=np.ones((1, len(costs.sizes)), dtype=np.int64),
+        open=np.zeros((1, tensors), dtype=bool),
+        due=np.full((1, tensors), float(costs.operations)),
+        sends=np.ones((1, tensors)),
+        refund=np.zeros((1, tensors)),
+        used=np.ones(1, dtype=np.int64),
+        energy=np.zeros(1),
+        meshes=np.ones((1, 2), dtype=np.int64),
+        parent=np.full(1, -1, dtype=np.int64),
+        move=np.full(1, -1, dtype=np.int64),
+    )
+
+
+def spread(costs: Costs, rows: PartialMappings, move: Move, number: int) -> PartialMappings:
+    """The rows with a spatial loop below `move.level`, outside all other loops."""
+    dim, bound = move.dim, move.bound
+    units, axis = move.level == costs.depth - 1, "XY".index(move.axis)
+    beside = rows.meshes[:, axis] == 1
+    tile = rows.tile.copy()
+    tile[:, dim] *= bound
+    is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
+    refund = rows.refund.copy()
+    for n, tensor in enumerate(costs.tensors):
+        if dim not in tensor.fixed:
+            due[:, n] *= np.where(is_open[:, n], bound, 1 / bound)
+            if units:
+                due[:, n] = np.where(beside, 0.0, due[:, n])
+                is_open[:, n] |= beside
+            refund[:, n] *= bound
+        elif not tensor.exact:
+            less = bound * tensor.tile_words(rows.tile) / tensor.tile_words(tile)
+            due[:, n] *= np.where(is_open[:, n], less, 1.0)
+            sends[:, n] *= np.where(is_open[:, n], less, 1.0)
+    meshes = rows.meshes.copy()
+    meshes[:, axis] *= bound
+    return replace(
+        rows,
+        tile=tile,
+        open=is_open,
+        due=due,
+        sends=sends,
+        refund=refund,
+        used=rows.used * bound,
+        meshes=meshes,
+        move=_same(rows, number),
+    )
+
+
+def repeat(costs: Costs, rows: PartialMappings, move: Move, number: int) -> PartialMappings:
+    """The rows with a temporal loop, outside all other loops."""
+    dim = move.dim
+    tile = rows.tile.copy()
+    tile[:, dim] *= move.bound
+    is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
+    energy = rows.energy
+    for n, tensor in enumerate(costs.tensors):
+        if dim in tensor.fixed:
+            words = costs.base(n, rows.tile)
+            closes = is_open[:, n]
+            energy = energy + np.where(closes, due[:, n] * words, 0.0)
+            due[:, n] = np.where(closes, sends[:, n] * words, due[:, n])
+            is_open[:, n], sends[:, n] = False, 1.0
+    return replace(
+        rows, tile=tile, open=is_open, due=due, sends=sends, energy=energy, move=_same(rows, number)
+    )
+
+
+def hold(costs: Costs, rows: PartialMappings, level: int, moves: Moves) -> list[PartialMappings]:
+    """The rows with each choice of what `level` holds, where it fits."""
+    capacity = costs.architecture.levels[level].capacity
+    words = [tensor.tile_words(rows.tile) for tensor in costs.tensors]
+    found = []
+    for choice in product(*costs.holds[level]):
+        held = [n for n, holds in enumerate(choice) if holds]
+        needed = sum((words[n] for n in held), np.zeros(len(rows)))
+        fits = np.ones(len(rows), dtype=bool) if capacity is None else needed <= capacity
+        if fits.any():
+            number = moves.number(Move(level, holds=sum(1 << n for n in held)))
+            found.append(_held(costs, rows.take(fits), level, held, number))
+    return found
+
+
+def _held(
+    costs: Costs, rows: PartialMappings, level: int, held: list[int], number: int
+) -> PartialMappings:
+    is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
+    refund, energy = rows.refund.copy(), rows.energy
+    rates = costs.rates[level]
+    for n in held:
+        tensor = costs.tensors[n]
+        send, fill = costs.price(n, level), float(rates.fill) if level else 0.0
+        if tensor.exact and tensor.written:
+            refund[:, n] += float(rates.again) + fill
+        elif tensor.written:
+            fill = 0.0
+        energy = energy + np.where(is_open[:, n], 0.0, due[:, n] * send)
+        due[:, n] = np.where(is_open[:, n], due[:, n] + send * sends[:, n], 0.0) + fill
+        is_open[:, n], sends[:, n] = True, 1.0
+    return replace(
+        rows,
+        open=is_open,
+        due=due,
+        sends=sends,
+        refund=refund,
+        energy=energy,
+        move=_same(rows, number),
+    )
+
+
+def _same(rows: PartialMappings, number: int) -> Ints:
+    return np.full(len(rows), number, dtype=np.int64)

@@ -1,0 +1,235 @@
+"""Walk from the compute units outwards, over all partial mappings that may still be the best.
+
+At each level come its spatial loops, its temporal loops, and the choice of what it holds. After
+each of these, partial mappings are dropped that cannot lead below a target (`remaining.py`), and
+those that others dominate (`dominance.py`). What arrives at the outermost level are the least
+claims. They equal the cost model's figures unless networks cost energy, bandwidth limits the
+cycles, or constraints say more than what levels hold; then they are lower bounds. In the style of
+the partial mappings of AccelForge (Gilbert et al.), with the costs of Timeloop's model.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.core.objective import Goal
+from solver_mapper.core.primes import divisors, factorize
+from solver_mapper.cost.timeloop.latency import latency
+from solver_mapper.errors import LimitReached
+from solver_mapper.solve.outward.costs import Costs, Outside
+from solver_mapper.solve.outward.dominance import undominated
+from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, repeat, spread
+from solver_mapper.solve.outward.partial import Floats, Ints, PartialMappings, joined
+from solver_mapper.solve.outward.remaining import NOISE, least_rank
+from solver_mapper.verify.mapspace import EnumeratedMapspace
+
+HASTY = 300
+"""Partial mappings that a hasty walk goes on with."""
+MOST_ROWS, MOST_GROWN = 200_000, 1_500_000
+"""Partial mappings that are kept at once, and that are compared with each other, at most."""
+
+
+class Ends(NamedTuple):
+    """What arrived: the mappings of the least claims, best first. `least` is a lower bound of the
+    rank of all mappings, at most the target; None if only some partial mappings were looked at.
+    """
+
+    mappings: tuple[Mapping, ...]
+    least: float | None
+
+
+class Walk:
+    """One mapspace, for one goal: energy, or a product of powers of energy and cycles.
+
+    Args:
+        over: whether the time is over.
+
+    Raises: ValueError for another goal, if windows slide, or if the outermost level may bypass a
+    tensor.
+    """
+
+    def __init__(self, mapspace: EnumeratedMapspace, goal: Goal, over: Callable[[], bool]):
+        self.mapspace, self.goal, self.over = mapspace, goal, over
+        metrics = {metric for metric, _ in goal.powers}
+        if "energy" not in metrics or not metrics <= {"energy", "delay"}:
+            raise ValueError(f"{goal.name} is no matter of energy and cycles alone")
+        self.costs = Costs(mapspace)
+        self.latency = latency(mapspace.architecture)
+        self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
+
+    def ends(self, target: float, beam: int | None = None, most: int = 16) -> Ends:
+        """The best mappings by their claims, as far as these are below `target`.
+
+        Args:
+            beam: how many partial mappings to go on with, if not with all.
+            most: how many mappings are returned.
+
+        Raises: LimitReached for too many partial mappings, or when the time is over.
+        """
+        return _Run(self, target, beam).ends(most)
+
+
+class _Run:
+    def __init__(self, walk: Walk, target: float, beam: int | None):
+        self.walk, self.costs, self.target, self.beam = walk, walk.costs, target, beam
+        self.moves = Moves()
+        self.parents: list[Ints] = []
+        self.made: list[Ints] = []
+        self.recorded = 0
+
+    def ends(self, most: int) -> Ends:
+        rows = self._kept([empty(self.costs)], Outside(self.costs.depth, self.costs.depth))
+        for level in reversed(range(self.costs.depth)):
+            rows = self._spread(rows, level)
+            rows = self._repeated(rows, level)
+            held = hold(self.costs, rows, level, self.moves)
+            if not level:
+                held = [each.take((each.tile == self.costs.sizes).all(axis=1)) for each in held]
+            rows = self._kept(held, Outside(level, level))
+        ranks = self._ranks(rows, Outside(0, 0))
+        best = np.argsort(ranks, kind="stable")[:most]
+        mappings = tuple(self._mapping(int(rows.parent[row])) for row in best)
+        least = min(float(ranks.min(initial=inf)) * (1 - NOISE), self.target)
+        return Ends(mappings, least if self.beam is None else None)
+
+    def _ranks(self, rows: PartialMappings, outside: Outside) -> Floats:
+        walk = self.walk
+        return least_rank(self.costs, walk.goal, walk.latency, rows, outside)
+
+    def _kept(self, parts: list[PartialMappings], outside: Outside) -> PartialMappings:
+        """The rows that may lead below the target and are not dominated, with a place in the
+        history.
+        """
+        if self.walk.over():
+            raise LimitReached("the time was over before all partial mappings were seen")
+        nothing = empty(self.costs).take(slice(0, 0))
+        rows = joined([nothing, *(self._promising(each, outside) for each in parts)])
+        if len(rows) > MOST_GROWN:
+            raise LimitReached(f"there are more than {MOST_GROWN:,} partial mappings")
+        if len(rows):
+            rows = undominated(self.costs, rows, outside, cycles_count=self.walk.cycles_count)
+        if self.beam is not None and len(rows) > self.beam:
+            rows = rows.take(np.argsort(self._ranks(rows, outside), kind="stable")[: self.beam])
+        if len(rows) > MOST_ROWS:
+            raise LimitReached(f"there are more than {MOST_ROWS:,} partial mappings")
+        return self._recorded(rows)
+
+    def _promising(self, rows: PartialMappings, outside: Outside) -> PartialMappings:
+        return rows.take(self._ranks(rows, outside) * (1 - NOISE) < self.target)
+
+    def _recorded(self, rows: PartialMappings) -> PartialMappings:
+        self.parents.append(rows.parent)
+        self.made.append(rows.move)
+        numbers = np.arange(self.recorded, self.recorded + len(rows), dtype=np.int64)
+        self.recorded += len(rows)
+        return replace(rows, parent=numbers, move=np.full(len(rows), -1, dtype=np.int64))
+
+    def _spread(self, rows: PartialMappings, level: int) -> PartialMappings:
+        """All ways to spread over the mesh below `level`, dimension by dimension."""
+        sides = self.costs.architecture.fanout(level)
+        if max(sides) == 1:
+            return rows
+        outside, dims = Outside(level + 1, level + 1), range(len(self.costs.sizes))
+        if level == self.costs.depth - 1:  # any dimension may be innermost there
+            for axis in (0, 1):
+                parts = [part for dim in dims for part in self._along(rows, level, dim, (axis,))]
+                rows = self._kept([rows, *parts], outside)
+        for dim in dims:
+            parts = list(self._along(rows, level, dim, (0, 1)))
+            if parts:
+                rows = self._kept([rows, *parts], outside)
+        rows = replace(rows, meshes=np.ones_like(rows.meshes))
+        return self._kept([rows], Outside(level + 1, level))
+
+    def _along(
+        self, rows: PartialMappings, level: int, dim: int, axes: tuple[int, ...]
+    ) -> Iterator[PartialMappings]:
+        """The rows with each spatial loop over a dimension that has none there yet."""
+        size, units = int(self.costs.sizes[dim]), level == self.costs.depth - 1
+        for bound in divisors(size)[1:]:
+            for axis in axes:
+                side = self.costs.architecture.fanout(level)[axis]
+                fits = rows.meshes[:, axis] * bound <= side
+                fits &= size % (rows.tile[:, dim] * bound) == 0
+                if units:
+                    fits &= rows.tile[:, dim] == 1
+                if fits.any():
+                    move = Move(level, dim, bound, "XY"[axis])
+                    number = self.moves.number(move)
+                    yield spread(self.costs, rows.take(fits), move, number)
+
+    def _repeated(self, rows: PartialMappings, level: int) -> PartialMappings:
+        """All temporal loops of `level`, prime by prime: tiles of fewer primes come first, so that
+        each is met once.
+        """
+        primes = [[prime for prime, _ in factorize(int(size))] for size in self.costs.sizes]
+        waiting: dict[int, list[PartialMappings]] = defaultdict(list)
+        counts = self._prime_counts(rows.tile)
+        for count in np.unique(counts):
+            waiting[int(count)].append(rows.take(counts == count))
+        found = [rows.take(slice(0, 0))]
+        while waiting:
+            count = min(waiting)
+            rows = self._kept(waiting.pop(count), Outside(level + 1, level))
+            found.append(rows)
+            for dim, size in enumerate(map(int, self.costs.sizes)):
+                for prime in primes[dim]:
+                    fits = size % (rows.tile[:, dim] * prime) == 0
+                    if fits.any():
+                        move = Move(level, dim, prime)
+                        number = self.moves.number(move)
+                        waiting[count + 1].append(repeat(self.costs, rows.take(fits), move, number))
+        return joined(found)
+
+    def _prime_counts(self, tile: Ints) -> Ints:
+        """How many prime factors each tile has."""
+        counts = np.zeros(len(tile), dtype=np.int64)
+        for dim in range(tile.shape[1]):
+            extents, where = np.unique(tile[:, dim], return_inverse=True)
+            lengths = np.array(
+                [sum(times for _, times in factorize(int(each))) for each in extents],
+                dtype=np.int64,
+            )
+            counts += lengths[where.reshape(-1)]
+        return counts
+
+    def _mapping(self, row: int) -> Mapping:
+        """The mapping that a row of the history ends."""
+        parents, made = np.concatenate(self.parents), np.concatenate(self.made)
+        steps: list[Move] = []
+        while row >= 0:
+            if made[row] >= 0:
+                steps.append(self.moves.made[int(made[row])])
+            row = int(parents[row])
+        problem = self.walk.mapspace.problem
+        levels = []
+        for number, buffer in enumerate(self.costs.architecture.levels):
+            mine = [step for step in steps if step.level == number]
+            keep = [step.holds for step in mine if not step.bound]
+            levels.append(
+                LevelMapping(
+                    buffer.name,
+                    _loops([step for step in mine if step.bound and not step.axis], problem.dims),
+                    _loops([step for step in mine if step.axis], problem.dims),
+                    frozenset(
+                        name for n, name in enumerate(problem.tensor_names) if keep[0] >> n & 1
+                    ),
+                )
+            )
+        return Mapping(tuple(levels), tuple(problem.dims), tuple(problem.tensor_names))
+
+
+def _loops(steps: list[Move], dims: tuple[str, ...]) -> tuple[Loop, ...]:
+    """Loops outer to inner, one for each dimension and axis where its innermost part stands."""
+    bounds: dict[tuple[int, str], int] = {}
+    for step in reversed(steps):
+        key = (step.dim, step.axis)
+        bounds[key] = bounds.get(key, 1) * step.bound
+    return tuple(loop(dims[dim], bound, axis) for (dim, axis), bound in reversed(bounds.items()))
