@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solver_mapper.core.primes import divisors
-from solver_mapper.solve.outward.partial import Floats, Ints
+from solver_mapper.solve.outward.inner import Floats, Ints
 from solver_mapper.verify.bound import LowerBound, Rates
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import View

@@ -1,4 +1,4 @@
-"""Which partial mappings can be dropped, since another one is at least as good whatever follows.
+"""Which inner mappings can be dropped, since another one is at least as good whatever follows.
 
 Of two with the same tile and the same open tensors, whatever follows the one may follow the other,
 and then costs the same apart from what is due: what is due in one and not in the other is priced
@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from solver_mapper.solve.outward.costs import Costs, Outside
-from solver_mapper.solve.outward.partial import Floats, Ints, PartialMappings
+from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
 
 
 def undominated(
-    costs: Costs, rows: PartialMappings, outside: Outside, *, cycles_count: bool
-) -> PartialMappings:
+    costs: Costs, rows: InnerMappings, outside: Outside, *, cycles_count: bool
+) -> InnerMappings:
     """The rows that are not dominated.
 
     `cycles_count`: whether more instances in use are worth anything.
@@ -47,7 +47,7 @@ def undominated(
 
 def _owed(
     costs: Costs,
-    rows: PartialMappings,
+    rows: InnerMappings,
     one: Ints,
     other: Ints,
     prices: list[float],
@@ -71,7 +71,7 @@ def _highest(costs: Costs, number: int, holders: int) -> float:
     return max((costs.price(number, level) for level in range(holders)), default=0.0)
 
 
-def _groups(costs: Costs, rows: PartialMappings) -> Ints:
+def _groups(costs: Costs, rows: InnerMappings) -> Ints:
     """The same number for rows with the same tile, open tensors and use of the mesh."""
     keys = np.column_stack([rows.tile, rows.open, rows.meshes])
     _, found = np.unique(keys, axis=0, return_inverse=True)

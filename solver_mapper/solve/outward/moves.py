@@ -1,4 +1,4 @@
-"""How partial mappings grow outwards: by a spatial loop, by a temporal loop, by what a level holds.
+"""How inner mappings grow outwards: by a spatial loop, by a temporal loop, by what a level holds.
 
 The counts are the cost model's own:
 
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solver_mapper.solve.outward.costs import Costs
-from solver_mapper.solve.outward.partial import Ints, PartialMappings
+from solver_mapper.solve.outward.inner import InnerMappings, Ints
 
 
 class Move(NamedTuple):
@@ -48,10 +48,10 @@ class Moves:
         return self._numbers[move]
 
 
-def empty(costs: Costs) -> PartialMappings:
-    """The partial mapping without loops: a unit asks for its operands at each operation."""
+def empty(costs: Costs) -> InnerMappings:
+    """The inner mapping without loops: a unit asks for its operands at each operation."""
     tensors = len(costs.tensors)
-    return PartialMappings(
+    return InnerMappings(
         tile=np.ones((1, len(costs.sizes)), dtype=np.int64),
         open=np.zeros((1, tensors), dtype=bool),
         due=np.full((1, tensors), float(costs.operations)),
@@ -65,7 +65,7 @@ def empty(costs: Costs) -> PartialMappings:
     )
 
 
-def spread(costs: Costs, rows: PartialMappings, move: Move, number: int) -> PartialMappings:
+def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerMappings:
     """The rows with a spatial loop below `move.level`, outside all other loops."""
     dim, bound = move.dim, move.bound
     units, axis = move.level == costs.depth - 1, "XY".index(move.axis)
@@ -100,7 +100,7 @@ def spread(costs: Costs, rows: PartialMappings, move: Move, number: int) -> Part
     )
 
 
-def repeat(costs: Costs, rows: PartialMappings, move: Move, number: int) -> PartialMappings:
+def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerMappings:
     """The rows with a temporal loop, outside all other loops."""
     dim = move.dim
     tile = rows.tile.copy()
@@ -119,7 +119,7 @@ def repeat(costs: Costs, rows: PartialMappings, move: Move, number: int) -> Part
     )
 
 
-def hold(costs: Costs, rows: PartialMappings, level: int, moves: Moves) -> list[PartialMappings]:
+def hold(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> list[InnerMappings]:
     """The rows with each choice of what `level` holds, where it fits."""
     capacity = costs.architecture.levels[level].capacity
     words = [tensor.tile_words(rows.tile) for tensor in costs.tensors]
@@ -135,8 +135,8 @@ def hold(costs: Costs, rows: PartialMappings, level: int, moves: Moves) -> list[
 
 
 def _held(
-    costs: Costs, rows: PartialMappings, level: int, held: list[int], number: int
-) -> PartialMappings:
+    costs: Costs, rows: InnerMappings, level: int, held: list[int], number: int
+) -> InnerMappings:
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
     refund, energy = rows.refund.copy(), rows.energy
     rates = costs.rates[level]
@@ -161,5 +161,5 @@ def _held(
     )
 
 
-def _same(rows: PartialMappings, number: int) -> Ints:
+def _same(rows: InnerMappings, number: int) -> Ints:
     return np.full(len(rows), number, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What partial mappings will cost at least further out, whatever is added.
+"""What inner mappings will cost at least further out, whatever is added.
 
 Three things hold for all tensors at once: they share the instances further out (`Costs.shares`),
 one loop is the next temporal one, and whoever waits for words gets them from the cheapest level
@@ -13,13 +13,13 @@ import numpy as np
 
 from solver_mapper.core.objective import Goal
 from solver_mapper.solve.outward.costs import Costs, Outside
-from solver_mapper.solve.outward.partial import Floats, PartialMappings
+from solver_mapper.solve.outward.inner import Floats, InnerMappings
 
 NOISE = 1e-11
 """More than rounding can add to any sum here, relative."""
 
 
-def least_energy(costs: Costs, rows: PartialMappings, outside: Outside) -> Floats:
+def least_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     """The least energy in pJ of a whole mapping, apart from that of operations and leakage."""
     rest = costs.sizes / rows.tile
     bases = [costs.base(n, rows.tile) for n in range(len(costs.tensors))]
@@ -73,7 +73,7 @@ def _supply(costs: Costs, number: int, holders: int, words: Floats, shared: Floa
 
 
 def least_rank(
-    costs: Costs, goal: Goal, latency: int, rows: PartialMappings, outside: Outside
+    costs: Costs, goal: Goal, latency: int, rows: InnerMappings, outside: Outside
 ) -> Floats:
     """The least rank of the goal, powers of energy and cycles, of a whole mapping. Compute units
     need so many cycles at least: operations by instances.

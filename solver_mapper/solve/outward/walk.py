@@ -1,7 +1,7 @@
-"""Walk from the compute units outwards, over all partial mappings that may still be the best.
+"""Walk from the compute units outwards, over all inner mappings that may still be the best.
 
 At each level come its spatial loops, its temporal loops, and the choice of what it holds. After
-each of these, partial mappings are dropped that cannot lead below a target (`remaining.py`), and
+each of these, inner mappings are dropped that cannot lead below a target (`remaining.py`), and
 those that others dominate (`dominance.py`). What arrives at the outermost level are the least
 claims. They equal the cost model's figures unless networks cost energy, bandwidth limits the
 cycles, or constraints say more than what levels hold; then they are lower bounds. In the style of
@@ -25,20 +25,20 @@ from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.outward.costs import Costs, Outside
 from solver_mapper.solve.outward.dominance import undominated
+from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, joined
 from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, repeat, spread
-from solver_mapper.solve.outward.partial import Floats, Ints, PartialMappings, joined
 from solver_mapper.solve.outward.remaining import NOISE, least_rank
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 HASTY = 300
-"""Partial mappings that a hasty walk goes on with."""
+"""Inner mappings that a hasty walk goes on with."""
 MOST_ROWS, MOST_GROWN = 200_000, 1_500_000
-"""Partial mappings that are kept at once, and that are compared with each other, at most."""
+"""Inner mappings that are kept at once, and that are compared with each other, at most."""
 
 
 class Ends(NamedTuple):
     """What arrived: the mappings of the least claims, best first. `least` is a lower bound of the
-    rank of all mappings, at most the target; None if only some partial mappings were looked at.
+    rank of all mappings, at most the target; None if only some inner mappings were looked at.
     """
 
     mappings: tuple[Mapping, ...]
@@ -68,10 +68,10 @@ class Walk:
         """The best mappings by their claims, as far as these are below `target`.
 
         Args:
-            beam: how many partial mappings to go on with, if not with all.
+            beam: how many inner mappings to go on with, if not with all.
             most: how many mappings are returned.
 
-        Raises: LimitReached for too many partial mappings, or when the time is over.
+        Raises: LimitReached for too many inner mappings, or when the time is over.
         """
         return _Run(self, target, beam).ends(most)
 
@@ -99,39 +99,39 @@ class _Run:
         least = min(float(ranks.min(initial=inf)) * (1 - NOISE), self.target)
         return Ends(mappings, least if self.beam is None else None)
 
-    def _ranks(self, rows: PartialMappings, outside: Outside) -> Floats:
+    def _ranks(self, rows: InnerMappings, outside: Outside) -> Floats:
         walk = self.walk
         return least_rank(self.costs, walk.goal, walk.latency, rows, outside)
 
-    def _kept(self, parts: list[PartialMappings], outside: Outside) -> PartialMappings:
+    def _kept(self, parts: list[InnerMappings], outside: Outside) -> InnerMappings:
         """The rows that may lead below the target and are not dominated, with a place in the
         history.
         """
         if self.walk.over():
-            raise LimitReached("the time was over before all partial mappings were seen")
+            raise LimitReached("the time was over before all inner mappings were seen")
         nothing = empty(self.costs).take(slice(0, 0))
         rows = joined([nothing, *(self._promising(each, outside) for each in parts)])
         if len(rows) > MOST_GROWN:
-            raise LimitReached(f"there are more than {MOST_GROWN:,} partial mappings")
+            raise LimitReached(f"there are more than {MOST_GROWN:,} inner mappings")
         if len(rows):
             rows = undominated(self.costs, rows, outside, cycles_count=self.walk.cycles_count)
         if self.beam is not None and len(rows) > self.beam:
             rows = rows.take(np.argsort(self._ranks(rows, outside), kind="stable")[: self.beam])
         if len(rows) > MOST_ROWS:
-            raise LimitReached(f"there are more than {MOST_ROWS:,} partial mappings")
+            raise LimitReached(f"there are more than {MOST_ROWS:,} inner mappings")
         return self._recorded(rows)
 
-    def _promising(self, rows: PartialMappings, outside: Outside) -> PartialMappings:
+    def _promising(self, rows: InnerMappings, outside: Outside) -> InnerMappings:
         return rows.take(self._ranks(rows, outside) * (1 - NOISE) < self.target)
 
-    def _recorded(self, rows: PartialMappings) -> PartialMappings:
+    def _recorded(self, rows: InnerMappings) -> InnerMappings:
         self.parents.append(rows.parent)
         self.made.append(rows.move)
         numbers = np.arange(self.recorded, self.recorded + len(rows), dtype=np.int64)
         self.recorded += len(rows)
         return replace(rows, parent=numbers, move=np.full(len(rows), -1, dtype=np.int64))
 
-    def _spread(self, rows: PartialMappings, level: int) -> PartialMappings:
+    def _spread(self, rows: InnerMappings, level: int) -> InnerMappings:
         """All ways to spread over the mesh below `level`, dimension by dimension."""
         sides = self.costs.architecture.fanout(level)
         if max(sides) == 1:
@@ -149,8 +149,8 @@ class _Run:
         return self._kept([rows], Outside(level + 1, level))
 
     def _along(
-        self, rows: PartialMappings, level: int, dim: int, axes: tuple[int, ...]
-    ) -> Iterator[PartialMappings]:
+        self, rows: InnerMappings, level: int, dim: int, axes: tuple[int, ...]
+    ) -> Iterator[InnerMappings]:
         """The rows with each spatial loop over a dimension that has none there yet."""
         size, units = int(self.costs.sizes[dim]), level == self.costs.depth - 1
         for bound in divisors(size)[1:]:
@@ -165,12 +165,12 @@ class _Run:
                     number = self.moves.number(move)
                     yield spread(self.costs, rows.take(fits), move, number)
 
-    def _repeated(self, rows: PartialMappings, level: int) -> PartialMappings:
+    def _repeated(self, rows: InnerMappings, level: int) -> InnerMappings:
         """All temporal loops of `level`, prime by prime: tiles of fewer primes come first, so that
         each is met once.
         """
         primes = [[prime for prime, _ in factorize(int(size))] for size in self.costs.sizes]
-        waiting: dict[int, list[PartialMappings]] = defaultdict(list)
+        waiting: dict[int, list[InnerMappings]] = defaultdict(list)
         counts = self._prime_counts(rows.tile)
         for count in np.unique(counts):
             waiting[int(count)].append(rows.take(counts == count))

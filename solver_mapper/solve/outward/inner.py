@@ -1,8 +1,8 @@
-"""Many partial mappings at once: what the innermost levels do, and what that costs so far.
+"""Many inner mappings at once: what the innermost levels do, and what that costs so far.
 
-A partial mapping has loops and stores from some level inwards. What it will cost further out
+An inner mapping has loops and stores from some level inwards. What it will cost further out
 depends on little: its tile, the instances in use, and for each tensor who waits for it. So two
-partial mappings can be compared, and the worse one dropped (`dominance.py`).
+inner mappings can be compared, and the worse one dropped (`dominance.py`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-DONE = -1
-"""The parent of the partial mapping without loops."""
-
 
 @dataclass(frozen=True)
-class PartialMappings:
+class InnerMappings:
     """One row each. A tensor is *open* where no loop outside its outermost holder so far makes that
     holder fetch anew: idle loops that follow are still free. Otherwise its traffic is known.
 
@@ -61,14 +58,14 @@ class PartialMappings:
             *(self.used, self.energy, self.meshes, self.parent, self.move),
         )
 
-    def take(self, rows: NDArray[np.generic] | slice) -> PartialMappings:
+    def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:
         """Some of the rows; copies, unless a slice is asked for."""
-        return PartialMappings(*(each[rows] for each in self.columns()))  # type: ignore[arg-type]
+        return InnerMappings(*(each[rows] for each in self.columns()))  # type: ignore[arg-type]
 
 
-def joined(parts: Sequence[PartialMappings]) -> PartialMappings:
+def joined(parts: Sequence[InnerMappings]) -> InnerMappings:
     """All rows of one or more parts."""
     if len(parts) == 1:
         return parts[0]
     columns = zip(*(part.columns() for part in parts), strict=True)
-    return PartialMappings(*(np.concatenate(each) for each in columns))
+    return InnerMappings(*(np.concatenate(each) for each in columns))
