@@ -6,7 +6,9 @@ The counts are the cost model's own:
   dimension outwards. Loops further in leave the tensor alone and cost nothing.
 - The next holder sends words once to all instances that differ in idle dimensions only.
 - Compute units remember nothing, but take a word that stays from the unit beside them if that has
-  it too, that is, if the innermost loop along an axis is idle.
+  it too. It has it if the innermost loop along an axis is idle; along Y rows must be full besides,
+  or divide the mesh, or else some loop along X be idle. Then all units are taken to be helped,
+  though those at the end of a row may not be: this is the one place where a count may be too low.
 """
 
 from __future__ import annotations
@@ -70,6 +72,7 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     dim, bound = move.dim, move.bound
     units, axis = move.level == costs.depth - 1, "XY".index(move.axis)
     beside = rows.meshes[:, axis] == 1
+    aligned = costs.architecture.fanout(move.level)[0] % rows.meshes[:, 0] == 0
     tile = rows.tile.copy()
     tile[:, dim] *= bound
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
@@ -78,8 +81,10 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         if dim not in tensor.fixed:
             due[:, n] *= np.where(is_open[:, n], bound, 1 / bound)
             if units:
-                due[:, n] = np.where(beside, 0.0, due[:, n])
-                is_open[:, n] |= beside
+                idle = [d for d in range(tile.shape[1]) if d not in tensor.fixed]
+                helped = beside & (aligned | (rows.tile[:, idle].prod(axis=1) > 1) | (axis == 0))
+                due[:, n] = np.where(helped, 0.0, due[:, n])
+                is_open[:, n] |= helped
             refund[:, n] *= bound
         elif not tensor.exact:
             less = bound * tensor.tile_words(rows.tile) / tensor.tile_words(tile)

@@ -136,34 +136,41 @@ class _Run:
         sides = self.costs.architecture.fanout(level)
         if max(sides) == 1:
             return rows
-        outside, dims = Outside(level + 1, level + 1), range(len(self.costs.sizes))
-        if level == self.costs.depth - 1:  # any dimension may be innermost there
-            for axis in (0, 1):
-                parts = [part for dim in dims for part in self._along(rows, level, dim, (axis,))]
-                rows = self._kept([rows, *parts], outside)
-        for dim in dims:
-            parts = list(self._along(rows, level, dim, (0, 1)))
+        outside = Outside(level + 1, level + 1)
+        for loops in self._side_by_side(level):
+            parts = [part for dim, axis in loops for part in self._along(rows, level, dim, axis)]
             if parts:
                 rows = self._kept([rows, *parts], outside)
         rows = replace(rows, meshes=np.ones_like(rows.meshes))
         return self._kept([rows], Outside(level + 1, level))
 
+    def _side_by_side(self, level: int) -> list[list[tuple[int, int]]]:
+        """Spatial loops as dimension and axis: those of a group exclude each other, a later group
+        stands outside an earlier one. Above compute units any dimension may be innermost, and what
+        stands along X is known before something stands along Y.
+        """
+        dims = range(len(self.costs.sizes))
+        if level < self.costs.depth - 1:
+            return [[(dim, axis) for axis in (0, 1)] for dim in dims]
+        return [
+            group
+            for axis in (0, 1)
+            for group in ([(dim, axis) for dim in dims], *([(dim, axis)] for dim in dims))
+        ]
+
     def _along(
-        self, rows: InnerMappings, level: int, dim: int, axes: tuple[int, ...]
+        self, rows: InnerMappings, level: int, dim: int, axis: int
     ) -> Iterator[InnerMappings]:
         """The rows with each spatial loop over a dimension that has none there yet."""
-        size, units = int(self.costs.sizes[dim]), level == self.costs.depth - 1
+        size, side = int(self.costs.sizes[dim]), self.costs.architecture.fanout(level)[axis]
         for bound in divisors(size)[1:]:
-            for axis in axes:
-                side = self.costs.architecture.fanout(level)[axis]
-                fits = rows.meshes[:, axis] * bound <= side
-                fits &= size % (rows.tile[:, dim] * bound) == 0
-                if units:
-                    fits &= rows.tile[:, dim] == 1
-                if fits.any():
-                    move = Move(level, dim, bound, "XY"[axis])
-                    number = self.moves.number(move)
-                    yield spread(self.costs, rows.take(fits), move, number)
+            fits = rows.meshes[:, axis] * bound <= side
+            fits &= size % (rows.tile[:, dim] * bound) == 0
+            if level == self.costs.depth - 1:
+                fits &= rows.tile[:, dim] == 1
+            if fits.any():
+                move = Move(level, dim, bound, "XY"[axis])
+                yield spread(self.costs, rows.take(fits), move, self.moves.number(move))
 
     def _repeated(self, rows: InnerMappings, level: int) -> InnerMappings:
         """All temporal loops of `level`, prime by prime: tiles of fewer primes come first, so that
