@@ -275,3 +275,11 @@ def test_a_residual_factor_in_a_constraint_is_solved_and_perfect_factors_point_t
     assert solution.status == "optimal" and solution.mapping is not None
     assert "M=6,4" in solution.mapping.to_yaml()
     assert sm.validate(spec, solution.mapping).legal
+
+
+def test_a_bound_that_needs_no_search_can_be_a_proof() -> None:
+    solution = sm.solve(sm.load("simba", "alexnet/fc7"), factors="imperfect")
+    assert isinstance(solution, sm.Solution)
+    assert solution.status == "optimal"
+    assert any("chains of loops" in note for note in solution.certificate.checks)
+    assert [proof["cells"] for proof in solution.certificate.proofs] == [0]

@@ -61,9 +61,12 @@ def solve_imperfect(
     floor, first = _floor(session, space, goals.goals[0]), goals.goals[0]
     notes = (*notes, *missing)
     if tree is None:
-        best = _improved(session, space, {}, first, best)
+        if not _reached(floor, best, first, gap):
+            best = _improved(session, space, {}, first, best)
         timer.lap("local search")
-        return _solution(session, goals, best, floor, False, [], notes)
+        proven = len(goals.goals) == 1 and _reached(floor, best, first, gap)
+        proofs = [_proof(first, 0, 0, gap)] if proven else []
+        return _solution(session, goals, best, floor, proven, proofs, notes)
     ties = goals.with_tie_break().ties if tie_break else ()
     searches: list[ImperfectSearch] = []
     for goal in goals.goals:
@@ -86,7 +89,8 @@ def solve_imperfect(
     timer.lap("solve")
     proven = len(searches) == len(goals.goals) or best is None
     proven = proven and all(search.complete for search in searches)
-    return _solution(session, goals, best, searches[0].bound, proven, searches, notes)
+    proofs = [proof_of(search) for search in searches if search.complete]
+    return _solution(session, goals, best, searches[0].bound, proven, proofs, notes)
 
 
 def _floor(session: Session, space: ImperfectMapspace, goal: Goal) -> Fraction | None:
@@ -214,13 +218,24 @@ def _reporter(session: Session, goal: Goal, searches: Sequence[ImperfectSearch])
 
 def proof_of(search: ImperfectSearch) -> dict[str, Any]:
     """What a complete search has proven, for the certificate."""
+    return _proof(search.goal, search.cells, search.evaluated, search.gap)
+
+
+def _proof(goal: Goal, cells: int, excluded: int, gap: float) -> dict[str, Any]:
     return {
-        "goal": search.goal.name,
+        "goal": goal.name,
         "claim": "no better mapping exists",
-        "cells": search.cells,
-        "excluded": search.evaluated,
-        "tolerance": search.gap,
+        "cells": cells,
+        "excluded": excluded,
+        "tolerance": gap,
     }
+
+
+def _reached(floor: Fraction | None, best: EvaluatedMapping | None, goal: Goal, gap: float) -> bool:
+    """Whether no mapping is better than the best one by more than the gap."""
+    if floor is None or best is None:
+        return False
+    return floor >= goal.rank(best.statistics) * (1 - Fraction(gap))
 
 
 def _solution(
@@ -229,14 +244,13 @@ def _solution(
     best: EvaluatedMapping | None,
     bound: Fraction | None,
     proven: bool,
-    searches: Sequence[ImperfectSearch],
+    proofs: Sequence[dict[str, Any]],
     notes: tuple[str, ...],
 ) -> Solution:
     timer = session.timer
-    proofs = tuple(proof_of(search) for search in searches if search.complete)
     mapspace = describe(session.space, session.spec.constraints) | {"factors": "imperfect"}
     checks = (*notes, *CHECKS) if best is not None else notes
-    certificate = Certificate(mapspace, ENGINE, session.settings.seed, {}, proofs, checks)
+    certificate = Certificate(mapspace, ENGINE, session.settings.seed, {}, tuple(proofs), checks)
     if best is None:
         status: Status = "infeasible" if proven else "unknown"
         return Solution(status, goals, None, None, None, bound, certificate, timer.seconds)
