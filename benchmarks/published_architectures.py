@@ -1,6 +1,7 @@
 """How often proofs close on published accelerators, with their dataflow and without constraints.
 
-    python benchmarks/published_architectures.py [--design NAME]... [--limit SECONDS] [--json FILE]
+    python benchmarks/published_architectures.py [--design NAME]... [--only dataflow|none]
+        [--limit SECONDS] [--json FILE]
 
 `published_architectures.yaml` has the accelerators and their sources. Each maps five layers of real
 networks, for energy and edp. One worker; seconds are of processor time, of the whole solve, and so
@@ -25,6 +26,8 @@ from random_architectures import problem
 import solver_mapper as sm
 
 OBJECTIVES = ("energy", "edp")
+KINDS = ("dataflow", "none")
+"""What is constrained."""
 TENSORS = {"Weights": "G C K R S", "Inputs": "N G C P+R Q+S", "Outputs": "N G K P Q"}
 LAYERS = {
     "resnet50 layer2 3x3": (1, {"C": 128, "K": 128, "P": 28, "Q": 28, "R": 3, "S": 3}),
@@ -63,9 +66,10 @@ def inputs(design: dict[str, Any], layer: str, constrained: bool) -> list[dict[s
     return found
 
 
-def run(name: str, design: dict[str, Any], limit: float) -> Iterator[Outcome]:
-    """The outcomes of one accelerator."""
-    for constrained in (True, False):
+def run(name: str, design: dict[str, Any], limit: float, only: str | None) -> Iterator[Outcome]:
+    """The outcomes of one accelerator; `only` is one of `KINDS`."""
+    for kind in [only] if only else KINDS:
+        constrained = kind == "dataflow"
         for layer in LAYERS:
             specification = sm.load(*inputs(design, layer, constrained))
             for objective in OBJECTIVES:
@@ -114,12 +118,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     designs = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     parser.add_argument("--design", action="append", choices=list(designs))
+    parser.add_argument("--only", choices=KINDS, help="with these constraints alone")
     parser.add_argument("--limit", type=float, default=20.0, help="seconds for each answer")
     parser.add_argument("--json", type=Path)
     words = parser.parse_args()
     outcomes: list[Outcome] = []
     for name in words.design or designs:
-        for each in run(name, designs[name], words.limit):
+        for each in run(name, designs[name], words.limit, words.only):
             outcomes.append(each)
             shown = "no bound" if each.gap is None else f"gap {100 * each.gap:.2g} %"
             print(
