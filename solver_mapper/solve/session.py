@@ -106,7 +106,7 @@ class Session:
         then a whole one, if it says anything of the goal and is not too long.
         """
         try:
-            walk = Walk(self.all_mappings, goal, lambda: self.clock.over)
+            walk = Walk(self.all_mappings, goal)
             for beam in (HASTY, None):
                 ends = walk.ends(target(), beam)
                 legal = filter(self.all_mappings.contains, ends.mappings)

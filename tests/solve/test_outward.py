@@ -11,8 +11,10 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.core.architecture import Buffer
+from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import KeepConstraint
 from solver_mapper.core.objective import parse_objective
+from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.cpsat import search
 from solver_mapper.solve.outward import walk
@@ -25,10 +27,6 @@ INFINITE = float("inf")
 SHAPES = ("matmul", "batched", "mttkrp", "strided")
 OBJECTIVES = [parse_objective(text) for text in ("energy", "edp", "energy^2*delay")]
 CLOSE = 1e-9
-
-
-def unhurried() -> bool:
-    return False
 
 
 def bare(made: Instance) -> Instance:
@@ -56,7 +54,7 @@ def wrong_claims(made: Instance, *, exact: bool) -> list[str]:
     for objective, best in zip(OBJECTIVES, bests, strict=True):
         goal = objective.goals[0]
         try:
-            claims = Walk(made.mapspace, goal, unhurried)
+            claims = Walk(made.mapspace, goal)
         except ValueError:
             continue
         ends = claims.ends(INFINITE)
@@ -106,22 +104,22 @@ def test_a_walk_that_would_take_too_much_memory_ends(monkeypatch, impatient):
     monkeypatch.setattr(walk, "MOST_ROWS", 3)
     made = bare(instance(103, 400, SHAPES))
     with pytest.raises(LimitReached, match="more than 3 inner mappings"):
-        Walk(made.mapspace, OBJECTIVES[0].goals[0], unhurried).ends(INFINITE)
+        Walk(made.mapspace, OBJECTIVES[0].goals[0]).ends(INFINITE)
     assert sm.solve(made.spec, "energy").status == "optimal"
 
 
 def test_a_walk_ends_with_the_time():
     made = bare(instance(103, 400, SHAPES))
-    with pytest.raises(LimitReached, match="the time was over"):
-        Walk(made.mapspace, OBJECTIVES[0].goals[0], lambda: True).ends(INFINITE)
+    with running(Clock(0)), pytest.raises(TimeUp):
+        Walk(made.mapspace, OBJECTIVES[0].goals[0]).ends(INFINITE)
 
 
 def test_windows_and_other_goals_are_left_to_the_model():
     goal = parse_objective("delay").goals[0]
     with pytest.raises(ValueError, match="energy and cycles"):
-        Walk(instance(121, 400, SHAPES).mapspace, goal, unhurried)
+        Walk(instance(121, 400, SHAPES).mapspace, goal)
     with pytest.raises(ValueError, match="windows slide"):
-        Walk(mapspace_of("eyeriss", "resnet50/conv1"), OBJECTIVES[0].goals[0], unhurried)
+        Walk(mapspace_of("eyeriss", "resnet50/conv1"), OBJECTIVES[0].goals[0])
 
 
 def mapspace_of(*inputs: str) -> EnumeratedMapspace:

@@ -219,7 +219,7 @@ class Search(Generic[F]):
                 continue
             if outcome.status != "OPTIMAL" or outcome.value is None:
                 effort = None
-                if harder == FIRST_HARDER:
+                if harder == FIRST_HARDER and not (tie or self.limits or self.fixed):
                     self._walk_outwards(goal)
                 self._look_further(goal, harder)
                 harder *= HARDER

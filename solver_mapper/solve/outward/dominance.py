@@ -7,8 +7,11 @@ at the dearest level that is left.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
+from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.costs import Costs, Outside
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
 
@@ -19,14 +22,17 @@ def undominated(
     """The rows that are not dominated.
 
     `cycles_count`: whether more instances in use are worth anything.
+
+    Raises: TimeUp if the clock that runs is over.
     """
-    group = _groups(costs, rows)
+    group = _groups(rows)
     order = np.lexsort((rows.energy, group))
     rows, group = rows.take(order), group[order]
     prices = [_highest(costs, n, outside.holders) for n in range(len(costs.tensors))]
     room = costs.room(outside.meshes)
     turn = 0
     while True:
+        check_time()
         starts = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
         sizes = np.diff(np.append(starts, len(group)))
         if not (sizes > turn + 1).any():
@@ -71,8 +77,14 @@ def _highest(costs: Costs, number: int, holders: int) -> float:
     return max((costs.price(number, level) for level in range(holders)), default=0.0)
 
 
-def _groups(costs: Costs, rows: InnerMappings) -> Ints:
+def _groups(rows: InnerMappings) -> Ints:
     """The same number for rows with the same tile, open tensors and use of the mesh."""
-    keys = np.column_stack([rows.tile, rows.open, rows.meshes])
-    _, found = np.unique(keys, axis=0, return_inverse=True)
+    columns = [*rows.tile.T, *rows.open.T.astype(np.int64), *rows.meshes.T]
+    radices = [int(column.max(initial=0)) + 1 for column in columns]
+    if prod(radices) < 2**62:
+        key = np.zeros(len(rows), dtype=np.int64)
+        for column, radix in zip(columns, radices, strict=True):
+            key = key * radix + column
+        return key
+    _, found = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     return np.asarray(found.reshape(-1), dtype=np.int64)

@@ -11,7 +11,7 @@ the partial mappings of AccelForge (Gilbert et al.), with the costs of Timeloop'
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.primes import divisors, factorize
 from solver_mapper.cost.timeloop.latency import latency
+from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.outward.costs import Costs, Outside
 from solver_mapper.solve.outward.dominance import undominated
@@ -32,7 +33,7 @@ from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 HASTY = 300
 """Inner mappings that a hasty walk goes on with."""
-MOST_ROWS, MOST_GROWN = 200_000, 1_500_000
+MOST_ROWS, MOST_GROWN = 200_000, 1_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
 
 
@@ -48,15 +49,12 @@ class Ends(NamedTuple):
 class Walk:
     """One mapspace, for one goal: energy, or a product of powers of energy and cycles.
 
-    Args:
-        over: whether the time is over.
-
     Raises: ValueError for another goal, if windows slide, or if the outermost level may bypass a
     tensor.
     """
 
-    def __init__(self, mapspace: EnumeratedMapspace, goal: Goal, over: Callable[[], bool]):
-        self.mapspace, self.goal, self.over = mapspace, goal, over
+    def __init__(self, mapspace: EnumeratedMapspace, goal: Goal):
+        self.mapspace, self.goal = mapspace, goal
         metrics = {metric for metric, _ in goal.powers}
         if "energy" not in metrics or not metrics <= {"energy", "delay"}:
             raise ValueError(f"{goal.name} is no matter of energy and cycles alone")
@@ -71,7 +69,7 @@ class Walk:
             beam: how many inner mappings to go on with, if not with all.
             most: how many mappings are returned.
 
-        Raises: LimitReached for too many inner mappings, or when the time is over.
+        Raises: LimitReached for too many inner mappings, or when the clock that runs is over.
         """
         return _Run(self, target, beam).ends(most)
 
@@ -107,8 +105,7 @@ class _Run:
         """The rows that may lead below the target and are not dominated, with a place in the
         history.
         """
-        if self.walk.over():
-            raise LimitReached("the time was over before all inner mappings were seen")
+        check_time()
         nothing = empty(self.costs).take(slice(0, 0))
         rows = joined([nothing, *(self._promising(each, outside) for each in parts)])
         if len(rows) > MOST_GROWN:
@@ -122,6 +119,7 @@ class _Run:
         return self._recorded(rows)
 
     def _promising(self, rows: InnerMappings, outside: Outside) -> InnerMappings:
+        check_time()
         return rows.take(self._ranks(rows, outside) * (1 - NOISE) < self.target)
 
     def _recorded(self, rows: InnerMappings) -> InnerMappings:
