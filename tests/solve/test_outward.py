@@ -67,10 +67,10 @@ def wrong_claims(made: Instance, *, exact: bool) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", [*range(100), 2408])
 def test_no_claim_is_above_the_best_mapping(seed):
     """Whatever else the mapspace has: constraints, flags, blocks, clusters, bandwidths, wires."""
-    assert not wrong_claims(instance(seed, 400, SHAPES), exact=False)
+    assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, SHAPES), exact=False)
 
 
 @pytest.mark.parametrize("seed", range(100, 200))

@@ -55,6 +55,11 @@ class TensorCosts:
             words *= 1 + sum(step * (tile[:, dim] - 1) for dim, step in rank)
         return words
 
+    def density(self, tile: Ints) -> Floats:
+        """The share of each tile's words that its iterations touch: strides leave some out."""
+        points: Floats = np.prod(tile[:, sorted(self.fixed)], axis=1, dtype=float)
+        return points / self.tile_words(tile)
+
 
 def tensor_costs(view: View, sizes: Ints) -> TensorCosts | None:
     """The tensor of a view; None if windows slide over it, or a dimension stands in it twice."""

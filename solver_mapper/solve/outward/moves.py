@@ -84,6 +84,7 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
                 idle = [d for d in range(tile.shape[1]) if d not in tensor.fixed]
                 helped = beside & (aligned | (rows.tile[:, idle].prod(axis=1) > 1) | (axis == 0))
                 due[:, n] = np.where(helped, 0.0, due[:, n])
+                sends[:, n] = np.where(helped & ~is_open[:, n], tensor.density(tile), sends[:, n])
                 is_open[:, n] |= helped
             refund[:, n] *= bound
         elif not tensor.exact:
