@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from solver_mapper.check.mapping import all_violations, require_legal
+from solver_mapper.check.mapping import all_violations, is_legal, require_legal
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import (
     MAPPING,
@@ -109,7 +109,11 @@ class Session:
             walk = Walk(self.all_mappings, goal)
             for beam in (HASTY, None):
                 ends = walk.ends(target(), beam)
-                legal = filter(self.all_mappings.contains, ends.mappings)
+                legal = [
+                    each
+                    for each in ends.mappings
+                    if self.all_mappings.contains(each) and is_legal(self.spec, each)
+                ]
                 yield ends._replace(mappings=tuple(legal))
         except (ValueError, LimitReached, MemoryError):
             return

@@ -99,6 +99,14 @@ def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, ob
         assert found.rank == parse_objective(objective).goals[0].rank(best[1])
 
 
+def test_a_mapping_that_fills_too_little_of_a_level_is_no_answer(impatient):
+    """Claims know nothing of least utilization."""
+    made = instance(5079, 60)
+    best = Exhaustive(made.mapspace).best([OBJECTIVES[0]])[0]
+    assert best is not None
+    assert sm.solve(made.spec, "energy").rank == best[1].energy_pj
+
+
 def test_a_walk_that_would_take_too_much_memory_ends(monkeypatch, impatient):
     """The search goes on without it."""
     monkeypatch.setattr(walk, "MOST_ROWS", 3)
