@@ -99,6 +99,23 @@ def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, ob
         assert found.rank == parse_objective(objective).goals[0].rank(best[1])
 
 
+def test_where_a_run_ends_without_a_proof_the_walk_gives_the_bound(monkeypatch, impatient):
+    """A hasty walk, which bounds nothing, and then a whole one, whose bound is the answer."""
+    bounds = []
+    ends = Walk.ends
+
+    def noted(self, target, beam=None, most=16):
+        found = ends(self, target, beam, most)
+        bounds.append(found.least)
+        return found
+
+    monkeypatch.setattr(Walk, "ends", noted)
+    made = bare(instance(103, 400, SHAPES))
+    found = sm.solve(made.spec, "energy")
+    assert bounds[0] is None
+    assert bounds[1] == pytest.approx(float(found.rank), rel=CLOSE)
+
+
 def test_a_mapping_that_fills_too_little_of_a_level_is_no_answer(impatient):
     """Claims know nothing of least utilization."""
     made = instance(5079, 60)

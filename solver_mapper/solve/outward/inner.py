@@ -20,21 +20,23 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class InnerMappings:
-    """One row each. A tensor is *open* where no loop outside its outermost holder so far makes that
-    holder fetch anew: idle loops that follow are still free. Otherwise its traffic is known.
+    """One row each; arrays are (rows,), or (rows, dimensions), (rows, tensors) as said.
 
-    tile: extents of all loops so far, for each dimension.
-    open: for each tensor, whether it is open.
-    due: for each tensor: if open, the energy in pJ that each word will cost that the holders so far
-         are sent; if not, the words that the next holder will have to send.
-    sends: for each open tensor, the words that the next holder will have to send for each word
-         of the tile of all loops so far; not 1 where a rank has a stride.
-    refund: for each tensor, the energy in pJ of each of its words that partial sums are not read
-         again the first time.
+    A tensor is *open* as long as no loop outside its outermost holder so far makes that holder
+    fetch anew, so that idle loops may still follow for free. Otherwise it is closed: how many words
+    the holder gets is known.
+
+    tile: (rows, dimensions), the product of all loop bounds so far.
+    open: (rows, tensors).
+    due: (rows, tensors). Of an open tensor the energy in pJ that the holders so far will spend for
+         each word sent to them; of a closed one the words that the next holder has to send.
+    sends: (rows, tensors). Of an open tensor the words that the next holder has to send for each
+         word of the tile; not 1 where a rank has a stride.
+    refund: (rows, tensors), in pJ a word: partial sums are not read again the first time.
     used: instances in use.
     energy: in pJ, what is settled.
-    meshes: what is in use along X and Y of the mesh that is being filled.
-    parent, move: the row of the history that this one comes from, and by which move.
+    meshes: (rows, 2), what is in use along X and Y of the mesh that is being filled.
+    parent, move: the row of the history that this one comes from, and by which move; -1 for none.
     """
 
     tile: Ints

@@ -12,8 +12,8 @@ single steps, and the loops that advance between its runs make it start over.
 
 That depends on few decisions: the spatial loops that deal out the units, and the tiles below. Of
 dimensions that leave the tensor alone, and of those in which windows do not slide, only the
-product along each axis matters: it is split into primes here, which may stand in any order, so
-that more is granted than any loops would do.
+product along each axis matters. It is split into primes here, in any order, though real loops may
+not be split so: that can only lower the bound.
 """
 
 from __future__ import annotations
