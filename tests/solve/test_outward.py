@@ -44,7 +44,8 @@ def bare(made: Instance) -> Instance:
 
 
 def wrong_claims(made: Instance, *, exact: bool) -> list[str]:
-    """Claims above the best mapping's figure, or, if all must be `exact`, other than that.
+    """Claims above the best mapping's figure, or, if all must be `exact`, other than that; and
+    claims that are dropped on the way though the target lies above them.
 
     Where compute units stand in several rows none need be: those at an end may ask anew.
     """
@@ -60,6 +61,8 @@ def wrong_claims(made: Instance, *, exact: bool) -> list[str]:
         ends = claims.ends(INFINITE)
         rank = INFINITE if best is None else float(goal.rank(best[1]))
         assert ends.least is not None
+        if claims.ends(ends.least * (1 + CLOSE)).least != ends.least:
+            wrong.append(f"{goal.name}: {ends.least} is lost below a close target in {made}")
         if ends.least > rank or (exact and ends.least < rank * (1 - CLOSE)):
             wrong.append(f"{goal.name}: {ends.least} instead of {rank} in {made}")
         if exact and best is not None and not made.mapspace.contains(ends.mappings[0]):

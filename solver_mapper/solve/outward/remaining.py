@@ -20,7 +20,12 @@ NOISE = 1e-11
 
 
 def least_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
-    """The least energy in pJ of a whole mapping, apart from that of operations and leakage."""
+    """The least energy in pJ of a whole mapping, apart from that of operations and leakage.
+
+    As long as the mesh of the compute units is not filled, any word that a unit asks for may yet
+    come from the unit beside it.
+    """
+    helped = outside.meshes == costs.depth
     rest = costs.sizes / rows.tile
     bases = [costs.base(n, rows.tile) for n in range(len(costs.tensors))]
     most = [
@@ -40,7 +45,8 @@ def least_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
             shared = np.minimum(shares[n], most[n])
             refund = rows.refund[:, n] * tensor.words * shared
             due, is_open, sends = rows.due[:, n], rows.open[:, n], rows.sends[:, n]
-            waiting = _supply(costs, n, holders, due / shared, shared)
+            asked = 0.0 * due if helped else due / shared
+            waiting = _supply(costs, n, holders, asked, shared)
             still = due * tensor.words + _supply(costs, n, holders, 0.0 * due, shared)
             anew = due * bases[n] + _supply(costs, n, holders, sends * bases[n] / shared, shared)
             stays.append(np.where(is_open, still, waiting) - refund)
