@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solver_mapper.core.primes import divisors
-from solver_mapper.solve.outward.inner import Floats, Ints
+from solver_mapper.solve.outward.inner import Flags, Floats, Ints
 from solver_mapper.verify.bound import LowerBound, Rates
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import View
@@ -100,6 +100,10 @@ class Costs:
         if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
             raise ValueError("windows slide, or the outermost level may bypass a tensor")
         self._shares: dict[int, list[tuple[int, ...]]] = {}
+        self._capacities = [
+            np.inf if level.capacity is None else float(level.capacity)
+            for level in self.architecture.levels
+        ]
 
     @cached_property
     def operations(self) -> int:
@@ -120,14 +124,33 @@ class Costs:
         """Instances of `level`; compute units are one level further in than all others."""
         return prod(x * y for x, y in map(self.architecture.fanout, range(level)))
 
+    def left(self, outside: Outside, meshes: Ints) -> Ints:
+        """How many instances there are further out for each row, which of the innermost mesh still
+        to come uses `meshes` (rows, 2) already.
+        """
+        if not outside.meshes:
+            return np.ones(len(meshes), dtype=np.int64)
+        inner = outside.meshes - 1
+        sides = np.array(self.architecture.fanout(inner), dtype=np.int64)
+        return np.asarray(self.room(inner) * (sides // meshes).prod(axis=1))
+
+    def may_hold(self, number: int, level: int, words: Floats) -> Flags:
+        """Whether a level may hold a tensor of which tiles have `words` so far."""
+        return (words <= self._capacities[level]) & (True in self.holds[level][number])
+
     def price(self, number: int, level: int) -> float:
         """The energy in pJ of a word of a tensor that a level sends; of a partial sum, that it
         writes and reads again.
         """
-        tensor, rates = self.tensors[number], self.rates[level]
-        if tensor.written:
-            return float(rates.update + (rates.again if tensor.exact else 0))
+        rates = self.rates[level]
+        if self.tensors[number].written:
+            return float(rates.update) + self.again(number, level)
         return float(rates.send)
+
+    def again(self, number: int, level: int) -> float:
+        """The energy in pJ of a word that a level reads again to add to it."""
+        tensor = self.tensors[number]
+        return float(self.rates[level].again) if tensor.written and tensor.exact else 0.0
 
     def base(self, number: int, tile: Ints) -> Floats:
         """Words of a tensor that all instances of a tile get if every loop outside the tile sends
@@ -136,12 +159,12 @@ class Costs:
         rounds: Floats = np.prod(self.sizes / tile, axis=1)
         return self.tensors[number].tile_words(tile) * rounds
 
-    def shares(self, level: int) -> list[tuple[int, ...]]:
-        """How many instances of `level` may share each tensor's words, at most; tuples that others
+    def shares(self, room: int) -> list[tuple[int, ...]]:
+        """How many of `room` instances may share each tensor's words, at most; tuples that others
         reach in every tensor are left out.
         """
-        if level not in self._shares:
-            room, found = self.room(level), {(1,) * len(self.tensors): 1}
+        if room not in self._shares:
+            found = {(1,) * len(self.tensors): 1}
             for dim, size in enumerate(map(int, self.sizes)):
                 grown: dict[tuple[int, ...], int] = {}
                 for shares, used in found.items():
@@ -157,5 +180,5 @@ class Costs:
             for shares in sorted(found, reverse=True):
                 if not any(all(map(int.__ge__, other, shares)) for other in kept):
                     kept.append(shares)
-            self._shares[level] = kept
-        return self._shares[level]
+            self._shares[room] = kept
+        return self._shares[room]

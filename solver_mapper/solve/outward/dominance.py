@@ -1,12 +1,14 @@
 """Which inner mappings can be dropped, since another one is at least as good whatever follows.
 
-Of two with the same tile and the same open tensors, whatever follows the one may follow the other,
-and then costs the same apart from what is due: what is due in one and not in the other is priced
-at the dearest level that is left.
+Of two with the same tile, whatever follows the one may follow the other, and then costs the same
+apart from what is due. What one owes more for a tensor is priced at the most that the other one
+can pay for a word of it in any mapping below the target: no others count. What it owes less is
+priced at the least.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -14,22 +16,62 @@ import numpy as np
 from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.costs import Costs, Outside
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.remaining import least_without, most_shared
+
+CAUTION = 1e-9
+"""By how much more than the target mappings may cost when limits of prices are worked out."""
+
+
+@dataclass(frozen=True)
+class _Future:
+    """What may come for each tensor of each row, below the target; arrays are (rows, tensors).
+
+    low, high: the least and the most that a word costs that the next holder sends, in pJ; all
+               instances that share it pay together.
+    base: words that the outermost holder so far gets if every loop outside its tile sends it anew.
+    fetched: the same at most.
+    shared: how many instances will share each word at most.
+    """
+
+    low: Floats
+    high: Floats
+    base: Floats
+    fetched: Floats
+    shared: Floats
+
+    def take(self, rows: Ints) -> _Future:
+        """Some of the rows."""
+        return _Future(
+            *(self.low[rows], self.high[rows], self.base[rows]),
+            *(self.fetched[rows], self.shared[rows]),
+        )
 
 
 def undominated(
-    costs: Costs, rows: InnerMappings, outside: Outside, *, cycles_count: bool
+    costs: Costs,
+    rows: InnerMappings,
+    outside: Outside,
+    most: Floats,
+    ranks: Floats,
+    *,
+    cycles_count: bool,
 ) -> InnerMappings:
     """The rows that are not dominated.
 
-    `cycles_count`: whether more instances in use are worth anything.
+    Args:
+        most: the energy in pJ of each row's mappings below the target at most, apart from that of
+            operations and leakage.
+        ranks: which rows are likely to dominate others: those of low rank.
+        cycles_count: whether more instances in use are worth anything.
 
     Raises: TimeUp if the clock that runs is over.
     """
     group = _groups(rows)
-    order = np.lexsort((rows.energy, group))
+    order = np.lexsort((ranks, group))
     rows, group = rows.take(order), group[order]
-    prices = [_highest(costs, n, outside.holders) for n in range(len(costs.tensors))]
-    room = costs.room(outside.meshes)
+    future = _future(costs, rows, outside, most[order])
+    # Compute units that take words from each other forget what was due.
+    forgets = outside.meshes == costs.depth
     turn = 0
     while True:
         check_time()
@@ -37,49 +79,86 @@ def undominated(
         sizes = np.diff(np.append(starts, len(group)))
         if not (sizes > turn + 1).any():
             return rows
-        # The row that is `turn` places after the best of its group, against the rows behind it.
+        # The row that is `turn` places after the first of its group, against the rows behind it.
         place = np.arange(len(group)) - np.repeat(starts, sizes)
         behind = np.flatnonzero(place > turn)
         best = np.repeat(starts, sizes)[behind] + turn
-        owed = _owed(costs, rows, best, behind, prices, room)
+        owed = _owed(costs, rows, future, best, behind, forgets=forgets)
         worse = rows.energy[best] + owed <= rows.energy[behind]
         if cycles_count:
             worse &= rows.used[best] >= rows.used[behind]
         keep = np.ones(len(group), dtype=bool)
         keep[behind[worse]] = False
-        rows, group = rows.take(keep), group[keep]
+        kept = np.flatnonzero(keep)
+        rows, group, future = rows.take(kept), group[kept], future.take(kept)
         turn += 1
 
 
 def _owed(
-    costs: Costs,
-    rows: InnerMappings,
-    one: Ints,
-    other: Ints,
-    prices: list[float],
-    room: int,
+    costs: Costs, rows: InnerMappings, future: _Future, one: Ints, other: Ints, *, forgets: bool
 ) -> Floats:
     """By how much energy `one` may come to cost more further out than `other`, at most."""
     total = np.zeros(len(one))
     for n, tensor in enumerate(costs.tensors):
-        is_open = rows.open[one, n]
-        base = costs.base(n, rows.tile[one]) if is_open.any() else 0.0
-        due = np.maximum(rows.due[one, n] - rows.due[other, n], 0.0)
-        sends = np.maximum(rows.sends[one, n] - rows.sends[other, n], 0.0)
-        refund = np.maximum(rows.refund[other, n] - rows.refund[one, n], 0.0)
-        total += np.where(is_open, (due + sends * prices[n]) * base, due * prices[n])
-        total += refund * tensor.words * room
+        low, high, base = future.low[other, n], future.high[other, n], future.base[other, n]
+        words, fetched = float(tensor.words), future.fetched[other, n]
+        first, second = rows.open[one, n], rows.open[other, n]
+        due, sends = rows.due[one, n], rows.sends[one, n]
+        theirs, they_send = rows.due[other, n], rows.sends[other, n]
+        # Both are open; or the other one fetches as little as it can; or this one all that it can.
+        both = first & second
+        more = np.where(both, due - theirs, np.where(second, -theirs, np.where(first, due, 0.0)))
+        more *= np.where(both & (more > 0), fetched, np.where(second, words, base))
+        sent = np.where(first, sends * np.where(second, 1.0, base), due)
+        sent -= np.where(second, they_send * np.where(first, 1.0, words), theirs)
+        sent *= np.where(both, np.where(sent > 0, fetched, words), 1.0)
+        owed = more + sent * np.where(sent > 0, high, low)
+        refund = (rows.refund[other, n] - rows.refund[one, n]) * words
+        owed += refund * np.where(refund > 0, future.shared[other, n], 1.0)
+        if forgets:
+            owed = np.where(first == second, np.maximum(owed, 0.0), np.inf)
+        total += owed
     return total
 
 
-def _highest(costs: Costs, number: int, holders: int) -> float:
-    """The highest price in pJ of a word of a tensor that a level still to come sends."""
-    return max((costs.price(number, level) for level in range(holders)), default=0.0)
+def _future(costs: Costs, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:
+    """What may come for each tensor of each row, in mappings of at most `most` energy in pJ."""
+    rest = costs.sizes / rows.tile
+    room = costs.left(outside, rows.meshes)
+    without = least_without(costs, rows, outside)
+    columns = []
+    for n, tensor in enumerate(costs.tensors):
+        due, is_open, sends = rows.due[:, n], rows.open[:, n], rows.sends[:, n]
+        shared = np.minimum(room, most_shared(costs, n, rest))
+        tile, base = tensor.tile_words(rows.tile), costs.base(n, rows.tile)
+        prices = [
+            np.where(costs.may_hold(n, level, tile), costs.price(n, level), np.nan)
+            for level in range(outside.holders)
+        ]
+        low = np.fmin.reduce(prices) / shared
+        again = max(costs.again(n, level) for level in range(outside.holders))
+        credit = (again + rows.refund[:, n]) * tensor.words * shared
+        left = np.maximum(most * (1 + CAUTION) - without[:, n] + credit, 0.0)
+        once = left / tensor.words
+        limit = np.where(is_open, _ratio(np.maximum(once - due, 0.0), sends), _ratio(left, due))
+        high = np.zeros(len(rows))
+        for price in prices:
+            paid = price / shared <= limit
+            high = np.maximum(high, np.where(paid, np.minimum(price, limit), 0.0))
+        fetched = np.minimum(base, _ratio(left, due + sends * low))
+        columns.append((low, high, base, fetched, shared))
+    return _Future(*(np.column_stack(each) for each in zip(*columns, strict=True)))
+
+
+def _ratio(some: Floats, by: Floats) -> Floats:
+    """Quotients, infinite where nothing divides."""
+    quotients: Floats = np.divide(some, by, out=np.full(len(some), np.inf), where=by > 0)
+    return quotients
 
 
 def _groups(rows: InnerMappings) -> Ints:
-    """The same number for rows with the same tile, open tensors and use of the mesh."""
-    columns = [*rows.tile.T, *rows.open.T.astype(np.int64), *rows.meshes.T]
+    """The same number for rows with the same tile and use of the mesh."""
+    columns = [*rows.tile.T, *rows.meshes.T]
     radices = [int(column.max(initial=0)) + 1 for column in columns]
     if prod(radices) < 2**62:
         key = np.zeros(len(rows), dtype=np.int64)

@@ -2,66 +2,137 @@
 
 Three things hold for all tensors at once: they share the instances further out (`Costs.shares`),
 one loop is the next temporal one, and whoever waits for words gets them from the cheapest level
-that is left, which itself is filled once.
+that is left and may hold the tile, which itself is filled once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from math import prod
 
 import numpy as np
 
 from solver_mapper.core.objective import Goal
 from solver_mapper.solve.outward.costs import Costs, Outside
-from solver_mapper.solve.outward.inner import Floats, InnerMappings
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings
 
 NOISE = 1e-11
 """More than rounding can add to any sum here, relative."""
 
 
 def least_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
-    """The least energy in pJ of a whole mapping, apart from that of operations and leakage.
+    """The least energy in pJ of a whole mapping, apart from that of operations and leakage."""
+
+    def least(some: InnerMappings, room: int) -> Floats:
+        best = np.full(len(some), np.inf)
+        for parts, possible in _ways(costs, some, outside, room):
+            best = np.minimum(best, np.where(possible, sum(parts), np.inf))
+        return np.asarray(some.energy + best)
+
+    return _by_room(costs, rows, outside, least)
+
+
+def least_without(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
+    """The same, but for each tensor (rows, tensors) without what that one will cost further out."""
+
+    def least(some: InnerMappings, room: int) -> Floats:
+        best = np.full((len(some), len(costs.tensors)), np.inf)
+        for parts, possible in _ways(costs, some, outside, room):
+            for n in range(len(parts)):
+                others = sum(parts[:n] + parts[n + 1 :])
+                best[:, n] = np.minimum(best[:, n], np.where(possible, others, np.inf))
+        return np.asarray(some.energy[:, None] + best)
+
+    return _by_room(costs, rows, outside, least)
+
+
+def _by_room(
+    costs: Costs,
+    rows: InnerMappings,
+    outside: Outside,
+    least: Callable[[InnerMappings, int], Floats],
+) -> Floats:
+    """`least` of rows that all have the same number of instances further out."""
+    left = costs.left(outside, rows.meshes)
+    rooms = [int(room) for room in np.unique(left)] or [1]
+    if len(rooms) == 1:
+        return least(rows, rooms[0])
+    places = [np.flatnonzero(left == room) for room in rooms]
+    found = [least(rows.take(place), room) for place, room in zip(places, rooms, strict=True)]
+    ordered = np.empty((len(rows), *found[0].shape[1:]))
+    ordered[np.concatenate(places)] = np.concatenate(found)
+    return ordered
+
+
+def _ways(
+    costs: Costs, rows: InnerMappings, outside: Outside, room: int
+) -> Iterator[tuple[list[Floats], Flags]]:
+    """All ways to share the instances further out and to go on, with the least energy of each
+    tensor further out, and for which rows they are possible.
 
     As long as the mesh of the compute units is not filled, any word that a unit asks for may yet
     come from the unit beside it.
     """
-    helped = outside.meshes == costs.depth
     rest = costs.sizes / rows.tile
-    bases = [costs.base(n, rows.tile) for n in range(len(costs.tensors))]
-    most = [
-        np.prod([rest[:, dim] for dim in range(rest.shape[1]) if dim not in tensor.fixed], axis=0)
-        if len(tensor.fixed) < rest.shape[1]
-        else np.ones(len(rows))
-        for tensor in costs.tensors
-    ]
+    known: dict[tuple[int, int], tuple[Floats, Floats]] = {}
     more = [
-        (kind, (rows.tile[:, dims] < costs.sizes[dims]).any(axis=1)) for kind, dims in costs.kinds
+        (kind, np.asarray((rows.tile[:, dims] < costs.sizes[dims]).any(axis=1)))
+        for kind, dims in costs.kinds
     ]
-    ends = rest.prod(axis=1) <= costs.room(outside.meshes)
-    best = np.full(len(rows), np.inf)
-    for shares in costs.shares(outside.meshes):
-        stays, moves, holders = [], [], outside.holders
-        for n, tensor in enumerate(costs.tensors):
-            shared = np.minimum(shares[n], most[n])
-            refund = rows.refund[:, n] * tensor.words * shared
-            due, is_open, sends = rows.due[:, n], rows.open[:, n], rows.sends[:, n]
-            asked = 0.0 * due if helped else due / shared
-            waiting = _supply(costs, n, holders, asked, shared)
-            still = due * tensor.words + _supply(costs, n, holders, 0.0 * due, shared)
-            anew = due * bases[n] + _supply(costs, n, holders, sends * bases[n] / shared, shared)
-            stays.append(np.where(is_open, still, waiting) - refund)
-            moves.append(np.where(is_open, anew, waiting) - refund)
-        value = np.where(ends, sum(stays), np.inf)
+    ends = np.asarray(rest.prod(axis=1) <= room)
+    helped = outside.meshes == costs.depth
+    for shares in costs.shares(room):
+        for n, share in enumerate(shares):
+            if (n, share) not in known:
+                known[n, share] = _stays_and_moves(
+                    costs, rows, n, outside.holders, rest, share, helped=helped
+                )
+        found = [known[each] for each in enumerate(shares)]
+        yield [stays for stays, _ in found], ends
         for kind, possible in more:
-            total = sum(moves[n] if fixed else stays[n] for n, fixed in enumerate(kind))
-            value = np.minimum(value, np.where(possible, total, np.inf))
-        best = np.minimum(best, value)
-    return np.asarray(rows.energy + best)
+            yield [each[fixed] for fixed, each in zip(kind, found, strict=True)], possible
 
 
-def _supply(costs: Costs, number: int, holders: int, words: Floats, shared: Floats) -> Floats:
-    """The least energy of the next holder of a tensor that has to send `words`, and of filling that
-    holder once.
+def most_shared(costs: Costs, number: int, rest: Floats) -> Floats:
+    """How many instances can share a tensor's words if these loops are left: over idle ones."""
+    idle = [dim for dim in range(rest.shape[1]) if dim not in costs.tensors[number].fixed]
+    return np.asarray(rest[:, idle].prod(axis=1))
+
+
+def _stays_and_moves(
+    costs: Costs,
+    rows: InnerMappings,
+    number: int,
+    holders: int,
+    rest: Floats,
+    share: int,
+    *,
+    helped: bool,
+) -> tuple[Floats, Floats]:
+    """The least energy further out of a tensor that at most `share` instances share: if it stays
+    as long as loops can spare it, and if the next temporal loop is over a fixed dimension.
+
+    `helped`: whether neighbours may still help.
+    """
+    tensor, base = costs.tensors[number], costs.base(number, rows.tile)
+    shared = np.minimum(share, most_shared(costs, number, rest))
+    tile = tensor.tile_words(rows.tile)
+    refund = rows.refund[:, number] * tensor.words * shared
+    due, is_open, sends = rows.due[:, number], rows.open[:, number], rows.sends[:, number]
+    words = np.where(is_open | helped, 0.0, due / shared)
+    stays = _supply(costs, number, holders, tile, words, shared) - refund
+    words = np.where(is_open, sends * base / shared, words)
+    moves = _supply(costs, number, holders, tile, words, shared) - refund
+    return stays + np.where(is_open, due * tensor.words, 0.0), moves + np.where(
+        is_open, due * base, 0.0
+    )
+
+
+def _supply(
+    costs: Costs, number: int, holders: int, tile: Floats, words: Floats, shared: Floats
+) -> Floats:
+    """The least energy of the next holder of a tensor, of tiles of `tile` words at least, that has
+    to send `words`, and of filling that holder once.
     """
     tensor, best = costs.tensors[number], np.full(len(words), np.inf)
     words = np.maximum(words, tensor.words)
@@ -74,18 +145,23 @@ def _supply(costs: Costs, number: int, holders: int, words: Floats, shared: Floa
             once = float(top.update)
         else:
             energy, once = words * float(rates.send), float(top.send + rates.fill)
-        best = np.minimum(best, energy + (once * tensor.words if outer else 0.0))
+        energy += once * tensor.words if outer else 0.0
+        may = costs.may_hold(number, outer, tile)
+        best = np.minimum(best, np.where(may, energy, np.inf))
     return best
+
+
+def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outside) -> Floats:
+    """The least cycles of a whole mapping: operations by instances."""
+    used = rows.used * costs.left(outside, rows.meshes)
+    return np.asarray(np.maximum(1.0, costs.operations / used) + latency)
 
 
 def least_rank(
     costs: Costs, goal: Goal, latency: int, rows: InnerMappings, outside: Outside
 ) -> Floats:
-    """The least rank of the goal, powers of energy and cycles, of a whole mapping. Compute units
-    need so many cycles at least: operations by instances.
-    """
-    used = rows.used * costs.room(outside.meshes)
-    cycles = np.maximum(1.0, costs.operations / used) + latency
+    """The least rank of the goal, powers of energy and cycles, of a whole mapping."""
+    cycles = least_cycles(costs, latency, rows, outside)
     if outside.holders:
         energy = least_energy(costs, rows, outside)
     else:
@@ -96,3 +172,16 @@ def least_rank(
     fixed, leak = costs.work
     figures = {"energy": energy + fixed + leak * cycles, "delay": cycles}
     return np.asarray(prod((figures[metric] ** power for metric, power in goal.powers)))
+
+
+def most_energy(
+    costs: Costs, goal: Goal, latency: int, rows: InnerMappings, outside: Outside, target: float
+) -> Floats:
+    """The energy in pJ that a whole mapping below `target` has at most, apart from that of
+    operations and leakage.
+    """
+    cycles = least_cycles(costs, latency, rows, outside)
+    powers = dict(goal.powers)
+    fixed, leak = costs.work
+    rank = (target / cycles ** powers.get("delay", 0)) ** (1 / powers["energy"])
+    return np.asarray(rank - fixed - leak * cycles)

@@ -28,7 +28,7 @@ from solver_mapper.solve.outward.costs import Costs, Outside
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, joined
 from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, repeat, spread
-from solver_mapper.solve.outward.remaining import NOISE, least_rank
+from solver_mapper.solve.outward.remaining import NOISE, least_rank, most_energy
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 HASTY = 300
@@ -106,21 +106,29 @@ class _Run:
         history.
         """
         check_time()
-        nothing = empty(self.costs).take(slice(0, 0))
-        rows = joined([nothing, *(self._promising(each, outside) for each in parts)])
+        walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
+        found = [self._promising(each, outside) for each in parts]
+        rows = joined([nothing, *(each for each, _ in found)])
         if len(rows) > MOST_GROWN:
             raise LimitReached(f"there are more than {MOST_GROWN:,} inner mappings")
-        if len(rows):
-            rows = undominated(self.costs, rows, outside, cycles_count=self.walk.cycles_count)
+        if len(rows) and outside.holders:
+            most = most_energy(self.costs, walk.goal, walk.latency, rows, outside, self.target)
+            ranks = np.concatenate([each for _, each in found])
+            rows = undominated(
+                self.costs, rows, outside, most, ranks, cycles_count=walk.cycles_count
+            )
         if self.beam is not None and len(rows) > self.beam:
             rows = rows.take(np.argsort(self._ranks(rows, outside), kind="stable")[: self.beam])
         if len(rows) > MOST_ROWS:
             raise LimitReached(f"there are more than {MOST_ROWS:,} inner mappings")
         return self._recorded(rows)
 
-    def _promising(self, rows: InnerMappings, outside: Outside) -> InnerMappings:
+    def _promising(self, rows: InnerMappings, outside: Outside) -> tuple[InnerMappings, Floats]:
+        """The rows that may lead below the target, and their least ranks."""
         check_time()
-        return rows.take(self._ranks(rows, outside) * (1 - NOISE) < self.target)
+        ranks = self._ranks(rows, outside)
+        below = ranks * (1 - NOISE) < self.target
+        return rows.take(below), ranks[below]
 
     def _recorded(self, rows: InnerMappings) -> InnerMappings:
         self.parents.append(rows.parent)
