@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -18,11 +19,13 @@ from solver_mapper.verify.views import View
 
 class Outside(NamedTuple):
     """What is still to come: the `holders` outermost levels may hold tensors, and the `meshes`
-    outermost ones may have spatial loops.
+    outermost ones may have spatial loops; the innermost of these only over the dimensions from
+    `spread` on.
     """
 
     holders: int
     meshes: int
+    spread: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class Costs:
         ]
         if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
             raise ValueError("windows slide, or the outermost level may bypass a tensor")
-        self._shares: dict[int, list[tuple[int, ...]]] = {}
+        self._shares: dict[tuple[int, int, int], list[tuple[int, ...]]] = {}
         self._capacities = [
             np.inf if level.capacity is None else float(level.capacity)
             for level in self.architecture.levels
@@ -125,14 +128,15 @@ class Costs:
         return prod(x * y for x, y in map(self.architecture.fanout, range(level)))
 
     def left(self, outside: Outside, meshes: Ints) -> Ints:
-        """How many instances there are further out for each row, which of the innermost mesh still
-        to come uses `meshes` (rows, 2) already.
+        """How many instances of the innermost mesh still to come are left for each row, which uses
+        `meshes` (rows, 2) of it already.
         """
-        if not outside.meshes:
-            return np.ones(len(meshes), dtype=np.int64)
-        inner = outside.meshes - 1
-        sides = np.array(self.architecture.fanout(inner), dtype=np.int64)
-        return np.asarray(self.room(inner) * (sides // meshes).prod(axis=1))
+        sides = self.architecture.fanout(outside.meshes - 1) if outside.meshes else (1, 1)
+        return np.asarray((np.array(sides) // meshes).prod(axis=1))
+
+    def beyond(self, outside: Outside) -> int:
+        """How many instances the meshes further out have together."""
+        return self.room(max(outside.meshes - 1, 0))
 
     def may_hold(self, number: int, level: int, words: Floats) -> Flags:
         """Whether a level may hold a tensor of which tiles have `words` so far."""
@@ -159,26 +163,36 @@ class Costs:
         rounds: Floats = np.prod(self.sizes / tile, axis=1)
         return self.tensors[number].tile_words(tile) * rounds
 
-    def shares(self, room: int) -> list[tuple[int, ...]]:
-        """How many of `room` instances may share each tensor's words, at most; tuples that others
-        reach in every tensor are left out.
+    def shares(self, outside: Outside, left: int) -> list[tuple[int, ...]]:
+        """How many instances further out may share each tensor's words, at most, if `left` are left
+        of the innermost mesh to come; tuples that others reach in every tensor are left out.
         """
-        if room not in self._shares:
-            found = {(1,) * len(self.tensors): 1}
-            for dim, size in enumerate(map(int, self.sizes)):
-                grown: dict[tuple[int, ...], int] = {}
-                for shares, used in found.items():
-                    for bound in divisors(size):
-                        if used * bound <= room:
-                            more = tuple(
-                                share if dim in tensor.fixed else share * bound
-                                for share, tensor in zip(shares, self.tensors, strict=True)
-                            )
-                            grown[more] = min(used * bound, grown.get(more, used * bound))
-                found = grown
-            kept: list[tuple[int, ...]] = []
-            for shares in sorted(found, reverse=True):
-                if not any(all(map(int.__ge__, other, shares)) for other in kept):
-                    kept.append(shares)
-            self._shares[room] = kept
-        return self._shares[room]
+        beyond = self.beyond(outside)
+        key = (left, outside.spread, beyond)
+        if key not in self._shares:
+            dims = range(len(self.sizes))
+            found = self._shared({(1,) * len(self.tensors)}, dims[outside.spread :], left)
+            self._shares[key] = self._shared(found, dims, beyond)
+        return self._shares[key]
+
+    def _shared(
+        self, shares: Iterable[tuple[int, ...]], dims: Iterable[int], room: int
+    ) -> list[tuple[int, ...]]:
+        """The same, if `room` more instances are spread over, along `dims`."""
+        found = dict.fromkeys(shares, 1)
+        for dim in dims:
+            grown: dict[tuple[int, ...], int] = {}
+            for each, used in found.items():
+                for bound in divisors(int(self.sizes[dim])):
+                    if used * bound <= room:
+                        more = tuple(
+                            share if dim in tensor.fixed else share * bound
+                            for share, tensor in zip(each, self.tensors, strict=True)
+                        )
+                        grown[more] = min(used * bound, grown.get(more, used * bound))
+            found = grown
+        kept: list[tuple[int, ...]] = []
+        for most in sorted(found, reverse=True):
+            if not any(all(map(int.__ge__, other, most)) for other in kept):
+                kept.append(most)
+        return kept

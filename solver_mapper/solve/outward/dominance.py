@@ -124,7 +124,7 @@ def _owed(
 def _future(costs: Costs, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:
     """What may come for each tensor of each row, in mappings of at most `most` energy in pJ."""
     rest = costs.sizes / rows.tile
-    room = costs.left(outside, rows.meshes)
+    room = costs.left(outside, rows.meshes) * costs.beyond(outside)
     without = least_without(costs, rows, outside)
     columns = []
     for n, tensor in enumerate(costs.tensors):

@@ -23,49 +23,49 @@ NOISE = 1e-11
 def least_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     """The least energy in pJ of a whole mapping, apart from that of operations and leakage."""
 
-    def least(some: InnerMappings, room: int) -> Floats:
+    def least(some: InnerMappings, left: int) -> Floats:
         best = np.full(len(some), np.inf)
-        for parts, possible in _ways(costs, some, outside, room):
+        for parts, possible in _ways(costs, some, outside, left):
             best = np.minimum(best, np.where(possible, sum(parts), np.inf))
         return np.asarray(some.energy + best)
 
-    return _by_room(costs, rows, outside, least)
+    return _by_left(costs, rows, outside, least)
 
 
 def least_without(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     """The same, but for each tensor (rows, tensors) without what that one will cost further out."""
 
-    def least(some: InnerMappings, room: int) -> Floats:
+    def least(some: InnerMappings, left: int) -> Floats:
         best = np.full((len(some), len(costs.tensors)), np.inf)
-        for parts, possible in _ways(costs, some, outside, room):
+        for parts, possible in _ways(costs, some, outside, left):
             for n in range(len(parts)):
                 others = sum(parts[:n] + parts[n + 1 :])
                 best[:, n] = np.minimum(best[:, n], np.where(possible, others, np.inf))
         return np.asarray(some.energy[:, None] + best)
 
-    return _by_room(costs, rows, outside, least)
+    return _by_left(costs, rows, outside, least)
 
 
-def _by_room(
+def _by_left(
     costs: Costs,
     rows: InnerMappings,
     outside: Outside,
     least: Callable[[InnerMappings, int], Floats],
 ) -> Floats:
-    """`least` of rows that all have the same number of instances further out."""
+    """`least` of rows that all have the same left of the innermost mesh to come."""
     left = costs.left(outside, rows.meshes)
-    rooms = [int(room) for room in np.unique(left)] or [1]
-    if len(rooms) == 1:
-        return least(rows, rooms[0])
-    places = [np.flatnonzero(left == room) for room in rooms]
-    found = [least(rows.take(place), room) for place, room in zip(places, rooms, strict=True)]
+    numbers = [int(number) for number in np.unique(left)] or [1]
+    if len(numbers) == 1:
+        return least(rows, numbers[0])
+    places = [np.flatnonzero(left == number) for number in numbers]
+    found = [least(rows.take(each), number) for each, number in zip(places, numbers, strict=True)]
     ordered = np.empty((len(rows), *found[0].shape[1:]))
     ordered[np.concatenate(places)] = np.concatenate(found)
     return ordered
 
 
 def _ways(
-    costs: Costs, rows: InnerMappings, outside: Outside, room: int
+    costs: Costs, rows: InnerMappings, outside: Outside, left: int
 ) -> Iterator[tuple[list[Floats], Flags]]:
     """All ways to share the instances further out and to go on, with the least energy of each
     tensor further out, and for which rows they are possible.
@@ -79,9 +79,9 @@ def _ways(
         (kind, np.asarray((rows.tile[:, dims] < costs.sizes[dims]).any(axis=1)))
         for kind, dims in costs.kinds
     ]
-    ends = np.asarray(rest.prod(axis=1) <= room)
+    ends = np.asarray(rest.prod(axis=1) <= left * costs.beyond(outside))
     helped = outside.meshes == costs.depth
-    for shares in costs.shares(room):
+    for shares in costs.shares(outside, left):
         for n, share in enumerate(shares):
             if (n, share) not in known:
                 known[n, share] = _stays_and_moves(
@@ -153,7 +153,7 @@ def _supply(
 
 def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outside) -> Floats:
     """The least cycles of a whole mapping: operations by instances."""
-    used = rows.used * costs.left(outside, rows.meshes)
+    used = rows.used * costs.left(outside, rows.meshes) * costs.beyond(outside)
     return np.asarray(np.maximum(1.0, costs.operations / used) + latency)
 
 

@@ -142,13 +142,19 @@ class _Run:
         sides = self.costs.architecture.fanout(level)
         if max(sides) == 1:
             return rows
-        outside = Outside(level + 1, level + 1)
-        for loops in self._side_by_side(level):
-            parts = [part for dim, axis in loops for part in self._along(rows, level, dim, axis)]
-            if parts:
-                rows = self._kept([rows, *parts], outside)
-        rows = replace(rows, meshes=np.ones_like(rows.meshes))
-        return self._kept([rows], Outside(level + 1, level))
+        groups = self._side_by_side(level)
+        for number, loops in enumerate(groups):
+            parts = [
+                rows,
+                *(part for dim, axis in loops for part in self._along(rows, level, dim, axis)),
+            ]
+            if number == len(groups) - 1:
+                parts = [replace(each, meshes=np.ones_like(each.meshes)) for each in parts]
+                rows = self._kept(parts, Outside(level + 1, level))
+            elif len(parts) > 1:
+                spread = 0 if level == self.costs.depth - 1 else loops[0][0] + 1
+                rows = self._kept(parts, Outside(level + 1, level + 1, spread))
+        return rows
 
     def _side_by_side(self, level: int) -> list[list[tuple[int, int]]]:
         """Spatial loops as dimension and axis: those of a group exclude each other, a later group
