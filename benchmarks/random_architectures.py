@@ -1,7 +1,7 @@
 """How often proofs close on designs that nobody tuned for: random architectures with real layers.
 
-    python benchmarks/random_architectures.py [--first N] [--cases N] [--limit SECONDS]
-        [--json FILE]
+    python benchmarks/random_architectures.py [--first N] [--cases N]
+        [--objective NAME]... [--limit SECONDS] [--json FILE]
 
 Case N is drawn from the random seed N: 3, 4 or 5 levels in turn, one or two meshes of any shape,
 buffers of any size, a bandwidth now and then, and a layer of a real network, each for energy and
@@ -11,22 +11,13 @@ processor time, of the whole solve, and so is the limit.
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
-import statistics
-import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from random import Random
 from typing import Any
 
-from processor_time import processor_limit
+from proofs import Case, measure, parser
 
 import solver_mapper as sm
 
-OBJECTIVES = ("energy", "edp")
 MESHES = ((12, 14), (7, 9), (32, 8), (16, 16), (3, 5), (1, 8), (4, 4), (8, 8), (1, 1))
 SMALL_MESHES = ((4, 4), (1, 8), (3, 5), (2, 4))
 CONVOLUTIONS = (
@@ -44,20 +35,6 @@ DEPTHWISE = ((32, 112, 1), (96, 56, 2), (144, 56, 1), (384, 14, 1), (960, 7, 1))
 """Channels, rows and columns, stride of mobilenet_v2's layers."""
 PRODUCTS = ((1, 197, 768, 768), (1, 512, 1024, 1024), (12, 197, 197, 64), (16, 512, 512, 64))
 """Batch, rows, columns, contracted."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """`seconds` are of processor time, `gap` is relative."""
-
-    case: int
-    levels: int
-    layer: str
-    objective: str
-    status: str
-    value: float | None
-    gap: float | None
-    seconds: float
 
 
 def architecture(random: Random, depth: int) -> dict[str, Any]:
@@ -130,59 +107,19 @@ def problem(
     return {"problem": {"shape": shape, "instance": sizes}}
 
 
-def run(case: int, limit: float) -> Iterator[Outcome]:
-    """The outcomes of one case, one for each objective."""
-    random, levels = Random(case), 3 + case % 3
+def drawn(number: int) -> Case:
+    """Case `number`."""
+    random, levels = Random(number), 3 + number % 3
     machine, (name, workload) = architecture(random, levels), layer(random)
-    specification = sm.load(machine, workload)
-    for objective in OBJECTIVES:
-        started = time.process_time()
-        with processor_limit(limit) as clock:
-            found = sm.solve(specification, objective, workers=1, clock=clock)
-        seconds = time.process_time() - started
-        value = None if found.value is None else float(found.value)
-        yield Outcome(case, levels, name, objective, found.status, value, found.gap, seconds)
-
-
-def summary(outcomes: list[Outcome]) -> str:
-    """The share that is proven, with times, as a Markdown table."""
-    lines = [
-        "| levels | goal | cases | proven | median (s) | worst proven (s) | worst gap |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for levels in sorted({each.levels for each in outcomes}):
-        for objective in OBJECTIVES:
-            some = [e for e in outcomes if (e.levels, e.objective) == (levels, objective)]
-            proven = [each.seconds for each in some if each.status == "optimal"]
-            gap = max((math.inf if each.gap is None else each.gap for each in some), default=0.0)
-            lines.append(
-                f"| {levels} | {objective} | {len(some)} | {len(proven)}"
-                f" | {statistics.median(each.seconds for each in some):.2f}"
-                f" | {max(proven, default=0.0):.2f} | {100 * gap:.2g} % |"
-            )
-    return "\n".join(lines)
+    return Case({"levels": levels}, f"{number} {name}", sm.load(machine, workload))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--cases", type=int, default=42)
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds for each answer")
-    parser.add_argument("--json", type=Path)
-    words = parser.parse_args()
-    outcomes = []
-    for case in range(words.first, words.first + words.cases):
-        for outcome in run(case, words.limit):
-            outcomes.append(outcome)
-            shown = "no bound" if outcome.gap is None else f"gap {100 * outcome.gap:.2g} %"
-            print(
-                f"{outcome.case:3} {outcome.levels} {outcome.layer:24} {outcome.objective:6}"
-                f" {outcome.status:9} {shown:14} {outcome.seconds:7.2f} s",
-                flush=True,
-            )
-    print(f"\n{summary(outcomes)}")
-    if words.json is not None:
-        words.json.write_text(json.dumps([asdict(each) for each in outcomes], indent=1))
+    options = parser(__doc__, limit=60.0)
+    options.add_argument("--first", type=int, default=0)
+    options.add_argument("--cases", type=int, default=42)
+    words = options.parse_args()
+    measure(map(drawn, range(words.first, words.first + words.cases)), words)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import accelforge_examples  # noqa: E402
 import fused_graphs  # noqa: E402
 import growth  # noqa: E402
 import peers  # noqa: E402
+import proofs  # noqa: E402
 import suites  # noqa: E402
 
 
@@ -52,6 +53,25 @@ def test_suites_measure_what_they_say(tmp_path, monkeypatch):
         ).certificate.solver
     )
     assert suites.table(timings).row_count == 1
+
+
+def test_benchmarks_of_proofs_group_their_answers(tmp_path):
+    """A row for each kind of design and goal; a case without a bound counts as a gap of 100 %."""
+    done = run("random_architectures.py", "--cases", "1", "--limit", "0", "--json", tmp_path / "a")
+    assert done.returncode == 0, done.stderr
+    answers = [proofs.Answer(**each) for each in json.loads((tmp_path / "a").read_text("utf-8"))]
+    assert [(each.row, each.objective) for each in answers] == [
+        ({"levels": 3}, "energy"),
+        ({"levels": 3}, "edp"),
+    ]
+    proven = replace(answers[0], status="optimal", gap=0.0, seconds=1.0)
+    failed = replace(proven, status="error", gap=None, seconds=4.0)
+    assert proofs.summary([proven, failed, replace(proven, objective="edp")]).splitlines() == [
+        "| levels | goal | cases | proven | median (s) | worst (s) | worst gap |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| 3 | energy | 2 | 1 | 2.50 | 4.00 | 1e+02 % |",
+        "| 3 | edp | 1 | 1 | 1.00 | 1.00 | 0 % |",
+    ]
 
 
 def test_every_case_of_the_suites_can_be_read():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import solver_mapper as sm
 from solver_mapper.core.objective import parse_objective, rounded_down
 from solver_mapper.core.problem import Tensor, Term
+from solver_mapper.solve.cpsat.search import SHARP, least_of
 from tests.solve.test_solver_against_enumeration import disagreements
 
 
@@ -103,6 +105,18 @@ def test_dimensions_of_any_size(sizes, objective):
 def test_bandwidths_of_any_size(bandwidth):
     spec = sm.load(gemm(4, 6, 2), machine(read_bandwidth=bandwidth, write_bandwidth=bandwidth))
     assert not disagreements(spec, ("delay", "edp"))
+
+
+@pytest.mark.parametrize("objective", [31621693496, 2**47 + 1, 2**51 + 1, 2**60])
+def test_roundings_inside_the_solver_raise_no_bound(objective):
+    """CP-SAT scales and shifts its objective in doubles: 31621693496 came back as
+    31621693496.000004.
+    """
+    shown = float(objective)
+    for _ in range(3):
+        shown = math.nextafter(shown, math.inf)
+    assert least_of(shown) <= objective
+    assert objective >= SHARP or least_of(shown) == objective
 
 
 def test_the_last_block_of_a_window_is_paid_in_full():

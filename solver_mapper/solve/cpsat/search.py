@@ -40,8 +40,10 @@ from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, 
 from solver_mapper.solve.outward.walk import Ends
 
 FEW_EXCLUDED = 3
-ROUNDED = Fraction(1, 2**50)
-"""What roundings of a double may add up to, relative to it."""
+ROUNDED, LEAST_ROUNDED = Fraction(1, 2**50), Fraction(1, 10**6)
+"""What roundings of a double may add up to: relative to it, and at least that."""
+SHARP = 2**48
+"""Whole numbers below this are told apart all the same."""
 EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
@@ -290,8 +292,8 @@ class Search(Generic[F]):
         if outcome.status == "OPTIMAL" and outcome.value is not None:
             self._check_claim(
                 goal,
-                (_at_most(outcome.value) + constant) / scale,
-                rounded=abs(outcome.value) >= 2**52,
+                (least_of(outcome.value) + constant) / scale,
+                rounded=abs(outcome.value) >= SHARP,
             )
         return outcome
 
@@ -362,7 +364,7 @@ class Search(Generic[F]):
             if outcome.status == "INFEASIBLE":
                 self._raise(goal, cut)
             elif math.isfinite(outcome.bound):
-                least = max(least, (_at_most(outcome.bound) + constant) / scale)
+                least = max(least, (least_of(outcome.bound) + constant) / scale)
             self._least[single.name] = least
         self._learn_product(goal, Fraction(0))
         return len(goal.powers)
@@ -446,7 +448,7 @@ class Search(Generic[F]):
         """
         if not math.isfinite(bound):
             return
-        least = (_at_most(bound) + constant) / scale
+        least = (least_of(bound) + constant) / scale
         if goal.single is None:
             self._learn_product(goal, least, cut)
         else:
@@ -698,14 +700,12 @@ class Search(Generic[F]):
             self.on_progress(Progress(value, bound, self.clock.seconds, goal.name))
 
 
-def _at_most(value: float) -> Fraction:
-    """A whole number that the solver's `value` is surely not below: beyond 52 bits a double may
-    have been rounded up, more than once where the solver adds an offset and scales.
+def least_of(value: float) -> Fraction:
+    """The least whole number that the solver's `value` may stand for: a double may have been
+    rounded up, more than once where the solver adds an offset and scales.
     """
-    if abs(value) < 2**52:
-        return Fraction(math.ceil(value - 1e-6))
     exact = Fraction(value)
-    return Fraction(math.floor(exact - abs(exact) * ROUNDED))
+    return Fraction(math.ceil(exact - max(LEAST_ROUNDED, abs(exact) * ROUNDED)))
 
 
 def _capped(most: int, highest: Fraction) -> int:
