@@ -94,6 +94,7 @@ def compile_space(space: Space) -> CompiledSpace:
     compiled.forwarding_claims = windows.claims
     compiled.link_claims = list(links.claims.values())
     compiled.sequences = list(sequences.found.values())
+    sequences.limit_reuse(reuse)
     units = space.architecture.arithmetic
     leak = units.leak * units.instances + sum(
         b.energy.leak * b.instances for b in space.architecture.levels

@@ -25,6 +25,16 @@ from solver_mapper.solve.cpsat.selection import ExponentAxis
 from solver_mapper.solve.cpsat.variables import LoopSlot, Variables, slots_where
 
 
+@dataclass(frozen=True)
+class Spare:
+    """How many primes of loops over `dims` cost nothing for a tensor that `relevant` index."""
+
+    relevant: frozenset[str]
+    dims: tuple[str, ...]
+    prime: int
+    spare: cp_model.IntVar
+
+
 @dataclass
 class Reuse:
     """Literals and spared exponents, made when first needed."""
@@ -34,6 +44,8 @@ class Reuse:
     _through: dict[tuple[frozenset[str], int, int], cp_model.IntVar] = field(default_factory=dict)
     _spared: dict[tuple[str, int], dict[int, list[cp_model.IntVar]]] = field(default_factory=dict)
     _innermost: dict[int, dict[str, cp_model.IntVar]] = field(default_factory=dict)
+    _spares: dict[int, list[Spare]] = field(default_factory=dict)
+    """By level, all that it may spare."""
 
     def innermost(self, child: int, dims: Iterable[str]) -> cp_model.LinearExprT:
         """1 if the innermost temporal loop outside `child` is over one of `dims`, else 0."""
@@ -152,6 +164,26 @@ class Reuse:
                 if through is not None:
                     variables.model.add(spare <= limit * through)
                 spared.setdefault(prime, []).append(spare)
+                self._spares.setdefault(outer, []).append(
+                    Spare(tensor.dims, tuple(dims), prime, spare)
+                )
+
+    def stop(
+        self, level: int, outside: frozenset[str], inside: str, literal: cp_model.IntVar
+    ) -> None:
+        """Where `literal` holds, loops over `outside` at the level, outside one over `inside`, cost
+        as often as each tensor that the latter indexes is fetched.
+        """
+        for each in self._spares.get(level, []):
+            if inside in each.relevant and outside.intersection(each.dims):
+                powers = [
+                    self.variables.power[dim, each.prime, Slot(level)]
+                    for dim in each.dims
+                    if dim not in outside and (dim, each.prime, Slot(level)) in self.variables.power
+                ]
+                self.variables.model.add(
+                    each.spare <= cp_model.LinearExpr.sum(powers)
+                ).only_enforce_if(literal)
 
     def refetch_axes(
         self, tensor: Tensor, child: int, also: frozenset[LoopSlot] = frozenset()

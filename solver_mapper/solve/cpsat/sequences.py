@@ -13,6 +13,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.space import Slot
+from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.variables import Variables
 
 
@@ -35,6 +36,34 @@ class Sequences:
     variables: Variables
     found: dict[tuple[str, int, tuple[str, ...]], InnermostSequence] = field(default_factory=dict)
     _first: dict[tuple[str, int], dict[str, cp_model.IntVar]] = field(default_factory=dict)
+    _complete: dict[tuple[str, int, tuple[str, ...]], cp_model.IntVar] = field(default_factory=dict)
+
+    def complete(self, tensor: Tensor, level: int, dims: tuple[str, ...]) -> cp_model.IntVar:
+        """Implies that of the level's loops that index `tensor`, those over `dims` stand innermost,
+        in order; all are there.
+        """
+        key = (tensor.name, level, dims)
+        if key not in self._complete:
+            model = self.variables.model
+            literal = self._complete[key] = model.new_bool_var(f"complete[{','.join(dims)}]")
+            model.add_implication(literal, self.begins(tensor, level, dims))
+            for dim in dims:
+                self._present(dim, level, literal)
+        return self._complete[key]
+
+    def limit_reuse(self, reuse: Reuse) -> None:
+        """What a sequence's tensor has besides it stands outside the sequence: such loops are
+        spared for no tensor that a loop of the sequence indexes.
+
+        Patterns alone allow that: they also stand for orders that keep less than they do.
+        """
+        for key, each in self.found.items():
+            first, *others = each.dims
+            reuse.stop(each.level, each.relevant - {first}, first, each.literal)
+            for number, dim in enumerate(others, 1):
+                if key in self._complete:
+                    outside = each.relevant - {*each.dims[: number + 1]}
+                    reuse.stop(each.level, outside, dim, self._complete[key])
 
     def begins(self, tensor: Tensor, level: int, dims: tuple[str, ...]) -> cp_model.IntVar:
         """Implies that of the level's loops that index `tensor`, those over `dims` stand innermost,
@@ -48,12 +77,15 @@ class Sequences:
             self._exclude_others(tensor, level, dims[0], literal)
             self._fit_patterns(tensor, level, dims, literal)
             self._fit_constraints(tensor, level, dims, literal)
-            powers = [
-                self.variables.power[dims[0], prime, Slot(level)]
-                for prime, _ in self.variables.space.primes[dims[0]]
-            ]
-            model.add(literal <= cp_model.LinearExpr.sum(powers))
+            self._present(dims[0], level, literal)
         return self.found[key].literal
+
+    def _present(self, dim: str, level: int, literal: cp_model.IntVar) -> None:
+        powers = [
+            self.variables.power[dim, prime, Slot(level)]
+            for prime, _ in self.variables.space.primes[dim]
+        ]
+        self.variables.model.add(literal <= cp_model.LinearExpr.sum(powers))
 
     def _exclude_others(
         self, tensor: Tensor, level: int, dim: str, literal: cp_model.IntVar

@@ -398,19 +398,17 @@ class Claims:
             if other != motion.dim
             else (other,)
         )
+        together = motion.outer == level
+        sequence = self.sequences.complete if together else self.sequences.begins
         self._imply(
             literal,
-            self.sequences.begins(tensor, level, both),
+            sequence(tensor, level, both),
             reuse.through(relevant - {*both}, level, position.child),
         )
-        if motion.outer < level:
+        if not together:
             self._imply(
                 literal,
                 reuse.idle(relevant - {*both}, level),
                 reuse.through(relevant - {other}, motion.outer, level),
                 self.sequences.begins(tensor, motion.outer, (other,)),
-            )
-        else:
-            self.variables.model.add(
-                literal <= self._powers(frozenset({other}), range(level, level + 1))
             )
