@@ -13,6 +13,8 @@ from solver_mapper.core.objective import out_of_range
 from solver_mapper.errors import InputError
 
 Number = int | Fraction
+PARTS, MOST_LOST = 2**20, 2**60
+"""In how many parts of one rests of weights are counted, and the most that their sum comes to."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,33 @@ class LinearForm:
             [v for v, _ in gathered], [math.floor(w * scale) for _, w in gathered]
         )
         return expr, math.floor(self.constant * scale)
+
+
+def rounded_down(
+    model: cp_model.CpModel, form: LinearForm, scale: Fraction
+) -> tuple[cp_model.LinearExprT, int, list[cp_model.Constraint]]:
+    """`scale` times `form` as a whole number, and the constant that goes with it, as
+    `LinearForm.whole` has them, but rounded down once for all terms.
+
+    What `whole` takes off a weight is lost as often as its variable counts; a variable counts it
+    here, under the constraint returned. Without that, or where these are too many, it may be 0.
+    """
+    expr, constant = form.whole(scale)
+    lost = [
+        (variable, weight * scale - math.floor(weight * scale))
+        for variable, weight in form.gathered()
+        if highest(variable) > 0
+    ]
+    most = math.ceil(sum((rest * highest(variable) for variable, rest in lost), Fraction(0)))
+    parts = min(PARTS, MOST_LOST // max(1, most))
+    if most <= len(lost) or parts < 2:
+        return expr, constant, []
+    carried = counter(model, most, "carried")
+    gathered = cp_model.LinearExpr.weighted_sum(
+        [variable for variable, _ in lost], [math.floor(rest * parts) for _, rest in lost]
+    )
+    terms = cp_model.LinearExpr.sum([expr, carried])
+    return terms, constant, [model.add(parts * (carried + 1) >= gathered + 1)]
 
 
 def counter(model: cp_model.CpModel, most: int, name: str, *, least: int = 0) -> cp_model.IntVar:

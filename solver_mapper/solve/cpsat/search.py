@@ -33,7 +33,12 @@ from solver_mapper.solve.cpsat.exclusion import (
     refute_standing,
 )
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
-from solver_mapper.solve.cpsat.linear_form import LinearForm, limit_values, weigh
+from solver_mapper.solve.cpsat.linear_form import (
+    LinearForm,
+    limit_values,
+    rounded_down,
+    weigh,
+)
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
@@ -44,6 +49,10 @@ ROUNDED, LEAST_ROUNDED = Fraction(1, 2**50), Fraction(1, 10**6)
 """What roundings of a double may add up to: relative to it, and at least that."""
 SHARP = 2**48
 """Whole numbers below this are told apart all the same."""
+HAIR = 1e-9
+"""Where the model has to round, mappings are looked for only if they are better by this share: ties
+with the incumbent would be found again.
+"""
 EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
@@ -274,7 +283,7 @@ class Search(Generic[F]):
     def _run(self, goal: Goal, cut: Fraction | None, effort: float | None) -> SolverRun:
         """Minimize among mappings below `cut`, and learn what the outcome says about the goal."""
         cuts = [] if cut is None else self._require(goal, cut, strict=True)
-        scale, constant = self._set_objective(goal)
+        scale, constant, rounding = self._set_objective(goal)
         self.last = None
         outcome = run(
             self.compiled.model,
@@ -284,7 +293,7 @@ class Search(Generic[F]):
             partial(self._bounded, goal, scale, constant, cut),
             effort,
         )
-        self._retire(cuts)
+        self._retire([*cuts, *rounding])
         if outcome.status == "MODEL_INVALID":
             raise invalid_model(self.compiled.model, "the compiled model")
         if outcome.status != "INFEASIBLE":
@@ -318,7 +327,8 @@ class Search(Generic[F]):
         if self.best is None:
             return None
         rank = goal.rank(self.best.statistics)
-        least = rank - self._slack(goal, rank) if self._tolerant else rank
+        gap = self.gap if self._tolerant else 0.0 if self._whole(goal) else min(self.gap, HAIR)
+        least = rank - self._slack(goal, rank, gap)
         if (
             not staged
             or goal.single is not None
@@ -329,11 +339,12 @@ class Search(Generic[F]):
             return least
         return Fraction(math.sqrt(self.bound / least)) * least
 
-    def _slack(self, goal: Goal, rank: Fraction) -> Fraction:
-        """By how much the rank of an optimum may exceed the bound: `gap` is a share of the value, a
-        root of the rank.
+    def _slack(self, goal: Goal, rank: Fraction, gap: float | None = None) -> Fraction:
+        """By how much the rank of an optimum may exceed the bound: `gap`, the one that is asked
+        for unless given, is a share of the value, a root of the rank.
         """
-        return abs(rank) * Fraction(self.gap) * min(Fraction(1), 1 / goal.root)
+        share = Fraction(self.gap if gap is None else gap)
+        return abs(rank) * share * min(Fraction(1), 1 / goal.root)
 
     def _raise(self, goal: Goal, cut: Fraction | None) -> None:
         """No mapping lies below `cut`."""
@@ -499,8 +510,10 @@ class Search(Generic[F]):
         """
         return all(is_whole(self.amount(metric)) for metric, _ in goal.powers)
 
-    def _set_objective(self, goal: Goal) -> tuple[Fraction, int]:
-        """Minimize the metric, or for a product its linear approximation at the incumbent."""
+    def _set_objective(self, goal: Goal) -> tuple[Fraction, int, list[cp_model.Constraint]]:
+        """Minimize the metric, or for a product its linear approximation at the incumbent: its
+        scale and constant, and constraints for its rounding.
+        """
         if goal.single is not None:
             amount = self.amount(goal.single)
         else:
@@ -515,19 +528,22 @@ class Search(Generic[F]):
             self._weights = weights[0], weights[1]
             amount = self.amount("energy") * weights[0] + self.amount("delay") * weights[1]
         scale = amount.scale()
-        expr, constant = amount.whole(scale)
+        if goal.single is None:  # cuts decide: an approximation may be rounded once more
+            expr, constant, rounding = *amount.whole(scale), list[cp_model.Constraint]()
+        else:
+            expr, constant, rounding = rounded_down(self.compiled.model, amount, scale)
         self.compiled.model.minimize(expr)
-        return scale, constant
+        return scale, constant, rounding
 
     def _require(self, goal: Goal, rank: Fraction, *, strict: bool) -> list[cp_model.Constraint]:
         """Cut off mappings whose goal cannot be below `rank` (or at most `rank`)."""
         if goal.single is not None:
-            return [self._limit(goal.single, rank, strict)]
+            return self._limit(goal.single, rank, strict)
         (first, a), (second, b) = goal.powers
         assert (first, second) == ("energy", "delay")
         energy = self.compiled.energy
         scale = energy.scale()
-        expr, constant = energy.whole(scale)
+        expr, constant, cuts = rounded_down(self.compiled.model, energy, scale)
         slack, highest = int(strict and is_whole(energy)), energy.highest() * scale
         points = self.compiled.steps
         caps = [
@@ -537,14 +553,14 @@ class Search(Generic[F]):
         # Below a poor incumbent each cap is large, and the solver must be able to hold their sum.
         coarse = max(1, math.ceil((sum(abs(cap - constant) for cap in caps) + highest) / LARGEST))
         rough, least = (expr, constant) if coarse == 1 else energy.whole(scale / coarse)
-        cuts = [
+        cuts.append(
             self.compiled.model.add(
                 rough
                 <= cp_model.LinearExpr.weighted_sum(
                     points.selection.literals, [-(-cap // coarse) - least for cap in caps]
                 )
             )
-        ]
+        )
         for cycles, later in sorted(self._thresholds.items()):
             most = _capped(most_energy(rank, scale, cycles, a, b, slack), highest) - constant
             cuts.append(self.compiled.model.add(expr <= most).only_enforce_if(later))
@@ -560,14 +576,15 @@ class Search(Generic[F]):
             self._thresholds[cycles] = literal
         return self._thresholds[cycles]
 
-    def _limit(self, metric: str, rank: Fraction, strict: bool) -> cp_model.Constraint:
+    def _limit(self, metric: str, rank: Fraction, strict: bool) -> list[cp_model.Constraint]:
         amount = self.amount(metric)
         scale = amount.scale()
-        expr, constant = amount.whole(scale)
+        expr, constant, cuts = rounded_down(self.compiled.model, amount, scale)
         most = (
             math.ceil(rank * scale) - 1 if strict and is_whole(amount) else math.floor(rank * scale)
         )
-        return self.compiled.model.add(expr <= _capped(most, amount.highest() * scale) - constant)
+        most = _capped(most, amount.highest() * scale) - constant
+        return [*cuts, self.compiled.model.add(expr <= most)]
 
     def _meet(self, goal: Goal, read: Read, _bound: float) -> None:
         """Evaluate a candidate exactly, and keep it if it is better."""
