@@ -10,11 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from solver_mapper.core.constraints import ReuseConstraint
 from solver_mapper.core.primes import divisors
 from solver_mapper.solve.outward.inner import Flags, Floats, Ints
+from solver_mapper.solve.outward.sliding import Sliding
+from solver_mapper.solve.outward.tile_chains import Rank, Windows
 from solver_mapper.verify.bound import LowerBound, Rates
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import View
+
+IDLE, FIXED = 0, 1
+"""Kinds of dimensions for a tensor."""
 
 
 class Outside(NamedTuple):
@@ -30,17 +36,19 @@ class Outside(NamedTuple):
 
 @dataclass(frozen=True)
 class TensorCosts:
-    """One tensor, each rank of which is over one dimension of more than one iteration at most. Its
-    *fixed* dimensions index it: tiles at different places along them share no word. All others
-    are idle.
+    """One tensor. Its *fixed* dimensions are alone in a rank: tiles at different places along them
+    share no word. All others are idle, or of its sliding windows.
 
     Args:
+        ranks: its window ranks, of two dimensions of more than one iteration each, the larger one
+            first.
         words: how many different ones there are.
         exact: whether tiles are what their iterations touch: partial sums may be read again.
     """
 
     view: View
     fixed: frozenset[int]
+    ranks: tuple[Rank, ...]
     words: int
     exact: bool
 
@@ -48,6 +56,19 @@ class TensorCosts:
     def written(self) -> bool:
         """Whether it has partial sums."""
         return self.view.projection.read_write
+
+    @cached_property
+    def apart(self) -> frozenset[int]:
+        """Dimensions such that at most as many tiles share a word as have other places along all
+        others: the fixed ones, and one of each two of a window.
+        """
+        return self.fixed | {rank.dims[0] for rank in self.ranks}
+
+    def kind(self, dim: int) -> int:
+        """FIXED, IDLE, or another number for each dimension of windows."""
+        if any(dim in rank.dims for rank in self.ranks):
+            return 2 + dim
+        return FIXED if dim in self.fixed else IDLE
 
     def tile_words(self, tile: Ints) -> Floats:
         """Words of each tile: a bounding box (`Projection.words`)."""
@@ -65,14 +86,24 @@ class TensorCosts:
 
 
 def tensor_costs(view: View, sizes: Ints) -> TensorCosts | None:
-    """The tensor of a view; None if windows slide over it, or a dimension stands in it twice."""
+    """The tensor of a view; None if a dimension stands in it twice, a rank is a sum of more than
+    two, or sliding windows run backwards or over partial sums.
+    """
     terms = [
-        [dim for dim, step in rank if sizes[dim] > 1 and step] for rank in view.projection.ranks
+        [(dim, step) for dim, step in rank if sizes[dim] > 1 and step]
+        for rank in view.projection.ranks
     ]
-    dims = [dim for rank in terms for dim in rank]
-    if any(len(rank) > 1 for rank in terms) or len(set(dims)) < len(dims):
+    dims = [dim for rank in terms for dim, _ in rank]
+    wide = [rank for rank in terms if len(rank) > 1]
+    ranks = tuple(
+        Rank(*zip(*sorted(rank, key=lambda term: -sizes[term[0]]), strict=True)) for rank in wide
+    )
+    if len(set(dims)) < len(dims) or any(len(rank.dims) > 2 for rank in ranks):
         return None
-    return TensorCosts(view, frozenset(dims), view.words, view.plain)
+    if ranks and (view.projection.read_write or min(min(rank.steps) for rank in ranks) < 0):
+        return None
+    fixed = frozenset(dims) - {dim for rank in ranks for dim in rank.dims}
+    return TensorCosts(view, fixed, ranks, view.words, view.plain)
 
 
 class Costs:
@@ -101,12 +132,26 @@ class Costs:
             for level in range(self.depth)
         ]
         if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
-            raise ValueError("windows slide, or the outermost level may bypass a tensor")
+            raise ValueError("the walk has no costs for a tensor, or its outermost level")
+        self.sliding = self._sliding(mapspace)
         self._shares: dict[tuple[int, int, int], list[tuple[int, ...]]] = {}
         self._capacities = [
             np.inf if level.capacity is None else float(level.capacity)
             for level in self.architecture.levels
         ]
+
+    def _sliding(self, mapspace: EnumeratedMapspace) -> list[Sliding]:
+        """Raises: ValueError if a mapping or a constraint switches reuse of windows off."""
+        off = [each for each in mapspace.constraints if isinstance(each, ReuseConstraint)]
+        names = mapspace.problem.tensor_names
+        found: list[Sliding] = []
+        for number, tensor in enumerate(self.tensors):
+            if tensor.ranks:
+                if any(names[number] in each.tensors for each in off):
+                    raise ValueError(f"reuse of {names[number]} is switched off")
+                windows = Windows(tensor.ranks, tensor.fixed, self.depth)
+                found.append(Sliding(number, len(found), windows, self.sizes, self.rates))
+        return found
 
     @cached_property
     def operations(self) -> int:
@@ -114,12 +159,12 @@ class Costs:
         return prod(int(size) for size in self.sizes)
 
     @cached_property
-    def kinds(self) -> list[tuple[tuple[bool, ...], list[int]]]:
-        """Dimensions by the tensors for which they are fixed."""
-        found: dict[tuple[bool, ...], list[int]] = {}
+    def kinds(self) -> list[tuple[tuple[int, ...], list[int]]]:
+        """Dimensions by the tensors for which they are fixed; dimensions of windows one by one."""
+        found: dict[tuple[int, ...], list[int]] = {}
         for dim, size in enumerate(self.sizes):
             if size > 1:
-                fixed = tuple(dim in tensor.fixed for tensor in self.tensors)
+                fixed = tuple(tensor.kind(dim) for tensor in self.tensors)
                 found.setdefault(fixed, []).append(dim)
         return list(found.items())
 
@@ -186,7 +231,7 @@ class Costs:
                 for bound in divisors(int(self.sizes[dim])):
                     if used * bound <= room:
                         more = tuple(
-                            share if dim in tensor.fixed else share * bound
+                            share if dim in tensor.apart else share * bound
                             for share, tensor in zip(each, self.tensors, strict=True)
                         )
                         grown[more] = min(used * bound, grown.get(more, used * bound))

@@ -17,6 +17,7 @@ from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.costs import Costs, Outside
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.remaining import least_without, most_shared
+from solver_mapper.solve.outward.sliding import AtRisk
 
 CAUTION = 1e-9
 """By how much more than the target mappings may cost when limits of prices are worked out."""
@@ -66,10 +67,13 @@ def undominated(
 
     Raises: TimeUp if the clock that runs is over.
     """
-    group = _groups(rows)
+    group = _groups(costs, rows)
     order = np.lexsort((ranks, group))
     rows, group = rows.take(order), group[order]
     future = _future(costs, rows, outside, most[order])
+    at_risk = [AtRisk(each, rows, costs.tensors[each.number].words) for each in costs.sliding]
+    growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
+    then = np.arange(len(rows))
     # Compute units that take words from each other forget what was due.
     forgets = outside.meshes == costs.depth
     turn = 0
@@ -84,6 +88,13 @@ def undominated(
         behind = np.flatnonzero(place > turn)
         best = np.repeat(starts, sizes)[behind] + turn
         owed = _owed(costs, rows, future, best, behind, forgets=forgets)
+        for risk in at_risk:
+            high = future.high[behind, risk.number]
+            low = np.zeros_like(high) if forgets else future.low[behind, risk.number]
+            owed += risk.owed(then[best], then[behind], low, high)
+        if at_risk:
+            lost = (rows.lost[behind] - rows.lost[best]) * growth[then[behind]]
+            owed += np.maximum(lost, 0.0) + np.maximum(rows.passed[best] - rows.passed[behind], 0.0)
         worse = rows.energy[best] + owed <= rows.energy[behind]
         if cycles_count:
             worse &= rows.used[best] >= rows.used[behind]
@@ -91,6 +102,7 @@ def undominated(
         keep[behind[worse]] = False
         kept = np.flatnonzero(keep)
         rows, group, future = rows.take(kept), group[kept], future.take(kept)
+        then = then[kept]
         turn += 1
 
 
@@ -100,6 +112,8 @@ def _owed(
     """By how much energy `one` may come to cost more further out than `other`, at most."""
     total = np.zeros(len(one))
     for n, tensor in enumerate(costs.tensors):
+        if tensor.ranks:
+            continue
         low, high, base = future.low[other, n], future.high[other, n], future.base[other, n]
         words, fetched = float(tensor.words), future.fetched[other, n]
         first, second = rows.open[one, n], rows.open[other, n]
@@ -130,6 +144,10 @@ def _future(costs: Costs, rows: InnerMappings, outside: Outside, most: Floats) -
     for n, tensor in enumerate(costs.tensors):
         due, is_open, sends = rows.due[:, n], rows.open[:, n], rows.sends[:, n]
         shared = np.minimum(room, most_shared(costs, n, rest))
+        for each in costs.sliding:
+            if each.number == n:
+                due = np.maximum(due - each.most_sparing_words(rows, tensor.words), tensor.words)
+                shared = shared * each.sharers(rows)
         tile, base = tensor.tile_words(rows.tile), costs.base(n, rows.tile)
         prices = [
             np.where(costs.may_hold(n, level, tile), costs.price(n, level), np.nan)
@@ -156,9 +174,10 @@ def _ratio(some: Floats, by: Floats) -> Floats:
     return quotients
 
 
-def _groups(rows: InnerMappings) -> Ints:
+def _groups(costs: Costs, rows: InnerMappings) -> Ints:
     """The same number for rows with the same tile and use of the mesh."""
     columns = [*rows.tile.T, *rows.meshes.T]
+    columns += [each.meshes(rows) for each in costs.sliding]
     radices = [int(column.max(initial=0)) + 1 for column in columns]
     if prod(radices) < 2**62:
         key = np.zeros(len(rows), dtype=np.int64)

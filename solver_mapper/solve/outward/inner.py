@@ -20,11 +20,12 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class InnerMappings:
-    """One row each; arrays are (rows,), or (rows, dimensions), (rows, tensors) as said.
+    """One row each; arrays are (rows,), or (rows, dimensions), (rows, tensors), or for tensors with
+    sliding windows (rows, windowed) and (rows, windowed, depth + 1), as said.
 
     A tensor is *open* as long as no loop outside its outermost holder so far makes that holder
     fetch anew, so that idle loops may still follow for free. Otherwise it is closed: how many words
-    the holder gets is known.
+    the holder gets is known. One with sliding windows always counts as closed (`sliding.py`).
 
     tile: (rows, dimensions), the product of all loop bounds so far.
     open: (rows, tensors).
@@ -35,6 +36,12 @@ class InnerMappings:
     refund: (rows, tensors), in pJ a word: partial sums are not read again the first time.
     used: instances in use.
     energy: in pJ, what is settled.
+    states: (rows, windowed), the numbers of their `TileState`.
+    fetched, sent: (rows, windowed, depth + 1), for each chain by the level of its holder: the words
+         of a tile, and those that the next holder sends of it, in one round of all loops so far.
+    copies: the same, instances in use so far.
+    passed: in pJ, what neighbours pay for words that they pass on, if there is one instance of the
+         next outer level; else a share. `lost`: what rounding may save.
     meshes: (rows, 2), what is in use along X and Y of the mesh that is being filled.
     parent, move: the row of the history that this one comes from, and by which move; -1 for none.
     """
@@ -46,6 +53,12 @@ class InnerMappings:
     refund: Floats
     used: Ints
     energy: Floats
+    states: Ints
+    fetched: Floats
+    sent: Floats
+    copies: Floats
+    passed: Floats
+    lost: Floats
     meshes: Ints
     parent: Ints
     move: Ints
@@ -57,7 +70,9 @@ class InnerMappings:
         """All arrays, in the order of the fields."""
         return (
             *(self.tile, self.open, self.due, self.sends, self.refund),
-            *(self.used, self.energy, self.meshes, self.parent, self.move),
+            *(self.used, self.energy, self.states, self.fetched, self.sent),
+            *(self.copies, self.passed, self.lost),
+            *(self.meshes, self.parent, self.move),
         )
 
     def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:

@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from solver_mapper.solve.outward.costs import Costs
-from solver_mapper.solve.outward.inner import InnerMappings, Ints
+from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.sliding import ROUNDED
 
 
 class Move(NamedTuple):
@@ -53,12 +54,20 @@ class Moves:
 def empty(costs: Costs) -> InnerMappings:
     """The inner mapping without loops: a unit asks for its operands at each operation."""
     tensors = len(costs.tensors)
+    units = np.zeros((1, len(costs.sliding), costs.depth + 1))
+    units[..., costs.depth] = 1.0
     return InnerMappings(
         tile=np.ones((1, len(costs.sizes)), dtype=np.int64),
         open=np.zeros((1, tensors), dtype=bool),
         due=np.full((1, tensors), float(costs.operations)),
         sends=np.ones((1, tensors)),
         refund=np.zeros((1, tensors)),
+        states=np.array([[each.start for each in costs.sliding]], dtype=np.int64),
+        fetched=units.copy(),
+        sent=units,
+        copies=units.copy(),
+        passed=np.zeros(1),
+        lost=np.zeros(1),
         used=np.ones(1, dtype=np.int64),
         energy=np.zeros(1),
         meshes=np.ones((1, 2), dtype=np.int64),
@@ -76,8 +85,16 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     tile = rows.tile.copy()
     tile[:, dim] *= bound
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
-    refund = rows.refund.copy()
+    refund, states = rows.refund.copy(), rows.states.copy()
+    fetched, sent = rows.fetched * bound, rows.sent * bound
+    for each in costs.sliding:
+        column = each.column
+        states[:, column], more = each.spread(rows, move.level, dim, bound, axis)
+        due[:, each.number] *= more / bound
+        sent[np.arange(len(rows)), column, each.outermost(rows)] *= more / bound
     for n, tensor in enumerate(costs.tensors):
+        if tensor.ranks:
+            continue
         if dim not in tensor.fixed:
             due[:, n] *= np.where(is_open[:, n], bound, 1 / bound)
             if units:
@@ -101,9 +118,23 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         sends=sends,
         refund=refund,
         used=rows.used * bound,
+        states=states,
+        fetched=fetched,
+        sent=sent,
+        copies=rows.copies * bound,
+        passed=rows.passed / bound,
+        lost=rows.lost * bound,
         meshes=meshes,
         move=_same(rows, number),
     )
+
+
+def mesh_filled(costs: Costs, rows: InnerMappings, level: int) -> InnerMappings:
+    """The rows when all spatial loops below `level` stand."""
+    states, width = rows.states.copy(), costs.architecture.fanout(level)[0]
+    for each in costs.sliding:
+        states[:, each.column] = each.mesh_filled(rows, level, width)
+    return replace(rows, states=states, meshes=np.ones_like(rows.meshes))
 
 
 def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerMappings:
@@ -112,16 +143,32 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     tile = rows.tile.copy()
     tile[:, dim] *= move.bound
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
-    energy = rows.energy
+    energy, states, passed, lost = rows.energy, rows.states.copy(), rows.passed, rows.lost
+    rounds: Floats = np.prod(costs.sizes / tile, axis=1)
+    for each in costs.sliding:
+        less = each.repeated(rows, dim, move.bound, rounds)
+        states[:, each.column] = less.states
+        energy = energy - less.energy
+        due[:, each.number] -= less.words
+        passed, lost = passed + less.passed, lost + less.lost
     for n, tensor in enumerate(costs.tensors):
-        if dim in tensor.fixed:
+        if dim in tensor.fixed and not tensor.ranks:
             words = costs.base(n, rows.tile)
             closes = is_open[:, n]
             energy = energy + np.where(closes, due[:, n] * words, 0.0)
             due[:, n] = np.where(closes, sends[:, n] * words, due[:, n])
             is_open[:, n], sends[:, n] = False, 1.0
     return replace(
-        rows, tile=tile, open=is_open, due=due, sends=sends, energy=energy, move=_same(rows, number)
+        rows,
+        tile=tile,
+        open=is_open,
+        due=due,
+        sends=sends,
+        energy=energy,
+        states=states,
+        passed=passed,
+        lost=lost,
+        move=_same(rows, number),
     )
 
 
@@ -146,8 +193,26 @@ def _held(
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
     refund, energy = rows.refund.copy(), rows.energy
     rates = costs.rates[level]
+    states, fetched, sent = rows.states.copy(), rows.fetched.copy(), rows.sent.copy()
+    copies, lost = rows.copies.copy(), rows.lost
+    for each in costs.sliding:
+        n, column = each.number, each.column
+        if n in held:
+            send = float(costs.rates[level].send)
+            words = np.maximum(due[:, n], costs.tensors[n].words)
+            energy = energy + words * send
+            lost = lost + ROUNDED * send * each.rounded(rows)
+            due[:, n] = costs.base(n, rows.tile) if level else 0.0
+            energy = energy + due[:, n] * float(costs.rates[level].fill)
+            fetched[:, column, level] = sent[:, column, level] = costs.tensors[n].tile_words(
+                rows.tile
+            )
+            copies[:, column, level] = 1.0
+            states[:, column] = each.held(rows, level)
     for n in held:
         tensor = costs.tensors[n]
+        if tensor.ranks:
+            continue
         send, fill = costs.price(n, level), float(rates.fill) if level else 0.0
         if tensor.exact and tensor.written:
             refund[:, n] += float(rates.again) + fill
@@ -163,6 +228,11 @@ def _held(
         sends=sends,
         refund=refund,
         energy=energy,
+        states=states,
+        fetched=fetched,
+        sent=sent,
+        copies=copies,
+        lost=lost,
         move=_same(rows, number),
     )
 

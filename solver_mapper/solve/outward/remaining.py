@@ -13,11 +13,14 @@ from math import prod
 import numpy as np
 
 from solver_mapper.core.objective import Goal
-from solver_mapper.solve.outward.costs import Costs, Outside
+from solver_mapper.solve.outward.costs import FIXED, IDLE, Costs, Outside
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings
+from solver_mapper.solve.outward.sliding import Sliding
 
-NOISE = 1e-11
+NOISE = 1e-10
 """More than rounding can add to any sum here, relative."""
+ENDS = -1
+"""Instead of the kind of the next temporal loop: there is none."""
 
 
 def least_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
@@ -27,7 +30,7 @@ def least_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
         best = np.full(len(some), np.inf)
         for parts, possible in _ways(costs, some, outside, left):
             best = np.minimum(best, np.where(possible, sum(parts), np.inf))
-        return np.asarray(some.energy + best)
+        return np.asarray(_settled(costs, some, outside) + best)
 
     return _by_left(costs, rows, outside, least)
 
@@ -41,9 +44,15 @@ def least_without(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats
             for n in range(len(parts)):
                 others = sum(parts[:n] + parts[n + 1 :])
                 best[:, n] = np.minimum(best[:, n], np.where(possible, others, np.inf))
-        return np.asarray(some.energy[:, None] + best)
+        return np.asarray(_settled(costs, some, outside)[:, None] + best)
 
     return _by_left(costs, rows, outside, least)
+
+
+def _settled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
+    """What is settled, at least: rounding may save more on more instances."""
+    growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
+    return np.asarray(rows.energy - rows.lost * growth)
 
 
 def _by_left(
@@ -74,7 +83,8 @@ def _ways(
     come from the unit beside it.
     """
     rest = costs.sizes / rows.tile
-    known: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+    known: dict[tuple[int, int], dict[int, Floats]] = {}
+    spared = {each.number: _spared(costs, rows, each) for each in costs.sliding}
     more = [
         (kind, np.asarray((rows.tile[:, dims] < costs.sizes[dims]).any(axis=1)))
         for kind, dims in costs.kinds
@@ -84,18 +94,21 @@ def _ways(
     for shares in costs.shares(outside, left):
         for n, share in enumerate(shares):
             if (n, share) not in known:
-                known[n, share] = _stays_and_moves(
-                    costs, rows, n, outside.holders, rest, share, helped=helped
+                shared = np.minimum(share, most_shared(costs, n, rest))
+                known[n, share] = (
+                    _windowed(costs, rows, n, outside.holders, shared, spared[n], helped=helped)
+                    if n in spared
+                    else _stays_and_moves(costs, rows, n, outside.holders, shared, helped=helped)
                 )
         found = [known[each] for each in enumerate(shares)]
-        yield [stays for stays, _ in found], ends
+        yield [each[ENDS] for each in found], ends
         for kind, possible in more:
-            yield [each[fixed] for fixed, each in zip(kind, found, strict=True)], possible
+            yield [each[code] for code, each in zip(kind, found, strict=True)], possible
 
 
 def most_shared(costs: Costs, number: int, rest: Floats) -> Floats:
     """How many instances can share a tensor's words if these loops are left: over idle ones."""
-    idle = [dim for dim in range(rest.shape[1]) if dim not in costs.tensors[number].fixed]
+    idle = [dim for dim in range(rest.shape[1]) if dim not in costs.tensors[number].apart]
     return np.asarray(rest[:, idle].prod(axis=1))
 
 
@@ -104,18 +117,17 @@ def _stays_and_moves(
     rows: InnerMappings,
     number: int,
     holders: int,
-    rest: Floats,
-    share: int,
+    shared: Floats,
     *,
     helped: bool,
-) -> tuple[Floats, Floats]:
-    """The least energy further out of a tensor that at most `share` instances share: if it stays
-    as long as loops can spare it, and if the next temporal loop is over a fixed dimension.
+) -> dict[int, Floats]:
+    """The least energy further out of a tensor without windows that at most `shared` instances
+    share, by the kind of the next temporal loop: it stays as long as loops can spare it, unless
+    that is over a fixed dimension.
 
     `helped`: whether neighbours may still help.
     """
     tensor, base = costs.tensors[number], costs.base(number, rows.tile)
-    shared = np.minimum(share, most_shared(costs, number, rest))
     tile = tensor.tile_words(rows.tile)
     refund = rows.refund[:, number] * tensor.words * shared
     due, is_open, sends = rows.due[:, number], rows.open[:, number], rows.sends[:, number]
@@ -123,9 +135,46 @@ def _stays_and_moves(
     stays = _supply(costs, number, holders, tile, words, shared) - refund
     words = np.where(is_open, sends * base / shared, words)
     moves = _supply(costs, number, holders, tile, words, shared) - refund
-    return stays + np.where(is_open, due * tensor.words, 0.0), moves + np.where(
-        is_open, due * base, 0.0
-    )
+    stays += np.where(is_open, due * tensor.words, 0.0)
+    return {ENDS: stays, IDLE: stays, FIXED: moves + np.where(is_open, due * base, 0.0)}
+
+
+def _windowed(
+    costs: Costs,
+    rows: InnerMappings,
+    number: int,
+    holders: int,
+    shared: Floats,
+    spared: dict[int, tuple[Floats, Floats]],
+    *,
+    helped: bool,
+) -> dict[int, Floats]:
+    """The same of a tensor with windows, of which loops to come may spare as much as `spared`."""
+    tile = costs.tensors[number].tile_words(rows.tile)
+    (sliding,) = (each for each in costs.sliding if each.number == number)
+    shared = shared * sliding.sharers(rows)
+
+    def supplied(less: Floats | float) -> Floats:
+        words = 0.0 * shared if helped else np.maximum(rows.due[:, number] - less, 0.0) / shared
+        return _supply(costs, number, holders, tile, words, shared)
+
+    closed = supplied(0.0)
+    moved = {kind: supplied(words) - energy for kind, (energy, words) in spared.items()}
+    return {ENDS: closed, FIXED: closed, **moved}
+
+
+def _spared(
+    costs: Costs, rows: InnerMappings, sliding: Sliding
+) -> dict[int, tuple[Floats, Floats]]:
+    """The energy in pJ and the words that a tensor with windows may be spared, by the kind of the
+    next temporal loop.
+    """
+    tensor, found = costs.tensors[sliding.number], {}
+    for dim in (*sliding.idle[:1], *sliding.moving):
+        sparing = sliding.sparing(rows, dim, tensor.words)
+        energy, words = sliding.sparing_energy(rows, sparing), sliding.sparing_words(rows, sparing)
+        found[tensor.kind(dim)] = energy, words
+    return found
 
 
 def _supply(
@@ -165,10 +214,11 @@ def least_rank(
     if outside.holders:
         energy = least_energy(costs, rows, outside)
     else:
-        energy = rows.energy + sum(
-            rows.due[:, n] * costs.base(n, rows.tile) - rows.refund[:, n] * tensor.words
-            for n, tensor in enumerate(costs.tensors)
-        )
+        energy = _settled(costs, rows, outside) + rows.passed
+        for n, tensor in enumerate(costs.tensors):
+            if not tensor.ranks:
+                energy = energy + rows.due[:, n] * costs.base(n, rows.tile)
+                energy -= rows.refund[:, n] * tensor.words
     fixed, leak = costs.work
     figures = {"energy": energy + fixed + leak * cycles, "delay": cycles}
     return np.asarray(prod((figures[metric] ** power for metric, power in goal.powers)))

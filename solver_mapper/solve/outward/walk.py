@@ -27,7 +27,7 @@ from solver_mapper.errors import LimitReached
 from solver_mapper.solve.outward.costs import Costs, Outside
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, joined
-from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, repeat, spread
+from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, mesh_filled, repeat, spread
 from solver_mapper.solve.outward.remaining import NOISE, least_rank, most_energy
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
@@ -126,6 +126,8 @@ class _Run:
     def _promising(self, rows: InnerMappings, outside: Outside) -> tuple[InnerMappings, Floats]:
         """The rows that may lead below the target, and their least ranks."""
         check_time()
+        if not len(rows):
+            return rows, rows.energy
         ranks = self._ranks(rows, outside)
         below = ranks * (1 - NOISE) < self.target
         return rows.take(below), ranks[below]
@@ -141,7 +143,7 @@ class _Run:
         """All ways to spread over the mesh below `level`, dimension by dimension."""
         sides = self.costs.architecture.fanout(level)
         if max(sides) == 1:
-            return rows
+            return mesh_filled(self.costs, rows, level)
         groups = self._side_by_side(level)
         for number, loops in enumerate(groups):
             parts = [
@@ -149,7 +151,7 @@ class _Run:
                 *(part for dim, axis in loops for part in self._along(rows, level, dim, axis)),
             ]
             if number == len(groups) - 1:
-                parts = [replace(each, meshes=np.ones_like(each.meshes)) for each in parts]
+                parts = [mesh_filled(self.costs, each, level) for each in parts]
                 rows = self._kept(parts, Outside(level + 1, level))
             elif len(parts) > 1:
                 spread = 0 if level == self.costs.depth - 1 else loops[0][0] + 1
@@ -236,13 +238,22 @@ class _Run:
                 LevelMapping(
                     buffer.name,
                     _loops([step for step in mine if step.bound and not step.axis], problem.dims),
-                    _loops([step for step in mine if step.axis], problem.dims),
+                    _loops(self._spatial([step for step in mine if step.axis]), problem.dims),
                     frozenset(
                         name for n, name in enumerate(problem.tensor_names) if keep[0] >> n & 1
                     ),
                 )
             )
         return Mapping(tuple(levels), tuple(problem.dims), tuple(problem.tensor_names))
+
+    def _spatial(self, steps: list[Move]) -> list[Move]:
+        """Spatial loops of a level, outer to inner. Where the order is free those of windows stand
+        inside, so that neighbours share words.
+        """
+        moving = {dim for each in self.costs.sliding for dim in each.moving}
+        if any(step.level == self.costs.depth - 1 for step in steps):
+            return steps
+        return sorted(steps, key=lambda step: step.dim in moving)
 
 
 def _loops(steps: list[Move], dims: tuple[str, ...]) -> tuple[Loop, ...]:

@@ -1,0 +1,286 @@
+"""Tensors with sliding windows in many inner mappings at once: `tile_chains.py` by arrays.
+
+Of such a tensor, words are counted as if every loop still to come made all its holders fetch whole
+tiles. What loops spare is taken off when they are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.tile_chains import TileState, Windows
+from solver_mapper.verify.bound import Rates
+
+ROUNDED = 0.5
+"""By how many words each instance may round down what it sends."""
+
+
+class Sparing(NamedTuple):
+    """Per chain, whole tiles; arrays are (rows, depth + 1), chains by the level of their holder."""
+
+    fetched: Floats
+    sent: Floats
+
+
+class Less(NamedTuple):
+    """What a temporal loop changes: new states; the energy in pJ that it spares, and the words that
+    the next holder need not send; what neighbours pay for words that they pass on, and what
+    rounding these may save, both in pJ.
+    """
+
+    states: Ints
+    energy: Floats
+    words: Floats
+    passed: Floats
+    lost: Floats
+
+
+class Prices(NamedTuple):
+    """In pJ, of each chain.
+
+    fill: of a word that its holder writes. send: that the next holder sends; 0 if there is none
+    yet. passed: that the holder sends to its neighbours, and that they write. rounded: what each
+    instance may save by rounding such words.
+    """
+
+    fill: Floats
+    send: Floats
+    passed: Floats
+    rounded: Floats
+
+
+class Sliding:
+    """One tensor.
+
+    number: of the tensor; `column`: of its arrays in `InnerMappings`.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        column: int,
+        windows: Windows,
+        sizes: Ints,
+        rates: list[Rates],
+    ):
+        self.number, self.column, self.windows, self.sizes = number, column, windows, sizes
+        self.rates, self.depth = rates, len(rates)
+        self.states: list[TileState] = []
+        self._numbers: dict[TileState, int] = {}
+        self._meshes: dict[object, int] = {}
+        self.start = self._number(windows.start)
+        many = [dim for dim, size in enumerate(sizes) if size > 1]
+        self.fixed = [dim for dim in many if dim in windows.fixed]
+        self.moving = [dim for dim in many if dim in windows.place]
+        self.idle = [dim for dim in many if dim not in windows.fixed and dim not in windows.place]
+        self._possible: dict[tuple[int, int], Floats] = {}
+        self._priced: dict[int, Floats] = {}
+
+    def spread(
+        self, rows: InnerMappings, level: int, dim: int, bound: int, axis: int
+    ) -> tuple[Ints, Floats]:
+        """The states with a spatial loop, and how many times as many words are sent then."""
+        inner = rows.meshes[:, axis]
+        keys, where = _unique(rows.states[:, self.column], inner)
+        found = [
+            self.windows.spread(self.states[state], level, dim, bound, axis, beside)
+            for state, beside in keys
+        ]
+        states = np.array([self._number(state) for state, _ in found], dtype=np.int64)
+        return states[where], np.array([more for _, more in found])[where]
+
+    def mesh_filled(self, rows: InnerMappings, level: int, width: int) -> Ints:
+        """The states when all spatial loops below `level` stand."""
+        keys, where = _unique(rows.states[:, self.column], *rows.meshes.T)
+        found = [
+            self._number(self.windows.mesh_filled(self.states[state], level, (x, y), width))
+            for state, x, y in keys
+        ]
+        return np.array(found, dtype=np.int64)[where]
+
+    def repeated(self, rows: InnerMappings, dim: int, bound: int, rounds: Floats) -> Less:
+        """What a temporal loop changes. `rounds`: of all loops outside it."""
+        keys, where = _unique(rows.states[:, self.column])
+        states, spared = [], np.zeros((3, len(keys), self.depth + 1))
+        for row, (state,) in enumerate(keys):
+            after, each = self.windows.repeated(self.states[state], dim, bound)
+            states.append(self._number(after))
+            for chain, less in zip(after.chains, each, strict=True):
+                spared[:, row, chain.level] = less
+        fetched, sent, passed = spared[:, where]
+        prices = self.prices(rows)
+        mine, theirs = rows.fetched[:, self.column], rows.sent[:, self.column]
+        energy = mine * (fetched + passed) * prices.fill + theirs * sent * prices.send
+        lost = (passed > 0) * prices.rounded * rows.copies[:, self.column]
+        return Less(
+            np.array(states, dtype=np.int64)[where],
+            energy.sum(axis=1) * rounds,
+            (theirs * sent)[np.arange(len(rows)), self.outermost(rows)] * rounds,
+            (mine * passed * prices.passed).sum(axis=1) * rounds,
+            lost.sum(axis=1),
+        )
+
+    def held(self, rows: InnerMappings, level: int) -> Ints:
+        """The states with a further holder."""
+        keys, where = _unique(rows.states[:, self.column])
+        found = [self._number(self.windows.held(self.states[state], level)) for (state,) in keys]
+        return np.array(found, dtype=np.int64)[where]
+
+    def rounded(self, rows: InnerMappings) -> Ints:
+        """1 where the next holder may send less than is counted, by rounding."""
+        return self._by_state(rows, lambda state: int(state.rounded))
+
+    def sharers(self, rows: InnerMappings) -> Ints:
+        """How many elements along the second dimensions of window ranks the mesh that is being
+        filled has: places along the first ones may share words with them.
+        """
+        return self._by_state(
+            rows, lambda state: prod(loop.bound for loop in state.mesh if loop.side == 1)
+        )
+
+    def meshes(self, rows: InnerMappings) -> Ints:
+        """The same number for states that agree in the mesh that is being filled."""
+        keys, where = _unique(rows.states[:, self.column])
+        found = []
+        for (number,) in keys:
+            state = self.states[number]
+            mesh = (state.mesh, state.filled)
+            found.append(self._meshes.setdefault(mesh, len(self._meshes)))
+        return np.array(found, dtype=np.int64)[where]
+
+    def sparing(self, rows: InnerMappings, dim: int, words: int) -> Sparing:
+        """What all loops still to come may spare at most, if the next one is over `dim`.
+
+        `words`: how many different ones the tensor has.
+        """
+        keys, where = _unique(rows.states[:, self.column])
+        fetched, sent, idle, only_idle, single = np.array(
+            [self._possible_table(state, dim) for (state,) in keys]
+        )[where].transpose(1, 0, 2)
+        left = self.sizes / rows.tile
+        fixed = left[:, self.fixed].prod(axis=1)[:, None]
+        moving = left[:, self.moving].prod(axis=1)[:, None]
+        others = np.where(idle > 0, left[:, self.idle].prod(axis=1)[:, None], 1.0) * moving
+        all_rounds = left.prod(axis=1)[:, None]
+        most = np.where(only_idle > 0, all_rounds - fixed, all_rounds * (1 - 1 / others))
+        tiles = rows.fetched[:, self.column]
+        least = words / np.where(tiles > 0, tiles, np.inf)
+        least = np.where(single > 0, least, 0.0)
+        return Sparing(np.minimum(fetched * most, all_rounds - least), sent * most)
+
+    def most_sparing(self, rows: InnerMappings, words: int) -> Sparing:
+        """The same, whatever the next one is over."""
+        found = [self.sparing(rows, dim, words) for dim in (*self.idle[:1], *self.moving)]
+        fetched, sent = (np.maximum.reduce(each) for each in zip(*found, strict=True))
+        return Sparing(fetched, sent)
+
+    def most_sparing_words(self, rows: InnerMappings, words: int) -> Floats:
+        """The words that the next holder need not send, at most."""
+        return self.sparing_words(rows, self.most_sparing(rows, words))
+
+    def sparing_energy(self, rows: InnerMappings, sparing: Sparing) -> Floats:
+        """The energy in pJ of what is spared, apart from words that no holder has to send yet."""
+        prices = self.prices(rows)
+        mine = rows.fetched[:, self.column] * sparing.fetched * prices.fill
+        theirs = rows.sent[:, self.column] * sparing.sent * prices.send
+        return np.asarray((mine + theirs).sum(axis=1))
+
+    def sparing_words(self, rows: InnerMappings, sparing: Sparing) -> Floats:
+        """The words that the next holder need not send."""
+        spared = rows.sent[:, self.column] * sparing.sent
+        return np.asarray(spared[np.arange(len(rows)), self.outermost(rows)])
+
+    def outermost(self, rows: InnerMappings) -> Ints:
+        """The level of the outermost holder so far."""
+        return self._by_state(rows, lambda state: state.chains[-1].level)
+
+    def _by_state(self, rows: InnerMappings, figure: Callable[[TileState], int]) -> Ints:
+        keys, where = _unique(rows.states[:, self.column])
+        found = [figure(self.states[number]) for (number,) in keys]
+        return np.array(found, dtype=np.int64)[where]
+
+    def prices(self, rows: InnerMappings) -> Prices:
+        """The prices of each row's chains."""
+        keys, where = _unique(rows.states[:, self.column])
+        tables = np.array([self._price_table(number) for (number,) in keys])[where]
+        return Prices(*tables.transpose(1, 0, 2))
+
+    def _price_table(self, number: int) -> Floats:
+        """(4, depth + 1): the fields of `Prices`."""
+        if number not in self._priced:
+            table = np.zeros((4, self.depth + 1))
+            chains = self.states[number].chains
+            for chain, outer in zip(chains, (*chains[1:], None), strict=True):
+                if chain.level < self.depth:
+                    own = self.rates[chain.level]
+                    table[0, chain.level] = own.fill
+                    table[2, chain.level] = own.send + own.fill
+                    table[3, chain.level] = ROUNDED * own.send + own.fill
+                if outer is not None:
+                    table[1, chain.level] = self.rates[outer.level].send
+            self._priced[number] = table
+        return self._priced[number]
+
+    def _possible_table(self, number: int, dim: int) -> Floats:
+        """(5, depth + 1): the fields of `Possible`."""
+        if (number, dim) not in self._possible:
+            table, state = np.zeros((5, self.depth + 1)), self.states[number]
+            possible = self.windows.possible(state, dim)
+            for chain, each in zip(state.chains, possible, strict=True):
+                table[:, chain.level] = each
+                table[0, chain.level] = each.sent
+            self._possible[number, dim] = table
+        return self._possible[number, dim]
+
+    def _number(self, state: TileState) -> int:
+        if state not in self._numbers:
+            self._numbers[state] = len(self.states)
+            self.states.append(state)
+        return self._numbers[state]
+
+
+class AtRisk:
+    """What one tensor may still be spared, in inner mappings that are compared with each other."""
+
+    def __init__(self, sliding: Sliding, rows: InnerMappings, words: int):
+        fetched, sent = sliding.most_sparing(rows, words)
+        self.number = sliding.number
+        self.due, self.states = rows.due[:, sliding.number], rows.states[:, sliding.column]
+        self.waiting = sliding.sparing_words(rows, Sparing(np.ones_like(sent), np.ones_like(sent)))
+        self.more = np.asarray(sent[np.arange(len(rows)), sliding.outermost(rows)])
+        prices = sliding.prices(rows)
+        self.tiles = np.concatenate(
+            [
+                rows.fetched[:, sliding.column] * prices.fill * fetched,
+                rows.sent[:, sliding.column] * prices.send * sent,
+            ],
+            axis=1,
+        )
+
+    def owed(self, one: Ints, other: Ints, low: Floats, high: Floats) -> Floats:
+        """By how much energy in pJ the tensor may come to cost more further out in `one` than in
+        `other`, at most. What is spared the one is spared the other, where their states agree.
+
+        low, high: the least and the most that a word costs that the next holder sends.
+        """
+        same = self.states[one] == self.states[other]
+        mine = np.where(same[:, None], self.tiles[one], 0.0)
+        energy = np.maximum(self.tiles[other] - mine, 0.0).sum(axis=1)
+        more = self.due[one] - self.due[other]
+        waiting = self.waiting[other] - np.where(same, self.waiting[one], 0.0)
+        words = np.maximum(more, more + waiting * self.more[other])
+        return np.asarray(energy + words * np.where(words > 0, high, low))
+
+
+def _unique(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
+    """The different rows of columns, and of which kind each row is."""
+    if len(columns) == 1:
+        found, where = np.unique(columns[0], return_inverse=True)
+        return [(each,) for each in found.tolist()], where.reshape(-1)
+    rows, where = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    return [tuple(each) for each in rows.tolist()], where.reshape(-1)

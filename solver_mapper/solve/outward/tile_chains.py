@@ -1,0 +1,366 @@
+"""Tiles of sliding windows: which words each holder of a tensor fetches, loop by loop.
+
+Going outwards, each holder has a *chain* of tiles, one for each round of the loops so far. A holder
+reuses words only where a tile comes by the same shift as the first one after it did, which is the
+innermost loop's (`cost/timeloop/fetches.py`). All other tiles are *jumps*: they are fetched whole.
+So what a loop spares is known once it stands, and a loop over a fixed dimension ends all reuse by
+loops further out.
+
+Neighbours on a mesh right above a holder pass words on where the shift equals the displacement of
+their data. Where it is not clear which of them do, all are taken to do so that can, so that what
+the outer holder sends may be counted too low, but never too high.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+Vector = tuple[int, ...]
+"""Words along each window rank."""
+
+
+class Rank(NamedTuple):
+    """A rank that is a sum of two dimensions of more than one iteration, and their positive steps
+    in words.
+    """
+
+    dims: tuple[int, int]
+    steps: tuple[int, int]
+
+
+class Placed(NamedTuple):
+    """A spatial loop of the mesh that is being filled, over dimension `side` of a rank. Above
+    compute units `inner` elements stand inside it along its axis; elsewhere it may stand anywhere.
+    """
+
+    rank: int
+    side: int
+    step: int
+    bound: int
+    axis: int = 0
+    inner: int = 0
+
+
+class Chain(NamedTuple):
+    """The tiles of the holder at `level` (of compute units, which do not reuse: one below the
+    innermost level).
+
+    spans: the tile's words along each window rank.
+    live: whether anything can still be spared; if not, the other fields are empty.
+    shift: of the innermost loop outside; none until there is one.
+    kept: the share of a tile's words that is reused after this shift.
+    back: by what all loops so far move the tiles.
+    links: of the mesh right above, as `links` gives them. `beside`: whether elements beside each
+        other want the same words there.
+    """
+
+    level: int
+    spans: Vector
+    live: bool = True
+    shift: Vector | None = None
+    kept: float = 0.0
+    back: Vector = ()
+    links: tuple[tuple[Vector, float], ...] = ()
+    beside: bool = False
+
+
+class TileState(NamedTuple):
+    """What the loops further out need to know of one tensor.
+
+    extents: of the dimensions of each window rank.
+    chains: of all holders so far, inner to outer.
+    mesh: loops over window dimensions of the mesh that is being filled. `beside`: whether a loop
+        over an idle dimension is the innermost one along an axis there. `filled`: whether the mesh
+        right above the outermost holder so far is filled.
+    rounded: whether what the next holder sends may not be a whole number.
+    """
+
+    extents: tuple[tuple[int, int], ...]
+    chains: tuple[Chain, ...]
+    mesh: tuple[Placed, ...] = ()
+    beside: bool = False
+    filled: bool = False
+    rounded: bool = False
+
+
+class Spared(NamedTuple):
+    """What a loop spares a chain, in whole tiles for each round of all loops outside it.
+
+    fetched: tiles that the holder need not fetch. sent: tiles that the next holder need not send.
+    passed: tiles that neighbours pass on.
+    """
+
+    fetched: float = 0.0
+    sent: float = 0.0
+    passed: float = 0.0
+
+
+class Possible(NamedTuple):
+    """How much of its tiles all loops still to come may spare a chain at most, if the next loop is
+    of some kind. `idle`: whether by idle loops, too; `only_idle`: by these alone, since others make
+    a jump each. `single`: whether there is one tile in each round so far.
+    """
+
+    fetched: float = 0.0
+    sent: float = 0.0
+    idle: bool = False
+    only_idle: bool = False
+    single: bool = False
+
+
+NOTHING = Spared()
+IMPOSSIBLE = Possible()
+
+
+def dead(chain: Chain) -> Chain:
+    """The chain with nothing to spare."""
+    return Chain(chain.level, (), live=False)
+
+
+class Windows:
+    """The tiles of one tensor with sliding windows.
+
+    Args:
+        ranks: its window ranks.
+        fixed: its other dimensions.
+        depth: the number of levels.
+    """
+
+    def __init__(self, ranks: tuple[Rank, ...], fixed: frozenset[int], depth: int):
+        self.ranks, self.fixed, self.depth = ranks, fixed, depth
+        self.place = {
+            dim: (number, side)
+            for number, rank in enumerate(ranks)
+            for side, dim in enumerate(rank.dims)
+        }
+        ones = ((1, 1),) * len(ranks)
+        units = Chain(depth, (1,) * len(ranks), back=(0,) * len(ranks))
+        self.start = TileState(ones, (units,))
+
+    def held(self, state: TileState, level: int) -> TileState:
+        """A further holder. Raises nothing."""
+        spans = tuple(
+            1 + sum(step * (extent - 1) for step, extent in zip(rank.steps, extents, strict=True))
+            for rank, extents in zip(self.ranks, state.extents, strict=True)
+        )
+        chain = Chain(level, spans, back=(0,) * len(spans))
+        return state._replace(chains=(*state.chains, chain), filled=False, rounded=False)
+
+    def spread(
+        self, state: TileState, level: int, dim: int, bound: int, axis: int, inner: int
+    ) -> tuple[TileState, float]:
+        """The state with a spatial loop below `level`, and how many times as many words the next
+        holder sends then. `inner` elements stand inside the loop along its axis.
+        """
+        if dim in self.fixed:
+            return state, float(bound)
+        ordered = level == self.depth - 1
+        if dim not in self.place:
+            return state._replace(beside=state.beside or inner == 1 or not ordered), 1.0
+        rank, side = self.place[dim]
+        loop = Placed(rank, side, self._step(state, dim), bound)
+        if ordered:
+            loop = loop._replace(axis=axis, inner=inner)
+        before = tuple(each for each in state.mesh if each.rank == rank)
+        exact = not before or state.chains[-1].level == level + 1
+        more = _groups((*before, loop), exact) / _groups(before, exact)
+        state = self._extended(state, dim, bound)
+        mesh = (*state.mesh, loop) if ordered else tuple(sorted((*state.mesh, loop)))
+        return state._replace(mesh=mesh, rounded=state.rounded or not exact), more
+
+    def mesh_filled(
+        self, state: TileState, level: int, used: tuple[int, int], width: int
+    ) -> TileState:
+        """The state when all spatial loops below `level` stand, on `used` columns and rows of a
+        grid of `width` columns.
+        """
+        chain = state.chains[-1]
+        if not state.filled:
+            if chain.level == self.depth:
+                near = links(state.mesh, len(self.ranks), used, width) if state.mesh else ()
+            else:
+                near = all_links(state.mesh, len(self.ranks))
+            chain = chain._replace(links=near, beside=state.beside)
+            if chain.level == self.depth and not (chain.links or chain.beside):
+                chain = dead(chain)
+        return state._replace(
+            chains=(*state.chains[:-1], chain), mesh=(), beside=False, filled=True
+        )
+
+    def repeated(
+        self, state: TileState, dim: int, bound: int
+    ) -> tuple[TileState, tuple[Spared, ...]]:
+        """The state with a temporal loop, and what this spares each chain."""
+        moved = [self._after(state, chain, dim, bound) for chain in state.chains]
+        chains = tuple(chain for chain, _ in moved)
+        if dim in self.place:
+            state = self._extended(state, dim, bound)
+        return state._replace(chains=chains), tuple(spared for _, spared in moved)
+
+    def possible(self, state: TileState, dim: int) -> tuple[Possible, ...]:
+        """What may be spared each chain if the next temporal loop is over `dim`."""
+        return tuple(self._possible(state, chain, dim) for chain in state.chains)
+
+    def _step(self, state: TileState, dim: int) -> int:
+        """By how many words a loop over `dim` moves the tiles."""
+        rank, side = self.place[dim]
+        return self.ranks[rank].steps[side] * state.extents[rank][side]
+
+    def _extended(self, state: TileState, dim: int, bound: int) -> TileState:
+        rank, side = self.place[dim]
+        extents = [list(each) for each in state.extents]
+        extents[rank][side] *= bound
+        return state._replace(extents=tuple((first, second) for first, second in extents))
+
+    def _after(self, state: TileState, chain: Chain, dim: int, bound: int) -> tuple[Chain, Spared]:
+        if not chain.live or dim in self.fixed:
+            return dead(chain), NOTHING
+        forth = [0] * len(self.ranks)
+        if dim in self.place:
+            forth[self.place[dim][0]] = self._step(state, dim)
+        shift = tuple(step - back for step, back in zip(forth, chain.back, strict=True))
+        first = chain.shift is None
+        if first:
+            chain = chain._replace(shift=shift, kept=self._kept(chain, shift))
+        spared = _spared(chain, shift, bound, first)
+        back = tuple(old + (bound - 1) * step for old, step in zip(chain.back, forth, strict=True))
+        chain = chain._replace(back=back)
+        over = sum(map(bool, back)) > 1 if chain.kept else not (chain.links or chain.beside)
+        return dead(chain) if over else chain, spared
+
+    def _kept(self, chain: Chain, shift: Vector) -> float:
+        """The share of a tile's words that the tile before it has, too."""
+        if chain.level == self.depth:
+            return 0.0
+        return prod(
+            max(0, span - step) / span for span, step in zip(chain.spans, shift, strict=True)
+        )
+
+    def _possible(self, state: TileState, chain: Chain, dim: int) -> Possible:
+        if not chain.live or dim in self.fixed:
+            return IMPOSSIBLE
+        open_mesh = not state.filled and chain is state.chains[-1]
+        linked = 1.0 if open_mesh else 1 - _least_rest(chain)
+        passed = Possible(0.0, 1.0 if chain.beside else linked, idle=True)
+        if open_mesh and chain.level == self.depth:
+            return Possible(0.0, 1.0, idle=True)
+        idle = dim not in self.place
+        if chain.shift is not None and (chain.kept < 1 or any(chain.back)):
+            if not chain.kept:
+                return passed
+            return Possible(chain.kept, chain.kept + 2 * (1 - chain.kept) * linked)
+        if idle and (chain.level < self.depth or chain.beside):
+            return Possible(1.0 if chain.level < self.depth else 0.0, 1.0, True, True, True)
+        if chain.shift is not None:
+            return Possible(0.5, 0.5, idle=True)
+        if idle:
+            return passed
+        forth = [0] * len(self.ranks)
+        forth[self.place[dim][0]] = self._step(state, dim)
+        kept = self._kept(chain, tuple(forth))
+        if kept:
+            return Possible(kept, kept + (1 - kept) * linked, single=True)
+        return passed
+
+
+def _spared(chain: Chain, shift: Vector, bound: int, first: bool) -> Spared:
+    """The cost model's `Fetch`es: `bound - 1` further tiles in each round come by `shift`."""
+    if not chain.kept:
+        passed = (bound - 1) * (1 - _rest(chain, shift))
+        return Spared(0.0, passed, passed)
+    if shift != chain.shift:
+        return NOTHING
+    # The first tile that comes by the shift after a jump is not passed on.
+    often = bound - 2 if first else 2 * (bound - 1)
+    passed = often * (1 - chain.kept) * (1 - _rest(chain, shift)) if any(shift) else 0.0
+    kept = (bound - 1) * chain.kept
+    return Spared(kept, kept + passed, passed)
+
+
+def _rest(chain: Chain, shift: Vector) -> float:
+    """The share of the elements' different words that neighbours cannot pass on when tiles come by
+    `shift`; less than that nowhere.
+    """
+    if chain.beside and not any(shift):
+        return 0.0
+    return dict(chain.links).get(shift, 1.0)
+
+
+def _least_rest(chain: Chain) -> float:
+    """The least that `_rest` can be for any shift, as far as `links` say."""
+    return min((rest for _, rest in chain.links), default=1.0)
+
+
+@lru_cache(maxsize=10_000)
+def links(
+    loops: tuple[Placed, ...], ranks: int, used: tuple[int, int], width: int
+) -> tuple[tuple[Vector, float], ...]:
+    """The displacements between neighbours on a mesh, and for each the share of the different words
+    that neighbours cannot pass on when tiles come by it; or less.
+
+    Elements fill the grid, of `width` columns, row by row. They count as neighbours only if they
+    agree in all loops but `loops`, unless the `used` columns leave rows ragged.
+    """
+    number = np.arange(used[0] * used[1])
+    others = np.stack([number % used[0], number // used[0]])
+    offsets = np.zeros((len(number), ranks), dtype=np.int64)
+    for loop in loops:
+        place = (number % used[0], number // used[0])[loop.axis] // loop.inner % loop.bound
+        offsets[:, loop.rank] += loop.step * place
+        others[loop.axis] -= place * loop.inner
+    ragged = used[1] > 1 and width % used[0] > 0
+    found: dict[Vector, set[Vector]] = defaultdict(set)
+    in_row, in_column = number % width < width - 1, number >= 0
+    for apart, possible in ((1, in_row), (width, in_column)):
+        near = number[possible & (number + apart < len(number))]
+        if not ragged:
+            near = near[(others[:, near] == others[:, near + apart]).all(axis=0)]
+        for here, there in zip(offsets[near].tolist(), offsets[near + apart].tolist(), strict=True):
+            forth = tuple(b - a for a, b in zip(here, there, strict=True))
+            found[forth].add(tuple(here))
+            found[tuple(-step for step in forth)].add(tuple(there))
+    many = len({tuple(each) for each in offsets.tolist()})
+    return tuple((shift, 1 - len(served) / many) for shift, served in sorted(found.items()))
+
+
+@lru_cache(maxsize=10_000)
+def all_links(loops: tuple[Placed, ...], ranks: int) -> tuple[tuple[Vector, float], ...]:
+    """What `links` could be at least, wherever the loops stand."""
+    sums: dict[Vector, int] = defaultdict(int)
+    for places in product(*(range(loop.bound) for loop in loops)):
+        total = [0] * ranks
+        for loop, place in zip(loops, places, strict=True):
+            total[loop.rank] += loop.step * place
+        sums[tuple(total)] += 1
+    found: dict[Vector, int] = defaultdict(int)
+    for here, often in sums.items():
+        for there in sums:
+            if here != there or often > 1:
+                found[tuple(b - a for a, b in zip(here, there, strict=True))] += 1
+    return tuple((shift, 1 - served / len(sums)) for shift, served in sorted(found.items()))
+
+
+def _groups(loops: tuple[Placed, ...], exact: bool) -> float:
+    """How many times as many words a mesh gets as one of its elements, by its loops over one window
+    rank: different sums of their places; or at least, if not `exact`.
+    """
+    often = _sums(tuple((loop.step, loop.bound) for loop in loops))
+    if exact:
+        return float(len(often))
+    return prod(loop.bound for loop in loops) / max(often)
+
+
+@lru_cache(maxsize=10_000)
+def _sums(loops: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+    """How often each sum of places occurs."""
+    found: dict[int, int] = {}
+    for places in product(*(range(bound) for _, bound in loops)):
+        total = sum(step * place for (step, _), place in zip(loops, places, strict=True))
+        found[total] = found.get(total, 0) + 1
+    return tuple(found.values())
