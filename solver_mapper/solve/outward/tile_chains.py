@@ -305,7 +305,9 @@ def links(
     that neighbours cannot pass on when tiles come by it; or less.
 
     Elements fill the grid, of `width` columns, row by row. They count as neighbours only if they
-    agree in all loops but `loops`, unless the `used` columns leave rows ragged.
+    agree in all loops but `loops`, unless the `used` columns leave rows ragged. Words count as
+    passed on if all elements that want them have such a neighbour; where rows are not filled, if
+    one has.
     """
     number = np.arange(used[0] * used[1])
     others = np.stack([number % used[0], number // used[0]])
@@ -314,19 +316,25 @@ def links(
         place = (number % used[0], number // used[0])[loop.axis] // loop.inner % loop.bound
         offsets[:, loop.rank] += loop.step * place
         others[loop.axis] -= place * loop.inner
-    ragged = used[1] > 1 and width % used[0] > 0
-    found: dict[Vector, set[Vector]] = defaultdict(set)
+    ragged, filled = used[1] > 1 and width % used[0] > 0, used[1] == 1 or width == used[0]
+    words = [tuple(each) for each in offsets.tolist()]
+    helped: dict[Vector, set[int]] = defaultdict(set)
     in_row, in_column = number % width < width - 1, number >= 0
     for apart, possible in ((1, in_row), (width, in_column)):
         near = number[possible & (number + apart < len(number))]
         if not ragged:
             near = near[(others[:, near] == others[:, near + apart]).all(axis=0)]
-        for here, there in zip(offsets[near].tolist(), offsets[near + apart].tolist(), strict=True):
-            forth = tuple(b - a for a, b in zip(here, there, strict=True))
-            found[forth].add(tuple(here))
-            found[tuple(-step for step in forth)].add(tuple(there))
-    many = len({tuple(each) for each in offsets.tolist()})
-    return tuple((shift, 1 - len(served) / many) for shift, served in sorted(found.items()))
+        for one in near.tolist():
+            forth = tuple(b - a for a, b in zip(words[one], words[one + apart], strict=True))
+            helped[forth].add(one)
+            helped[tuple(-step for step in forth)].add(one + apart)
+    found = []
+    for shift, elements in sorted(helped.items()):
+        served = {words[each] for each in elements}
+        if filled:
+            served -= {words[each] for each in number.tolist() if each not in elements}
+        found.append((shift, 1 - len(served) / len(set(words))))
+    return tuple((shift, rest) for shift, rest in found if rest < 1)
 
 
 @lru_cache(maxsize=10_000)

@@ -1,0 +1,105 @@
+"""Tiles of sliding windows in the walk outwards: what loops spare, and what neighbours pass on, is
+what the cost model counts.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from solver_mapper.core.problem import Problem
+from solver_mapper.cost.timeloop.fetches import fetched_words
+from solver_mapper.cost.timeloop.multicast_groups import multicast_groups
+from solver_mapper.cost.timeloop.projection import Projection, project
+from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, linked_elements
+from solver_mapper.cost.timeloop.tiles import PlacedLoop
+from solver_mapper.solve.outward.tile_chains import Placed, Rank, Vector, Windows, all_links, links
+from tests.strategies import tensor
+
+DIMS = "CKPRQS"
+RANKS = ((2, 3), (4, 5))
+"""P and R, Q and S."""
+
+
+def projection(random: Random) -> tuple[Projection, tuple[Rank, ...]]:
+    """An input with two windows of random steps."""
+    steps = [(random.choice([1, 1, 2, 3]), random.choice([1, 1, 2, 3])) for _ in RANKS]
+    windows = [
+        [(DIMS[dim], step) for dim, step in zip(dims, each, strict=True)]
+        for dims, each in zip(RANKS, steps, strict=True)
+    ]
+    problem = Problem("random", tuple(DIMS), dict.fromkeys(DIMS, 8), (tensor("I", "C", *windows),))
+    ranks = tuple(Rank(dims, each) for dims, each in zip(RANKS, steps, strict=True))
+    return project(problem, problem.tensors[0]), ranks
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_loops_spare_what_the_cost_model_does_not_fetch(seed):
+    random = Random(seed)
+    sums, ranks = projection(random)
+    windows = Windows(ranks, frozenset([0]), depth=2)
+    extents = [random.choice([1, 1, 2, 3]) for _ in DIMS]
+    state = windows.mesh_filled(windows.start, 1, (1, 1), 1)
+    state = state._replace(extents=tuple((extents[a], extents[b]) for a, b in RANKS))
+    state = windows.mesh_filled(windows.held(state, 1), 0, (1, 1), 1)
+    loops: list[PlacedLoop] = []
+    tiles, grown = 1.0, list(extents)
+    for _ in range(random.randint(1, 6)):
+        dim, bound = random.randrange(len(DIMS)), random.choice([2, 2, 3, 4])
+        state, spared = windows.repeated(state, dim, bound)
+        tiles = tiles * bound - spared[-1].fetched
+        loops.insert(0, PlacedLoop(dim, bound, bound, grown[dim], ""))
+        grown[dim] *= bound
+    words = fetched_words(loops, sums, tuple(extents), reuse=True)
+    assert tiles * sums.words(extents) == pytest.approx(words, rel=1e-12)
+
+
+def passed_on(
+    random: Random, width: int, height: int
+) -> tuple[list[tuple[Vector, float, float]], bool]:
+    """Of a random mesh, shifts with the share of words that neighbours do not pass on, by the cost
+    model and by the walk; and whether rows of the grid are filled.
+    """
+    sums, ranks = projection(random)
+    placed: list[PlacedLoop] = []
+    seen: list[Placed] = []
+    used, grown = [1, 1], [random.choice([1, 1, 2]) for _ in DIMS]
+    for axis, side in enumerate((width, height)):
+        for dim in random.sample(range(len(DIMS)), random.randint(0, 3)):
+            bound = random.choice([2, 2, 3, 4])
+            if used[axis] * bound > side or any(each.dim == dim for each in placed):
+                continue
+            for rank, dims in enumerate(RANKS):
+                if dim in dims:
+                    step = ranks[rank].steps[dims.index(dim)] * grown[dim]
+                    seen.append(Placed(rank, dims.index(dim), step, bound, axis, used[axis]))
+            placed.insert(0, PlacedLoop(dim, bound, bound, grown[dim], "XY"[axis]))
+            grown[dim] *= bound
+            used[axis] *= bound
+    if not seen:
+        return [], True
+    elements, grid = lay_out(placed, sums.codes), Grid(width, height, hops=False)
+    every = range(len(elements.offsets))
+    groups = sum(each.scatter for each in multicast_groups(elements, every, True, grid))
+    walked = dict(links(tuple(seen), len(RANKS), (used[0], used[1]), width))
+    loose = dict(all_links(tuple(sorted(seen)), len(RANKS)))
+    found = []
+    for shift in [(a, b) for a in range(-9, 10) for b in range(-9, 10) if a or b]:
+        linked = set(linked_elements(elements, elements, sums.code((0, *shift)), grid))
+        rest = multicast_groups(elements, set(every) - linked, True, grid)
+        share = sum(each.scatter for each in rest) / groups
+        assert loose.get(shift, 1.0) <= share + 1e-12
+        found.append((shift, share, walked.get(shift, 1.0)))
+    return found, used[0] == width or used[1] == 1
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_neighbours_pass_on_no_more_than_the_walk_says(seed):
+    random = Random(seed)
+    width, height = random.choice([(1, 8), (8, 1), (4, 4), (3, 5), (5, 3), (12, 2), (6, 6)])
+    found, filled = passed_on(random, width, height)
+    for shift, share, walked in found:
+        assert walked <= share + 1e-12, shift
+        if filled:
+            assert walked == pytest.approx(share), shift
