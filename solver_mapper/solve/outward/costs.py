@@ -187,6 +187,12 @@ class Costs:
         """Whether a level may hold a tensor of which tiles have `words` so far."""
         return (words <= self._capacities[level]) & (True in self.holds[level][number])
 
+    def slowness(self, level: int) -> float:
+        """Cycles that an instance of a level needs for a word, at most."""
+        buffer = self.architecture.levels[level]
+        limits = (buffer.read_bandwidth, buffer.write_bandwidth, buffer.shared_bandwidth)
+        return max([1 / float(limit) for limit in limits if limit is not None], default=0.0)
+
     def price(self, number: int, level: int) -> float:
         """The energy in pJ of a word of a tensor that a level sends; of a partial sum, that it
         writes and reads again.

@@ -15,7 +15,7 @@ import numpy as np
 
 from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.costs import Costs, Outside
-from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.remaining import least_without, most_shared
 from solver_mapper.solve.outward.sliding import AtRisk
 
@@ -32,6 +32,7 @@ class _Future:
     base: words that the outermost holder so far gets if every loop outside its tile sends it anew.
     fetched: the same at most.
     shared: how many instances will share each word at most.
+    slow: the most cycles that a word takes at the next holder, for all instances so far together.
     """
 
     low: Floats
@@ -39,12 +40,13 @@ class _Future:
     base: Floats
     fetched: Floats
     shared: Floats
+    slow: Floats
 
     def take(self, rows: Ints) -> _Future:
         """Some of the rows."""
         return _Future(
             *(self.low[rows], self.high[rows], self.base[rows]),
-            *(self.fetched[rows], self.shared[rows]),
+            *(self.fetched[rows], self.shared[rows], self.slow[rows]),
         )
 
 
@@ -63,7 +65,7 @@ def undominated(
         most: the energy in pJ of each row's mappings below the target at most, apart from that of
             operations and leakage.
         ranks: which rows are likely to dominate others: those of low rank.
-        cycles_count: whether more instances in use are worth anything.
+        cycles_count: whether a higher pace is worth anything.
 
     Raises: TimeUp if the clock that runs is over.
     """
@@ -97,7 +99,7 @@ def undominated(
             owed += np.maximum(lost, 0.0) + np.maximum(rows.passed[best] - rows.passed[behind], 0.0)
         worse = rows.energy[best] + owed <= rows.energy[behind]
         if cycles_count:
-            worse &= rows.used[best] >= rows.used[behind]
+            worse &= _as_quick(costs, rows, future, best, behind)
         keep = np.ones(len(group), dtype=bool)
         keep[behind[worse]] = False
         kept = np.flatnonzero(keep)
@@ -135,6 +137,30 @@ def _owed(
     return total
 
 
+def _as_quick(costs: Costs, rows: InnerMappings, future: _Future, one: Ints, other: Ints) -> Flags:
+    """Whether `one` needs no more cycles than `other`, whatever follows: its pace is no lower, and
+    no tensor has more words to be sent at a level with a bandwidth, unless all its words together
+    take no more time there than `other` needs already.
+    """
+    quick: Flags = rows.pace[one] >= rows.pace[other]
+    if not future.slow.any():
+        return quick
+    words, total = {}, np.zeros(len(one))
+    plain = [(n, tensor) for n, tensor in enumerate(costs.tensors) if not tensor.ranks]
+    for n, tensor in plain:
+        most = rows.sends[one, n] * future.base[one, n]
+        words[n] = np.where(rows.open[one, n], most, rows.due[one, n])
+        total += words[n] * (2 if tensor.written else 1) + tensor.words
+    enough = costs.operations / rows.pace[other]
+    for n, tensor in plain:
+        is_open = rows.open[other, n]
+        least = np.where(is_open, rows.sends[other, n] * tensor.words, rows.due[other, n])
+        both = is_open & rows.open[one, n]
+        fewer = np.where(both, rows.sends[one, n] <= rows.sends[other, n], words[n] <= least)
+        quick &= fewer | (total * future.slow[other, n] <= enough)
+    return quick
+
+
 def _future(costs: Costs, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:
     """What may come for each tensor of each row, in mappings of at most `most` energy in pJ."""
     rest = costs.sizes / rows.tile
@@ -159,12 +185,14 @@ def _future(costs: Costs, rows: InnerMappings, outside: Outside, most: Floats) -
         left = np.maximum(most * (1 + CAUTION) - without[:, n] + credit, 0.0)
         once = left / tensor.words
         limit = np.where(is_open, _ratio(np.maximum(once - due, 0.0), sends), _ratio(left, due))
-        high = np.zeros(len(rows))
-        for price in prices:
+        high, slow = np.zeros(len(rows)), np.zeros(len(rows))
+        for level, price in enumerate(prices):
             paid = price / shared <= limit
             high = np.maximum(high, np.where(paid, np.minimum(price, limit), 0.0))
+            instances = room / costs.room(level)
+            slow = np.maximum(slow, np.where(paid, costs.slowness(level) * instances, 0.0))
         fetched = np.minimum(base, _ratio(left, due + sends * low))
-        columns.append((low, high, base, fetched, shared))
+        columns.append((low, high, base, fetched, shared, slow))
     return _Future(*(np.column_stack(each) for each in zip(*columns, strict=True)))
 
 

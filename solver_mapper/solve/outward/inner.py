@@ -34,7 +34,7 @@ class InnerMappings:
     sends: (rows, tensors). Of an open tensor the words that the next holder has to send for each
          word of the tile; not 1 where a rank has a stride.
     refund: (rows, tensors), in pJ a word: partial sums are not read again the first time.
-    used: instances in use.
+    pace: operations a cycle that all instances in use do at most (`bandwidth.py`).
     energy: in pJ, what is settled.
     states: (rows, windowed), the numbers of their `TileState`.
     fetched, sent: (rows, windowed, depth + 1), for each chain by the level of its holder: the words
@@ -51,7 +51,7 @@ class InnerMappings:
     due: Floats
     sends: Floats
     refund: Floats
-    used: Ints
+    pace: Floats
     energy: Floats
     states: Ints
     fetched: Floats
@@ -70,7 +70,7 @@ class InnerMappings:
         """All arrays, in the order of the fields."""
         return (
             *(self.tile, self.open, self.due, self.sends, self.refund),
-            *(self.used, self.energy, self.states, self.fetched, self.sent),
+            *(self.pace, self.energy, self.states, self.fetched, self.sent),
             *(self.copies, self.passed, self.lost),
             *(self.meshes, self.parent, self.move),
         )

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from solver_mapper.solve.outward.bandwidth import slowed
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.sliding import ROUNDED
@@ -68,7 +69,7 @@ def empty(costs: Costs) -> InnerMappings:
         copies=units.copy(),
         passed=np.zeros(1),
         lost=np.zeros(1),
-        used=np.ones(1, dtype=np.int64),
+        pace=np.ones(1),
         energy=np.zeros(1),
         meshes=np.ones((1, 2), dtype=np.int64),
         parent=np.full(1, -1, dtype=np.int64),
@@ -117,7 +118,7 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         due=due,
         sends=sends,
         refund=refund,
-        used=rows.used * bound,
+        pace=rows.pace * bound,
         states=states,
         fetched=fetched,
         sent=sent,
@@ -227,6 +228,7 @@ def _held(
         due=due,
         sends=sends,
         refund=refund,
+        pace=slowed(costs, rows, level, held),
         energy=energy,
         states=states,
         fetched=fetched,

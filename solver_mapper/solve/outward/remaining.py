@@ -201,9 +201,9 @@ def _supply(
 
 
 def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outside) -> Floats:
-    """The least cycles of a whole mapping: operations by instances."""
-    used = rows.used * costs.left(outside, rows.meshes) * costs.beyond(outside)
-    return np.asarray(np.maximum(1.0, costs.operations / used) + latency)
+    """The least cycles of a whole mapping: operations by pace."""
+    pace = rows.pace * costs.left(outside, rows.meshes) * costs.beyond(outside)
+    return np.asarray(np.ceil(costs.operations / pace * (1 - NOISE)) + latency)
 
 
 def least_rank(

@@ -1,0 +1,60 @@
+"""How quick an inner mapping is where bandwidth limits a level.
+
+A level whose instances move so many words in the whole run, all together, needs these words by its
+bandwidth and its instances in use, in cycles. Compute units need operations by units in use. Loops
+further out multiply both numbers of instances alike, so that the slowest level is known at once, as
+operations a cycle: the *pace*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from solver_mapper.solve.outward.costs import Costs
+from solver_mapper.solve.outward.inner import Floats, InnerMappings
+from solver_mapper.solve.outward.remaining import NOISE, most_shared
+
+
+def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -> Floats:
+    """The pace of inner mappings at most, if `level` comes to hold the tensors `held`.
+
+    What tensors that stay open move is known at the outermost level only; it is each word once at
+    least. Tensors over which windows slide are left out.
+    """
+    reads, writes = np.zeros(len(rows)), np.zeros(len(rows))
+    rest, instances = costs.sizes / rows.tile, costs.room(level)
+    for n in held:
+        tensor = costs.tensors[n]
+        if tensor.ranks:
+            continue
+        once = _rounded(np.full(len(rows), float(tensor.words)), instances)
+        late = rows.sends[:, n] * costs.base(n, rows.tile)
+        sent = rows.due[:, n] if tensor.exact else _rounded(rows.due[:, n], instances)
+        sent = np.where(rows.open[:, n], once if level else _rounded(late, instances), sent)
+        if not tensor.written:
+            reads += sent
+            writes += once if level else 0.0
+            continue
+        writes += sent
+        if tensor.exact:
+            # Each instance reads none of its words the first time.
+            new = tensor.words * np.minimum(instances, most_shared(costs, n, rest))
+            reads += np.maximum(sent - new, 0.0)
+    buffer, pace = costs.architecture.levels[level], rows.pace
+    for words, bandwidth in (
+        (reads, buffer.read_bandwidth),
+        (writes, buffer.write_bandwidth),
+        (reads + writes, buffer.shared_bandwidth),
+    ):
+        if bandwidth is not None:
+            pace = np.minimum(pace, costs.operations / np.maximum(words / float(bandwidth), 1.0))
+    return pace
+
+
+def _rounded(words: Floats, instances: int) -> Floats:
+    """Words of all instances together, at least, where those of each may be rounded."""
+    if instances == 1:
+        return np.asarray(np.floor(words * (1 - NOISE) + 0.5))
+    return np.asarray(np.maximum(words - instances, 0.0))
