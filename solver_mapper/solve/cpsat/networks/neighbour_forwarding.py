@@ -279,7 +279,7 @@ class NeighbourForwarding:
         for component in self._components():
             position = replace(self.position, component=component)
             for motion in motions(position, self.variables.space):
-                if motion.returns:
+                if motion.returns and not motion.beyond:
                     layout = layout_of(self.variables, position, [position.child - 1], motion)
                     points = [
                         p

@@ -42,7 +42,8 @@ class Motion:
     inwards.
 
     `returns` tells the two cases apart; `swapped` says that the loop over `other` at `level` stands
-    inside that over `dim`.
+    inside that over `dim`. `beyond` says whether the window also returns when a loop over `dim`
+    further out advances; None if that is not told.
     """
 
     dim: str
@@ -51,6 +52,7 @@ class Motion:
     outer: int = 0
     returns: bool = False
     swapped: bool = False
+    beyond: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -86,14 +88,24 @@ def motions(position: WindowPosition, space: Space) -> Iterator[Motion]:
                     position,
                     Motion(dim, level, other),
                     [outer for outer in loops[other] if outer <= level],
+                    bool(_plain(position, space)) and min(levels) < level,
                 )
 
 
-def _pairs(position: WindowPosition, motion: Motion, outers: list[int]) -> Iterator[Motion]:
+def _plain(position: WindowPosition, space: Space) -> frozenset[str]:
+    """Dimensions that index the tensor and slide no window."""
+    return frozenset(shape_of(position.tensor, space.dims).plain)
+
+
+def _pairs(
+    position: WindowPosition, motion: Motion, outers: list[int], told: bool
+) -> Iterator[Motion]:
+    """`told`: whether loops at the motion's level decide if the window returns beyond it."""
     for outer in outers:
         if position.keeps:
             yield replace(motion, outer=outer)
-        yield replace(motion, outer=outer, returns=True)
+        for beyond in (False, True) if told and outer == motion.level else (None,):
+            yield replace(motion, outer=outer, returns=True, beyond=beyond)
         if outer < motion.level:
             yield replace(motion, outer=outer, returns=True, swapped=True)
 
@@ -194,7 +206,7 @@ def happens(position: WindowPosition, motion: Motion, layout: Layout, point: Tup
     if motion.other is not None and not meets(position, motion, layout, point):
         return False
     if motion.returns:
-        return True
+        return motion.beyond is not True or comes_back(position, motion, layout, point)
     run = run_of(position, motion, layout, point)
     return run.fresh < run.full
 
@@ -204,6 +216,8 @@ def comes_back(position: WindowPosition, motion: Motion, layout: Layout, point: 
     dimension further out advances, and both dimensions start over: that move and the turns' cancel.
     """
     assert motion.other is not None
+    if motion.beyond is False:
+        return False
     skipped, mesh = (
         between(position, layout, point),
         layout.read(f"mesh{position.child - 1}", point),
@@ -299,6 +313,10 @@ class Claims:
             )
             if motion.returns:
                 self._stay(position, motion, literal)
+                if motion.beyond:
+                    # other loops at the level start over as well, and move the window elsewhere
+                    plain = _plain(position, self.variables.space)
+                    self._imply(literal, self.reuse.idle(plain, motion.level))
             elif position.keeps:
                 self._innermost(motion, literal)
                 self._imply(
