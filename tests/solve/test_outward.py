@@ -16,6 +16,7 @@ from solver_mapper.core.constraints import Constraints, KeepConstraint, ReuseCon
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import LimitReached
+from solver_mapper.solve import session
 from solver_mapper.solve.cpsat import search
 from solver_mapper.solve.outward import walk
 from solver_mapper.solve.outward.walk import Walk
@@ -150,13 +151,26 @@ def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, ob
         assert found.rank == parse_objective(objective).goals[0].rank(best[1])
 
 
+@pytest.mark.parametrize("seed", [100, 103, 137])
+@pytest.mark.parametrize("most", [3, 1000])
+def test_answers_are_those_of_enumeration_where_a_short_walk_comes_early(seed, most, monkeypatch):
+    """Whether it ends or has too many inner mappings."""
+    monkeypatch.setattr(session, "MANY_LEVELS", 1)
+    monkeypatch.setattr(search, "BRIEF", 1e-6)
+    monkeypatch.setattr(walk, "SHORT", most)
+    made = instance(seed, 400, PLAIN)
+    best = Exhaustive(made.mapspace).best([parse_objective("edp")])[0]
+    assert best is not None
+    assert sm.solve(made.spec, "edp").rank == parse_objective("edp").goals[0].rank(best[1])
+
+
 def test_where_a_run_ends_without_a_proof_the_walk_gives_the_bound(monkeypatch, impatient):
     """A hasty walk, which bounds nothing, and then a whole one, whose bound is the answer."""
     bounds = []
     ends = Walk.ends
 
-    def noted(self, target, beam=None, most=16):
-        found = ends(self, target, beam, most)
+    def noted(self, target, beam=None, **more):
+        found = ends(self, target, beam, **more)
         bounds.append(found.least)
         return found
 

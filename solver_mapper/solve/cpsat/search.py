@@ -56,6 +56,8 @@ with the incumbent would be found again.
 EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
+BRIEF = 1.0
+"""The same before a short walk outwards."""
 LITTLE = 2.0
 """What the bound of one metric, or the decision of a tie, may take."""
 FIRST_HARDER, HARDER = 16, 4
@@ -120,10 +122,12 @@ class Search(Generic[F]):
     """Whether a user added to the model, about which the exact model knows nothing."""
     improve: Callable[[Goal, Mapping, int], Mapping] | None = None
     """Looks for a better mapping from a legal one, so many times as hard as usual."""
-    walk: Callable[[Goal, Callable[[], float]], Iterable[Ends]] | None = None
-    """Walks outwards below a target that may fall meanwhile; each one may give mappings and a bound
-    that hold without the model.
+    walk: Callable[[Goal, Callable[[], float], bool], Iterable[Ends]] | None = None
+    """Walks outwards below a target that may fall meanwhile, short ones if asked for; each one may
+    give mappings and a bound that hold without the model.
     """
+    walks_early: bool = False
+    """Whether short walks come after a brief run of the solver."""
     best: Candidate[F] | None = None
     proofs: list[ProvenStep] = field(default_factory=list)
     fixed: list[tuple[Goal, Fraction]] = field(default_factory=list)
@@ -205,6 +209,8 @@ class Search(Generic[F]):
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
         effort: float | None = LITTLE if tie else EFFORT
+        walkable = not (tie or self.limits or self.fixed)
+        early = walkable and self.walks_early
         harder = FIRST_HARDER
         while not self.clock.over:
             if self._closed(goal):
@@ -216,7 +222,7 @@ class Search(Generic[F]):
                 continue
             self._narrow(goal)
             cut = self._cut(goal, staged=effort is None)
-            outcome = self._run(goal, cut, effort)
+            outcome = self._run(goal, cut, BRIEF if early else effort)
             runs += 1
             if outcome.status == "INFEASIBLE":
                 self._raise(goal, cut)
@@ -229,9 +235,13 @@ class Search(Generic[F]):
                     )
                 continue
             if outcome.status != "OPTIMAL" or outcome.value is None:
+                if early:
+                    early = False
+                    self._walk_outwards(goal, short=True)
+                    continue
                 effort = None
-                if harder == FIRST_HARDER and not (tie or self.limits or self.fixed):
-                    self._walk_outwards(goal)
+                if harder == FIRST_HARDER and walkable:
+                    self._walk_outwards(goal, short=False)
                 self._look_further(goal, harder)
                 harder *= HARDER
                 continue
@@ -247,7 +257,7 @@ class Search(Generic[F]):
             found = self.improve(goal, self.best.mapping, harder)
             self._adopt(goal, Candidate(found, self.assess(found)))
 
-    def _walk_outwards(self, goal: Goal) -> None:
+    def _walk_outwards(self, goal: Goal, *, short: bool) -> None:
         """Where a proof takes long, the walk that needs no model may be shorter."""
 
         def target() -> float:
@@ -258,7 +268,7 @@ class Search(Generic[F]):
                 rank -= self._slack(goal, rank)
             return math.nextafter(float(rank), math.inf)
 
-        for ends in () if self.walk is None else self.walk(goal, target):
+        for ends in () if self.walk is None else self.walk(goal, target, short):
             for mapping in ends.mappings:
                 self._adopt(goal, Candidate(mapping, self.assess(mapping)))
             if ends.least is not None and math.isfinite(ends.least):

@@ -36,6 +36,8 @@ HASTY = 300
 """Inner mappings that a hasty walk goes on with."""
 MOST_ROWS, MOST_GROWN = 200_000, 1_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
+SHORT = 100_000
+"""Inner mappings that a short walk keeps in all, at most."""
 
 
 class Ends(NamedTuple):
@@ -63,21 +65,25 @@ class Walk:
         self.latency = latency(mapspace.architecture)
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
 
-    def ends(self, target: float, beam: int | None = None, most: int = 16) -> Ends:
+    def ends(
+        self, target: float, beam: int | None = None, most: int = 16, *, short: bool = False
+    ) -> Ends:
         """The best mappings by their claims, as far as these are below `target`.
 
         Args:
             beam: how many inner mappings to go on with, if not with all.
             most: how many mappings are returned.
+            short: whether the walk ends early if it keeps many inner mappings.
 
         Raises: LimitReached for too many inner mappings, or when the clock that runs is over.
         """
-        return _Run(self, target, beam).ends(most)
+        return _Run(self, target, beam, short).ends(most)
 
 
 class _Run:
-    def __init__(self, walk: Walk, target: float, beam: int | None):
+    def __init__(self, walk: Walk, target: float, beam: int | None, short: bool):
         self.walk, self.costs, self.target, self.beam = walk, walk.costs, target, beam
+        self.most_recorded = SHORT if short else inf
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
@@ -110,8 +116,7 @@ class _Run:
         walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
         found = [self._promising(each, outside) for each in parts]
         rows = joined([nothing, *(each for each, _ in found)])
-        if len(rows) > MOST_GROWN:
-            raise LimitReached(f"there are more than {MOST_GROWN:,} inner mappings")
+        self._limit(len(rows), MOST_GROWN)
         if len(rows) and outside.holders:
             most = most_energy(self.costs, walk.goal, walk.latency, rows, outside, self.target)
             ranks = np.concatenate([each for _, each in found])
@@ -120,9 +125,13 @@ class _Run:
             )
         if self.beam is not None and len(rows) > self.beam:
             rows = rows.take(np.argsort(self._ranks(rows, outside), kind="stable")[: self.beam])
-        if len(rows) > MOST_ROWS:
-            raise LimitReached(f"there are more than {MOST_ROWS:,} inner mappings")
+        self._limit(len(rows), MOST_ROWS)
+        self._limit(self.recorded + len(rows), self.most_recorded)
         return self._recorded(rows)
+
+    def _limit(self, number: int, most: float) -> None:
+        if number > most:
+            raise LimitReached(f"there are more than {most:,} inner mappings")
 
     def _promising(self, rows: InnerMappings, outside: Outside) -> tuple[InnerMappings, Floats]:
         """The rows that may lead below the target, and their least ranks."""
