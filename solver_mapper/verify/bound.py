@@ -232,25 +232,9 @@ class LowerBound:
 
         Whole numbers throughout: rates are rounded down to a unit with which nothing overflows.
         """
-        highest = max(
-            (rate for each in rates for rate in (each.send, each.update, each.again, each.fill)),
-            default=Fraction(0),
-        )
-        if not highest:
+        scaled, unit = self.scaled(rates)
+        if not any(map(any, scaled)):
             return Fraction(0)
-        most = 4 * len(self.views) * self.mapspace.problem.macs * (1 + highest)
-        whole = lcm(
-            *(
-                rate.denominator
-                for each in rates
-                for rate in (each.send, each.update, each.again, each.fill)
-            )
-        )
-        unit = Fraction(whole) if most * whole < 2**62 else Fraction(2**62 - 1) / most
-        scaled = [
-            tuple(int(rate * unit) for rate in (each.send, each.update, each.again, each.fill))
-            for each in rates
-        ]
         best: float = inf
         for keeps in self._holders:
             sums = [self._sum(keeps, early, scaled) for early in (False, True)]
@@ -258,11 +242,27 @@ class LowerBound:
                 best = min(best, max(each for each in sums if each is not None))
         return None if best == inf else Fraction(int(best)) / unit
 
-    def _sum(self, keeps: Keeps, early: bool, rates: list[tuple[int, ...]]) -> int | None:
-        """The least sum for one choice of holders; None if their tiles cannot fit."""
+    def scaled(self, rates: list[Rates]) -> tuple[list[tuple[int, ...]], Fraction]:
+        """Rates as whole numbers with which nothing overflows, rounded down, and their unit."""
+        every = [rate for each in rates for rate in (each.send, each.update, each.again, each.fill)]
+        most = 4 * len(self.views) * self.mapspace.problem.macs * (1 + max(every))
+        whole = lcm(*(rate.denominator for rate in every))
+        unit = Fraction(whole) if most * whole < 2**62 else Fraction(2**62 - 1) / most
+        scaled = [
+            tuple(int(rate * unit) for rate in (each.send, each.update, each.again, each.fill))
+            for each in rates
+        ]
+        return scaled, unit
+
+    def _sum(
+        self, keeps: Keeps, early: bool, rates: list[tuple[int, ...]], most: int | None = None
+    ) -> int | None:
+        """The least sum for one choice of holders; None if their tiles cannot fit. `most`: only
+        what crosses into levels up to this one.
+        """
         check_time()
         total = 0
-        for child in range(1, self.depth + 1):
+        for child in range(1, 1 + (self.depth if most is None else most)):
             held = tuple(
                 number for number, keep in enumerate(keeps) if child < self.depth and keep[child]
             )

@@ -30,7 +30,7 @@ from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.problem import Problem
 from solver_mapper.deadline import check_time
-from solver_mapper.verify.bound import LowerBound
+from solver_mapper.verify.bound import Keeps, LowerBound
 from solver_mapper.verify.boundary import Boundary, Ints, Moved
 from solver_mapper.verify.views import View, view
 
@@ -77,9 +77,10 @@ class ImperfectBoundary(Boundary):
             filled_again = often - self._shares(view, self.child)
         levels = self.architecture.levels
         past = parent < self.child - 1 or passing  # words scaled by a bypass are rounded
+        senders = levels[parent].instances
         lost = [
-            -(-levels[parent].instances // 2) if past else 0,
-            0 if self.feeds_compute_units else self._filled,
+            -(-senders // 2) if past and senders > 1 else 0,
+            0 if self.feeds_compute_units else self._filled - 1,
         ]
         return Moved(
             _counted(words * sent, lost[0]),
@@ -158,12 +159,16 @@ class ComputeBoundary(ImperfectBoundary):
         each dimension that is spread. Without help from neighbours the words that are sent grow in
         the same proportion.
         """
+        return np.maximum(sent - self.elided(view, parent), 0)
+
+    def elided(self, view: View, parent: int) -> Shares:
+        """How often first reads of a word of the tensor are elided, at most."""
         share = self._spread(view.idle, range(parent))
         if self.helpers:
             for level in range(parent):
                 for dim in view.fixed:
                     share = share * np.where(self.spread[level][dim] > 1, 2, 1)
-        return np.maximum(sent - share, 0)
+        return share
 
     def _spread(self, dims: frozenset[int], levels: range) -> Shares:
         total = np.ones(len(self.inside[0]))
@@ -220,6 +225,20 @@ class ImperfectLowerBound(LowerBound):
                 architecture, problem, self.depth, True, ones, ones, outside, spread
             )
         return found
+
+    @property
+    def holders(self) -> list[Keeps]:
+        """All choices of who holds what. Raises: ValueError if there are too many."""
+        return self._holders
+
+    def entering(self, keeps: Keeps) -> Fraction | None:
+        """A bound of the energy in pJ of all words that enter levels, for one choice of who holds
+        what; None if their tiles cannot fit.
+        """
+        scaled, unit = self.scaled(self.rates)
+        sums = [self._sum(keeps, early, scaled, self.depth - 1) for early in (False, True)]
+        found = [each for each in sums if each is not None]
+        return Fraction(max(found)) / unit if len(found) == len(sums) else None
 
     @property
     def steps(self) -> int:
@@ -282,6 +301,19 @@ def _bins(steps: Ints) -> list[Ints]:
         return [order]
     kept = np.unique(np.geomspace(1, len(edges), MOST_BINS).astype(np.int64)) - 1
     return np.split(order, edges[kept])
+
+
+def compute_boundary(room: ComputeBoundary, rows: Ints) -> ComputeBoundary:
+    """The boundary for other choices of spatial loops: (rows, levels, dimensions)."""
+    ones = np.ones(len(rows), dtype=np.int64)
+    sizes = room.problem.bounds.values()
+    return replace(
+        room,
+        inside=tuple(ones for _ in sizes),
+        spatial=tuple(ones for _ in sizes),
+        outside=tuple(ones * size for size in sizes),
+        spread=tuple(tuple(level.T) for level in np.moveaxis(rows, 1, 0)),
+    )
 
 
 def _part(room: ComputeBoundary, rows: Ints) -> ComputeBoundary:

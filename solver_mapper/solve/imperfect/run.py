@@ -28,6 +28,7 @@ from solver_mapper.solve.session import CHECKS, Session, describe
 from solver_mapper.solve.start import begin
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
+from solver_mapper.verify.joint.bound import JointBound
 
 SHARE = 0.4
 """The part of the time that the search over perfect factors may take."""
@@ -62,8 +63,11 @@ def solve_imperfect(
     notes = (*notes, *missing)
     if tree is None:
         if not _reached(floor, best, first, gap):
+            floor = _raised(session, space, first, floor, best, gap)
+            timer.lap("joint bound")
+        if not _reached(floor, best, first, gap):
             best = _improved(session, space, {}, first, best)
-        timer.lap("local search")
+            timer.lap("local search")
         proven = len(goals.goals) == 1 and _reached(floor, best, first, gap)
         proofs = [_proof(first, 0, 0, gap)] if proven else []
         return _solution(session, goals, best, floor, proven, proofs, notes)
@@ -99,6 +103,25 @@ def _floor(session: Session, space: ImperfectMapspace, goal: Goal) -> Fraction |
     with suppress(TimeUp, ValueError), running(session.clock):
         return bound.goal(goal)
     return bound.goal_at_once(goal)
+
+
+def _raised(
+    session: Session,
+    space: ImperfectMapspace,
+    goal: Goal,
+    floor: Fraction | None,
+    best: EvaluatedMapping | None,
+    gap: float,
+) -> Fraction | None:
+    """The lower bound, raised by one that looks at all tensors together, as far as that tells
+    whether a mapping is better than the best one by more than the gap.
+    """
+    if floor is None or best is None:
+        return floor
+    target = goal.rank(best.statistics) * (1 - Fraction(gap))
+    with suppress(LimitReached, ValueError), running(session.clock):
+        floor = max(floor, JointBound(ImperfectLowerBound(space)).goal(goal, target))
+    return floor
 
 
 def _improved(

@@ -1,0 +1,1 @@
+"""A lower bound for mappings of imperfect factors that looks at all tensors together."""

@@ -1,0 +1,228 @@
+"""A lower bound for mappings of imperfect factors: all choices of spatial loops, and for each of
+them the least energy of all temporal loops together.
+
+The choices are looked at from the one on that `ImperfectLowerBound` promises most. Those that it
+excludes already, being above a target, stand for themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver_mapper.core.objective import Goal
+from solver_mapper.cost.timeloop.energy import prices
+from solver_mapper.cost.timeloop.latency import latency
+from solver_mapper.deadline import check_time
+from solver_mapper.errors import LimitReached
+from solver_mapper.verify.bound import Keeps
+from solver_mapper.verify.imperfect_bound import (
+    ComputeBoundary,
+    ImperfectLowerBound,
+    compute_boundary,
+)
+from solver_mapper.verify.joint.counts import Floats
+from solver_mapper.verify.joint.fetches import ROUNDING, Fetches
+from solver_mapper.verify.joint.walk import TemporalWalk
+
+NOISE = 1e-10
+"""More than the relative rounding error of a bound in double precision."""
+MOST_CHOICES = 20_000
+"""Choices of spatial loops that may be better than the target."""
+MOST_HOLDERS = 64
+"""Choices of what levels hold that are looked at."""
+Rows = NDArray[np.int64]
+"""Choices of spatial loops: (rows, levels, dimensions), instances along each."""
+
+
+@dataclass
+class JointBound:
+    """Lower bounds of goals that are products of powers of energy, cycles, or both.
+
+    Raises: ValueError where a problem or mapspace is too large for it, or a tensor is not as
+    `Fetches` says.
+    """
+
+    bound: ImperfectLowerBound
+
+    def goal(self, goal: Goal, target: Fraction) -> Fraction:
+        """A lower bound of the rank of all mappings, at most `target`. When the time is over it is
+        what is known by then.
+
+        Raises: LimitReached if the time is over before anything is known.
+        """
+        powers = dict(goal.powers)
+        if not {"energy"} <= set(powers) <= {"energy", "delay"}:
+            raise ValueError(f"{goal.name} is no matter of energy and cycles alone")
+        room = self.bound.boundaries[self.bound.depth]
+        keeps = self.bound.holders
+        if not isinstance(room, ComputeBoundary) or len(keeps) > MOST_HOLDERS:
+            raise ValueError("there are too many choices of spatial loops, or of holders")
+        limit = float(target) * (1 + NOISE)
+        least = min(_Holders(self.bound, room, each, powers).least(limit) for each in keeps)
+        return target if least >= limit else min(Fraction(least), target)
+
+
+@dataclass
+class _Holders:
+    """The same for one choice of who holds what."""
+
+    bound: ImperfectLowerBound
+    room: ComputeBoundary
+    keeps: Keeps
+    powers: dict[str, int]
+
+    def least(self, target: float) -> float:
+        """The least rank, at most the target."""
+        rows = self._live(target)
+        ranks = self._ranks(rows)
+        open_ = [(float(rank), number, False) for number, rank in enumerate(ranks)]
+        heapify(open_)
+        while open_:
+            rank, number, final = heappop(open_)
+            if final or rank >= target:
+                return min(rank, target)
+            try:
+                check_time()
+                refined = self._refined(rows[number], target)
+            except LimitReached:
+                return rank
+            heappush(open_, (max(rank, refined), number, True))
+        return target
+
+    def _live(self, target: float) -> Rows:
+        """All choices of spatial loops whose bound is below the target.
+
+        Fewer instances never cost less, rounding apart: so what is left of a choice with an
+        instance less along one dimension is looked at only where the choice itself is below it.
+        """
+        tables = [np.stack(each, axis=1) for each in self.room.spread]
+        rows = np.stack(tables, axis=1).astype(np.int64)
+        seen = rows[:0]
+        while len(rows):
+            check_time()
+            rows = rows[self._ranks(rows, rounded=False) < target]
+            seen = np.concatenate([seen, rows])
+            if len(seen) > MOST_CHOICES:
+                raise ValueError("there are too many choices of spatial loops")
+            fewer = []
+            for level, dim in np.ndindex(*rows.shape[1:]):
+                some = rows[rows[:, level, dim] > 1]
+                some[:, level, dim] -= 1
+                fewer.append(some)
+            rows = _new(np.concatenate(fewer), seen)
+        return seen[self._reached(seen)]
+
+    def _reached(self, rows: Rows) -> NDArray[np.bool_]:
+        """Choices each of whose loops can be reached by the size of its dimension."""
+        sizes = np.array(list(self.bound.mapspace.problem.bounds.values()))
+        inside = np.ones((len(rows), len(sizes)), dtype=np.int64)
+        reached = np.ones(len(rows), dtype=bool)
+        for level in reversed(range(rows.shape[1])):
+            reached &= ((rows[:, level] - 1) * inside < sizes).all(axis=1)
+            inside = inside * rows[:, level]
+        return reached
+
+    def _ranks(self, rows: Rows, *, rounded: bool = True) -> Floats:
+        """A bound of the rank of each choice: words at the compute units as they are spread, at
+        each level the least apart.
+        """
+        spread = compute_boundary(self.room, rows)
+        cycles = np.maximum(spread.steps + self._latency, self._cycles)
+        energy = self._computing(spread, rounded=rounded) + self._elsewhere + self._work(cycles)
+        return self._rank(energy, cycles)
+
+    def _rank(self, energy: Floats, cycles: Floats) -> Floats:
+        rank: Floats = energy ** self.powers["energy"] * cycles ** self.powers.get("delay", 0)
+        return rank * (1 - NOISE)
+
+    def _work(self, cycles: Floats | float) -> Floats | float:
+        fixed = float(self.bound.worked(0))
+        return fixed + (float(self.bound.worked(1)) - fixed) * cycles
+
+    @cached_property
+    def _latency(self) -> int:
+        return latency(self.bound.mapspace.architecture)
+
+    @cached_property
+    def _cycles(self) -> int:
+        """Cycles of any mapping, at least."""
+        if self.bound.cycles is None:
+            raise ValueError("nothing fits")
+        return self.bound.cycles
+
+    @cached_property
+    def _elsewhere(self) -> float:
+        """Energy of what enters levels, each apart."""
+        found = self.bound.entering(self.keeps)
+        return inf if found is None else float(found)
+
+    def _computing(self, spread: ComputeBoundary, *, rounded: bool = True) -> Floats:
+        """Energy of words between the compute units and the levels above, for each choice."""
+        found = []
+        for spared in dict.fromkeys(self.bound.spared):
+            energy = np.zeros(len(spread.inside[0]))
+            for number in range(len(self.keeps)):
+                energy = energy + self._operands(spread, number, spared[number], rounded=rounded)
+            found.append(energy)
+        least: Floats = np.minimum.reduce(found)
+        return least
+
+    def _operands(
+        self, spread: ComputeBoundary, number: int, spared: frozenset[int], *, rounded: bool
+    ) -> Floats:
+        """The same for one tensor. Words are rounded for each instance of the level that sends
+        them; unless `rounded`, what rounding may lose is taken off.
+        """
+        view, keeps = self.bound.views[number], self.keeps[number]
+        parent = max(level for level, held in enumerate(keeps) if held)
+        rates, level = self.bound.rates[parent], self.bound.mapspace.architecture.levels[parent]
+        update, again, send = float(rates.update), float(rates.again), float(rates.send)
+        if spread.helpers:
+            moved = spread.moved(view, parent, spared)
+            if view.projection.read_write:
+                return moved.sent * update + moved.sent_again * again
+            return moved.sent * send
+        used = np.ones(len(spread.inside[0]))
+        for along in spread.spread[:parent]:
+            used = used * np.prod(np.array(along), axis=0, dtype=np.float64)
+        each: Floats = self.bound.mapspace.problem.macs / spread.shared(view, parent) / used
+        rest: Floats = each - view.words * spread.elided(view, parent) / used
+        share: Floats = np.minimum(used, prices(level).clusters) * level.cluster_size
+        words = np.floor(each + ROUNDING + 0.5) if rounded else np.maximum(each - 0.5, 0)
+        rest = np.maximum(np.floor(rest + ROUNDING) if rounded else rest - 1, 0)
+        if not view.projection.read_write:
+            rest, update = rest * 0, send
+        cost: Floats = share * (words * update + rest * (again if view.plain else 0.0))
+        return cost
+
+    def _refined(self, row: NDArray[np.int64], target: float) -> float:
+        """The rank of the best temporal loops for one choice of spatial loops."""
+        mapspace = self.bound.mapspace
+        one = compute_boundary(self.room, row[None])
+        steps = max(int(one.steps[0]) + self._latency, self._cycles)
+        computing = float(self._computing(one)[0])
+        power = self.powers.get("delay", 0)
+        most = inf
+        if power:
+            known = computing + self._elsewhere + float(self._work(steps))
+            most = (target / known ** self.powers["energy"]) ** (1 / power) - self._latency
+        fetches = Fetches(mapspace.architecture, mapspace.problem, self.keeps, row.tolist())
+        entering = max(TemporalWalk(fetches, most).least(), self._elsewhere)
+        energy = computing + entering + float(self._work(steps))
+        return float(self._rank(np.array([energy]), np.array([float(steps)]))[0])
+
+
+def _new(rows: Rows, seen: Rows) -> Rows:
+    """Different rows that have not been seen."""
+    if not len(rows):
+        return rows
+    rows = np.unique(rows.reshape(len(rows), -1), axis=0).reshape(-1, *rows.shape[1:])
+    known = {row.tobytes() for row in seen}
+    return rows[[row.tobytes() not in known for row in rows]]

@@ -1,0 +1,298 @@
+"""What tensors cost on their way into a level, when it is settled how often they are fetched.
+
+A *flow* is a tensor that enters a level from the next outer level that holds it. As long as no
+temporal loop outside moves the tile, idle loops are free: the flow is open. A loop that moves the
+tile settles it: all loops outside count. Counts are products over dimensions of what is known there
+(`counts.py`), as arrays with one axis for each dimension.
+
+Words of windows are at least those of the bounding boxes of all tiles. Where a window slides, the
+tiles of a run are one box, unless other loops of the window can continue the run: then only what
+each move uncovers is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise, product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from solver_mapper.core.architecture import Architecture
+from solver_mapper.core.problem import Problem
+from solver_mapper.cost.timeloop.energy import Prices, prices
+from solver_mapper.solve.imperfect.shapes import TensorShape, tensor_shape
+from solver_mapper.verify.joint.counts import Floats, Since, TileCounts
+
+Counts = Mapping[int, TileCounts]
+"""By dimension; those of a single point are left out."""
+ROUNDING = 1e-7
+"""More than rounding errors add to words of an instance; less than 1 over the instances."""
+
+
+class Flow(NamedTuple):
+    """A tensor on its way into the level `into`."""
+
+    tensor: int
+    into: int
+
+
+class Settled(NamedTuple):
+    """How a flow is settled.
+
+    sliding: the dimension over which its window has slid up to here.
+    loose: whether nothing is known of where windows have been.
+    apart: the dimension of a window that now moves it while idle loops stand further in; it may be
+        back where it was.
+    lone: the dimension whose loop runs once in its last round; the tile stays in that round.
+    ended: the same for a window that slides: it is taken to slide up to the end.
+    """
+
+    sliding: int | None = None
+    loose: bool = False
+    apart: int | None = None
+    lone: int | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class Level:
+    """Prices in pJ of an access of each kind and of an address; instances that share accesses."""
+
+    read: float
+    fill: float
+    update: float
+    address: float
+    clusters: int
+
+
+def _level(each: Prices) -> Level:
+    words = each.unit * each.block
+    return Level(
+        each.read / words,
+        each.fill / words,
+        each.update / words,
+        each.address / each.unit,
+        each.clusters,
+    )
+
+
+class Fetches:
+    """Costs of flows for fixed spatial loops.
+
+    Args:
+        stores: for each tensor, which levels hold it.
+        spread: for each level and dimension, the instances along it below one instance.
+
+    Raises: ValueError if a dimension stands in a tensor twice, or with a coefficient of zero.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        problem: Problem,
+        stores: Sequence[Sequence[bool]],
+        spread: Sequence[Sequence[int]],
+    ):
+        self.architecture, self.stores, self.spread = architecture, stores, spread
+        self.depth = len(architecture.levels)
+        self.sizes = list(problem.bounds.values())
+        self.dims = [dim for dim, size in enumerate(self.sizes) if size > 1]
+        self.shapes = [tensor_shape(each, problem.bounds) for each in problem.tensors]
+        for shape in self.shapes:
+            terms = [term for rank in shape.ranks for term in rank]
+            if len(dict(terms)) < len(terms) or not all(step for _, step in terms):
+                raise ValueError(f"{shape.name} has a dimension twice")
+        self.levels = [_level(prices(each)) for each in architecture.levels]
+        self.used = [prod(prod(each) for each in spread[:level]) for level in range(self.depth + 1)]
+        self.parents: dict[Flow, int] = {}
+        for tensor, held in enumerate(stores):
+            levels = [level for level in range(self.depth) if held[level]]
+            for parent, child in pairwise(levels):
+                self.parents[Flow(tensor, child)] = parent
+
+    def axis(self, dim: int, values: Floats) -> Floats:
+        """Values of the states of a dimension, along its axis."""
+        shape = [1] * len(self.dims)
+        shape[self.dims.index(dim)] = -1
+        return values.reshape(shape)
+
+    def over(self, dims: Sequence[int], levels: range) -> int:
+        """Instances along these dimensions that the spatial loops of some levels make up."""
+        return prod(self.spread[level][dim] for level in levels for dim in dims)
+
+    def tile(self, shape: TensorShape, counts: Counts) -> Floats:
+        """Words of a tile, at least: (states, ...)."""
+        words = np.ones((1,) * len(self.dims))
+        for rank in shape.ranks:
+            span = np.ones((1,) * len(self.dims))
+            for dim, step in rank:
+                points = np.minimum(counts[dim].points, self.sizes[dim])
+                span = span + step * (self.axis(dim, points) - 1)
+            words = words * span
+        return words
+
+    def energy(self, flow: Flow, counts: Counts, how: Settled) -> Floats:
+        """Energy in pJ of a flow that is settled here, at least: (states, ...)."""
+        shape, parent = self.shapes[flow.tensor], self.parents[flow]
+        words = self._words(shape, flow.into, counts, how)
+        free = [dim for dim in shape.free if dim in counts]
+        filled = self._copies(free, flow.into, counts)
+        shared = self._shared(shape, parent, flow.into)
+        within = self.over(free, range(parent, flow.into))
+        if parent == flow.into - 1:
+            sent = self._copies(free, parent, counts) / shared
+        else:
+            sent = filled / (within * shared)
+        if how.lone is not None:
+            tiles = counts[how.lone].tiles
+            rest = self.axis(how.lone, 1 / tiles)
+            if how.ended:
+                words = words * (1 - rest)
+            else:
+                copies = self._last(free, flow.into, counts)
+                once = np.maximum(copies / within, 1) / shared
+                sent = sent * (1 - rest) + rest * once
+                filled = filled * (1 - rest) + rest * copies
+        return self._charged(flow, parent, words * sent, words * filled)
+
+    def _charged(self, flow: Flow, parent: int, sent: Floats, filled: Floats) -> Floats:
+        """Energy of words that all instances send and take in, rounded as the cost model does."""
+        shape, outer, inner = (
+            self.shapes[flow.tensor],
+            self.levels[parent],
+            self.levels[flow.into],
+        )
+        senders, takers = self.used[parent], self.used[flow.into]
+        each, filled = sent / senders + ROUNDING, filled / takers + ROUNDING
+        sent = np.floor(each + 0.5)
+        senders, takers = min(senders, outer.clusters), min(takers, inner.clusters)
+        if not shape.written:
+            energy = sent * (outer.read + outer.address) * senders
+            return energy + np.floor(filled) * (inner.fill + inner.address) * takers
+        energy = sent * (outer.update + outer.address) * senders
+        if all(len(rank) == 1 and rank[0][1] == 1 for rank in shape.ranks):
+            again = np.maximum(np.floor(each - self._partition(shape, parent)), 0)
+            energy = energy + again * outer.read * senders
+            filled = np.maximum(np.floor(filled - self._partition(shape, flow.into)), 0)
+            energy = energy + filled * (inner.fill + inner.address) * takers
+        return energy
+
+    def _partition(self, shape: TensorShape, level: int) -> float:
+        """Distinct words that an instance of a level ever holds, at most. Spatial loops outside all
+        others may be spread over a part of the dimension only.
+        """
+        words = prod(self.sizes[dim] for dim in shape.dims) / self.over(shape.dims, range(level))
+        for outer in range(level):
+            for dim in shape.dims:
+                bound, size = self.spread[outer][dim], self.sizes[dim]
+                if bound > 1:
+                    words *= max(1.0, bound * (-(-size // (bound - 1)) - 1) / size)
+        return words
+
+    def _shared(self, shape: TensorShape, parent: int, child: int) -> int:
+        """Instances that one word of a window can serve at most, apart from idle dimensions: those
+        at different places along it, or whose neighbours pass it on.
+        """
+        near = self.over(shape.sliding, range(child - 1, child))
+        if near > 1:
+            return self.over(shape.sliding, range(parent, child))
+        total = 1
+        for rank in shape.windows:
+            along = [self.over([dim], range(parent, child)) for dim, _ in rank]
+            total *= prod(along) // max(along)
+        return total
+
+    def _since(self, dim: int, level: int, counts: Counts) -> Since:
+        here = counts[dim]
+        ones, tiles = np.ones(len(here.tiles)), here.tiles.astype(np.float64)
+        return here.since.get(level, Since(1, ones, tiles, tiles))
+
+    def _copies(self, dims: Sequence[int], level: int, counts: Counts) -> Floats:
+        """Positions of all loops outside and of the spatial loops up to `level`, at least."""
+        total = np.ones((1,) * len(self.dims))
+        for dim in dims:
+            total = total * self.axis(dim, _runs(counts[dim], self._since(dim, level, counts)))
+        return total
+
+    def _last(self, dims: Sequence[int], level: int, counts: Counts) -> Floats:
+        """Instances of `level` in the last tile, at least."""
+        total = np.ones((1,) * len(self.dims))
+        for dim in dims:
+            total = total * self.axis(dim, self._since(dim, level, counts).last)
+        return total
+
+    def _words(self, shape: TensorShape, level: int, counts: Counts, how: Settled) -> Floats:
+        """Words of all tiles of a level, over all places along the dimensions of the tensor, less
+        those that sliding windows keep.
+        """
+        words = np.ones((1,) * len(self.dims))
+        for dim, step in shape.single:
+            size, most = self.sizes[dim], self._since(dim, level, counts).most
+            if step == 1 or how.loose:
+                words = words * size
+            else:
+                tiles = np.where(most > 0, np.minimum(most, size), size)
+                words = words * self.axis(dim, step * size - (step - 1) * tiles)
+        for rank in shape.windows:
+            words = words * self._window(rank, level, counts, how)
+        return words
+
+    def _window(
+        self, rank: Sequence[tuple[int, int]], level: int, counts: Counts, how: Settled
+    ) -> Floats:
+        """Words of a window of several dimensions."""
+        steps = dict(rank)
+        ranges = {dim: self._tiles(dim, level, counts, how) for dim in steps}
+        words = self._boxes(rank, ranges)
+        moved = how.sliding if how.sliding in steps else how.apart
+        if moved is None or moved not in steps:
+            return words
+        others = [dim for dim in steps if dim != moved]
+        continued = np.ones((1,) * len(self.dims))
+        for dim in others:
+            continued = continued * self.axis(dim, counts[dim].tiles.astype(np.float64))
+        if moved == how.apart:
+            return np.where(continued > 1, words / 2, words)
+        uncovered = np.full((1,) * len(self.dims), float(steps[moved] * self.sizes[moved]))
+        for dim in others:
+            uncovered = uncovered * self.axis(dim, ranges[dim][0])
+        return np.where(continued > 1, np.minimum(words, uncovered), words)
+
+    def _tiles(self, dim: int, level: int, counts: Counts, how: Settled) -> tuple[Floats, Floats]:
+        """The fewest and the most boxes of a window along a dimension."""
+        here, since = counts[dim], self._since(dim, level, counts)
+        runs, size = _runs(here, since), np.full(len(here.tiles), float(self.sizes[dim]))
+        if how.ended and dim == how.sliding:
+            return np.ones(len(size)), size
+        if how.loose or dim == how.sliding:
+            return runs, size
+        known = since.most > 0
+        return np.where(known, since.fewest, runs), np.where(known, since.most, size)
+
+    def _boxes(
+        self, rank: Sequence[tuple[int, int]], ranges: Mapping[int, tuple[Floats, Floats]]
+    ) -> Floats:
+        """The least words of boxes whose numbers along each dimension are in these ranges. They are
+        linear in each number, so they are least at an end of each range.
+        """
+        found = []
+        for ends in product((0, 1), repeat=len(rank)):
+            pairs = zip(rank, ends, strict=True)
+            numbers = [self.axis(dim, ranges[dim][end]) for (dim, _), end in pairs]
+            words = (1 - sum(step for _, step in rank)) * reduce(np.multiply, numbers)
+            for one, (dim, step) in enumerate(rank):
+                others = [each for other, each in enumerate(numbers) if other != one]
+                words = words + step * self.sizes[dim] * reduce(np.multiply, others)
+            found.append(words)
+        least: Floats = reduce(np.minimum, found)
+        return least
+
+
+def _runs(here: TileCounts, since: Since) -> Floats:
+    """Positions of all loops outside and of the spatial loops since then."""
+    runs: Floats = (here.tiles - 1) * since.copies + since.last
+    return runs
