@@ -81,7 +81,7 @@ class _Holders:
     def least(self, target: float) -> float:
         """The least rank, at most the target."""
         rows = self._live(target)
-        ranks = self._ranks(rows)
+        ranks = self._ranks(compute_boundary(self.room, rows))
         open_ = [(float(rank), number, False) for number, rank in enumerate(ranks)]
         heapify(open_)
         while open_:
@@ -102,12 +102,14 @@ class _Holders:
         Fewer instances never cost less, rounding apart: so what is left of a choice with an
         instance less along one dimension is looked at only where the choice itself is below it.
         """
-        tables = [np.stack(each, axis=1) for each in self.room.spread]
+        live = np.flatnonzero(self._ranks(self.room, rounded=False) < target)
+        tables = [np.stack([each[live] for each in level], axis=1) for level in self.room.spread]
         rows = np.stack(tables, axis=1).astype(np.int64)
         seen = rows[:0]
         while len(rows):
             check_time()
-            rows = rows[self._ranks(rows, rounded=False) < target]
+            ranks = self._ranks(compute_boundary(self.room, rows), rounded=False)
+            rows = rows[ranks < target]
             seen = np.concatenate([seen, rows])
             if len(seen) > MOST_CHOICES:
                 raise ValueError("there are too many choices of spatial loops")
@@ -129,11 +131,10 @@ class _Holders:
             inside = inside * rows[:, level]
         return reached
 
-    def _ranks(self, rows: Rows, *, rounded: bool = True) -> Floats:
+    def _ranks(self, spread: ComputeBoundary, *, rounded: bool = True) -> Floats:
         """A bound of the rank of each choice: words at the compute units as they are spread, at
         each level the least apart.
         """
-        spread = compute_boundary(self.room, rows)
         cycles = np.maximum(spread.steps + self._latency, self._cycles)
         energy = self._computing(spread, rounded=rounded) + self._elsewhere + self._work(cycles)
         return self._rank(energy, cycles)
@@ -199,8 +200,9 @@ class _Holders:
         rest = np.maximum(np.floor(rest + ROUNDING) if rounded else rest - 1, 0)
         if not view.projection.read_write:
             rest, update = rest * 0, send
-        cost: Floats = share * (words * update + rest * (again if view.plain else 0.0))
-        return cost
+        return np.asarray(
+            share * (words * update + rest * (again if view.plain else 0.0)), np.float64
+        )
 
     def _refined(self, row: NDArray[np.int64], target: float) -> float:
         """The rank of the best temporal loops for one choice of spatial loops."""

@@ -17,8 +17,8 @@ import numpy as np
 
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
-from solver_mapper.verify.joint.counts import Floats, Pairs, Steps, TileCounts, whole
-from solver_mapper.verify.joint.fetches import Fetches, Flow, Settled
+from solver_mapper.verify.joint.counts import Floats, Pairs, Steps, whole
+from solver_mapper.verify.joint.fetches import Counts, Fetches, Flow, Settled
 
 NOISE = 1e-9
 MOST_STATES = 2_000_000
@@ -42,6 +42,15 @@ class Waiting(NamedTuple):
 State = tuple[Waiting, ...]
 """For each tensor."""
 Values = dict[State, Floats]
+
+
+class Place(NamedTuple):
+    """Counts at a place, and the energies that are known there."""
+
+    counts: Counts
+    known: dict[tuple[int, Waiting, Settled], Floats]
+
+
 NOTHING = Waiting(CLOSED)
 Key = TypeVar("Key")
 
@@ -61,9 +70,7 @@ class TemporalWalk:
 
         Raises: LimitReached for too many states, or when the clock that runs is over.
         """
-        counts: Mapping[int, TileCounts] = {
-            dim: whole(self.fetches.sizes[dim]) for dim in self.dims
-        }
+        counts: Counts = {dim: whole(self.fetches.sizes[dim]) for dim in self.dims}
         start = tuple(NOTHING for _ in self.fetches.shapes)
         values: Values = {start: np.zeros((1,) * len(self.dims))}
         for level in reversed(range(self.fetches.depth)):
@@ -76,16 +83,14 @@ class TemporalWalk:
             values, counts = self._stored(*repeated, level)
         return self._end(values, counts)
 
-    def _spread(
-        self, values: Values, counts: Mapping[int, TileCounts], level: int
-    ) -> tuple[Values, Mapping[int, TileCounts]] | None:
+    def _spread(self, values: Values, counts: Counts, level: int) -> tuple[Values, Counts] | None:
         """After the spatial loops of a level. A window no longer slides along them."""
         dims = [dim for dim in self.dims if self.fetches.spread[level][dim] > 1]
-        found: Values = {}
+        found, here = Values(), Place(counts, {})
         for state, value in values.items():
             for tensor, each in enumerate(state):
                 if each.mode in dims:
-                    value = value + self._settled(tensor, each, counts, Settled())
+                    value = value + self._settled(tensor, each, here, Settled())
                     state = (*state[:tensor], NOTHING, *state[tensor + 1 :])
             _put(found, state, value)
         counts = dict(counts)
@@ -100,9 +105,7 @@ class TemporalWalk:
             }
         return found, counts
 
-    def _repeated(
-        self, values: Values, counts: Mapping[int, TileCounts], level: int
-    ) -> tuple[Values, Mapping[int, TileCounts]] | None:
+    def _repeated(self, values: Values, counts: Counts, level: int) -> tuple[Values, Counts] | None:
         """After the temporal loops of a level."""
         counts, loops = dict(counts), dict[int, tuple[Pairs, Pairs]]()
         for dim in self.dims:
@@ -125,13 +128,13 @@ class TemporalWalk:
     def _ordered(
         self,
         values: Values,
-        counts: Mapping[int, TileCounts],
+        counts: Counts,
         loops: Mapping[int, tuple[Pairs, Pairs]],
     ) -> Values:
         """All sequences of temporal loops. What tensors wait for only proceeds, so each state is
         complete when its turn comes.
         """
-        found: Values = {}
+        found, here = Values(), Place(counts, {})
         waiting = {(state, frozenset[int]()): value for state, value in values.items()}
         while waiting:
             check_time()
@@ -152,14 +155,12 @@ class TemporalWalk:
             _put(found, state, value)
             for dim, lone, pairs, after in moves:
                 if after != state:
-                    cost = self._moved(state, value, counts, dim, lone=lone)
+                    cost = self._moved(state, value, here, dim, lone=lone)
                     grown = self._least(cost, dim, pairs, value.shape)
                     _put(waiting, (after, done | {dim} if lone else done), grown)
         return found
 
-    def _stored(
-        self, values: Values, counts: Mapping[int, TileCounts], level: int
-    ) -> tuple[Values, Mapping[int, TileCounts]]:
+    def _stored(self, values: Values, counts: Counts, level: int) -> tuple[Values, Counts]:
         """What fits into a level, with the flows into it."""
         fetches, capacity = self.fetches, self.fetches.architecture.levels[level].capacity
         held = [tensor for tensor, stores in enumerate(fetches.stores) if stores[level]]
@@ -178,28 +179,32 @@ class TemporalWalk:
             _put(found, after, value)
         return found, {dim: each.stored(level) for dim, each in counts.items()}
 
-    def _end(self, values: Values, counts: Mapping[int, TileCounts]) -> float:
+    def _end(self, values: Values, counts: Counts) -> float:
         """The least value where a single tile is left along each dimension."""
-        best = inf
+        best, here = inf, Place(counts, {})
         for state, value in values.items():
             for tensor, each in enumerate(state):
                 if each.levels:
-                    value = value + self._settled(tensor, each, counts, Settled())
+                    value = value + self._settled(tensor, each, here, Settled())
             ends = tuple(int(np.argmin(counts[dim].tiles)) for dim in self.dims)
             if all(counts[dim].tiles.min() == 1 for dim in self.dims):
                 best = min(best, float(value[ends]))
         return best
 
-    def _settled(
-        self, tensor: int, each: Waiting, counts: Mapping[int, TileCounts], how: Settled
-    ) -> Floats:
+    def _settled(self, tensor: int, each: Waiting, here: Place, how: Settled) -> Floats:
         """Energy of all open flows of a tensor, which are settled here."""
+        key = (tensor, each, how)
+        if key not in here.known:
+            here.known[key] = self._settled_anew(tensor, each, here.counts, how)
+        return here.known[key]
+
+    def _settled_anew(self, tensor: int, each: Waiting, counts: Counts, how: Settled) -> Floats:
         total = np.zeros((1,) * len(self.dims))
         for level in each.levels:
-            here = how if each.mode < 0 else how._replace(sliding=each.mode)
+            this = how if each.mode < 0 else how._replace(sliding=each.mode)
             if level != each.levels[-1] and self.fetches.shapes[tensor].windows:
-                here = here._replace(loose=True, apart=None)
-            total = total + self.fetches.energy(Flow(tensor, level), counts, here)
+                this = this._replace(loose=True, apart=None)
+            total = total + self.fetches.energy(Flow(tensor, level), counts, this)
         return total
 
     def _next(self, state: State, dim: int, *, lone: bool) -> State:
@@ -218,9 +223,7 @@ class TemporalWalk:
             return Waiting(dim, each.levels)
         return NOTHING
 
-    def _moved(
-        self, state: State, value: Floats, counts: Mapping[int, TileCounts], dim: int, *, lone: bool
-    ) -> Floats:
+    def _moved(self, state: State, value: Floats, here: Place, dim: int, *, lone: bool) -> Floats:
         """The value before a loop, with the energy of the flows that it settles."""
         for tensor, each in enumerate(state):
             if each.levels and self._after(tensor, each, dim, lone=lone) == NOTHING:
@@ -230,7 +233,7 @@ class TemporalWalk:
                         how = how._replace(sliding=dim, ended=True)
                     elif each.mode == IDLE:
                         how = how._replace(apart=dim)
-                value = value + self._settled(tensor, each, counts, how)
+                value = value + self._settled(tensor, each, here, how)
         return value
 
     def _least(self, value: Floats, dim: int, pairs: Pairs, number: int | Sequence[int]) -> Floats:
