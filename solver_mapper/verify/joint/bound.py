@@ -7,6 +7,7 @@ excludes already, being above a target, stand for themselves.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -187,9 +188,9 @@ class _Holders:
         update, again, send = float(rates.update), float(rates.again), float(rates.send)
         if spread.helpers:
             moved = spread.moved(view, parent, spared)
-            if view.projection.read_write:
-                return moved.sent * update + moved.sent_again * again
-            return moved.sent * send
+            if not view.projection.read_write:
+                return np.asarray(moved.sent * send, np.float64)
+            return np.asarray(moved.sent * update + moved.sent_again * again, np.float64)
         used = np.ones(len(spread.inside[0]))
         for along in spread.spread[:parent]:
             used = used * np.prod(np.array(along), axis=0, dtype=np.float64)
@@ -208,17 +209,51 @@ class _Holders:
         """The rank of the best temporal loops for one choice of spatial loops."""
         mapspace = self.bound.mapspace
         one = compute_boundary(self.room, row[None])
-        steps = max(int(one.steps[0]) + self._latency, self._cycles)
-        computing = float(self._computing(one)[0])
-        power = self.powers.get("delay", 0)
-        most = inf
-        if power:
-            known = computing + self._elsewhere + float(self._work(steps))
-            most = (target / known ** self.powers["energy"]) ** (1 / power) - self._latency
+        cycles = np.maximum(one.steps + self._latency, self._cycles).astype(np.float64)
+        computing = self._computing(one)
         fetches = Fetches(mapspace.architecture, mapspace.problem, self.keeps, row.tolist())
-        entering = max(TemporalWalk(fetches, most).least(), self._elsewhere)
-        energy = computing + entering + float(self._work(steps))
-        return float(self._rank(np.array([energy]), np.array([float(steps)]))[0])
+        entering, rank, before = self._elsewhere, -inf, dict[int, int]()
+        for exact in (False, True):
+            with suppress(LimitReached):
+                while rank < target:
+                    most = {d: self._most(one, row, d, entering, target) for d in fetches.dims}
+                    if most == before:
+                        break
+                    before = most
+                    least = TemporalWalk(fetches, most, exact=exact).least()
+                    entering = max(entering, least)
+                    rank = self._rank(computing + entering + self._work(cycles), cycles)[0]
+            before = {}
+        return float(rank)
+
+    def _most(
+        self,
+        one: ComputeBoundary,
+        row: NDArray[np.int64],
+        dim: int,
+        entering: float,
+        target: float,
+    ) -> int:
+        """How many temporal iterations of the first instance over a dimension may lead below the
+        target, where so much energy enters levels. More take more cycles, and fewer compute units
+        share each word.
+        """
+        size, spread = list(self.bound.mapspace.problem.bounds.values())[dim], row[:, dim]
+        least = -(-size // int(spread.prod()))
+        steps = np.arange(least, size + 1, dtype=np.float64)
+        cycles = np.maximum(one.steps / least * steps + self._latency, self._cycles)
+        energy = np.asarray(entering + self._work(cycles), np.float64)
+        for number, keeps in enumerate(self.keeps):
+            parent = max(level for level, held in enumerate(keeps) if held)
+            view = self.bound.views[number]
+            costs = [
+                self._operands(one, number, each[number], rounded=False)[0]
+                for each in self.bound.spared
+            ]
+            shared = dim in view.idle and not one.helpers and spread[:parent].prod() == 1
+            alone = size / spread.prod()
+            energy = energy + min(costs) * (steps / alone if shared else np.ones(len(steps)))
+        return int(steps[self._rank(energy, cycles) < target].max(initial=least))
 
 
 def _new(rows: Rows, seen: Rows) -> Rows:

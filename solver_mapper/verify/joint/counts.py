@@ -2,13 +2,15 @@
 
 Going outwards from the compute units, a spatial loop of bound S makes ceil(n / S) tiles of n, and
 so does a temporal loop. Chains that lead to as many tiles are one state; of what they differ in,
-each state has the least.
+each state has the least. In `exact` counts tiles of other sizes are other states. From one state to
+as many tiles only the loop of the least bound is looked at then: its tile is the smallest, and all
+that comes outside is the same.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +33,15 @@ class Steps(NamedTuple):
 
     inside: int
     outside: int
-    most: float
+    most: int
 
-    def allowed(self, points: Floats, tiles: Ints) -> NDArray[np.bool_]:
-        """Whether tiles of so many points may be reached."""
-        passed: NDArray[np.bool_] = points / self.inside * -(-tiles // self.outside) <= self.most
+    def allowed(self, points: Ints, tiles: Ints) -> NDArray[np.bool_]:
+        """Whether tiles of so many points may be reached. The first instance takes whole ones,
+        apart from the very last.
+        """
+        whole, rounds = points / self.inside, -(-tiles // self.outside)
+        least = np.where((rounds == 1) & (tiles > 1), whole, (rounds - 1) * whole + 1)
+        passed: NDArray[np.bool_] = least < self.most + 0.5
         return passed
 
 
@@ -57,17 +63,22 @@ class Since:
 
 @dataclass(frozen=True)
 class TileCounts:
-    """States of a dimension of `size` points. Arrays are (states,).
+    """States of a dimension of `size` points, by tiles, then by points. Arrays are (states,).
 
-    tiles: how many, rising.
+    tiles: how many.
     points: of a tile, at least.
     since: by level.
     """
 
     size: int
+    exact: bool
     tiles: Ints
-    points: Floats
+    points: Ints
     since: dict[int, Since]
+
+    def keys(self, tiles: Ints, points: Ints) -> Ints:
+        """Numbers that are equal in one state, in the order of the states."""
+        return (tiles << 32) + points if self.exact else tiles
 
     def stored(self, level: int) -> TileCounts:
         """The same at the place where `level` holds its tile."""
@@ -79,9 +90,9 @@ class TileCounts:
         rows = np.flatnonzero(self.tiles >= bound)
         if not len(rows):
             return None
-        tiles, target = _ranked(-(-self.tiles[rows] // bound))
-        order = np.argsort(target, kind="stable")
-        rows, target = rows[order], target[order]
+        tiles, points = -(-self.tiles[rows] // bound), self.points[rows] * bound
+        order, target, firsts = _ranked(self.keys(tiles, points))
+        rows, tiles, points = rows[order], tiles[order][firsts], points[order]
         left = self.tiles[rows] - (tiles[target] - 1) * bound
         since = {
             level: Since(
@@ -92,8 +103,8 @@ class TileCounts:
             )
             for level, each in self.since.items()
         }
-        points = _least(self.points[rows] * bound, target)
-        return TileCounts(self.size, tiles, points, since), Pairs(rows, target)
+        points = _least(points, target)
+        return TileCounts(self.size, self.exact, tiles, points, since), Pairs(rows, target)
 
     def repeated(self, steps: Steps) -> tuple[TileCounts, Pairs] | None:
         """States after any temporal loop or none, and where the states so far are among them; None
@@ -102,66 +113,86 @@ class TileCounts:
         kept = np.flatnonzero(steps.allowed(self.points, self.tiles))
         if not len(kept):
             return None
-        source, bounds = self._loops(steps, kept)
-        new = -(-self.tiles[source] // bounds)
-        stays = bounds == 1
-        lone = (self.tiles[source] - (new - 1) * bounds == 1) & (new > 1)
-        tiles, target = _ranked(new)
-        order = np.argsort(target, kind="stable")
-        source, target, bounds = source[order], target[order], bounds[order]
-        stays, lone = stays[order], lone[order]
+        loops = self._loops(steps, kept)
+        order, target, firsts = _ranked(self.keys(loops.tiles, loops.points))
+        source, stays = loops.source[order], loops.bounds[order] == 1
+        points, tiles = loops.points[order], loops.tiles[order][firsts]
+        same = stays | loops.lone[order]
         since = {
             level: Since(
                 each.copies,
-                _least(np.where(stays | lone, each.last[source], each.copies), target),
+                _least(np.where(same, each.last[source], each.copies), target),
                 _least(np.where(stays, each.fewest[source], np.inf), target),
                 -_least(-np.where(stays, each.most[source], 0.0), target),
             )
             for level, each in self.since.items()
         }
-        points = _least(self.points[source] * bounds, target)
-        found = TileCounts(self.size, tiles, points, since)
-        return found, Pairs(kept, np.searchsorted(tiles, self.tiles[kept]))
+        found = TileCounts(self.size, self.exact, tiles, _least(points, target), since)
+        return found, Pairs(source[stays], target[stays])
 
     def loops(self, steps: Steps) -> tuple[Pairs, Pairs]:
         """Temporal loops that lead from state to state: those that run at least twice in their last
         round, and those that run once there.
         """
-        source, bounds = self._loops(steps, np.arange(len(self.tiles)))
-        some = bounds > 1
-        source, bounds = source[some], bounds[some]
-        new = -(-self.tiles[source] // bounds)
-        lone = (self.tiles[source] - (new - 1) * bounds == 1) & (new > 1)
-        target = np.searchsorted(self.tiles, new)
+        loops = self._loops(steps, np.arange(len(self.tiles)))
+        states = self.keys(self.tiles, self.points)
+        wanted = self.keys(loops.tiles, loops.points)
+        target = np.minimum(np.searchsorted(states, wanted), len(states) - 1)
+        some = (loops.bounds > 1) & (states[target] == wanted)
         found = []
-        for rows in (~lone, lone):
-            key = np.unique(target[rows] * len(self.tiles) + source[rows])
-            found.append(Pairs(key % len(self.tiles), key // len(self.tiles)))
+        for rows in (some & ~loops.lone, some & loops.lone):
+            key = np.unique(target[rows] * len(states) + loops.source[rows])
+            found.append(Pairs(key % len(states), key // len(states)))
         return found[0], found[1]
 
-    def _loops(self, steps: Steps, kept: Ints) -> tuple[Ints, Ints]:
-        """States and bounds of temporal loops (1 for none) that may follow."""
+    def _loops(self, steps: Steps, kept: Ints) -> _Loops:
+        """Temporal loops (of bound 1 for none) that may follow states."""
         most = self.tiles[kept]
         source = np.repeat(kept, most)
         bounds = np.arange(len(source)) - np.repeat(np.cumsum(most) - most, most) + 1
-        new = -(-self.tiles[source] // bounds)
-        rows = steps.allowed(self.points[source] * bounds, new)
-        return source[rows], bounds[rows]
+        tiles = -(-self.tiles[source] // bounds)
+        lone = (self.tiles[source] - (tiles - 1) * bounds == 1) & (tiles > 1)
+        rows = steps.allowed(self.points[source] * bounds, tiles)
+        if self.exact:
+            key = (source * (int(most.max()) + 1) + tiles) * 2 + lone
+            firsts = np.zeros(len(key), dtype=bool)
+            firsts[np.unique(key, return_index=True)[1]] = True
+            rows &= firsts
+        source, bounds = source[rows], bounds[rows]
+        return _Loops(source, bounds, tiles[rows], self.points[source] * bounds, lone[rows])
 
 
-def whole(size: int) -> TileCounts:
+class _Loops(NamedTuple):
+    """Temporal loops: from which states, to how many tiles of how many points. Arrays are (loops,).
+
+    lone: whether a loop runs once in its last round.
+    """
+
+    source: Ints
+    bounds: Ints
+    tiles: Ints
+    points: Ints
+    lone: NDArray[np.bool_]
+
+
+def whole(size: int, *, exact: bool) -> TileCounts:
     """A dimension below which there are no loops."""
-    return TileCounts(size, np.array([size]), np.ones(1), {})
+    return TileCounts(size, exact, np.array([size]), np.array([1]), {})
 
 
-def _ranked(values: Ints) -> tuple[Ints, Ints]:
-    """Different values, rising, and where each is among them."""
-    found, where = np.unique(values, return_inverse=True)
-    return found, where.reshape(-1)
+def _ranked(keys: Ints) -> tuple[Ints, Ints, Ints]:
+    """The order that sorts keys; then for each of them the rank of its key, and the first of each
+    key.
+    """
+    order = np.argsort(keys, kind="stable")
+    _, firsts, target = np.unique(keys[order], return_index=True, return_inverse=True)
+    return order, target.reshape(-1), firsts
 
 
-def _least(values: Floats, target: Ints) -> Floats:
+Numbers = TypeVar("Numbers", Floats, Ints)
+
+
+def _least(values: Numbers, target: Ints) -> Numbers:
     """The least value for each target; targets are sorted and none is left out."""
     starts = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
-    found: Floats = np.minimum.reduceat(values, starts)
-    return found
+    return np.minimum.reduceat(values, starts)

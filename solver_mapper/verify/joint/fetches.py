@@ -148,15 +148,11 @@ class Fetches:
         else:
             sent = filled / (within * shared)
         if how.lone is not None:
-            tiles = counts[how.lone].tiles
-            rest = self.axis(how.lone, 1 / tiles)
-            if how.ended:
-                words = words * (1 - rest)
-            else:
-                copies = self._last(free, flow.into, counts)
-                once = np.maximum(copies / within, 1) / shared
-                sent = sent * (1 - rest) + rest * once
-                filled = filled * (1 - rest) + rest * copies
+            part = self.axis(how.lone, _last_part(counts[how.lone]))
+            copies = self._last(free, flow.into, counts)
+            once = np.maximum(copies / within, 1) / shared
+            sent = sent * (1 - part) + part * once
+            filled = filled * (1 - part) + part * copies
         return self._charged(flow, parent, words * sent, words * filled)
 
     def _charged(self, flow: Flow, parent: int, sent: Floats, filled: Floats) -> Floats:
@@ -244,8 +240,12 @@ class Fetches:
     def _window(
         self, rank: Sequence[tuple[int, int]], level: int, counts: Counts, how: Settled
     ) -> Floats:
-        """Words of a window of several dimensions."""
+        """Words of a window of several dimensions. Where its steps leave holes, a run may be less
+        than one box; this may differ from the last tile along another dimension to all others.
+        """
         steps = dict(rank)
+        if how.loose and max(steps.values()) > 1:
+            return np.full((1,) * len(self.dims), float(max(self.sizes[dim] for dim in steps)))
         ranges = {dim: self._tiles(dim, level, counts, how) for dim in steps}
         words = self._boxes(rank, ranges)
         moved = how.sliding if how.sliding in steps else how.apart
@@ -260,7 +260,12 @@ class Fetches:
         uncovered = np.full((1,) * len(self.dims), float(steps[moved] * self.sizes[moved]))
         for dim in others:
             uncovered = uncovered * self.axis(dim, ranges[dim][0])
-        return np.where(continued > 1, np.minimum(words, uncovered), words)
+        words = np.where(continued > 1, np.minimum(words, uncovered), words)
+        for dim in others if steps[moved] > 1 else []:
+            fewest, most = ranges[dim]
+            even = (fewest == most) & ((fewest == 1) | (fewest == self.sizes[dim]))
+            words = words * self.axis(dim, np.where(even, 1, 1 - 1 / np.maximum(fewest, 2)))
+        return words
 
     def _tiles(self, dim: int, level: int, counts: Counts, how: Settled) -> tuple[Floats, Floats]:
         """The fewest and the most boxes of a window along a dimension."""
@@ -290,6 +295,13 @@ class Fetches:
             found.append(words)
         least: Floats = reduce(np.minimum, found)
         return least
+
+
+def _last_part(here: TileCounts) -> Floats:
+    """The share of the points that are in the last tile, at most."""
+    if here.exact:
+        return (here.size - (here.tiles - 1) * here.points) / here.size
+    return 1 / here.tiles
 
 
 def _runs(here: TileCounts, since: Since) -> Floats:

@@ -20,9 +20,9 @@ from solver_mapper.errors import LimitReached
 from solver_mapper.verify.joint.counts import Floats, Pairs, Steps, whole
 from solver_mapper.verify.joint.fetches import Counts, Fetches, Flow, Settled
 
-NOISE = 1e-9
 MOST_STATES = 2_000_000
-"""Numbers of tiles along all dimensions that are looked at together."""
+MOST_EXACT = 20_000
+"""Numbers of tiles along all dimensions that are looked at together, and in exact counts."""
 FRESH, IDLE, CLOSED = -1, -2, -3
 
 
@@ -56,21 +56,21 @@ Key = TypeVar("Key")
 
 
 class TemporalWalk:
-    """All temporal loops for the spatial loops of `fetches`, taking at most `most_cycles` steps."""
+    """All temporal loops for the spatial loops of `fetches`. `most`: for each dimension, how many
+    temporal iterations the first instance may have. `exact`: see `counts.py`; slower and higher.
+    """
 
-    def __init__(self, fetches: Fetches, most_cycles: float = inf):
-        self.fetches, self.dims = fetches, fetches.dims
-        every = range(fetches.depth)
-        steps = {dim: -(-fetches.sizes[dim] // fetches.over([dim], every)) for dim in self.dims}
-        total = prod(steps.values())
-        self.most = {dim: most_cycles * least / total * (1 + NOISE) for dim, least in steps.items()}
+    def __init__(self, fetches: Fetches, most: Mapping[int, int], *, exact: bool = False):
+        self.fetches, self.dims, self.most, self.exact = fetches, fetches.dims, most, exact
 
     def least(self) -> float:
         """The least energy in pJ of all that enters a level; infinite if nothing fits.
 
         Raises: LimitReached for too many states, or when the clock that runs is over.
         """
-        counts: Counts = {dim: whole(self.fetches.sizes[dim]) for dim in self.dims}
+        counts: Counts = {
+            dim: whole(self.fetches.sizes[dim], exact=self.exact) for dim in self.dims
+        }
         start = tuple(NOTHING for _ in self.fetches.shapes)
         values: Values = {start: np.zeros((1,) * len(self.dims))}
         for level in reversed(range(self.fetches.depth)):
@@ -121,8 +121,9 @@ class TemporalWalk:
             loops[dim] = counts[dim].loops(steps)
             number = len(counts[dim].tiles)
             values = {s: self._least(value, dim, pairs, number) for s, value in values.items()}
-        if prod(len(each.tiles) for each in counts.values()) > MOST_STATES:
-            raise LimitReached(f"there are more than {MOST_STATES:,} combinations of tiles")
+        limit = MOST_EXACT if self.exact else MOST_STATES
+        if prod(len(each.tiles) for each in counts.values()) > limit:
+            raise LimitReached(f"there are more than {limit:,} combinations of tiles")
         return self._ordered(values, counts, loops), counts
 
     def _ordered(
@@ -186,9 +187,8 @@ class TemporalWalk:
             for tensor, each in enumerate(state):
                 if each.levels:
                     value = value + self._settled(tensor, each, here, Settled())
-            ends = tuple(int(np.argmin(counts[dim].tiles)) for dim in self.dims)
-            if all(counts[dim].tiles.min() == 1 for dim in self.dims):
-                best = min(best, float(value[ends]))
+            ends = np.ix_(*(np.flatnonzero(counts[dim].tiles == 1) for dim in self.dims))
+            best = min(best, float(value[ends].min(initial=inf)))
         return best
 
     def _settled(self, tensor: int, each: Waiting, here: Place, how: Settled) -> Floats:
@@ -260,4 +260,5 @@ def _put(values: dict[Key, Floats], key: Key, value: Floats) -> None:
 def _progress(key: tuple[State, frozenset[int]]) -> tuple[int, int]:
     """Rises with each loop that changes anything."""
     state, done = key
-    return sum({FRESH: 0, IDLE: 1, CLOSED: 3}.get(each.mode, 2) for each in state), len(done)
+    ranks = {FRESH: 0, IDLE: 1, CLOSED: 3}
+    return sum(ranks.get(each.mode, 2) for each in state), len(done)
