@@ -14,10 +14,10 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.solve.imperfect.joint.bound import JointBound
 from solver_mapper.solve.imperfect.search import Tree
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
-from solver_mapper.verify.joint.bound import JointBound
 from tests.imperfect.enumeration import legal_mappings
 from tests.imperfect.test_against_enumeration import QUICK, drawn, small
 from tests.imperfect.test_bounds import arranged
@@ -70,20 +70,20 @@ def all_figures(spec: Spec) -> list[Statistics]:
     return [evaluate(mapping) for mapping in legal_mappings(spec)]
 
 
-@pytest.mark.parametrize("seed", QUICK)
+@pytest.mark.parametrize("seed", QUICK[::3])
 def test_it_does_not_exceed_the_least_of_all_mappings(seed: int) -> None:
     spec = small(seed, 1500)
     assert spec is not None
     assert not too_high(spec, all_figures(spec))
 
 
-@pytest.mark.parametrize("seed", range(1, 60, 2))
+@pytest.mark.parametrize("seed", range(1, 60, 6))
 def test_it_does_not_exceed_figures(seed: int) -> None:
     spec = instance(seed, most=200, wired=seed % 3 == 0).spec
     assert not too_high(spec, drawn_mappings(spec, Random(seed), 12), LOOSE[:1])
 
 
-@pytest.mark.parametrize("layer", ("layer2.x.conv1_1x1", "layer2.0.downsample_1x1_s2"))
+@pytest.mark.parametrize("layer", ("layer2.x.conv1_1x1", "layer2.x.conv3_1x1"))
 def test_it_proves_layers_whose_tensors_compete(layer: str) -> None:
     spec = sm.load("simba", f"resnet50/{layer}")
     assert isinstance(spec, Spec)

@@ -21,6 +21,7 @@ from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import InputError, LimitReached
 from solver_mapper.mapspace.perfect_limit import perfect_limit
 from solver_mapper.solve.imperfect.chains import Ints
+from solver_mapper.solve.imperfect.joint.bound import JointBound
 from solver_mapper.solve.imperfect.local_search import LocalSearch, trimmed
 from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSearch, Tree
 from solver_mapper.solve.run import solve_spec
@@ -28,7 +29,6 @@ from solver_mapper.solve.session import CHECKS, Session, describe
 from solver_mapper.solve.start import begin
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
-from solver_mapper.verify.joint.bound import JointBound
 
 SHARE = 0.4
 """The part of the time that the search over perfect factors may take."""

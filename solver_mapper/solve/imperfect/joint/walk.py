@@ -17,11 +17,11 @@ import numpy as np
 
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
-from solver_mapper.verify.joint.counts import Floats, Pairs, Steps, whole
-from solver_mapper.verify.joint.fetches import Counts, Fetches, Flow, Settled
+from solver_mapper.solve.imperfect.joint.counts import Floats, Pairs, Steps, whole
+from solver_mapper.solve.imperfect.joint.fetches import Counts, Fetches, Flow, Settled
 
 MOST_STATES = 2_000_000
-MOST_EXACT = 20_000
+MOST_EXACT = 500_000
 """Numbers of tiles along all dimensions that are looked at together, and in exact counts."""
 FRESH, IDLE, CLOSED = -1, -2, -3
 

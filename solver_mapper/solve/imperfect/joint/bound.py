@@ -22,15 +22,15 @@ from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
+from solver_mapper.solve.imperfect.joint.counts import Floats
+from solver_mapper.solve.imperfect.joint.fetches import ROUNDING, Fetches
+from solver_mapper.solve.imperfect.joint.walk import TemporalWalk
 from solver_mapper.verify.bound import Keeps
 from solver_mapper.verify.imperfect_bound import (
     ComputeBoundary,
     ImperfectLowerBound,
     compute_boundary,
 )
-from solver_mapper.verify.joint.counts import Floats
-from solver_mapper.verify.joint.fetches import ROUNDING, Fetches
-from solver_mapper.verify.joint.walk import TemporalWalk
 
 NOISE = 1e-10
 """More than the relative rounding error of a bound in double precision."""

@@ -24,8 +24,8 @@ import numpy as np
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.energy import Prices, prices
+from solver_mapper.solve.imperfect.joint.counts import Floats, Since, TileCounts
 from solver_mapper.solve.imperfect.shapes import TensorShape, tensor_shape
-from solver_mapper.verify.joint.counts import Floats, Since, TileCounts
 
 Counts = Mapping[int, TileCounts]
 """By dimension; those of a single point are left out."""
