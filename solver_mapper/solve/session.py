@@ -17,6 +17,7 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import (
     MAPPING,
     Constraint,
+    FactorConstraint,
     MetricConstraint,
     NestingConstraint,
     ProductConstraint,
@@ -43,8 +44,6 @@ from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
-MANY_LEVELS = 5
-"""From so many levels on short walks outwards come early."""
 MOST_OPERATIONS = 2**60
 """What the words and cycles of the compiled model, small multiples of it, can count up to."""
 CHECKS = (
@@ -95,7 +94,6 @@ class Session:
         search = prepare(self.space, self.settings, self.clock, self.on_progress, gap, hook=hook)
         if hook is None:
             search.improve, search.walk = self.improved, self.walked
-            search.walks_early = self.walks_early
         return search
 
     def improved(self, goal: Goal, mapping: Mapping, effort: int) -> Mapping:
@@ -104,21 +102,17 @@ class Session:
         best, _ = local.best_from(mapping, over=lambda: self.clock.over)
         return best if self.all_mappings.contains(best) else mapping
 
-    @property
-    def walks_early(self) -> bool:
-        """Whether the walk outwards may well be quicker than the compiled model: on many levels,
-        where no windows slide.
-        """
-        problem = self.spec.need_problem()
-        ranks = [rank for tensor in problem.tensors for rank in tensor.ranks]
-        plain = all(sum(problem.bounds[each.dim] > 1 for each in rank) <= 1 for rank in ranks)
-        return plain and len(self.spec.need_architecture().levels) >= MANY_LEVELS
-
     def walked(self, goal: Goal, target: Callable[[], float], short: bool) -> Iterator[Ends]:
         """What walks outwards find below `target`: a hasty one first, whose `least` is no bound,
         then a whole one, if it says anything of the goal and is not too long: `short` ones end
         soon.
+
+        Where constraints say which factors are allowed, of which a walk knows nothing, there is
+        none.
         """
+        factors = (FactorConstraint, ProductConstraint)
+        if any(isinstance(each, factors) for each in self.all_mappings.constraints):
+            return
         try:
             walk = Walk(self.all_mappings, goal)
             for beam in (HASTY, None):

@@ -16,7 +16,6 @@ from solver_mapper.core.constraints import Constraints, KeepConstraint, ReuseCon
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import LimitReached
-from solver_mapper.solve import session
 from solver_mapper.solve.cpsat import search
 from solver_mapper.solve.outward import walk
 from solver_mapper.solve.outward.walk import Walk
@@ -135,7 +134,8 @@ def test_the_least_claim_is_the_best_mapping_where_the_outermost_level_is_slow(s
 @pytest.fixture
 def impatient(monkeypatch):
     """CP-SAT gives up at once, so that the walk begins."""
-    monkeypatch.setattr(search, "EFFORT", 1e-6)
+    monkeypatch.setattr(search, "BRIEF", 1e-6)
+    monkeypatch.setattr(search, "EFFORT", 2e-6)
 
 
 @pytest.mark.parametrize("seed", [100, 103, 110, 121, 137])
@@ -155,7 +155,6 @@ def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, ob
 @pytest.mark.parametrize("most", [3, 1000])
 def test_answers_are_those_of_enumeration_where_a_short_walk_comes_early(seed, most, monkeypatch):
     """Whether it ends or has too many inner mappings."""
-    monkeypatch.setattr(session, "MANY_LEVELS", 1)
     monkeypatch.setattr(search, "BRIEF", 1e-6)
     monkeypatch.setattr(walk, "SHORT", most)
     made = instance(seed, 400, PLAIN)

@@ -62,12 +62,13 @@ class Settings:
 @dataclass(frozen=True)
 class SolverRun:
     """The outcome of one run: `status` is CP-SAT's name for it, `bound` its proven lower bound of
-    the whole-number objective.
+    the whole-number objective. `effort` is the solver's deterministic time.
     """
 
     status: str
     bound: float
     value: float | None
+    effort: float
 
 
 class _Watch(cp_model.CpSolverSolutionCallback):
@@ -121,7 +122,12 @@ def run(
         raise failures[0]
     name = solver.status_name(status)
     found = name in ("OPTIMAL", "FEASIBLE")
-    return SolverRun(name, solver.best_objective_bound, solver.objective_value if found else None)
+    return SolverRun(
+        name,
+        solver.best_objective_bound,
+        solver.objective_value if found else None,
+        solver.response_proto.deterministic_time,
+    )
 
 
 def solved(

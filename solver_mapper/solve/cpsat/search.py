@@ -56,7 +56,7 @@ with the incumbent would be found again.
 EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
-BRIEF = 1.0
+BRIEF = 0.5
 """The same before a short walk outwards."""
 LITTLE = 2.0
 """What the bound of one metric, or the decision of a tie, may take."""
@@ -126,8 +126,6 @@ class Search(Generic[F]):
     """Walks outwards below a target that may fall meanwhile, short ones if asked for; each one may
     give mappings and a bound that hold without the model.
     """
-    walks_early: bool = False
-    """Whether short walks come after a brief run of the solver."""
     best: Candidate[F] | None = None
     proofs: list[ProvenStep] = field(default_factory=list)
     fixed: list[tuple[Goal, Fraction]] = field(default_factory=list)
@@ -209,9 +207,8 @@ class Search(Generic[F]):
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
         effort: float | None = LITTLE if tie else EFFORT
-        walkable = not (tie or self.limits or self.fixed)
-        early = walkable and self.walks_early
-        harder = FIRST_HARDER
+        walks = [] if tie or self.limits or self.fixed else [BRIEF, EFFORT]
+        harder, spent = FIRST_HARDER, 0.0
         while not self.clock.over:
             if self._closed(goal):
                 return self._proven(goal, "the bound meets the incumbent", runs, excluded)
@@ -222,7 +219,8 @@ class Search(Generic[F]):
                 continue
             self._narrow(goal)
             cut = self._cut(goal, staged=effort is None)
-            outcome = self._run(goal, cut, BRIEF if early else effort)
+            outcome = self._run(goal, cut, walks[0] if walks else effort)
+            spent += outcome.effort
             runs += 1
             if outcome.status == "INFEASIBLE":
                 self._raise(goal, cut)
@@ -234,14 +232,13 @@ class Search(Generic[F]):
                         excluded,
                     )
                 continue
-            if outcome.status != "OPTIMAL" or outcome.value is None:
-                if early:
-                    early = False
-                    self._walk_outwards(goal, short=True)
-                    continue
+            ended = outcome.status == "OPTIMAL" and outcome.value is not None
+            if walks and (spent > walks[0] or not ended):
+                self._walk_outwards(goal, short=walks.pop(0) == BRIEF)
+            if not ended and walks:
+                continue
+            if not ended:
                 effort = None
-                if harder == FIRST_HARDER and walkable:
-                    self._walk_outwards(goal, short=False)
                 self._look_further(goal, harder)
                 harder *= HARDER
                 continue

@@ -52,7 +52,7 @@ def least_without(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats
 def _settled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     """What is settled, at least: rounding may save more on more instances."""
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
-    return np.asarray(rows.energy - rows.lost * growth)
+    return np.asarray(rows.energy - (rows.lost + rows.floor * (growth > 1)) * growth)
 
 
 def _by_left(

@@ -29,8 +29,8 @@ class Sparing(NamedTuple):
 
 class Less(NamedTuple):
     """What a temporal loop changes: new states; the energy in pJ that it spares, and the words that
-    the next holder need not send; what neighbours pay for words that they pass on, and what
-    rounding these may save, both in pJ.
+    the next holder need not send; and in pJ what neighbours pay for words that they pass on, and
+    the `lost` and `floor` of `InnerMappings`.
     """
 
     states: Ints
@@ -38,20 +38,19 @@ class Less(NamedTuple):
     words: Floats
     passed: Floats
     lost: Floats
+    floor: Floats
 
 
 class Prices(NamedTuple):
     """In pJ, of each chain.
 
     fill: of a word that its holder writes. send: that the next holder sends; 0 if there is none
-    yet. passed: that the holder sends to its neighbours, and that they write. rounded: what each
-    instance may save by rounding such words.
+    yet. passed: that the holder sends to its neighbours.
     """
 
     fill: Floats
     send: Floats
     passed: Floats
-    rounded: Floats
 
 
 class Sliding:
@@ -116,13 +115,16 @@ class Sliding:
         prices = self.prices(rows)
         mine, theirs = rows.fetched[:, self.column], rows.sent[:, self.column]
         energy = mine * (fetched + passed) * prices.fill + theirs * sent * prices.send
-        lost = (passed > 0) * prices.rounded * rows.copies[:, self.column]
+        parents = rows.parents[:, self.column]
+        rounded = (passed > 0) * rows.copies[:, self.column]
+        floor = rounded * prices.fill
         return Less(
             np.array(states, dtype=np.int64)[where],
             energy.sum(axis=1) * rounds,
             (theirs * sent)[np.arange(len(rows)), self.outermost(rows)] * rounds,
-            (mine * passed * prices.passed).sum(axis=1) * rounds,
-            lost.sum(axis=1),
+            (mine * passed * (prices.passed + prices.fill) / parents).sum(axis=1) * rounds,
+            (ROUNDED * rounded * prices.passed + floor * (parents > 1)).sum(axis=1),
+            (floor * (parents == 1)).sum(axis=1),
         )
 
     def held(self, rows: InnerMappings, level: int) -> Ints:
@@ -211,16 +213,15 @@ class Sliding:
         return Prices(*tables.transpose(1, 0, 2))
 
     def _price_table(self, number: int) -> Floats:
-        """(4, depth + 1): the fields of `Prices`."""
+        """(3, depth + 1): the fields of `Prices`."""
         if number not in self._priced:
-            table = np.zeros((4, self.depth + 1))
+            table = np.zeros((3, self.depth + 1))
             chains = self.states[number].chains
             for chain, outer in zip(chains, (*chains[1:], None), strict=True):
                 if chain.level < self.depth:
                     own = self.rates[chain.level]
                     table[0, chain.level] = own.fill
-                    table[2, chain.level] = own.send + own.fill
-                    table[3, chain.level] = ROUNDED * own.send + own.fill
+                    table[2, chain.level] = own.send
                 if outer is not None:
                     table[1, chain.level] = self.rates[outer.level].send
             self._priced[number] = table

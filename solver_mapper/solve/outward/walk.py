@@ -34,7 +34,7 @@ from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 HASTY = 300
 """Inner mappings that a hasty walk goes on with."""
-MOST_ROWS, MOST_GROWN = 200_000, 1_000_000
+MOST_ROWS, MOST_GROWN = 400_000, 2_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
 SHORT = 100_000
 """Inner mappings that a short walk keeps in all, at most."""
