@@ -95,8 +95,9 @@ def undominated(
             low = np.zeros_like(high) if forgets else future.low[behind, risk.number]
             owed += risk.owed(then[best], then[behind], low, high)
         if at_risk:
-            lost = rows.lost[behind] + rows.floor[behind] - rows.lost[best]
-            owed += np.maximum(lost * growth[then[behind]], 0.0)
+            lost = rows.lost[behind] - rows.lost[best]
+            more = np.maximum(lost, lost + rows.floor[behind] - rows.floor[best])
+            owed += np.maximum(more * growth[then[behind]], 0.0)
             owed += np.maximum(rows.passed[best] - rows.passed[behind], 0.0)
         worse = rows.energy[best] + owed <= rows.energy[behind]
         if cycles_count:
