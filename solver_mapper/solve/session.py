@@ -105,7 +105,7 @@ class Session:
     def walked(self, goal: Goal, target: Callable[[], float], short: bool) -> Iterator[Ends]:
         """What walks outwards find below `target`: a hasty one first, whose `least` is no bound,
         then a whole one, if it says anything of the goal and is not too long: `short` ones end
-        soon.
+        soon. Where windows slide all are short: others seldom end in time.
 
         Where constraints say which factors are allowed, of which a walk knows nothing, there is
         none.
@@ -115,6 +115,8 @@ class Session:
             return
         try:
             walk = Walk(self.all_mappings, goal)
+            if walk.costs.sliding and not short:
+                return
             for beam in (HASTY, None):
                 ends = walk.ends(target(), beam, short=short)
                 legal = [

@@ -116,7 +116,7 @@ class _Run:
         walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
         found = [self._promising(each, outside) for each in parts]
         rows = joined([nothing, *(each for each, _ in found)])
-        self._limit(len(rows), MOST_GROWN)
+        self._limit(len(rows), min(MOST_GROWN, 2 * self.most_recorded))
         if len(rows) and outside.holders:
             most = most_energy(self.costs, walk.goal, walk.latency, rows, outside, self.target)
             ranks = np.concatenate([each for _, each in found])
