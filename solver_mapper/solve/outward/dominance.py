@@ -172,9 +172,12 @@ def _future(costs: Costs, rows: InnerMappings, outside: Outside, most: Floats) -
     for n, tensor in enumerate(costs.tensors):
         due, is_open, sends = rows.due[:, n], rows.open[:, n], rows.sends[:, n]
         shared = np.minimum(room, most_shared(costs, n, rest))
+        spared = np.zeros(len(rows))
         for each in costs.sliding:
             if each.number == n:
-                due = np.maximum(due - each.most_sparing_words(rows, tensor.words), tensor.words)
+                sparing = each.most_sparing(rows, tensor.words)
+                due = np.maximum(due - each.sparing_words(rows, sparing), tensor.words)
+                spared = each.sparing_energy(rows, sparing)
                 shared = shared * each.sharers(rows)
         tile, base = tensor.tile_words(rows.tile), costs.base(n, rows.tile)
         prices = [
@@ -184,7 +187,7 @@ def _future(costs: Costs, rows: InnerMappings, outside: Outside, most: Floats) -
         low = np.fmin.reduce(prices) / shared
         again = max(costs.again(n, level) for level in range(outside.holders))
         credit = (again + rows.refund[:, n]) * tensor.words * shared
-        left = np.maximum(most * (1 + CAUTION) - without[:, n] + credit, 0.0)
+        left = np.maximum(most * (1 + CAUTION) - without[:, n] + credit + spared, 0.0)
         once = left / tensor.words
         limit = np.where(is_open, _ratio(np.maximum(once - due, 0.0), sends), _ratio(left, due))
         high, slow = np.zeros(len(rows)), np.zeros(len(rows))

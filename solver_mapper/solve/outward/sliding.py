@@ -181,10 +181,6 @@ class Sliding:
         fetched, sent = (np.maximum.reduce(each) for each in zip(*found, strict=True))
         return Sparing(fetched, sent)
 
-    def most_sparing_words(self, rows: InnerMappings, words: int) -> Floats:
-        """The words that the next holder need not send, at most."""
-        return self.sparing_words(rows, self.most_sparing(rows, words))
-
     def sparing_energy(self, rows: InnerMappings, sparing: Sparing) -> Floats:
         """The energy in pJ of what is spared, apart from words that no holder has to send yet."""
         prices = self.prices(rows)

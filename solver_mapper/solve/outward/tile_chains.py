@@ -144,7 +144,7 @@ class Windows:
         self.start = TileState(ones, (units,))
 
     def held(self, state: TileState, level: int) -> TileState:
-        """A further holder. Raises nothing."""
+        """The state with a further holder."""
         spans = tuple(
             1 + sum(step * (extent - 1) for step, extent in zip(rank.steps, extents, strict=True))
             for rank, extents in zip(self.ranks, state.extents, strict=True)

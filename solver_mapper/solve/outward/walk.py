@@ -36,8 +36,10 @@ HASTY = 300
 """Inner mappings that a hasty walk goes on with."""
 MOST_ROWS, MOST_GROWN = 400_000, 2_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
-SHORT = 100_000
-"""Inner mappings that a short walk keeps in all, at most."""
+SHORT, SHORT_SLIDING = 100_000, 60_000
+"""Inner mappings that a short walk keeps in all, at most; and where windows slide, of which each
+takes longer.
+"""
 
 
 class Ends(NamedTuple):
@@ -83,7 +85,8 @@ class Walk:
 class _Run:
     def __init__(self, walk: Walk, target: float, beam: int | None, short: bool):
         self.walk, self.costs, self.target, self.beam = walk, walk.costs, target, beam
-        self.most_recorded = SHORT if short else inf
+        most = SHORT_SLIDING if self.costs.sliding else SHORT
+        self.most_recorded = most if short else inf
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
