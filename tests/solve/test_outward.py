@@ -222,7 +222,8 @@ def test_claims_of_many(first):
     for seed in range(first, first + 50):
         made = instance(seed, 1500, SHAPES)
         assert not wrong_claims(made, exact=False)
-        assert not wrong_claims(instance(seed, 1500, WINDOWS), exact=False)
+        if seed % 5 == 0:
+            assert not wrong_claims(instance(seed, 1500, WINDOWS), exact=False)
         if made.problem.name in PLAIN and (bare(made).mapspace.count(6000) or 6001) <= 6000:
             assert not wrong_claims(bare(made), exact=True)
             assert not wrong_claims(slow(made), exact=True)
