@@ -265,7 +265,8 @@ class Windows:
         forth[self.place[dim][0]] = self._step(state, dim)
         kept = self._kept(chain, tuple(forth))
         if kept:
-            return Possible(kept, kept + (1 - kept) * linked, single=True)
+            # What neighbours pass on may be filled less often than once in each instance.
+            return Possible(kept, kept + (1 - kept) * linked, single=not linked)
         return passed
 
 
