@@ -7,8 +7,8 @@ WHAT is ARCHITECTURE:LAYER (eyeriss:resnet50/conv1) or ARCHITECTURE:NETWORK (eye
 layers, each weighted by its count) of bundled models; ARCHITECTURE:vit577 and bert139 are
 transformers with so many tokens (vit_b_16 has 197); GEMM:MxKxN is a product on a mesh of 16 x 16
 below a buffer of 65,536 words. FOLDER is a clone of
-github.com/Accelergy-Project/timeloop-accelergy-exercises; WHAT is then also DESIGN:NETWORK
-(simba_like:alexnet), by its folders. `--every N` takes every N-th layer of a network, from the
+github.com/Accelergy-Project/timeloop-accelergy-exercises; ARCHITECTURE is then also one of its
+dense designs (simba_like:alexnet). `--every N` takes every N-th layer of a network, from the
 first. Without any WHAT, a short suite runs; `--all` runs all networks on all architectures. Each
 row has the values, how many layers were proven, the gain, CPU seconds (the median and the most of
 one layer), and the widest gap between value and bound. The limit is in CPU
@@ -18,6 +18,7 @@ seconds. The exit code is 1 if imperfect factors were worse anywhere.
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 import time
@@ -25,8 +26,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
+from networks import exercise_problem, read_shape
 from processor_time import processor_limit
 
 import solver_mapper as sm
@@ -68,48 +71,51 @@ TOKENS = {"vit577": ("vit_b_16", 197, 577), "bert139": ("bert_base", 512, 139)}
 def layers(what: str, exercises: Path | None) -> Iterator[tuple[str, int, sm.Spec]]:
     """Name, count and design of each layer that WHAT names."""
     architecture, name = what.split(":")
-    network = bundled.network(name)
     if architecture == "GEMM":
         sizes = dict(zip("MKN", map(int, name.split("x")), strict=True))
         shape = {"name": "gemm", "dimensions": ["M", "K", "N"], "data-spaces": TENSORS}
-        found = [(name, 1, sm.load(MESH, {"problem": {"shape": shape, "instance": sizes}}))]
-    elif architecture in DESIGNS and exercises is not None:
-        found = list(_exercises(exercises / "workspace" / "example_designs", architecture, name))
-    elif name in TOKENS:
-        found = list(_transformer(architecture, *TOKENS[name]))
-    elif network is not None:
-        found = [
-            (each.name, each.count, sm.load(architecture, f"{name}/{each.name}"))
-            for each in network.layers
-        ]
-    else:
-        found = [(name, 1, sm.load(architecture, name))]
-    for layer, count, spec in found:
-        assert isinstance(spec, sm.Spec)
-        yield layer, count, spec
+        yield name, 1, spec_of(MESH, {"problem": {"shape": shape, "instance": sizes}})
+        return
+    network, tokens, wanted = TOKENS.get(name, (name, 0, 0))
+    network, _, only = network.partition("/")
+    bundle = bundled.network(network)
+    if bundle is None:
+        raise SystemExit(f"no network is called '{network}'")
+    for each in bundle.layers:
+        if only not in ("", each.name):
+            continue
+        if architecture in DESIGNS and exercises is not None:
+            spec = _on_design(exercises / "workspace" / "example_designs", architecture, each)
+        else:
+            spec = spec_of(architecture, f"{network}/{each.name}")
+        yield each.name, 1 if only else each.count, _resized(spec, tokens, wanted)
 
 
-def _exercises(folder: Path, design: str, network: str) -> Iterator[tuple[str, int, Any]]:
-    """The layers of a network of the exercises on one of their designs."""
+def spec_of(*sources: Any, **options: Any) -> sm.Spec:
+    """What `sm.load` reads."""
+    spec = sm.load(*sources, **options)
+    assert isinstance(spec, sm.Spec)
+    return spec
+
+
+def _on_design(folder: Path, design: str, layer: bundled.Layer) -> sm.Spec:
+    """A bundled layer on a design of the exercises."""
+    base = (folder / "layer_shapes" / "problem_base.yaml").read_text(encoding="utf-8")
+    problem = exercise_problem(layer, read_shape(base))
     top = folder / "example_designs" / "top.yaml.jinja2"
-    for path in sorted((folder / "layer_shapes" / network).glob("*.yaml")):
-        given = {"architecture": design, "problem": str(path)}
-        yield path.stem, 1, sm.load(top, variables=given, ignore_sparse=True)
+    with NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump({"problem": problem}, file)
+        file.flush()
+        given = {"architecture": design, "problem": file.name}
+        return spec_of(top, variables=given, ignore_sparse=True)
 
 
-def _transformer(
-    architecture: str, network: str, tokens: int, wanted: int
-) -> Iterator[tuple[str, int, sm.Spec]]:
-    """The layers of a network with another number of tokens, one of which may be a class token."""
-    model = bundled.network(network)
-    assert model is not None
-    for each in model.layers:
-        spec = sm.load(architecture, f"{network}/{each.name}")
-        assert isinstance(spec, sm.Spec)
-        problem = spec.need_problem()
-        changed = {tokens: wanted, tokens - 1: wanted - 1}
-        sizes = {dim: changed.get(size, size) for dim, size in problem.bounds.items()}
-        yield each.name, each.count, replace(spec, problem=replace(problem, bounds=sizes))
+def _resized(spec: sm.Spec, tokens: int, wanted: int) -> sm.Spec:
+    """The same with another number of tokens, one of which may be a class token."""
+    changed = {tokens: wanted, tokens - 1: wanted - 1} if tokens else {}
+    problem = spec.need_problem()
+    sizes = {dim: changed.get(size, size) for dim, size in problem.bounds.items()}
+    return replace(spec, problem=replace(problem, bounds=sizes))
 
 
 @dataclass
@@ -190,7 +196,7 @@ def main() -> int:
     if arguments.all:
         what = [f"{place}:{name}" for place in ARCHITECTURES for name in NETWORKS]
         if arguments.exercises is not None:
-            what += [f"{design}:alexnet" for design in DESIGNS]
+            what += [f"{design}:{name}" for design in DESIGNS for name in NETWORKS]
     worse = 0
     for each in what:
         found = row(

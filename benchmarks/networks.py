@@ -60,19 +60,24 @@ def exercise_layers(network: str, shape: dict[str, Any]) -> dict[str, Any]:
     """The file of a bundled network whose layers are instances of the exercises' shape."""
     found = bundled.network(network)
     assert found is not None
-    layers = []
-    for layer in found.layers:
-        letters = DIMENSIONS[layer.shape]
-        ones = dict.fromkeys(shape["dimensions"], 1)
-        given = {letters.get(name, name): bound for name, bound in layer.instance.items()}
-        layers.append(
+    return {
+        "layers": [
             {
                 "name": layer.name,
                 "count": layer.count,
-                "problem": {"shape": shape, "instance": {**ones, **given}},
+                "problem": exercise_problem(layer, shape),
             }
-        )
-    return {"layers": layers}
+            for layer in found.layers
+        ]
+    }
+
+
+def exercise_problem(layer: bundled.Layer, shape: dict[str, Any]) -> dict[str, Any]:
+    """A layer of a bundled network as an instance of the exercises' shape."""
+    letters = DIMENSIONS[layer.shape]
+    ones = dict.fromkeys(shape["dimensions"], 1)
+    given = {letters.get(name, name): bound for name, bound in layer.instance.items()}
+    return {"shape": shape, "instance": {**ones, **given}}
 
 
 def words_of(design: str, network: str, exercises: Path | None, folder: Path) -> list[str]:
