@@ -11,7 +11,7 @@ import pytest
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.fetches import fetched_words
 from solver_mapper.cost.timeloop.multicast_groups import multicast_groups
-from solver_mapper.cost.timeloop.projection import Projection, project
+from solver_mapper.cost.timeloop.projection import Projection, code_of, project
 from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, linked_elements
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
 from solver_mapper.solve.outward.tile_chains import Placed, Rank, Vector, Windows, all_links, links
@@ -86,7 +86,7 @@ def passed_on(
     loose = dict(all_links(tuple(sorted(seen)), len(RANKS)))
     found = []
     for shift in [(a, b) for a in range(-9, 10) for b in range(-9, 10) if a or b]:
-        linked = set(linked_elements(elements, elements, sums.code((0, *shift)), grid))
+        linked = set(linked_elements(elements, elements, code_of((0, *shift)), grid))
         rest = multicast_groups(elements, set(every) - linked, True, grid)
         share = sum(each.scatter for each in rest) / groups
         assert loose.get(shift, 1.0) <= share + 1e-12

@@ -201,7 +201,7 @@ def _sorted_idle(stream: Stream) -> tuple[TimeLoop, ...]:
     found: list[TimeLoop] = []
     idle: list[TimeLoop] = []
     for loop in (*stream.loops, None):
-        if loop is not None and not any(loop.shift) and loop.dim not in stream.watched:
+        if loop is not None and not loop.shift and loop.dim not in stream.watched:
             idle.append(loop)
             continue
         dims = [each.dim for each in idle]
@@ -237,9 +237,7 @@ def _uneven(nest: Nest, level: int, boundary: _Boundary, stream: Stream) -> Traf
         linked = 0
         if event.link is not None:
             shift, earlier = event.link
-            served, linked = _with_links(
-                boundary, elements, layout(earlier)[0], boundary.projection.code(shift), served
-            )
+            served, linked = _with_links(boundary, elements, layout(earlier)[0], shift, served)
         flows.append(Flow(event.words, number, served, linked))
     return collect(flows, nest.fanouts[level])
 
@@ -301,7 +299,7 @@ def tile_stream(
             loop.dim,
             loop.bound,
             loop.last,
-            projection.shift(loop.dim, loop.stride),
+            projection.codes[loop.dim] * loop.stride,
             bool(loop.axis),
         )
         for loop in nest.outside(level + 1)

@@ -18,7 +18,7 @@ def charged_operations(nest: Nest, macs: int) -> int:
         return macs
     inner = nest.spatial[-1]
     loops = tuple(
-        TimeLoop(each.dim, each.bound, each.last, (), bool(each.axis))
+        TimeLoop(each.dim, each.bound, each.last, 0, bool(each.axis))
         for each in nest.outside(nest.depth)
     )
     uneven = frozenset(loop.dim for loop in inner if loop.bound != loop.last)

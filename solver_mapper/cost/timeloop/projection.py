@@ -13,7 +13,7 @@ Vector = tuple[int, ...]
 Box = tuple[Vector, Vector]
 """Low corner (inclusive) and high corner (exclusive), in words along each rank."""
 
-_RADIX = 1 << 48
+_RADIX = 1 << 64
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,6 @@ class Projection:
             high.append(sum(max(end, 0) for end in ends) + 1)
         return tuple(low), tuple(high)
 
-    def shift(self, dim: int, points: int) -> Vector:
-        """Words along each rank by which the data moves when `dim` advances by `points`."""
-        return tuple(points * sum(c for d, c in rank if d == dim) for rank in self.ranks)
-
-    def code(self, shift: Vector) -> int:
-        """The single integer that stands for `shift`."""
-        return sum(step * _RADIX**rank for rank, step in enumerate(shift))
-
     def mixes(self, dims: Sequence[int]) -> bool:
         """Whether two different ones of `dims` meet in one rank, so that different iterations may
         reach the same word.
@@ -83,6 +75,21 @@ class Projection:
         return self.sliding and any(
             len({d for d, _ in rank if d in dims}) > 1 for rank in self.ranks
         )
+
+
+def code_of(shift: Vector) -> int:
+    """The single integer that stands for a shift."""
+    return sum(step * _RADIX**rank for rank, step in enumerate(shift))
+
+
+def vector_of(code: int, ranks: int) -> Vector:
+    """The shift for which a code stands; its steps are less than half of the radix."""
+    steps = []
+    for _ in range(ranks):
+        step = (code + _RADIX // 2) % _RADIX - _RADIX // 2
+        steps.append(step)
+        code = (code - step) // _RADIX
+    return tuple(steps)
 
 
 def project(problem: Problem, tensor: Tensor) -> Projection:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.solve.imperfect.chains import ChainTable, Floats
 from solver_mapper.solve.imperfect.shapes import Nodes, Plan, tensor_shape
-from solver_mapper.solve.imperfect.words import NOISE, Cells
+from solver_mapper.solve.imperfect.words import NOISE, Cells, Known
 from solver_mapper.verify.imperfect import ImperfectMapspace
 
 
@@ -50,12 +50,15 @@ class Bounds:
             for level in range(self.depth)
             for axis in "XY"
         ]
+        self._known: tuple[Nodes, Known] | None = None
 
     def least(self, plan: Plan, nodes: Nodes) -> tuple[Floats, Floats, Floats]:
         """Least energy (pJ), cycles and last-level accesses of each cell; infinite where no mapping
         of a cell is legal.
         """
-        return Figures(self, plan, nodes).least()
+        if self._known is None or self._known[0] is not nodes:
+            self._known = nodes, {}
+        return Figures(self, plan, *self._known).least()
 
 
 class Crossing(NamedTuple):
@@ -72,8 +75,9 @@ class Crossing(NamedTuple):
 class Figures(Cells):
     """Figures of some cells."""
 
-    def __init__(self, bounds: Bounds, plan: Plan, nodes: Nodes):
-        super().__init__(bounds.space, bounds.tables, bounds.shapes, bounds.off, plan, nodes)
+    def __init__(self, bounds: Bounds, plan: Plan, nodes: Nodes, known: Known):
+        tables, shapes = bounds.tables, bounds.shapes
+        super().__init__(bounds.space, tables, shapes, bounds.off, plan, nodes, known)
         self.at = bounds
 
     def least(self) -> tuple[Floats, Floats, Floats]:
@@ -101,12 +105,19 @@ class Figures(Cells):
 
     def worked(self) -> Floats:
         """Energy of all operations that are charged."""
+        return self.once("worked", make=self._worked)
+
+    def _worked(self) -> Floats:
         every = list(self.at.dims)
         done = self.product(every, f"active{self.depth}", f"outer{self.depth - 1}")
         return self.at.compute * np.floor(done * (1 - NOISE))
 
     def crossing(self, number: int, outer: int, inner: int) -> Crossing:
         """What a tensor costs on its way from one level that holds it to the next."""
+        key = ("crossing", number, outer, inner, *self.outside(inner))
+        return self.once(*key, make=lambda: self._crossing(number, outer, inner))
+
+    def _crossing(self, number: int, outer: int, inner: int) -> Crossing:
         at, shape = self.at, self.shapes[number]
         sent, arrived = self.flow(number, outer, inner)
         level = at.levels[outer]
@@ -132,6 +143,9 @@ class Figures(Cells):
 
     def steps(self) -> Floats:
         """Steps: those of the first instance, and all operations over the instances in use."""
+        return self.once("steps", make=self._steps)
+
+    def _steps(self) -> Floats:
         at, every = self.at, list(self.at.dims)
         used = np.ones(self.size)
         for level in range(at.depth):

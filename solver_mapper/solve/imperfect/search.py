@@ -307,7 +307,10 @@ class ImperfectSearch:
         if known is not None:
             values = np.maximum(values, known)
         keep = np.isfinite(values)
-        nodes, values = nodes[keep], values[keep]
+        self._wait(plan, nodes[keep], values[keep])
+
+    def _wait(self, plan: Plan, nodes: Nodes, values: Floats) -> None:
+        """Put cells of these bounds into the pool of their plan."""
         keep = self._open(values)
         nodes, values = nodes[keep], values[keep]
         self.waiting += len(nodes)
@@ -333,7 +336,7 @@ class ImperfectSearch:
         """Settle single cells while no open cell has a smaller bound; the others wait."""
         for at, value in enumerate(values):
             if value > self._least_open() or not self._settle(plan, nodes[at], float(value)):
-                self._push(plan, nodes[at:], values[at:])
+                self._wait(plan, nodes[at:], values[at:])
                 return
 
     def _decided(self, plan: Plan, level: int) -> list[Plan]:
@@ -366,14 +369,20 @@ class ImperfectSearch:
         """The gain of splitting at each dimension per unit of spread, and the greatest gain."""
         spread = self.tree.spread(nodes)
         weights, best = np.full(len(self.tree.tables), 1e-6), 0.0
-        for dim in range(len(weights)):
+        differ = [dim for dim in range(len(weights)) if spread[:, dim].any()]
+        parts = [
+            self.tree.halves(nodes[spread[:, dim] > 0], np.eye(len(weights))[dim])[0]
+            for dim in differ
+        ]
+        if not parts:
+            return weights, best
+        ends = np.cumsum([len(part) for part in parts])[:-1]
+        found = np.split(self._values(plan, np.concatenate(parts)), ends)
+        for dim, each in zip(differ, found, strict=True):
             rows = spread[:, dim] > 0
-            if rows.any():
-                only = np.eye(len(weights))[dim]
-                halves, _ = self.tree.halves(nodes[rows], only)
-                gain = _gain(values[rows], self._values(plan, halves))
-                weights[dim] = max(gain, 1e-6) / spread[rows, dim].mean()
-                best = max(best, gain)
+            gain = _gain(values[rows], each)
+            weights[dim] = max(gain, 1e-6) / spread[rows, dim].mean()
+            best = max(best, gain)
         return weights, best
 
     def _settle(self, plan: Plan, nodes: NDArray[np.int64], value: float) -> bool:

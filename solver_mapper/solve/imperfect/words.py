@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +36,14 @@ Rank = tuple[tuple[int, int], ...]
 """Dimensions of a rank, with their absolute coefficients."""
 
 
+Known = dict[tuple[object, ...], Any]
+"""What has been worked out for some cells; where it depends on their plan, so do the keys."""
+Made = TypeVar("Made")
+
+
 class Cells:
     """Features of some cells under a plan, each looked up once, and words that cross into levels.
+    Plans of the same cells share what is `known`.
 
     `top` and `inner` are levels: words that all instances of `inner` take in, or that all of `top`
     send for them. `inner` may be the compute units.
@@ -50,19 +57,24 @@ class Cells:
         off: Mapping[str, Sequence[Sequence[bool]]],
         plan: Plan,
         nodes: Nodes,
+        known: Known,
     ):
         self.space, self.tables, self.shapes, self.off = space, tables, shapes, off
         self.plan, self.nodes, self.depth = plan, nodes, space.depth
         self.size: tuple[int, ...] = (len(nodes),)
         self.every = tuple(range(len(tables)))
-        self._known: dict[tuple[object, ...], Floats] = {}
+        self._known = known
 
-    def once(self, *key: object, make: Callable[[], Floats]) -> Floats:
+    def once(self, *key: object, make: Callable[[], Made]) -> Made:
         """What `make` returns for a key, made at the first call."""
-        found = self._known.get(key)
+        found: Made | None = self._known.get(key)
         if found is None:
             found = self._known[key] = make()
         return found
+
+    def outside(self, inner: int) -> tuple[object, ...]:
+        """What words that enter `inner` depend on of the plan."""
+        return self.plan.stores, self.plan.innermost[:inner]
 
     def low(self, dim: int, *names: str) -> Floats:
         """The least product of features of a dimension."""
@@ -75,7 +87,7 @@ class Cells:
     def product(self, dims: Sequence[int], *names: str) -> Floats:
         """The product of the least values over dimensions."""
         key = ("low", tuple(dims), names)
-        found = self._known.get(key)
+        found: Floats | None = self._known.get(key)
         if found is None:
             columns = [self._of(dim, self.tables[dim].least(*names)) for dim in dims]
             found = self._known[key] = self._multiplied(columns)
@@ -84,7 +96,7 @@ class Cells:
     def most(self, dims: Sequence[int], *names: str) -> Floats:
         """The product of the greatest values over dimensions."""
         key = ("high", tuple(dims), names)
-        found = self._known.get(key)
+        found: Floats | None = self._known.get(key)
         if found is None:
             columns = [self._of(dim, self.tables[dim].greatest(*names)) for dim in dims]
             found = self._known[key] = self._multiplied(columns)
@@ -198,7 +210,7 @@ class Cells:
         stay. The first round of a tile without windows always fetches it; windows may slide then.
         """
         return self.once(
-            *("rounds", shape.free, shape.ranks, inner, top, *copies),
+            *("rounds", shape.free, shape.ranks, inner, top, *copies, *self.outside(inner)),
             make=lambda: self._rounds_anew(shape, inner, top, copies),
         )
 
@@ -251,7 +263,8 @@ class Cells:
             points = prod(self.tables[dim].size for dim in shape.free)
             return np.maximum(self.product(shape.free, f"visits{place}", *copies), points / covered)
 
-        return self.once("visits", shape.free, place, top, *copies, make=positions)
+        key = ("visits", shape.free, place, top, *copies, self.plan.stores)
+        return self.once(*key, make=positions)
 
     def together(self, level: int, dims: Sequence[int]) -> Floats:
         """Instances that the spatial loops of a level over `dims` can spread over."""
@@ -541,9 +554,8 @@ class Cells:
 
     def _largest(self, dims: Sequence[int], place: int) -> Floats:
         """The largest product of the extents of `dims` in a tile: what a level stores must fit."""
-        return self.once(
-            "largest", tuple(dims), place, make=lambda: self._largest_anew(dims, place)
-        )
+        key = ("largest", tuple(dims), place, self.plan.stores)
+        return self.once(*key, make=lambda: self._largest_anew(dims, place))
 
     def _largest_anew(self, dims: Sequence[int], place: int) -> Floats:
         best = self.most(dims, f"tile{place}")
