@@ -23,15 +23,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from solver_mapper.core.architecture import Architecture
+from solver_mapper.core.constraints import FactorConstraint
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.problem import Problem
 from solver_mapper.deadline import check_time
 from solver_mapper.verify.bound import Keeps, LowerBound
 from solver_mapper.verify.boundary import Boundary, Ints, Moved
+from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import View, view
 
 MOST_POINTS = 20_000
@@ -215,7 +218,7 @@ class ImperfectLowerBound(LowerBound):
             found[child] = ImperfectBoundary(
                 architecture, problem, child, True, inside, ones, outside
             )
-        spread = _spreads(architecture, problem)
+        spread = _spreads(self.mapspace)
         if spread is not None:
             ones = tuple(np.ones_like(each) for each in spread[0])
             outside = tuple(
@@ -327,26 +330,24 @@ def _part(room: ComputeBoundary, rows: Ints) -> ComputeBoundary:
     )
 
 
-def _spreads(architecture: Architecture, problem: Problem) -> tuple[tuple[Ints, ...], ...] | None:
+def _spreads(mapspace: EnumeratedMapspace) -> tuple[tuple[Ints, ...], ...] | None:
     """For each level and dimension the instances along it, in all choices for all levels together
     that no other choice exceeds; None if they are too many.
     """
-    sizes = list(problem.bounds.values())
-    levels = []
-    for level in range(len(architecture.levels)):
-        room = prod(architecture.fanout(level))
+    sizes, levels = list(mapspace.problem.bounds.values()), []
+    for level in range(len(mapspace.architecture.levels)):
+        room = _Room.of(mapspace, level)
         rows = np.ones((1, 0), dtype=np.int64)
-        for size in sizes:
-            used = rows.prod(axis=1)
-            counts = np.minimum(room // used, size)
+        for most in room.most:
+            counts = np.minimum(room.instances // rows.prod(axis=1), most)
             if counts.sum() > MOST_SPREADS:
                 return None
             at = np.repeat(np.arange(len(rows)), counts)
             bound = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
             rows = np.concatenate([rows[at], bound[:, None]], axis=1)
-        used = rows.prod(axis=1)
-        grown = (used[:, None] // rows) * (rows + 1) <= room
-        levels.append(rows[~(grown & (rows < np.array(sizes))).any(axis=1)])
+        rows = rows[room.fits(rows)]
+        grown = [room.fits(rows + one) for one in np.eye(len(sizes), dtype=np.int64)]
+        levels.append(rows[~np.any(grown, axis=0)])
     if prod(map(len, levels)) > MOST_SPREADS:
         return None
     picks = np.indices([len(rows) for rows in levels], dtype=np.int32).reshape(len(levels), -1)
@@ -354,6 +355,54 @@ def _spreads(architecture: Architecture, problem: Problem) -> tuple[tuple[Ints, 
         tuple(rows[pick, dim].astype(np.int32) for dim in range(len(sizes)))
         for rows, pick in zip(levels, picks, strict=True)
     )
+
+
+class _Room(NamedTuple):
+    """What spatial loops of a level have room for: along each dimension, which lies along one axis
+    only, all together, and those together to which constraints leave the same axis only, as
+    (dimensions, instances).
+    """
+
+    most: tuple[int, ...]
+    instances: int
+    alone: tuple[tuple[list[int], int], ...]
+
+    @classmethod
+    def of(cls, mapspace: EnumeratedMapspace, level: int) -> _Room:
+        fanout = dict(zip("XY", mapspace.architecture.fanout(level), strict=True))
+        axes = [mapspace.axes(level, dim) for dim in mapspace.problem.dims]
+        most = [
+            min(_most_along(mapspace, level, dim), max([1, *(fanout[axis] for axis in allowed)]))
+            for dim, allowed in zip(mapspace.problem.dims, axes, strict=True)
+        ]
+        alone = [
+            ([dim for dim, allowed in enumerate(axes) if allowed == axis], instances)
+            for axis, instances in fanout.items()
+        ]
+        return cls(tuple(most), prod(fanout.values()), tuple(alone))
+
+    def fits(self, rows: Ints) -> NDArray[np.bool_]:
+        """Which choices of instances along each dimension fit."""
+        fits = np.asarray(rows.prod(axis=1) <= self.instances)
+        for most, along in zip(self.most, rows.T, strict=True):
+            fits &= along <= most
+        for dims, instances in self.alone:
+            fits &= rows[:, dims].prod(axis=1) <= instances
+        return fits
+
+
+def _most_along(mapspace: EnumeratedMapspace, level: int, dim: str) -> int:
+    """The largest bound of spatial loops that constraints allow at a level."""
+    size, name = mapspace.problem.bounds[dim], mapspace.architecture.levels[level].name
+    upper = [
+        (size if (each.comparison, each.value) == ("==", 0) else each.value)
+        - (each.comparison == "<")
+        for each in mapspace.constraints
+        if isinstance(each, FactorConstraint)
+        and (each.level, each.kind, each.dim) == (name, "spatial", dim)
+        and each.comparison in ("==", "<=", "<")
+    ]
+    return max(1, min([size, *upper]))
 
 
 def _tiles(problem: Problem, single: bool) -> tuple[tuple[Ints, ...], tuple[Ints, ...]]:

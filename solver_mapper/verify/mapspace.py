@@ -230,6 +230,25 @@ class EnumeratedMapspace:
             )
         return self._orders[timed], self._layouts[key]
 
+    def axes(self, level: int, dim: str) -> str:
+        """The axes along which a spatial loop over `dim` may lie at a level: a split refers to full
+        permutations, in which constraints leave it some positions.
+        """
+        split, rules = self._split(level), self._permutations(level, "spatial")
+        if split is None:
+            return "XY"
+        others = [each for each in self.problem.dims if each != dim]
+        inside = sum(temporal_orders((each, dim), rules) == [(each, dim)] for each in others)
+        outside = sum(temporal_orders((each, dim), rules) == [(dim, each)] for each in others)
+        return "X" * (inside < split) + "Y" * (len(others) - outside >= split)
+
+    def inside(self, level: int, inner: str, outer: str) -> bool:
+        """Whether a temporal loop over `inner` always stands inside one over `outer`: constraints
+        order two loops the same way whatever others there are.
+        """
+        rules = self._permutations(level, "temporal")
+        return temporal_orders((inner, outer), rules) == [(inner, outer)]
+
     def _permutations(
         self, level: int, kind: str
     ) -> list[PermutationConstraint | NestingConstraint]:

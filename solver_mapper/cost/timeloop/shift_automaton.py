@@ -264,8 +264,7 @@ def translation(before: Parts, after: Parts) -> int | None:
         return None
     step = after[0][0] - before[0][0]
     alike = all(
-        old[0] + step == new[0] and old[1] == new[1]
-        for old, new in zip(before, after, strict=True)
+        old[0] + step == new[0] and old[1] == new[1] for old, new in zip(before, after, strict=True)
     )
     return step if alike else None
 

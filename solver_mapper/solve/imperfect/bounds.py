@@ -50,6 +50,12 @@ class Bounds:
             for level in range(self.depth)
             for axis in "XY"
         ]
+        self.inside = [
+            [[one != other and space.inside(level, one, other) for other in dims] for one in dims]
+            for level in range(self.depth)
+            for dims in (space.problem.dims,)
+        ]
+        """Whether loops of a level over one dimension always stand inside those over another."""
         self._known: tuple[Nodes, Known] | None = None
 
     def least(self, plan: Plan, nodes: Nodes) -> tuple[Floats, Floats, Floats]:
@@ -188,9 +194,18 @@ class Figures(Cells):
         for number, dims in enumerate(self.plan.innermost):
             if dims is not None:
                 if dims:
-                    present = [self.high(dim, f"temporal{number}") > 1 for dim in dims]
-                    wrong = wrong | ~reduce(np.logical_or, present)
+                    innermost = [self._may_be_innermost(number, dim) for dim in dims]
+                    wrong = wrong | ~reduce(np.logical_or, innermost)
                 else:
                     for dim in every:
                         wrong = wrong | (self.low(dim, f"temporal{number}") > 1)
         return wrong
+
+    def _may_be_innermost(self, level: int, dim: int) -> NDArray[np.bool_]:
+        """Whether the innermost temporal loop of a level can be over a dimension: it has one there,
+        and no other has to stand inside.
+        """
+        inside = [one for one, row in enumerate(self.at.inside[level]) if row[dim]]
+        free = [self.low(one, f"temporal{level}") <= 1 for one in inside]
+        present: NDArray[np.bool_] = self.high(dim, f"temporal{level}") > 1
+        return reduce(np.logical_and, free, present)

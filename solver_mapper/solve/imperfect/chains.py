@@ -21,7 +21,8 @@ from solver_mapper.verify.mapspace import LoopSlot
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Names = tuple[str, ...]
-MOST_VALUES = 8_000_000
+Depths = list[tuple[Ints, int, int]]
+MOST_VALUES = 16_000_000
 """Features of all chains of one dimension that are held."""
 
 
@@ -31,7 +32,8 @@ class ChainTable:
     with `tops[c, s]` and differ at one site. `values[f, c]`: feature f, of the first and the last
     of the group; those between have none that is smaller or greater. The chains are the leaves of a
     binary tree whose root is node 0. `parts[:, n]` are the two children of node n; `chain[n]` is
-    the first chain of a node; `depths` has the range of nodes of each depth.
+    the first chain of a node; `depths` has the nodes of each depth that have children, and the
+    range of these children, pair by pair.
     """
 
     dim: str
@@ -43,7 +45,7 @@ class ChainTable:
     """How much the chains of a node differ; 0 for a single chain."""
     parts: Ints
     chain: Ints
-    depths: list[tuple[int, int]]
+    depths: Depths
     numbers: dict[str, int]
     _known: dict[tuple[Names, bool], Floats] = field(default_factory=dict)
 
@@ -61,7 +63,7 @@ class ChainTable:
             ends = [
                 np.multiply.reduce([self._feature(name, end) for name in names]) for end in range(2)
             ]
-            self._known[key] = _joined(join(*ends), self.chain, self.parts, self.depths, join)
+            self._known[key] = _joined(join(*ends), self.chain, self.depths, join)
         return self._known[key]
 
     def group(self, chain: int) -> list[list[int]]:
@@ -145,7 +147,7 @@ def chain_table(space: ImperfectMapspace, dim: str) -> ChainTable | None:
     spread = np.zeros(len(first))
     for feature in values[0]:
         spread += _spread(
-            *(_joined(feature, first, parts, depths, join) for join in (np.minimum, np.maximum))
+            *(_joined(feature, first, depths, join) for join in (np.minimum, np.maximum))
         )
     numbers = Features(space.depth).number
     return ChainTable(dim, size, bounds, tops, values, spread, parts, first, depths, numbers)
@@ -258,7 +260,9 @@ def _value(rule: FactorConstraint, size: int) -> int:
 
 def most_bound(space: ImperfectMapspace, dim: str, site: LoopSlot) -> int:
     """The largest bound that constraints allow at a site."""
-    size = space.problem.bounds[dim]
+    size, (level, axis) = space.problem.bounds[dim], site
+    if axis and axis not in space.axes(level, dim):
+        return 1
     upper = [
         _value(rule, size) - (rule.comparison == "<")
         for rule in _rules(space, dim, site)
@@ -324,10 +328,10 @@ def _keys(space: ImperfectMapspace, bounds: Ints) -> Ints:
     return np.stack([key for key in keys if (key != key[0]).any()] or keys[:1] or [strides[:, 0]])
 
 
-def _tree(keys: Ints) -> tuple[Ints, Ints, list[tuple[int, int]]]:
+def _tree(keys: Ints) -> tuple[Ints, Ints, Depths]:
     """A binary tree over rows sorted by `keys`: the first row and the two children of each node,
-    and the range of nodes of each depth. A node is split near its middle, where its most important
-    key that varies changes.
+    and the nodes with children of each depth (see `ChainTable`). A node is split near its middle,
+    where its most important key that varies changes.
     """
     rows = keys.shape[1]
     number = np.arange(rows)
@@ -341,7 +345,7 @@ def _tree(keys: Ints) -> tuple[Ints, Ints, list[tuple[int, int]]]:
         ends.append(np.minimum.accumulate(end[::-1])[::-1])
     start, end = np.stack(starts), np.stack(ends)
     first, last = np.array([0]), np.array([rows])
-    firsts, parts, depths, count = [first], [], [(0, 1)], 1
+    firsts, parts, depths, count = [first], [], Depths(), 1
     while len(first):
         split = last - first > 1
         a, b = first[split], last[split]
@@ -354,11 +358,12 @@ def _tree(keys: Ints) -> tuple[Ints, Ints, list[tuple[int, int]]]:
         children[0, split] = count + 2 * np.arange(len(a))
         children[1, split] = children[0, split] + 1
         parts.append(children)
+        inner = np.flatnonzero(split) + count - len(first)
         first = np.stack([a, at], axis=1).ravel()
         last = np.stack([at, b], axis=1).ravel()
         if len(first):
             firsts.append(first)
-            depths.append((count, count + len(first)))
+            depths.append((inner, count, count + len(first)))
             count += len(first)
     return np.concatenate(firsts), np.concatenate(parts, axis=1), depths
 
@@ -366,15 +371,13 @@ def _tree(keys: Ints) -> tuple[Ints, Ints, list[tuple[int, int]]]:
 def _joined(
     values: Floats,
     first: Ints,
-    parts: Ints,
-    depths: list[tuple[int, int]],
+    depths: Depths,
     join: Callable[[Floats, Floats], Floats],
 ) -> Floats:
     """A feature of all nodes, from those of single chains."""
     nodes = values[first]
-    for begin, end in reversed(depths):
-        inner = np.flatnonzero(parts[0, begin:end]) + begin
-        nodes[inner] = join(nodes[parts[0, inner]], nodes[parts[1, inner]])
+    for inner, begin, end in reversed(depths):
+        nodes[inner] = join(nodes[begin:end:2], nodes[begin + 1 : end : 2])
     return nodes
 
 
