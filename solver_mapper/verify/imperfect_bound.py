@@ -135,9 +135,9 @@ class ImperfectBoundary(Boundary):
 
 @dataclass(frozen=True)
 class ComputeBoundary(ImperfectBoundary):
-    """All choices of spatial loops that leave no instance idle for want of trying: with
-    `spread[level][dim]` instances along each dimension. More instances share more words and take
-    fewer steps, so that no other choice costs less.
+    """All choices of spatial loops that constraints on single loops, axes and meshes leave and no
+    other choice exceeds: with `spread[level][dim]` instances along each dimension. More instances
+    share more words and take fewer steps, so that no other choice costs less.
     """
 
     spread: tuple[tuple[Ints, ...], ...] = ()
