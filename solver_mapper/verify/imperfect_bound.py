@@ -243,6 +243,12 @@ class ImperfectLowerBound(LowerBound):
         found = [each for each in sums if each is not None]
         return Fraction(max(found)) / unit if len(found) == len(sums) else None
 
+    def entering_from(self, keeps: Keeps, level: int) -> Fraction | None:
+        """The same for the words that enter a level or one further out."""
+        scaled, unit = self.scaled(self.rates)
+        least = self._sum(keeps, False, scaled, level)
+        return None if least is None else Fraction(least) / unit
+
     @property
     def steps(self) -> int:
         """Steps of the compute units, at least."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.clock import Clock
+from solver_mapper.core.constraints import KeepConstraint
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP, Goal, Limit, Objective, parse_objective
 from solver_mapper.core.progress import Progress
@@ -21,6 +22,7 @@ from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import InputError, LimitReached
 from solver_mapper.mapspace.perfect_limit import perfect_limit
 from solver_mapper.solve.imperfect.chains import Ints
+from solver_mapper.solve.imperfect.incumbent import Incumbent
 from solver_mapper.solve.imperfect.joint.bound import JointBound
 from solver_mapper.solve.imperfect.local_search import LocalSearch, trimmed
 from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSearch, Tree
@@ -50,20 +52,32 @@ def solve_imperfect(
     spec, timer = session.spec, session.timer
     refuse_negative_energies(spec)
     goals = parse_objective(objective)
-    best, notes = _start(session, goals, gap)
-    timer.lap("start")
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    first = goals.goals[0]
+    best, notes = _quick_start(session, goals) if _loops_are_free(space) else (None, ())
+    timer.lap("start")
+    floor = None
+    if best is not None:
+        floor = _floor(session, space, first)
+        floor, best = _raised(session, space, first, floor, best, gap)
+        timer.lap("joint bound")
+        if len(goals.goals) == 1 and _reached(floor, best, first, gap):
+            return _solution(session, goals, best, floor, True, [_proof(first, 0, 0, gap)], notes)
+    known = best
+    best, notes = _start(session, goals, gap, best)
+    timer.lap("perfect factors")
     tree, missing = None, tuple[str, ...]()
     try:
         tree = Tree(spec, space)
     except LimitReached as error:
         missing = (str(error),)
     timer.lap("compile")
-    floor, first = _floor(session, space, goals.goals[0]), goals.goals[0]
+    if floor is None:
+        floor = _floor(session, space, first)
     notes = (*notes, *missing)
     if tree is None:
-        if not _reached(floor, best, first, gap):
-            floor = _raised(session, space, first, floor, best, gap)
+        if not _reached(floor, best, first, gap) and (best is not known or best is None):
+            floor, best = _raised(session, space, first, floor, best, gap)
             timer.lap("joint bound")
         if not _reached(floor, best, first, gap):
             best = _improved(session, space, {}, first, best)
@@ -105,6 +119,13 @@ def _floor(session: Session, space: ImperfectMapspace, goal: Goal) -> Fraction |
     return bound.goal_at_once(goal)
 
 
+def _loops_are_free(space: ImperfectMapspace) -> bool:
+    """Whether constraints speak of what levels hold, at most; the bound for all tensors together
+    knows of no others.
+    """
+    return all(isinstance(each, KeepConstraint) for each in space.constraints)
+
+
 def _raised(
     session: Session,
     space: ImperfectMapspace,
@@ -112,16 +133,18 @@ def _raised(
     floor: Fraction | None,
     best: EvaluatedMapping | None,
     gap: float,
-) -> Fraction | None:
+) -> tuple[Fraction | None, EvaluatedMapping | None]:
     """The lower bound, raised by one that looks at all tensors together, as far as that tells
-    whether a mapping is better than the best one by more than the gap.
+    whether a mapping is better than the best one by more than the gap; and the best mapping,
+    perhaps one that this bound met.
     """
-    if floor is None or best is None:
-        return floor
-    target = goal.rank(best.statistics) * (1 - Fraction(gap))
+    if floor is None or best is None or _reached(floor, best, goal, gap):
+        return floor, best
+    incumbent = Incumbent(session.spec, space, goal, gap, best, _reporter(session, goal, ()))
+    joint = JointBound(ImperfectLowerBound(space), incumbent.offer)
     with suppress(LimitReached, ValueError), running(session.clock):
-        floor = max(floor, JointBound(ImperfectLowerBound(space)).goal(goal, target))
-    return floor
+        floor = max(floor, joint.goal(goal, incumbent.target))
+    return floor, incumbent.best
 
 
 def _improved(
@@ -191,36 +214,61 @@ def refuse_negative_energies(spec: Spec) -> None:
         )
 
 
-def _start(
-    session: Session, goals: Objective, gap: float
+def _quick_start(
+    session: Session, goals: Objective
 ) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
-    """A mapping to begin with: the given one or the best of perfect factors."""
-    given, spec, clock = session.spec.mapping, session.spec, session.clock
-    if clock.over:
+    """The given mapping, or one of perfect factors that local search finds in a moment."""
+    best, notes = _given(session)
+    if best is not None or session.clock.over:
+        return best, notes
+    spec = session.spec
+    found = begin(replace(session, spec=replace(spec, mapping=None)), goals.goals[0])
+    if found.mapping is None:
         return None, ()
+    statistics = evaluate(spec.need_architecture(), spec.need_problem(), found.mapping)
+    return EvaluatedMapping(found.mapping, statistics), found.notes
+
+
+def _given(session: Session) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
+    """The given mapping, if it is legal and of the mapspace."""
+    given, spec = session.spec.mapping, session.spec
+    if given is None or session.violations(given):
+        return None, ()
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    if not space.contains(given):
+        return None, ()
+    statistics = evaluate(space.architecture, space.problem, given)
+    return EvaluatedMapping(given, statistics), ("the search began with the given mapping",)
+
+
+def _start(
+    session: Session, goals: Objective, gap: float, known: EvaluatedMapping | None
+) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
+    """A mapping to begin with: the known one, the given one, or the best of perfect factors."""
+    spec, clock = session.spec, session.clock
+    if clock.over:
+        return known, ()
     limit = None if clock.left is None else clock.left * SHARE
     part = Clock(limit)
     clock.end_run = part.stop
     inner = replace(session, clock=part, spec=replace(spec, mapping=None))
     perfect = solve_spec(inner, goals.names, gap=gap)
     clock.end_run = None
-    found: list[tuple[EvaluatedMapping, str]] = []
+    found: list[tuple[EvaluatedMapping, tuple[str, ...]]] = []
+    if known is not None:
+        note = "the search began with a mapping that the lower bound met"
+        found.append((known, (note,)))
     if perfect.mapping is not None and perfect.evaluation is not None:
         sort = "optimal" if perfect.status == "optimal" else "best known"
         note = f"the search began with the {sort} mapping of perfect factors"
-        found.append((EvaluatedMapping(perfect.mapping, perfect.evaluation), note))
-    if given is not None and not session.violations(given):
-        statistics = evaluate(spec.need_architecture(), spec.need_problem(), given)
-        space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
-        if space.contains(given):
-            found.append(
-                (EvaluatedMapping(given, statistics), "the search began with the given mapping")
-            )
+        found.append((EvaluatedMapping(perfect.mapping, perfect.evaluation), (note,)))
+    given, notes = _given(session)
+    if given is not None:
+        found.append((given, notes))
     if not found:
         return None, ()
     ranks = [tuple(goal.rank(each.statistics) for goal in goals.goals) for each, _ in found]
-    best, note = found[ranks.index(min(ranks))]
-    return best, (note,)
+    return found[ranks.index(min(ranks))]
 
 
 def _reporter(session: Session, goal: Goal, searches: Sequence[ImperfectSearch]):  # type: ignore[no-untyped-def]

@@ -7,8 +7,9 @@ excludes already, being above a target, stand for themselves.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from heapq import heapify, heappop, heappush
@@ -17,6 +18,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal
 from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.cost.timeloop.latency import latency
@@ -24,7 +26,9 @@ from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.imperfect.joint.counts import Floats
 from solver_mapper.solve.imperfect.joint.fetches import ROUNDING, Fetches
-from solver_mapper.solve.imperfect.joint.walk import TemporalWalk
+from solver_mapper.solve.imperfect.joint.mapping import larger, mapping_of
+from solver_mapper.solve.imperfect.joint.path import Path
+from solver_mapper.solve.imperfect.joint.walk import Ended, TemporalWalk
 from solver_mapper.verify.bound import Keeps
 from solver_mapper.verify.imperfect_bound import (
     ComputeBoundary,
@@ -51,10 +55,12 @@ class JointBound:
     """
 
     bound: ImperfectLowerBound
+    found: Callable[[Mapping], Fraction | None] = lambda mapping: None
+    """Called with mappings that may be good; returns the target from then on if it is a new one."""
 
     def goal(self, goal: Goal, target: Fraction) -> Fraction:
-        """A lower bound of the rank of all mappings, at most `target`. When the time is over it is
-        what is known by then.
+        """A lower bound of the rank of all mappings, at most the target. When the time is over it
+        is what is known by then.
 
         Raises: LimitReached if the time is over before anything is known.
         """
@@ -65,9 +71,28 @@ class JointBound:
         keeps = self.bound.holders
         if not isinstance(room, ComputeBoundary) or len(keeps) > MOST_HOLDERS:
             raise ValueError("there are too many choices of spatial loops, or of holders")
-        limit = float(target) * (1 + NOISE)
-        least = min(_Holders(self.bound, room, each, powers).least(limit) for each in keeps)
-        return target if least >= limit else min(Fraction(least), target)
+        race = _Race(target, self.found)
+        least = min(_Holders(self.bound, room, each, powers, race).least() for each in keeps)
+        return race.target if least >= race.limit else min(Fraction(least), race.target)
+
+
+@dataclass
+class _Race:
+    """The rank that is looked for, which falls with each better mapping."""
+
+    target: Fraction
+    found: Callable[[Mapping], Fraction | None]
+
+    @property
+    def limit(self) -> float:
+        """Bounds from here on exclude a choice."""
+        return float(self.target) * (1 + NOISE)
+
+    def offer(self, mapping: Mapping) -> None:
+        """Look whether a mapping is a better one."""
+        target = self.found(mapping)
+        if target is not None:
+            self.target = min(self.target, target)
 
 
 @dataclass
@@ -78,24 +103,41 @@ class _Holders:
     room: ComputeBoundary
     keeps: Keeps
     powers: dict[str, int]
+    race: _Race
+    _known: dict[bytes, float] = field(default_factory=dict)
 
-    def least(self, target: float) -> float:
-        """The least rank, at most the target."""
-        rows = self._live(target)
+    def least(self) -> float:
+        """The least rank, at most the limit."""
+        self._probe()
+        rows = self._live(self.race.limit)
         ranks = self._ranks(compute_boundary(self.room, rows))
         open_ = [(float(rank), number, False) for number, rank in enumerate(ranks)]
         heapify(open_)
         while open_:
             rank, number, final = heappop(open_)
-            if final or rank >= target:
-                return min(rank, target)
+            if final or rank >= self.race.limit:
+                return min(rank, self.race.limit)
             try:
                 check_time()
-                refined = self._refined(rows[number], target)
+                refined = self._once_refined(rows[number])
             except LimitReached:
                 return rank
             heappush(open_, (max(rank, refined), number, True))
-        return target
+        return self.race.limit
+
+    def _probe(self) -> None:
+        """Refine the choice that promises most: it may lead to a mapping that excludes many."""
+        at = int(self._ranks(self.room).argmin())
+        row = np.array([[each[at] for each in level] for level in self.room.spread])
+        if self._reached(row[None])[0]:
+            with suppress(LimitReached):
+                self._once_refined(row.astype(np.int64))
+
+    def _once_refined(self, row: NDArray[np.int64]) -> float:
+        key = row.tobytes()
+        if key not in self._known:
+            self._known[key] = self._refined(row)
+        return self._known[key]
 
     def _live(self, target: float) -> Rows:
         """All choices of spatial loops whose bound is below the target.
@@ -205,26 +247,79 @@ class _Holders:
             share * (words * update + rest * (again if view.plain else 0.0)), np.float64
         )
 
-    def _refined(self, row: NDArray[np.int64], target: float) -> float:
-        """The rank of the best temporal loops for one choice of spatial loops."""
-        mapspace = self.bound.mapspace
-        one = compute_boundary(self.room, row[None])
-        cycles = np.maximum(one.steps + self._latency, self._cycles).astype(np.float64)
-        computing = self._computing(one)
+    def _refined(self, row: NDArray[np.int64]) -> float:
+        """The rank of the best temporal loops for one choice of spatial loops.
+
+        The best loops that a walk finds are offered as a mapping. Where their tiles are larger than
+        counted, the next walk counts these dimensions exactly, and at last all of them.
+        """
+        mapspace, one = self.bound.mapspace, compute_boundary(self.room, row[None])
         fetches = Fetches(mapspace.architecture, mapspace.problem, self.keeps, row.tolist())
-        entering, rank, before = self._elsewhere, -inf, dict[int, int]()
-        for exact in (False, True):
-            with suppress(LimitReached):
-                while rank < target:
-                    most = {d: self._most(one, row, d, entering, target) for d in fetches.dims}
-                    if most == before:
+        rank_of = self._rank_of(one)
+        entering, rank = self._elsewhere, -inf
+        exact, before = frozenset[int](), None
+        with suppress(LimitReached):
+            if not self._known:
+                fewest = {dim: self._fewest(row, dim) for dim in fetches.dims}
+                walk = TemporalWalk(fetches, fewest, exact, rank_of)
+                if walk.least().rank < self.race.limit:
+                    self._offer(row, walk.path)
+            while rank < self.race.limit:
+                limit = self.race.limit
+                most = {d: self._most(one, row, d, entering, limit) for d in fetches.dims}
+                if (most, exact) == before:
+                    if exact == frozenset(fetches.dims):
                         break
-                    before = most
-                    least = TemporalWalk(fetches, most, exact=exact).least()
-                    entering = max(entering, least)
-                    rank = self._rank(computing + entering + self._work(cycles), cycles)[0]
-            before = {}
-        return float(rank)
+                    exact = frozenset(fetches.dims)
+                before = most, exact
+                budget = self._budget(one, limit)
+                walk = TemporalWalk(fetches, most, exact, rank_of, budget, self._later)
+                least = walk.least()
+                entering = max(entering, min(least.energy, budget))
+                rank = max(rank, min(least.rank, limit))
+                path = walk.path if rank < limit else None
+                self._offer(row, path)
+                if path is not None:
+                    exact |= larger(fetches, path)
+        return rank
+
+    def _budget(self, one: ComputeBoundary, limit: float) -> float:
+        """How much energy may enter levels where the rank is below the limit."""
+        cycles = np.maximum(one.steps + self._latency, self._cycles)[0]
+        most = (limit / float(cycles) ** self.powers.get("delay", 0)) ** (1 / self.powers["energy"])
+        return float((most - self._computing(one)[0] - self._work(float(cycles))) * (1 + 1e-9))
+
+    @cached_property
+    def _later(self) -> list[float]:
+        """Energy of what enters each level and those further out, each apart."""
+        found = [self.bound.entering_from(self.keeps, n) for n in range(self.bound.depth)]
+        return [inf if each is None else float(each) * (1 - NOISE) for each in found]
+
+    def _rank_of(self, one: ComputeBoundary) -> Callable[[Ended], Floats]:
+        """The rank of temporal loops for a choice of spatial loops."""
+        computing, macs = self._computing(one), self.bound.mapspace.problem.macs
+        price = float(self.bound.mapspace.architecture.arithmetic.energy)
+
+        def rank(ended: Ended) -> Floats:
+            steps = np.maximum(np.floor(ended.steps + ROUNDING), one.steps)
+            cycles = np.maximum(steps + self._latency, self._cycles).astype(np.float64)
+            energy = np.maximum(ended.energy, self._elsewhere) + computing + self._work(cycles)
+            again = np.maximum(ended.operations * (1 - NOISE) - macs, 0)
+            return self._rank(energy + again * price, cycles)
+
+        return rank
+
+    def _fewest(self, row: NDArray[np.int64], dim: int) -> int:
+        """Temporal iterations of the first instance over a dimension, at least."""
+        sizes = list(self.bound.mapspace.problem.bounds.values())
+        return -(-sizes[dim] // int(row[:, dim].prod()))
+
+    def _offer(self, row: NDArray[np.int64], path: Path | None) -> None:
+        if path is None:
+            return
+        mapping = mapping_of(self.bound.mapspace, row.tolist(), path.loops, self.keeps)
+        if mapping is not None:
+            self.race.offer(mapping)
 
     def _most(
         self,
@@ -239,7 +334,7 @@ class _Holders:
         share each word.
         """
         size, spread = list(self.bound.mapspace.problem.bounds.values())[dim], row[:, dim]
-        least = -(-size // int(spread.prod()))
+        least = self._fewest(row, dim)
         steps = np.arange(least, size + 1, dtype=np.float64)
         cycles = np.maximum(one.steps / least * steps + self._latency, self._cycles)
         energy = np.asarray(entering + self._work(cycles), np.float64)

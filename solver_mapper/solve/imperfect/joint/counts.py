@@ -67,6 +67,10 @@ class TileCounts:
 
     tiles: how many.
     points: of a tile, at least.
+    steps: temporal iterations of the first instance in the last tile, at least.
+    charged: operations along the dimension that are charged for the last tile, at least: those of
+        the first instance of the innermost level, for each instance of it.
+    inside: instances that spatial loops make up so far.
     since: by level.
     """
 
@@ -74,19 +78,39 @@ class TileCounts:
     exact: bool
     tiles: Ints
     points: Ints
+    steps: Floats
+    charged: Floats
+    inside: int
     since: dict[int, Since]
 
     def keys(self, tiles: Ints, points: Ints) -> Ints:
         """Numbers that are equal in one state, in the order of the states."""
         return (tiles << 32) + points if self.exact else tiles
 
+    def only(self, rows: Ints) -> TileCounts:
+        """Some of the states."""
+        since = {
+            level: Since(each.copies, each.last[rows], each.fewest[rows], each.most[rows])
+            for level, each in self.since.items()
+        }
+        return replace(
+            self,
+            tiles=self.tiles[rows],
+            points=self.points[rows],
+            steps=self.steps[rows],
+            charged=self.charged[rows],
+            since=since,
+        )
+
     def stored(self, level: int) -> TileCounts:
         """The same at the place where `level` holds its tile."""
         tiles, ones = self.tiles.astype(np.float64), np.ones(len(self.tiles))
         return replace(self, since=self.since | {level: Since(1, ones, tiles, tiles)})
 
-    def spread(self, bound: int) -> tuple[TileCounts, Pairs] | None:
-        """States after a spatial loop, which needs as many tiles; None if no state has them."""
+    def spread(self, bound: int, *, innermost: bool) -> tuple[TileCounts, Pairs] | None:
+        """States after a spatial loop, which needs as many tiles; None if no state has them.
+        `innermost`: right above the compute units.
+        """
         rows = np.flatnonzero(self.tiles >= bound)
         if not len(rows):
             return None
@@ -103,8 +127,21 @@ class TileCounts:
             )
             for level, each in self.since.items()
         }
-        points = _least(points, target)
-        return TileCounts(self.size, self.exact, tiles, points, since), Pairs(rows, target)
+        full = np.where(left > 1, self.points[rows], 0)
+        steps = np.maximum(full / self.inside, np.where(left > 1, 0, self.steps[rows]))
+        charged = np.maximum(full, np.where(left > 1, 0, self.charged[rows]))
+        charged = charged * (left if innermost else bound)
+        found = TileCounts(
+            self.size,
+            self.exact,
+            tiles,
+            _least(points, target),
+            _least(steps, target),
+            _least(charged, target),
+            self.inside * bound,
+            since,
+        )
+        return found, Pairs(rows, target)
 
     def repeated(self, steps: Steps) -> tuple[TileCounts, Pairs] | None:
         """States after any temporal loop or none, and where the states so far are among them; None
@@ -127,7 +164,17 @@ class TileCounts:
             )
             for level, each in self.since.items()
         }
-        found = TileCounts(self.size, self.exact, tiles, _least(points, target), since)
+        whole, left = self.points[source], loops.left[order] - 1
+        found = TileCounts(
+            self.size,
+            self.exact,
+            tiles,
+            _least(points, target),
+            _least(left * (whole / self.inside) + self.steps[source], target),
+            _least(left * whole + self.charged[source], target),
+            self.inside,
+            since,
+        )
         return found, Pairs(source[stays], target[stays])
 
     def loops(self, steps: Steps) -> tuple[Pairs, Pairs]:
@@ -145,13 +192,26 @@ class TileCounts:
             found.append(Pairs(key % len(states), key // len(states)))
         return found[0], found[1]
 
+    def bound(self, source: int, target: int, *, lone: bool) -> int:
+        """The least bound of a temporal loop that leads from one state to another."""
+        tiles, wanted = int(self.tiles[source]), int(self.tiles[target])
+        points = int(self.points[target]) if self.exact else None
+        return next(
+            bound
+            for bound in range(2, tiles + 1)
+            if -(-tiles // bound) == wanted
+            and lone == (wanted > 1 and tiles - (wanted - 1) * bound == 1)
+            and points in (None, int(self.points[source]) * bound)
+        )
+
     def _loops(self, steps: Steps, kept: Ints) -> _Loops:
         """Temporal loops (of bound 1 for none) that may follow states."""
         most = self.tiles[kept]
         source = np.repeat(kept, most)
         bounds = np.arange(len(source)) - np.repeat(np.cumsum(most) - most, most) + 1
         tiles = -(-self.tiles[source] // bounds)
-        lone = (self.tiles[source] - (tiles - 1) * bounds == 1) & (tiles > 1)
+        left = self.tiles[source] - (tiles - 1) * bounds
+        lone = (left == 1) & (tiles > 1)
         rows = steps.allowed(self.points[source] * bounds, tiles)
         if self.exact:
             key = (source * (int(most.max()) + 1) + tiles) * 2 + lone
@@ -159,12 +219,14 @@ class TileCounts:
             firsts[np.unique(key, return_index=True)[1]] = True
             rows &= firsts
         source, bounds = source[rows], bounds[rows]
-        return _Loops(source, bounds, tiles[rows], self.points[source] * bounds, lone[rows])
+        points = self.points[source] * bounds
+        return _Loops(source, bounds, tiles[rows], points, left[rows], lone[rows])
 
 
 class _Loops(NamedTuple):
     """Temporal loops: from which states, to how many tiles of how many points. Arrays are (loops,).
 
+    left: tiles in the last round.
     lone: whether a loop runs once in its last round.
     """
 
@@ -172,12 +234,14 @@ class _Loops(NamedTuple):
     bounds: Ints
     tiles: Ints
     points: Ints
+    left: Ints
     lone: NDArray[np.bool_]
 
 
 def whole(size: int, *, exact: bool) -> TileCounts:
     """A dimension below which there are no loops."""
-    return TileCounts(size, exact, np.array([size]), np.array([1]), {})
+    one = np.ones(1)
+    return TileCounts(size, exact, np.array([size]), np.array([1]), one, one, 1, {})
 
 
 def _ranked(keys: Ints) -> tuple[Ints, Ints, Ints]:

@@ -48,6 +48,7 @@ class Settled(NamedTuple):
     apart: the dimension of a window that now moves it while idle loops stand further in; it may be
         back where it was.
     lone: the dimension whose loop runs once in its last round; the tile stays in that round.
+    passed: whether that loop stands further in, not next.
     ended: the same for a window that slides: it is taken to slide up to the end.
     """
 
@@ -55,6 +56,7 @@ class Settled(NamedTuple):
     loose: bool = False
     apart: int | None = None
     lone: int | None = None
+    passed: bool = False
     ended: bool = False
 
 
@@ -148,12 +150,25 @@ class Fetches:
         else:
             sent = filled / (within * shared)
         if how.lone is not None:
-            part = self.axis(how.lone, _last_part(counts[how.lone]))
+            part = self.axis(how.lone, _last_part(counts[how.lone], passed=how.passed))
             copies = self._last(free, flow.into, counts)
             once = np.maximum(copies / within, 1) / shared
             sent = sent * (1 - part) + part * once
             filled = filled * (1 - part) + part * copies
         return self._charged(flow, parent, words * sent, words * filled)
+
+    def least(self, flow: Flow) -> float:
+        """Energy in pJ of a flow at least, wherever it is settled: each word once. Nothing is known
+        of windows.
+        """
+        shape, parent = self.shapes[flow.tensor], self.parents[flow]
+        if shape.windows:
+            return 0.0
+        words = np.array(float(prod(self.sizes[dim] for dim in shape.dims)))
+        levels = range(parent, flow.into)
+        within = 1 if parent == flow.into - 1 else self.over(shape.free, levels)
+        shared = self._shared(shape, parent, flow.into)
+        return float(self._charged(flow, parent, words / (within * shared), words))
 
     def _charged(self, flow: Flow, parent: int, sent: Floats, filled: Floats) -> Floats:
         """Energy of words that all instances send and take in, rounded as the cost model does."""
@@ -297,11 +312,13 @@ class Fetches:
         return least
 
 
-def _last_part(here: TileCounts) -> Floats:
-    """The share of the points that are in the last tile, at most."""
+def _last_part(here: TileCounts, *, passed: bool) -> Floats:
+    """The share of the points that are in the last tile, at most. If a loop has `passed` that runs
+    once there, but at least twice in all other tiles: in the part that it runs over.
+    """
     if here.exact:
         return (here.size - (here.tiles - 1) * here.points) / here.size
-    return 1 / here.tiles
+    return 1 / (2 * here.tiles - 1) if passed else 1 / here.tiles
 
 
 def _runs(here: TileCounts, since: Since) -> Floats:
