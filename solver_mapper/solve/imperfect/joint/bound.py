@@ -26,8 +26,8 @@ from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.imperfect.joint.counts import Floats
 from solver_mapper.solve.imperfect.joint.fetches import ROUNDING, Fetches
-from solver_mapper.solve.imperfect.joint.mapping import larger, mapping_of
-from solver_mapper.solve.imperfect.joint.path import Path
+from solver_mapper.solve.imperfect.joint.mapping import mapping_of
+from solver_mapper.solve.imperfect.joint.symmetry import symmetries
 from solver_mapper.solve.imperfect.joint.walk import Ended, TemporalWalk
 from solver_mapper.verify.bound import Keeps
 from solver_mapper.verify.imperfect_bound import (
@@ -134,10 +134,15 @@ class _Holders:
                 self._once_refined(row.astype(np.int64))
 
     def _once_refined(self, row: NDArray[np.int64]) -> float:
-        key = row.tobytes()
+        """Choices that differ by exchanging dimensions that stand for each other are the same."""
+        key = min(row[:, order].tobytes() for order in self._orders)
         if key not in self._known:
             self._known[key] = self._refined(row)
         return self._known[key]
+
+    @cached_property
+    def _orders(self) -> list[list[int]]:
+        return symmetries(self.bound.mapspace.problem)
 
     def _live(self, target: float) -> Rows:
         """All choices of spatial loops whose bound is below the target.
@@ -250,37 +255,35 @@ class _Holders:
     def _refined(self, row: NDArray[np.int64]) -> float:
         """The rank of the best temporal loops for one choice of spatial loops.
 
-        The best loops that a walk finds are offered as a mapping. Where their tiles are larger than
-        counted, the next walk counts these dimensions exactly, and at last all of them.
+        The best loops that a walk finds are offered as a mapping.
         """
         mapspace, one = self.bound.mapspace, compute_boundary(self.room, row[None])
         fetches = Fetches(mapspace.architecture, mapspace.problem, self.keeps, row.tolist())
-        rank_of = self._rank_of(one)
-        entering, rank = self._elsewhere, -inf
-        exact, before = frozenset[int](), None
-        with suppress(LimitReached):
-            if not self._known:
-                fewest = {dim: self._fewest(row, dim) for dim in fetches.dims}
-                walk = TemporalWalk(fetches, fewest, exact, rank_of)
+        rank_of, entering, rank = self._rank_of(one), self._elsewhere, -inf
+        if not self._known:  # no mapping has been met so far
+            fewest = {dim: self._fewest(row, dim) for dim in fetches.dims}
+            with suppress(LimitReached):
+                budget = self._budget(one, self.race.limit)
+                walk = TemporalWalk(fetches, fewest, rank_of, budget=budget, later=self._later)
                 if walk.least().rank < self.race.limit:
-                    self._offer(row, walk.path)
-            while rank < self.race.limit:
-                limit = self.race.limit
-                most = {d: self._most(one, row, d, entering, limit) for d in fetches.dims}
-                if (most, exact) == before:
-                    if exact == frozenset(fetches.dims):
+                    self._offer(row, walk)
+        for exact in (False, True):
+            before: dict[int, int] | None = None
+            with suppress(LimitReached):
+                while rank < self.race.limit:
+                    limit = self.race.limit
+                    most = {d: self._most(one, row, d, entering, limit) for d in fetches.dims}
+                    if most == before:
                         break
-                    exact = frozenset(fetches.dims)
-                before = most, exact
-                budget = self._budget(one, limit)
-                walk = TemporalWalk(fetches, most, exact, rank_of, budget, self._later)
-                least = walk.least()
-                entering = max(entering, min(least.energy, budget))
-                rank = max(rank, min(least.rank, limit))
-                path = walk.path if rank < limit else None
-                self._offer(row, path)
-                if path is not None:
-                    exact |= larger(fetches, path)
+                    before, budget = most, self._budget(one, limit)
+                    walk = TemporalWalk(
+                        fetches, most, rank_of, exact=exact, budget=budget, later=self._later
+                    )
+                    least = walk.least()
+                    entering = max(entering, min(least.energy, budget))
+                    rank = max(rank, min(least.rank, limit))
+                    if rank < limit:
+                        self._offer(row, walk)
         return rank
 
     def _budget(self, one: ComputeBoundary, limit: float) -> float:
@@ -314,12 +317,13 @@ class _Holders:
         sizes = list(self.bound.mapspace.problem.bounds.values())
         return -(-sizes[dim] // int(row[:, dim].prod()))
 
-    def _offer(self, row: NDArray[np.int64], path: Path | None) -> None:
-        if path is None:
-            return
-        mapping = mapping_of(self.bound.mapspace, row.tolist(), path.loops, self.keeps)
-        if mapping is not None:
-            self.race.offer(mapping)
+    def _offer(self, row: NDArray[np.int64], walk: TemporalWalk) -> None:
+        """Offer the mapping of a walk's best loops."""
+        loops = walk.loops
+        if loops is not None:
+            mapping = mapping_of(self.bound.mapspace, row.tolist(), loops, self.keeps)
+            if mapping is not None:
+                self.race.offer(mapping)
 
     def _most(
         self,

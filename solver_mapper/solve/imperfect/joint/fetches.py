@@ -116,24 +116,18 @@ class Fetches:
             for parent, child in pairwise(levels):
                 self.parents[Flow(tensor, child)] = parent
 
-    def axis(self, dim: int, values: Floats) -> Floats:
-        """Values of the states of a dimension, along its axis."""
-        shape = [1] * len(self.dims)
-        shape[self.dims.index(dim)] = -1
-        return values.reshape(shape)
-
     def over(self, dims: Sequence[int], levels: range) -> int:
         """Instances along these dimensions that the spatial loops of some levels make up."""
         return prod(self.spread[level][dim] for level in levels for dim in dims)
 
     def tile(self, shape: TensorShape, counts: Counts) -> Floats:
         """Words of a tile, at least: (states, ...)."""
-        words = np.ones((1,) * len(self.dims))
+        words = np.ones(1)
         for rank in shape.ranks:
-            span = np.ones((1,) * len(self.dims))
+            span = np.ones(1)
             for dim, step in rank:
                 points = np.minimum(counts[dim].points, self.sizes[dim])
-                span = span + step * (self.axis(dim, points) - 1)
+                span = span + step * (points - 1)
             words = words * span
         return words
 
@@ -150,7 +144,7 @@ class Fetches:
         else:
             sent = filled / (within * shared)
         if how.lone is not None:
-            part = self.axis(how.lone, _last_part(counts[how.lone], passed=how.passed))
+            part = _last_part(counts[how.lone], passed=how.passed)
             copies = self._last(free, flow.into, counts)
             once = np.maximum(copies / within, 1) / shared
             sent = sent * (1 - part) + part * once
@@ -224,30 +218,30 @@ class Fetches:
 
     def _copies(self, dims: Sequence[int], level: int, counts: Counts) -> Floats:
         """Positions of all loops outside and of the spatial loops up to `level`, at least."""
-        total = np.ones((1,) * len(self.dims))
+        total = np.ones(1)
         for dim in dims:
-            total = total * self.axis(dim, _runs(counts[dim], self._since(dim, level, counts)))
+            total = total * _runs(counts[dim], self._since(dim, level, counts))
         return total
 
     def _last(self, dims: Sequence[int], level: int, counts: Counts) -> Floats:
         """Instances of `level` in the last tile, at least."""
-        total = np.ones((1,) * len(self.dims))
+        total = np.ones(1)
         for dim in dims:
-            total = total * self.axis(dim, self._since(dim, level, counts).last)
+            total = total * self._since(dim, level, counts).last
         return total
 
     def _words(self, shape: TensorShape, level: int, counts: Counts, how: Settled) -> Floats:
         """Words of all tiles of a level, over all places along the dimensions of the tensor, less
         those that sliding windows keep.
         """
-        words = np.ones((1,) * len(self.dims))
+        words = np.ones(1)
         for dim, step in shape.single:
             size, most = self.sizes[dim], self._since(dim, level, counts).most
             if step == 1 or how.loose:
                 words = words * size
             else:
                 tiles = np.where(most > 0, np.minimum(most, size), size)
-                words = words * self.axis(dim, step * size - (step - 1) * tiles)
+                words = words * (step * size - (step - 1) * tiles)
         for rank in shape.windows:
             words = words * self._window(rank, level, counts, how)
         return words
@@ -260,26 +254,26 @@ class Fetches:
         """
         steps = dict(rank)
         if how.loose and max(steps.values()) > 1:
-            return np.full((1,) * len(self.dims), float(max(self.sizes[dim] for dim in steps)))
+            return np.full(1, float(max(self.sizes[dim] for dim in steps)))
         ranges = {dim: self._tiles(dim, level, counts, how) for dim in steps}
         words = self._boxes(rank, ranges)
         moved = how.sliding if how.sliding in steps else how.apart
         if moved is None or moved not in steps:
             return words
         others = [dim for dim in steps if dim != moved]
-        continued = np.ones((1,) * len(self.dims))
+        continued = np.ones(1)
         for dim in others:
-            continued = continued * self.axis(dim, counts[dim].tiles.astype(np.float64))
+            continued = continued * counts[dim].tiles.astype(np.float64)
         if moved == how.apart:
             return np.where(continued > 1, words / 2, words)
-        uncovered = np.full((1,) * len(self.dims), float(steps[moved] * self.sizes[moved]))
+        uncovered = np.full(1, float(steps[moved] * self.sizes[moved]))
         for dim in others:
-            uncovered = uncovered * self.axis(dim, ranges[dim][0])
+            uncovered = uncovered * ranges[dim][0]
         words = np.where(continued > 1, np.minimum(words, uncovered), words)
         for dim in others if steps[moved] > 1 else []:
             fewest, most = ranges[dim]
             even = (fewest == most) & ((fewest == 1) | (fewest == self.sizes[dim]))
-            words = words * self.axis(dim, np.where(even, 1, 1 - 1 / np.maximum(fewest, 2)))
+            words = words * (np.where(even, 1, 1 - 1 / np.maximum(fewest, 2)))
         return words
 
     def _tiles(self, dim: int, level: int, counts: Counts, how: Settled) -> tuple[Floats, Floats]:
@@ -302,7 +296,7 @@ class Fetches:
         found = []
         for ends in product((0, 1), repeat=len(rank)):
             pairs = zip(rank, ends, strict=True)
-            numbers = [self.axis(dim, ranges[dim][end]) for (dim, _), end in pairs]
+            numbers = [ranges[dim][end] for (dim, _), end in pairs]
             words = (1 - sum(step for _, step in rank)) * reduce(np.multiply, numbers)
             for one, (dim, step) in enumerate(rank):
                 others = [each for other, each in enumerate(numbers) if other != one]

@@ -7,8 +7,7 @@ from itertools import product
 from math import prod
 
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.solve.imperfect.joint.fetches import Fetches
-from solver_mapper.solve.imperfect.joint.path import Path, TemporalLoop
+from solver_mapper.solve.imperfect.joint.path import TemporalLoop
 from solver_mapper.solve.imperfect.local_search import reached
 from solver_mapper.verify.mapspace import EnumeratedMapspace, LoopSlot
 
@@ -49,18 +48,6 @@ def mapping_of(
             )
         )
     return space.mapping(tuple(skeleton), keeps)
-
-
-def larger(fetches: Fetches, path: Path) -> frozenset[int]:
-    """Dimensions along which tiles of the loops of a path are larger than counted."""
-    found = set[int]()
-    for level, counted in path.points.items():
-        for dim, points in zip(fetches.dims, counted, strict=True):
-            inside = [each.bound for each in path.loops if each.level >= level and each.dim == dim]
-            tile = prod(inside) * fetches.over([dim], range(level, fetches.depth))
-            if min(tile, fetches.sizes[dim]) > points:
-                found.add(dim)
-    return frozenset(found)
 
 
 def _bars(

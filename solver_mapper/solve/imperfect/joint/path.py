@@ -1,20 +1,20 @@
-"""The temporal loops that lead to the least energy of a walk, read back from its end.
-
-They are a start for local search and claim nothing: values are kept in single precision.
-"""
+"""The temporal loops that lead to the least energy of a walk, read back from its end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf, prod
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from solver_mapper.solve.imperfect.joint.counts import Floats, Ints, Pairs, TileCounts
+from solver_mapper.solve.imperfect.joint.counts import Pairs, TileCounts
+from solver_mapper.solve.imperfect.joint.points import (
+    Axis,
+    Points,
+    sizes,
+    sources_of,
+    value_at,
+)
 from solver_mapper.solve.imperfect.joint.states import Key, State
-
-Singles = NDArray[np.float32]
 
 
 class TemporalLoop(NamedTuple):
@@ -26,44 +26,40 @@ class TemporalLoop(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A state of the walk, and that of each dimension."""
+    """A state of the walk, and the number of a combination of states of all dimensions."""
 
     state: State
-    at: tuple[int, ...]
+    at: int
 
 
 class Led(NamedTuple):
-    """Values before the states of the dimension on `axis` led to others."""
+    """Values before the states of a dimension led to others."""
 
-    axis: int
+    axis: Axis
     pairs: Pairs
-    before: Mapping[State, Singles]
+    before: Mapping[State, Points]
 
     def back(self, here: Position) -> tuple[Position, list[TemporalLoop]]:
         """The position before, and no loops."""
-        ways = _sources(self.before[here.state], self.axis, self.pairs, here.at)
+        ways = sources_of(self.before[here.state], self.axis, self.pairs, here.at)
         return here._replace(at=min(ways)[1]), []
 
 
 class Renamed(NamedTuple):
-    """Values before states became others. `level`: where that holds its tile, of which so many
-    `points` are counted along each dimension.
-    """
+    """Values before states became others."""
 
-    before: Mapping[State, Singles]
+    before: Mapping[State, Points]
     names: Mapping[State, State]
-    level: int | None = None
-    points: Sequence[Ints] = ()
 
     def back(self, here: Position) -> tuple[Position, list[TemporalLoop]]:
         """The position before, and no loops."""
         states = [state for state, after in self.names.items() if after == here.state]
-        least = min(states, key=lambda state: _value(self.before[state], here.at))
+        least = min(states, key=lambda state: value_at(self.before[state], here.at))
         return here._replace(state=least), []
 
 
 class Move(NamedTuple):
-    """A loop over a dimension that leads from one key to another, at a cost."""
+    """A loop over a dimension that leads from one key to another."""
 
     source: Key
     target: Key
@@ -73,77 +69,56 @@ class Move(NamedTuple):
 
 class Ordered(NamedTuple):
     """The temporal loops of a level: values of each state before and after them. `cost` gives the
-    energy of the flows that a move settles.
+    energy of the flows that a move settles at a combination.
     """
 
     level: int
-    dims: list[int]
     counts: Mapping[int, TileCounts]
     loops: Mapping[int, tuple[Pairs, Pairs]]
-    start: Mapping[State, Singles]
-    after: Mapping[Key, Singles]
+    start: Mapping[State, Points]
+    after: Mapping[Key, Points]
     moves: list[Move]
-    cost: Callable[[Move], Floats]
+    cost: Callable[[Move, int], float]
 
     def back(self, here: Position) -> tuple[Position, list[TemporalLoop]]:
         """The position before, and the loops since then, outer to inner."""
         keys = [key for key in self.after if key[0] == here.state]
-        key, at = min(keys, key=lambda each: _value(self.after[each], here.at)), here.at
+        key, at = min(keys, key=lambda each: value_at(self.after[each], here.at)), here.at
         found: list[TemporalLoop] = []
         while True:
             ways = sorted(self._ways(key, at), key=lambda way: way[0])
             state, done = key
-            none = not done and state in self.start
-            if not ways or (none and _value(self.start[state], at) <= ways[0][0]):
+            start = inf if done or state not in self.start else value_at(self.start[state], at)
+            if not ways or start <= ways[0][0]:
                 return Position(state, at), found
             _, move, before = ways[0]
             found.append(self._loop(move, before, at))
             key, at = move.source, before
 
-    def _ways(self, key: Key, at: tuple[int, ...]) -> Iterator[tuple[float, Move, tuple[int, ...]]]:
+    def _axis(self, dim: int) -> Axis:
+        numbers = sizes(self.counts)
+        place = list(self.counts).index(dim)
+        return Axis(numbers[place], numbers[place], prod(numbers[place + 1 :]))
+
+    def _ways(self, key: Key, at: int) -> Iterator[tuple[float, Move, int]]:
         for move in self.moves:
             if move.target == key:
-                pairs, axis = self.loops[move.dim][move.lone], self.dims.index(move.dim)
-                cost = self.cost(move)
-                for value, before in _sources(self.after[move.source], axis, pairs, at):
-                    yield value + _value(cost, before), move, before
+                pairs = self.loops[move.dim][move.lone]
+                for value, before in sources_of(
+                    self.after[move.source], self._axis(move.dim), pairs, at
+                ):
+                    yield value + self.cost(move, before), move, before
 
-    def _loop(self, move: Move, before: tuple[int, ...], at: tuple[int, ...]) -> TemporalLoop:
-        axis = self.dims.index(move.dim)
-        bound = self.counts[move.dim].bound(before[axis], at[axis], lone=move.lone)
-        return TemporalLoop(self.level, move.dim, bound)
-
-
-class Path(NamedTuple):
-    """Temporal loops, outer to inner; points of the tile of each level along each dimension, as
-    they are counted.
-    """
-
-    loops: list[TemporalLoop]
-    points: dict[int, tuple[int, ...]]
+    def _loop(self, move: Move, before: int, at: int) -> TemporalLoop:
+        axis, counts = self._axis(move.dim), self.counts[move.dim]
+        source, target = (index // axis.behind % axis.before for index in (before, at))
+        return TemporalLoop(self.level, move.dim, counts.bound(source, target, lone=move.lone))
 
 
-def path_back(steps: Sequence[Led | Renamed | Ordered], here: Position) -> Path:
-    """The way to a position."""
-    path = Path([], {})
+def path_back(steps: Sequence[Led | Renamed | Ordered], here: Position) -> list[TemporalLoop]:
+    """The loops that lead to a position, outer to inner."""
+    found = []
     for step in reversed(steps):
-        if isinstance(step, Renamed) and step.level is not None:
-            counted = zip(step.points, here.at, strict=True)
-            path.points[step.level] = tuple(int(points[at]) for points, at in counted)
         here, loops = step.back(here)
-        path.loops.extend(loops)
-    return path
-
-
-def _value(values: Singles | Floats, at: tuple[int, ...]) -> float:
-    """Of an array that may have one entry for all along a dimension."""
-    return float(values[tuple(min(n, size - 1) for n, size in zip(at, values.shape, strict=True))])
-
-
-def _sources(
-    values: Singles, axis: int, pairs: Pairs, at: tuple[int, ...]
-) -> list[tuple[float, tuple[int, ...]]]:
-    """Positions that lead to one, with their values."""
-    sources = pairs.source[pairs.target == at[axis]].tolist()
-    places = [(*at[:axis], source, *at[axis + 1 :]) for source in sources]
-    return [(_value(values, place), place) for place in places]
+        found += loops
+    return found

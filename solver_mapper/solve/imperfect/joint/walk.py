@@ -5,29 +5,41 @@ dimension (`counts.py`) and what each tensor waits for (`Waiting`); its value is
 the flows that are settled. Temporal loops of a level come one after the other, in any order and any
 number. That is as good as one loop for each dimension, but for one point: a loop that runs once in
 its last round is the only one of its dimension at its level.
+
+States that cannot lead to a mapping below a budget are left out: those whose value, with the least
+that open flows and all flows further out cost, exceeds it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from math import inf, prod
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from solver_mapper.deadline import check_time
-from solver_mapper.errors import LimitReached
-from solver_mapper.solve.imperfect.joint.counts import Floats, Pairs, Steps, whole
-from solver_mapper.solve.imperfect.joint.fetches import Counts, Fetches, Flow, Settled
+from solver_mapper.solve.imperfect.joint.counts import Floats, Pairs, Steps, TileCounts, whole
+from solver_mapper.solve.imperfect.joint.fetches import Fetches, Flow, Settled
 from solver_mapper.solve.imperfect.joint.path import (
     Led,
     Move,
     Ordered,
-    Path,
     Position,
     Renamed,
+    TemporalLoop,
     path_back,
+)
+from solver_mapper.solve.imperfect.joint.points import (
+    Axis,
+    CountsAt,
+    Place,
+    Points,
+    led,
+    merged,
+    only,
+    sizes,
 )
 from solver_mapper.solve.imperfect.joint.states import (
     CLOSED,
@@ -40,12 +52,9 @@ from solver_mapper.solve.imperfect.joint.states import (
     Waiting,
 )
 
-MOST_STATES = 2_000_000
-MOST_EXACT = 500_000
-"""Numbers of tiles along all dimensions that are looked at together, and in exact counts."""
-MOST_RECORDED = 2**26
-"""Values that are kept to read the best loops back."""
-Values = dict[State, Floats]
+Name = TypeVar("Name")
+Counts = dict[int, TileCounts]
+Values = dict[State, Points]
 
 
 class Ended(NamedTuple):
@@ -70,28 +79,24 @@ class Least(NamedTuple):
     rank: float
 
 
-class Place(NamedTuple):
-    """Counts at a place, and the energies that are known there."""
-
-    counts: Counts
-    known: dict[tuple[int, Waiting, Settled], Floats]
-
-
-Name = TypeVar("Name")
-
-
 class TemporalWalk:
-    """All temporal loops for the spatial loops of `fetches`. `most`: for each dimension, how many
-    temporal iterations the first instance may have. `exact`: the dimensions in exact counts (see
-    `counts.py`); slower and higher. `rank`: what is minimized.
+    """All temporal loops for the spatial loops of `fetches`.
+
+    Args:
+        most: for each dimension, how many temporal iterations the first instance may have.
+        rank: what is minimized.
+        exact: see `counts.py`; slower and higher.
+        budget: how much energy may enter levels.
+        later: how much enters a level or those further out, at least, by level.
     """
 
     def __init__(
         self,
         fetches: Fetches,
         most: Mapping[int, int],
-        exact: frozenset[int],
         rank: Callable[[Ended], Floats],
+        *,
+        exact: bool = False,
         budget: float = inf,
         later: Sequence[float] | None = None,
     ):
@@ -100,7 +105,6 @@ class TemporalWalk:
         self._least_of = {flow: fetches.least(flow) for flow in fetches.parents}
         self.fetches, self.dims, self.most, self.exact = fetches, fetches.dims, most, exact
         self._steps: list[Led | Renamed | Ordered] = []
-        self._recorded = 0
         self._last: Position | None = None
 
     def least(self) -> Least:
@@ -108,11 +112,9 @@ class TemporalWalk:
 
         Raises: LimitReached for too many states, or when the clock that runs is over.
         """
-        counts: Counts = {
-            dim: whole(self.fetches.sizes[dim], exact=dim in self.exact) for dim in self.dims
-        }
+        counts = {dim: whole(self.fetches.sizes[dim], exact=self.exact) for dim in self.dims}
         start = tuple(NOTHING for _ in self.fetches.shapes)
-        values: Values = {start: np.zeros((1,) * len(self.dims))}
+        values = {start: Points(np.zeros(1, dtype=np.int64), np.zeros(1))}
         for level in reversed(range(self.fetches.depth)):
             spread = self._spread(values, counts, level)
             if spread is None:
@@ -124,50 +126,42 @@ class TemporalWalk:
         return self._end(values, counts)
 
     @property
-    def path(self) -> Path | None:
-        """The loops that lead to the least energy; None where there are none, or too many values to
-        keep.
-        """
-        if self._last is None or self._recorded > MOST_RECORDED:
-            return None
-        return path_back(self._steps, self._last)
-
-    def _record(self, values: Mapping[Name, Floats]) -> dict[Name, NDArray[np.float32]]:
-        """Values in single precision, as long as there is room."""
-        self._recorded += sum(value.size for value in values.values())
-        if self._recorded > MOST_RECORDED:
-            self._steps.clear()
-            return {}
-        with np.errstate(over="ignore"):
-            return {key: value.astype(np.float32) for key, value in values.items()}
+    def loops(self) -> list[TemporalLoop] | None:
+        """The loops that lead to the least rank, outer to inner; None where there are none."""
+        return None if self._last is None else path_back(self._steps, self._last)
 
     def _spread(self, values: Values, counts: Counts, level: int) -> tuple[Values, Counts] | None:
         """After the spatial loops of a level. A window no longer slides along them."""
         dims = [dim for dim in self.dims if self.fetches.spread[level][dim] > 1]
-        found, here = Values(), Place(counts, {})
-        names, before = dict[State, State](), Values()
-        for first, value in values.items():
-            state = first
+        found, names, before = Values(), dict[State, State](), Values()
+        here = Place(counts)
+        for first, points in values.items():
+            state, value = first, points.value
             for tensor, each in enumerate(first):
                 if each.mode in dims:
-                    value = value + self._settled(tensor, each, here, Settled())
+                    value = value + self._settled(tensor, each, here, points, Settled())
                     state = (*state[:tensor], NOTHING, *state[tensor + 1 :])
-            names[first], before[first] = state, value
-            _put(found, state, value)
-        self._steps.append(Renamed(self._record(before), names))
+            names[first], before[first] = state, points._replace(value=value)
+            _put(found, state, before[first])
+        self._steps.append(Renamed(before, names))
         counts = dict(counts)
         for dim in dims:
             innermost = level == self.fetches.depth - 1
             spread = counts[dim].spread(self.fetches.spread[level][dim], innermost=innermost)
             if spread is None:
                 return None
-            counts[dim], pairs = spread
-            self._steps.append(Led(self.dims.index(dim), pairs, self._record(found)))
-            found = {
-                state: self._least(value, dim, pairs, len(counts[dim].tiles))
-                for state, value in found.items()
-            }
+            found = self._all_led(found, counts, dim, *spread)
         return found, counts
+
+    def _all_led(
+        self, values: Values, counts: Counts, dim: int, after: TileCounts, pairs: Pairs
+    ) -> Values:
+        """Values where the states of a dimension lead to others, which `counts` has then."""
+        axis = _axis(counts, dim, len(after.tiles))
+        self._steps.append(Led(axis, pairs, values))
+        counts[dim] = after
+        sizes(counts)
+        return {state: led(points, axis, pairs) for state, points in values.items()}
 
     def _repeated(self, values: Values, counts: Counts, level: int) -> tuple[Values, Counts] | None:
         """After the temporal loops of a level."""
@@ -181,40 +175,46 @@ class TemporalWalk:
             repeated = counts[dim].repeated(steps)
             if repeated is None:
                 return None
-            counts[dim], pairs = repeated
+            values = self._all_led(values, counts, dim, *repeated)
             loops[dim] = counts[dim].loops(steps)
-            number = len(counts[dim].tiles)
-            self._steps.append(Led(self.dims.index(dim), pairs, self._record(values)))
-            values = {s: self._least(value, dim, pairs, number) for s, value in values.items()}
-        limit = MOST_EXACT if self.exact else MOST_STATES
-        if prod(len(each.tiles) for each in counts.values()) > limit:
-            raise LimitReached(f"there are more than {limit:,} combinations of tiles")
         return self._possible(self._ordered(values, counts, loops, level), counts)
 
-    def _within(self, value: Floats, state: State, level: int) -> Floats:
-        """Values from which the budget can be kept, with what open flows and those into `level` or
+    def _affordable(self, points: Points, state: State, level: int) -> Points:
+        """Points that can keep the budget, with what open flows and those into this level or
         further out cost at least.
         """
-        if self._budget == inf:
-            return value
         flows = [Flow(tensor, into) for tensor, each in enumerate(state) for into in each.levels]
         left = self._budget - self._later[level] - sum(self._least_of[flow] for flow in flows)
-        return np.where(value <= left, value, inf)
+        return only(points, points.value <= left)
+
+    def _fitting(self, points: Points, here: Place, level: int) -> Points:
+        """Points whose tiles fit into a level."""
+        fetches, capacity = self.fetches, self.fetches.architecture.levels[level].capacity
+        held = [
+            shape
+            for shape, stores in zip(fetches.shapes, fetches.stores, strict=True)
+            if stores[level]
+        ]
+        if capacity is None or not held:
+            return points
+
+        def used(counts: CountsAt) -> Floats:
+            return reduce(np.add, (fetches.tile(shape, counts) for shape in held))
+
+        return only(points, here.figures("used", points.where, used) <= capacity)
 
     def _possible(self, values: Values, counts: Counts) -> tuple[Values, Counts]:
         """The states of each dimension in which something is possible."""
         counts = dict(counts)
-        for axis, dim in enumerate(self.dims):
-            others = tuple(other for other in range(len(self.dims)) if other != axis)
-            some = np.zeros(len(counts[dim].tiles), dtype=bool)
-            for value in values.values():
-                some |= np.isfinite(value).any(axis=others)
+        for dim in self.dims:
+            axis = _axis(counts, dim, 0)
+            some = np.zeros(axis.before, dtype=bool)
+            for points in values.values():
+                some[points.where // axis.behind % axis.before] = True
             rows = np.flatnonzero(some)
             if len(rows) < len(some):
                 pairs = Pairs(rows, np.arange(len(rows)))
-                self._steps.append(Led(axis, pairs, self._record(values)))
-                counts[dim] = counts[dim].only(rows)
-                values = {state: np.take(value, rows, axis) for state, value in values.items()}
+                values = self._all_led(values, counts, dim, counts[dim].only(rows), pairs)
         return values, counts
 
     def _ordered(
@@ -227,15 +227,16 @@ class TemporalWalk:
         """All sequences of temporal loops. What tensors wait for only proceeds, so each state is
         complete when its turn comes.
         """
-        found, here = Values(), Place(counts, {})
-        waiting = {(state, frozenset[int]()): value for state, value in values.items()}
-        passed, taken = dict[Key, Floats](), list[Move]()
+        found, waiting, here = Values(), dict[Key, Points](), Place(counts)
+        for state, points in values.items():
+            waiting[state, frozenset[int]()] = self._fitting(points, here, level)
+        passed, taken = dict[Key, Points](), list[Move]()
         while waiting:
             check_time()
             key = min(waiting, key=_progress)
             state, done = key
-            value = self._within(waiting.pop(key), state, level)
-            if not np.isfinite(value).any():
+            points = self._affordable(waiting.pop(key), state, level)
+            if not len(points.where):
                 continue
             moves = [
                 (dim, bool(lone), pairs, self._next(state, dim, lone=bool(lone)))
@@ -246,95 +247,87 @@ class TemporalWalk:
             ]
             for dim, _, pairs, after in moves:
                 if after == state:
-                    value = np.minimum(value, self._least(value, dim, pairs, value.shape))
-            _put(found, state, value)
-            passed[key] = value
+                    grown = led(points, _axis(counts, dim), pairs)
+                    points = merged(points, self._fitting(grown, here, level))
+            _put(found, state, points)
+            passed[key] = points
             for dim, lone, pairs, after in moves:
                 target = key if after == state else (after, done | {dim} if lone else done)
                 taken.append(Move(key, target, dim, lone))
                 if target != key:
-                    cost = self._moved(state, value, here, dim, lone=lone)
-                    _put(waiting, target, self._least(cost, dim, pairs, value.shape))
-        start, after_loops = self._record(values), self._record(passed)
-        self._steps.append(
-            Ordered(level, self.dims, counts, loops, start, after_loops, taken, self._costs(counts))
-        )
+                    cost = self._cost(state, here, points, dim, lone=lone)
+                    left = points._replace(value=points.value + cost)
+                    left = self._affordable(left, after, level)
+                    if len(left.where):
+                        grown = led(left, _axis(counts, dim), pairs)
+                        _put(waiting, target, self._fitting(grown, here, level))
+        settling = self._settling(counts)
+        self._steps.append(Ordered(level, counts, loops, values, passed, taken, settling))
         return found
 
-    def _costs(self, counts: Counts) -> Callable[[Move], Floats]:
-        """The energy that a move settles."""
-        here = Place(counts, {})
+    def _settling(self, counts: Counts) -> Callable[[Move, int], float]:
+        """The energy that a move settles at a combination."""
 
-        def cost(move: Move) -> Floats:
-            none = np.zeros((1,) * len(self.dims))
-            return self._moved(move.source[0], none, here, move.dim, lone=move.lone)
+        def cost(move: Move, at: int) -> float:
+            here, point = Place(counts, few=0), Points(np.array([at]), np.zeros(1))
+            return float(self._cost(move.source[0], here, point, move.dim, lone=move.lone)[0])
 
         return cost
 
     def _stored(self, values: Values, counts: Counts, level: int) -> tuple[Values, Counts]:
-        """What fits into a level, with the flows into it."""
-        fetches, capacity = self.fetches, self.fetches.architecture.levels[level].capacity
-        held = [tensor for tensor, stores in enumerate(fetches.stores) if stores[level]]
-        if capacity is not None and held:
-            tiles = [fetches.tile(fetches.shapes[tensor], counts) for tensor in held]
-            fits = sum(tiles[1:], tiles[0]) <= capacity
-            values = {state: np.where(fits, value, inf) for state, value in values.items()}
-        found, names, before, here = Values(), dict[State, State](), Values(), Place(counts, {})
-        for state, value in values.items():
+        """What a level holds, with the flows into it."""
+        found, names, before = Values(), dict[State, State](), Values()
+        here = Place(counts)
+        for state, points in values.items():
             after = list(state)
             for tensor, each in enumerate(state):
-                if Flow(tensor, level) in fetches.parents:
-                    if each.mode == LONE:
-                        value, each = (
-                            value + self._settled(tensor, each, here, _ended(each)),
-                            NOTHING,
-                        )
-                    after[tensor] = Waiting(FRESH, (*each.levels, level))
-            before[state], names[state] = value, tuple(after)
-            _put(found, tuple(after), value)
-        points = [counts[dim].points for dim in self.dims]
-        self._steps.append(Renamed(self._record(before), names, level, points))
+                if Flow(tensor, level) not in self.fetches.parents:
+                    continue
+                levels = each.levels
+                if each.mode == LONE:
+                    settled = self._settled(tensor, each, here, points, _ended(each))
+                    points, levels = points._replace(value=points.value + settled), ()
+                after[tensor] = Waiting(FRESH, (*levels, level))
+            before[state], names[state] = points, tuple(after)
+            _put(found, tuple(after), points)
+        self._steps.append(Renamed(before, names))
         return found, {dim: each.stored(level) for dim, each in counts.items()}
 
     def _end(self, values: Values, counts: Counts) -> Least:
         """The least where a single tile is left along each dimension."""
-        best, here = Least(inf, inf), Place(counts, {})
-        single = [np.flatnonzero(counts[dim].tiles == 1) for dim in self.dims]
-        ends, shape = np.ix_(*single), [len(counts[dim].tiles) for dim in self.dims]
-        operations = self._product({dim: counts[dim].charged for dim in self.dims})[ends]
-        steps = self._product({dim: counts[dim].steps for dim in self.dims})[ends]
-        for state, value in values.items():
+        best, here = Least(inf, inf), Place(counts)
+        for state, points in values.items():
+            ended = np.ones(len(points.where), dtype=bool)
+            for count in here.at(points.where).values():
+                ended &= count.tiles == 1
+            points = only(points, ended)
+            if not len(points.where):
+                continue
+            ends, value = here.at(points.where).values(), points.value
             for tensor, each in enumerate(state):
                 if each.levels:
-                    value = value + self._settled(tensor, each, here, _ended(each))
-            value = np.broadcast_to(value, shape)[ends]
-            if not value.size:
-                continue
+                    value = value + self._settled(tensor, each, here, points, _ended(each))
+            operations = np.prod([end.charged for end in ends], axis=0)
+            steps = np.prod([end.steps for end in ends], axis=0)
             ranks = self._rank(Ended(value, operations, steps))
             if ranks.min() < best.rank:
-                at = np.unravel_index(ranks.argmin(), ranks.shape)
-                places = zip(single, at, strict=True)
-                self._last = Position(state, tuple(int(rows[n]) for rows, n in places))
+                self._last = Position(state, int(points.where[ranks.argmin()]))
             energy = min(best.energy, float(value.min()))
             best = Least(energy, min(best.rank, float(ranks.min())))
         return best
 
-    def _product(self, factors: Mapping[int, Floats]) -> Floats:
-        """Products of what states of each dimension have."""
-        total = np.ones((1,) * len(self.dims))
-        for dim, values in factors.items():
-            total = total * self.fetches.axis(dim, values)
-        return total
-
-    def _settled(self, tensor: int, each: Waiting, here: Place, how: Settled) -> Floats:
+    def _settled(
+        self, tensor: int, each: Waiting, here: Place, points: Points, how: Settled
+    ) -> Floats:
         """Energy of all open flows of a tensor, which are settled here."""
-        key = (tensor, each, how)
-        if key not in here.known:
-            here.known[key] = self._settled_anew(tensor, each, here.counts, how)
-        return here.known[key]
+        return here.figures(
+            (tensor, each, how),
+            points.where,
+            lambda counts: self._settled_anew(tensor, each, counts, how),
+        )
 
-    def _settled_anew(self, tensor: int, each: Waiting, counts: Counts, how: Settled) -> Floats:
-        total = np.zeros((1,) * len(self.dims))
+    def _settled_anew(self, tensor: int, each: Waiting, counts: CountsAt, how: Settled) -> Floats:
+        total = np.zeros(1)
         for level in each.levels:
             this = how if each.mode < 0 else how._replace(sliding=each.mode)
             if level != each.levels[-1] and self.fetches.shapes[tensor].windows:
@@ -362,8 +355,9 @@ class TemporalWalk:
             return Waiting(LONE, each.levels, dim)
         return NOTHING
 
-    def _moved(self, state: State, value: Floats, here: Place, dim: int, *, lone: bool) -> Floats:
-        """The value before a loop, with the energy of the flows that it settles."""
+    def _cost(self, state: State, here: Place, points: Points, dim: int, *, lone: bool) -> Floats:
+        """The energy of the flows that a loop settles."""
+        total = np.zeros(1)
         for tensor, each in enumerate(state):
             if each.levels and self._after(tensor, each, dim, lone=lone) == NOTHING:
                 how = Settled(lone=dim if lone else None)
@@ -374,24 +368,8 @@ class TemporalWalk:
                         how = how._replace(sliding=dim, ended=True)
                     elif each.mode == IDLE:
                         how = how._replace(apart=dim)
-                value = value + self._settled(tensor, each, here, how)
-        return value
-
-    def _least(self, value: Floats, dim: int, pairs: Pairs, number: int | Sequence[int]) -> Floats:
-        """The least value that leads to each of `number` states of a dimension."""
-        axis = self.dims.index(dim)
-        count = number if isinstance(number, int) else number[axis]
-        if isinstance(number, int):
-            number = value.shape
-        shape = [*number[:axis], value.shape[axis], *number[axis + 1 :]]
-        moved = np.take(np.broadcast_to(value, shape), pairs.source, axis=axis)
-        starts = np.flatnonzero(np.concatenate([[True], pairs.target[1:] != pairs.target[:-1]]))
-        best = np.minimum.reduceat(moved, starts, axis=axis)
-        if len(starts) == count:
-            return best
-        found = np.full([*number[:axis], count, *number[axis + 1 :]], inf)
-        found[(slice(None),) * axis + (pairs.target[starts],)] = best
-        return found
+                total = total + self._settled(tensor, each, here, points, how)
+        return total
 
 
 def _ended(each: Waiting) -> Settled:
@@ -401,8 +379,15 @@ def _ended(each: Waiting) -> Settled:
     return Settled(lone=each.lone, passed=True) if each.mode == LONE else Settled()
 
 
-def _put(values: dict[Name, Floats], key: Name, value: Floats) -> None:
-    values[key] = np.minimum(values[key], value) if key in values else value
+def _axis(counts: Counts, dim: int, after: int | None = None) -> Axis:
+    """The place of a dimension; `after`: how many states it has after the step."""
+    numbers, place = sizes(counts), list(counts).index(dim)
+    count = numbers[place] if after is None else after
+    return Axis(numbers[place], count, prod(numbers[place + 1 :]))
+
+
+def _put(values: dict[Name, Points], key: Name, points: Points) -> None:
+    values[key] = merged(values[key], points) if key in values else points
 
 
 def _progress(key: tuple[State, frozenset[int]]) -> tuple[int, int]:
