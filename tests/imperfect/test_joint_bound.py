@@ -15,6 +15,7 @@ from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.imperfect.joint.bound import JointBound
+from solver_mapper.solve.imperfect.joint.symmetry import symmetries
 from solver_mapper.solve.imperfect.search import Tree
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
@@ -94,6 +95,20 @@ def test_it_proves_layers_whose_tensors_compete(layer: str) -> None:
     target = best * (1 - Fraction(1, 10**6))
     assert float(ImperfectLowerBound(space).goal(goal) or 0) < 0.995 * best
     assert JointBound(ImperfectLowerBound(space)).goal(goal, target) == target
+
+
+def test_rows_and_columns_of_a_convolution_stand_for_each_other() -> None:
+    spec = sm.load("simba", "resnet50/layer2.x.conv2_3x3")
+    assert isinstance(spec, Spec)
+    problem = spec.need_problem()
+    dims = list(problem.dims)
+    exchanged = [
+        dict(zip(dims, (dims[at] for at in order), strict=True)) for order in symmetries(problem)
+    ]
+    assert exchanged == [
+        dict(zip(dims, dims, strict=True)),
+        dict(zip(dims, dims, strict=True)) | {"P": "Q", "Q": "P", "R": "S", "S": "R"},
+    ]
 
 
 @pytest.mark.campaign

@@ -281,5 +281,21 @@ def test_a_bound_that_needs_no_search_can_be_a_proof() -> None:
     solution = sm.solve(sm.load("simba", "alexnet/fc7"), factors="imperfect")
     assert isinstance(solution, sm.Solution)
     assert solution.status == "optimal"
+    assert [proof["cells"] for proof in solution.certificate.proofs] == [0]
+
+
+def test_constraints_on_loops_leave_it_to_the_search_that_lists_them() -> None:
+    told = {"target": "DRAM", "type": "temporal", "factors": "R=1"}
+    spec = sm.load("simba", "alexnet/fc7", {"mapspace_constraints": [told]})
+    solution = sm.solve(spec, factors="imperfect")
+    assert isinstance(solution, sm.Solution)
+    assert solution.status == "optimal"
     assert any("chains of loops" in note for note in solution.certificate.checks)
     assert [proof["cells"] for proof in solution.certificate.proofs] == [0]
+
+
+def test_the_joint_bound_meets_mappings_and_proves_them() -> None:
+    """The best mapping of perfect factors costs at least 0.1 % more."""
+    solution = sm.solve(sm.load("simba", "resnet50/layer2.0.conv1_1x1"), factors="imperfect")
+    assert isinstance(solution, sm.Solution)
+    assert solution.status == "optimal" and not solution.mapping.perfect

@@ -290,7 +290,7 @@ class _Holders:
         """How much energy may enter levels where the rank is below the limit."""
         cycles = np.maximum(one.steps + self._latency, self._cycles)[0]
         most = (limit / float(cycles) ** self.powers.get("delay", 0)) ** (1 / self.powers["energy"])
-        return float((most - self._computing(one)[0] - self._work(float(cycles))) * (1 + 1e-9))
+        return float(most * (1 + 1e-9) - self._computing(one)[0] - self._work(float(cycles)))
 
     @cached_property
     def _later(self) -> list[float]:

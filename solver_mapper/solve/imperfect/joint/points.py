@@ -79,7 +79,7 @@ class Place:
     def figures(self, key: Hashable, where: Ints, work_out: Callable[[CountsAt], Floats]) -> Floats:
         """Figures of some combinations."""
         if self._number > self._few:
-            return work_out(self.at(where))
+            return np.broadcast_to(work_out(self.at(where)), where.shape)
         if key not in self._known:
             self._known[key] = np.broadcast_to(work_out(self._all), (self._number,))
         return self._known[key][where]
