@@ -23,7 +23,7 @@ from solver_mapper.errors import InputError, LimitReached
 from solver_mapper.mapspace.perfect_limit import perfect_limit
 from solver_mapper.solve.imperfect.chains import Ints
 from solver_mapper.solve.imperfect.incumbent import Incumbent
-from solver_mapper.solve.imperfect.joint.bound import JointBound
+from solver_mapper.solve.imperfect.joint.bound import FEW_CHOICES, MOST_CHOICES, JointBound
 from solver_mapper.solve.imperfect.local_search import LocalSearch, trimmed
 from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSearch, Tree
 from solver_mapper.solve.run import solve_spec
@@ -34,6 +34,8 @@ from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
 
 SHARE = 0.4
 """The part of the time that the search over perfect factors may take."""
+BOUND_SHARE = 0.6
+"""The part of the time that the lower bound may take before that."""
 ENGINE = "branch and bound over loop chains"
 
 
@@ -56,14 +58,16 @@ def solve_imperfect(
     first = goals.goals[0]
     best, notes = _quick_start(session, goals) if _loops_are_free(space) else (None, ())
     timer.lap("start")
-    floor = None
+    floor, looked = None, False
     if best is not None:
         floor = _floor(session, space, first)
-        floor, best = _raised(session, space, first, floor, best, gap)
+        part = _part(session.clock, BOUND_SHARE)
+        brief = replace(session, clock=part)
+        floor, best, looked = _raised(brief, space, first, floor, best, gap, FEW_CHOICES)
+        session.clock.end_run = None
         timer.lap("joint bound")
         if len(goals.goals) == 1 and _reached(floor, best, first, gap):
             return _solution(session, goals, best, floor, True, [_proof(first, 0, 0, gap)], notes)
-    known = best
     best, notes = _start(session, goals, gap, best)
     timer.lap("perfect factors")
     tree, missing = None, tuple[str, ...]()
@@ -76,8 +80,8 @@ def solve_imperfect(
         floor = _floor(session, space, first)
     notes = (*notes, *missing)
     if tree is None:
-        if not _reached(floor, best, first, gap) and (best is not known or best is None):
-            floor, best = _raised(session, space, first, floor, best, gap)
+        if not looked and not _reached(floor, best, first, gap):
+            floor, best, _ = _raised(session, space, first, floor, best, gap)
             timer.lap("joint bound")
         if not _reached(floor, best, first, gap):
             best = _improved(session, space, {}, first, best)
@@ -133,18 +137,23 @@ def _raised(
     floor: Fraction | None,
     best: EvaluatedMapping | None,
     gap: float,
-) -> tuple[Fraction | None, EvaluatedMapping | None]:
+    most: int = MOST_CHOICES,
+) -> tuple[Fraction | None, EvaluatedMapping | None, bool]:
     """The lower bound, raised by one that looks at all tensors together, as far as that tells
-    whether a mapping is better than the best one by more than the gap; and the best mapping,
-    perhaps one that this bound met.
+    whether a mapping is better than the best one by more than the gap; the best mapping, perhaps
+    one that this bound met; and whether the problem is small enough for it. `most`: see
+    `JointBound`.
     """
     if floor is None or best is None or _reached(floor, best, goal, gap):
-        return floor, best
+        return floor, best, False
     incumbent = Incumbent(session.spec, space, goal, gap, best, _reporter(session, goal, ()))
-    joint = JointBound(ImperfectLowerBound(space), incumbent.offer)
-    with suppress(LimitReached, ValueError), running(session.clock):
-        floor = max(floor, joint.goal(goal, incumbent.target))
-    return floor, incumbent.best
+    joint = JointBound(ImperfectLowerBound(space), incumbent.offer, most)
+    try:
+        with suppress(LimitReached), running(session.clock):
+            floor = max(floor, joint.goal(goal, incumbent.target))
+    except ValueError:
+        return floor, incumbent.best, False
+    return floor, incumbent.best, not session.clock.over
 
 
 def _improved(
@@ -248,9 +257,7 @@ def _start(
     spec, clock = session.spec, session.clock
     if clock.over:
         return known, ()
-    limit = None if clock.left is None else clock.left * SHARE
-    part = Clock(limit)
-    clock.end_run = part.stop
+    part = _part(clock, SHARE)
     inner = replace(session, clock=part, spec=replace(spec, mapping=None))
     perfect = solve_spec(inner, goals.names, gap=gap)
     clock.end_run = None
@@ -269,6 +276,15 @@ def _start(
         return None, ()
     ranks = [tuple(goal.rank(each.statistics) for goal in goals.goals) for each, _ in found]
     return found[ranks.index(min(ranks))]
+
+
+def _part(clock: Clock, share: float) -> Clock:
+    """A clock for a part of the time that is left, stopped with the whole one."""
+    part = Clock(None if clock.left is None else clock.left * share)
+    clock.end_run = part.stop
+    if clock.over:
+        part.stop()
+    return part
 
 
 def _reporter(session: Session, goal: Goal, searches: Sequence[ImperfectSearch]):  # type: ignore[no-untyped-def]

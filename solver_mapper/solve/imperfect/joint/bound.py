@@ -40,6 +40,8 @@ NOISE = 1e-10
 """More than the relative rounding error of a bound in double precision."""
 MOST_CHOICES = 20_000
 """Choices of spatial loops that may be better than the target."""
+FEW_CHOICES = 200
+"""The same where another search could follow."""
 MOST_HOLDERS = 64
 """Choices of what levels hold that are looked at."""
 Rows = NDArray[np.int64]
@@ -57,6 +59,8 @@ class JointBound:
     bound: ImperfectLowerBound
     found: Callable[[Mapping], Fraction | None] = lambda mapping: None
     """Called with mappings that may be good; returns the target from then on if it is a new one."""
+    most: int = MOST_CHOICES
+    """Choices of spatial loops that may be better than the target, of all holders together."""
 
     def goal(self, goal: Goal, target: Fraction) -> Fraction:
         """A lower bound of the rank of all mappings, at most the target. When the time is over it
@@ -72,7 +76,8 @@ class JointBound:
         if not isinstance(room, ComputeBoundary) or len(keeps) > MOST_HOLDERS:
             raise ValueError("there are too many choices of spatial loops, or of holders")
         race = _Race(target, self.found)
-        least = min(_Holders(self.bound, room, each, powers, race).least() for each in keeps)
+        most = self.most // len(keeps)
+        least = min(_Holders(self.bound, room, each, powers, race, most).least() for each in keeps)
         return race.target if least >= race.limit else min(Fraction(least), race.target)
 
 
@@ -104,6 +109,7 @@ class _Holders:
     keeps: Keeps
     powers: dict[str, int]
     race: _Race
+    most: int
     _known: dict[bytes, float] = field(default_factory=dict)
 
     def least(self) -> float:
@@ -159,7 +165,7 @@ class _Holders:
             ranks = self._ranks(compute_boundary(self.room, rows), rounded=False)
             rows = rows[ranks < target]
             seen = np.concatenate([seen, rows])
-            if len(seen) > MOST_CHOICES:
+            if len(seen) > self.most:
                 raise ValueError("there are too many choices of spatial loops")
             fewer = []
             for level, dim in np.ndindex(*rows.shape[1:]):
