@@ -84,6 +84,32 @@ def test_it_does_not_exceed_figures(seed: int) -> None:
     assert not too_high(spec, drawn_mappings(spec, Random(seed), 12), LOOSE[:1])
 
 
+def test_a_tile_stays_while_a_loop_runs_once_in_its_last_round() -> None:
+    """The best mapping has K=2 in two rounds below M: B stays for all of M in the last one."""
+    storage = [
+        {"name": "Buffer", "entries": 3, "instances": 1, "vector-access-energy": 1.0},
+        {"name": "Shared", "entries": 2, "instances": 1, "vector-access-energy": 1.0},
+        {"name": "DRAM", "technology": "DRAM", "instances": 1, "vector-access-energy": 200.0},
+    ]
+    unit = {"name": "MAC", "instances": 1, "vector-access-energy": 1.0}
+    keeps = [
+        {"target": "Buffer", "type": "bypass", "keep": ["A", "B", "Z"]},
+        {"target": "Shared", "type": "bypass", "keep": ["A"], "bypass": ["B", "Z"]},
+    ]
+    tensors = [
+        {"name": "A", "projection": [[["K"]]]},
+        {"name": "B", "projection": [[["K"]]]},
+        {"name": "Z", "projection": [[["M"]]], "read-write": True},
+    ]
+    shape = {"name": "sums", "dimensions": ["M", "K"], "data-spaces": tensors}
+    spec = sm.load(
+        {"arch": {"arithmetic": unit, "storage": storage}, "mapspace_constraints": keeps},
+        {"problem": {"shape": shape, "instance": {"M": 3, "K": 3}}},
+    )
+    assert isinstance(spec, Spec)
+    assert not too_high(spec, all_figures(spec))
+
+
 @pytest.mark.parametrize("layer", ("layer2.x.conv1_1x1", "layer2.x.conv3_1x1"))
 def test_it_proves_layers_whose_tensors_compete(layer: str) -> None:
     spec = sm.load("simba", f"resnet50/{layer}")
