@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 
@@ -180,10 +181,7 @@ class _Case:
 @lru_cache(maxsize=1 << 16)
 def _send_runs(case: _Case) -> RunCost:
     run, beside, transition = case.run, case.beside, case.transition
-    dims = run.component.dims
-    held = _offsets(
-        run.component, tuple(run.tile[dim] for dim in dims), tuple(run.units[dim] for dim in dims)
-    )
+    held = _held(run)
     lonely = beside is not None and all(run.units[chain[0]] == 1 for chain in beside)
     if transition is not RunTransition.SWEPT and (lonely or len(held) == 1):
         return RunCost(run.number * len(held) * run.filled)
@@ -236,11 +234,24 @@ def _send(
     )
 
 
+def least_sent(run: Run, within: Fraction, between: Fraction) -> Fraction:
+    """Words of all runs at least, if parents send at least these shares of the units' windows after
+    moves within runs, and between them.
+
+    Other loops may multiply the runs, so that even a single one may follow another.
+    """
+    windows = len(_held(run))
+    if run.fresh < run.full:  # as in `_send`
+        stepping = (run.steps - 2) * run.fresh * within
+        return run.number * windows * (run.full + run.fresh + stepping)
+    return run.number * windows * run.full * (between + (run.steps - 1) * within)
+
+
 def handed(run: Run, dim: str) -> int:
     """Words that a unit takes over all runs from a neighbour that differs in `dim` alone; 0 if
     windows may coincide or skip units.
     """
-    held = _offsets(run.component, tuple(run.tile.values()), tuple(run.units.values()))
+    held = _held(run)
     near = run.component.offset({dim: run.tile[dim]})
     if (
         not run.plain
@@ -305,6 +316,14 @@ def _may_stay(run: Run) -> bool:
     """
     nowhere = (0,) * len(run.component.ranks)
     return nowhere in _moves(run) | _returns(run) if run.plain else _reachable(run, nowhere)
+
+
+def _held(run: Run) -> Mapping[Offset, int]:
+    """Where the units' windows begin, each with the number of units that share it."""
+    dims = run.component.dims
+    return _offsets(
+        run.component, tuple(run.tile[dim] for dim in dims), tuple(run.units[dim] for dim in dims)
+    )
 
 
 @lru_cache(maxsize=4096)

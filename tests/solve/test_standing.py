@@ -1,5 +1,5 @@
-"""Whether units can help each other at all: wherever the cost model finds neighbours that do, the
-argument that takes back claims of help must not say that they cannot.
+"""How many windows units must be sent at least: never more than in the cost model, whatever moves
+and wherever units stand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from solver_mapper.mapspace.components import shape_of
 from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.compile import compile_space
 from solver_mapper.solve.cpsat.extract import values_of
-from solver_mapper.solve.cpsat.networks.standing import Moves, Standing, standing_of
+from solver_mapper.solve.cpsat.networks.standing import Moves, Standing, StandingDecisions
 from tests.instances import PLAIN, Instance, instance
 from tests.solve.test_compiled_model import legal_mappings
 from tests.strategies import tensor
@@ -31,8 +31,8 @@ WINDOWS = ("conv1d", "conv2d", "depthwise", "mirror", "scatter", "window3")
 Help = tuple[Moves, str | None]
 
 
-def helpful_moves(space: Space, mapping: Mapping, given: Tensor, child: int) -> set[Help]:
-    """The moves in which a neighbour has what some unit needs, loop by loop."""
+def shares_sent(space: Space, mapping: Mapping, given: Tensor, child: int) -> dict[Help, Fraction]:
+    """The least share of windows that no neighbour has, by kinds of moves, loop by loop."""
     problem = space.problem
     nest, projection = build_nest(problem, mapping), project(problem, given)
     codes = projection.codes
@@ -46,36 +46,41 @@ def helpful_moves(space: Space, mapping: Mapping, given: Tensor, child: int) -> 
     grid = Grid(*space.architecture.fanout(child - 1))
     units = lay_out(nest.spatial[child - 1], codes)
     kept = child < space.depth and not space.has_flag("no_temporal_reuse", given.name, child)
-    found: set[Help] = set()
-    for code in moves:
-        if (code or not kept) and linked_elements(units, units, code, grid):
-            found.add((Moves.ALL, None))
-            if code and moving:
-                last = moving[-1]
-                run = problem.dims[loops[last].dim]
-                found.add((Moves.WITHIN if code == moves[last] else Moves.BETWEEN, run))
+    found: dict[Help, Fraction] = {}
+    for at, code in enumerate(moves):
+        moved = bool(moving) and at <= moving[-1]
+        if moved or not kept:
+            served = set(linked_elements(units, units, code, grid))
+            waiting = {window for i, window in enumerate(units.offsets) if i not in served}
+            share = Fraction(len(waiting), len(set(units.offsets)))
+            kinds: list[Help] = [(Moves.ALL, None)]
+            if moved:
+                run = problem.dims[loops[moving[-1]].dim]
+                kinds.append((Moves.WITHIN if code == moves[moving[-1]] else Moves.BETWEEN, run))
+            for kind in kinds:
+                found[kind] = min(share, found.get(kind, share))
     return found
 
 
 def contradictions(made: Instance, mappings: int) -> Iterator[str]:
-    """Help that is said to be impossible, and is not."""
+    """Shares of windows that are said to be sent at least, and are not."""
     space = build_space(
         made.architecture, made.problem, made.constraints, latency(made.architecture)
     )
-    variables = compile_space(space)
+    compiled = compile_space(space)
     chosen = legal_mappings(made, Random(made.seed), 100)
     for _, mapping in zip(range(mappings), chosen, strict=False):
-        values = values_of(variables, mapping) or []
-        known = {variable.index: value for variable, value in values}
+        known = {v.index: value for v, value in values_of(compiled, mapping) or []}
         for each, child in product(made.problem.tensors, range(1, space.depth + 1)):
-            standing = standing_of(variables.variables, each, child, known)
-            for moves, run in helpful_moves(space, mapping, each, child):
-                if run in (None, *standing.tiles) and not standing.may_help(moves, run):
+            decisions = StandingDecisions(compiled.variables, each, child)
+            standing = decisions.standing(decisions.read(known))
+            for (moves, run), share in shares_sent(space, mapping, each, child).items():
+                if run in (None, *standing.tiles) and standing.lone_share(moves, run) > share:
                     yield f"{each.name} into {child}, {moves} {run}: {mapping}"
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
-def test_help_that_the_cost_model_finds_is_possible(first):
+def test_no_fewer_windows_are_sent_than_standing_says(first):
     """Windows of every kind on small meshes, rows often partly filled."""
     wrong = [
         each
@@ -92,9 +97,10 @@ def test_units_that_stand_too_far_apart():
     component = shape_of(tensor("I", ["P", "R"]), ("P", "R")).components[0]
     loops = {"X": {"plain": 2}, "Y": {"P": 12}}
     far = Standing(14, (component,), loops, {"P": 1, "R": 1}, {"P": 12, "R": 3}, frozenset(), True)
-    assert not far.may_help()
-    assert replace(far, loops={"X": {}, "Y": {"P": 12}}).may_help(Moves.WITHIN, "R")
-    assert not replace(far, loops={"X": {}, "Y": {"P": 12}}).may_help(Moves.BETWEEN, "R")
+    assert far.lone_share() == 1
+    one = replace(far, loops={"X": {}, "Y": {"P": 12}})
+    assert one.lone_share(Moves.WITHIN, "R") == Fraction(1, 12)
+    assert one.lone_share(Moves.BETWEEN, "R") == 1
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
@@ -117,7 +123,8 @@ def test_no_fewer_words_are_lone_than_the_search_charges(first):
                 served = set(linked_elements(units, units, 0, grid))
                 alone = {word for i, word in enumerate(units.offsets) if i not in served}
                 share = Fraction(len(alone), len(set(units.offsets)))
-                standing = standing_of(compiled.variables, each, space.depth, known)
+                decisions = StandingDecisions(compiled.variables, each, space.depth)
+                standing = decisions.standing(decisions.read(known))
                 assert standing.lone_share() <= share, (seed, each.name, mapping)
 
 

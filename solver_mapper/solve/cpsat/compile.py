@@ -23,7 +23,7 @@ from solver_mapper.solve.cpsat.networks.network_cost import NetworkEntries
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import ExponentAxis, LookupTable, Tuple, value_of
 from solver_mapper.solve.cpsat.sequences import InnermostSequence, Sequences
-from solver_mapper.solve.cpsat.sliding_windows.windows import Windows
+from solver_mapper.solve.cpsat.sliding_windows.windows import SentWords, Windows
 from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
 
 NOTHING = Fraction(0)
@@ -54,6 +54,7 @@ class CompiledSpace:
     throttled: bool = False
     unit: int = 1
     forwarding_claims: list[ForwardingClaim] = field(default_factory=list)
+    sent_words: list[SentWords] = field(default_factory=list)
     link_claims: list[LinkClaim] = field(default_factory=list)
     sequences: list[InnermostSequence] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
@@ -91,7 +92,7 @@ def compile_space(space: Space) -> CompiledSpace:
     for level, buffer in enumerate(space.architecture.levels):
         _capacity(variables, buffer, total(levels[level]))
         _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
-    compiled.forwarding_claims = windows.claims
+    compiled.forwarding_claims, compiled.sent_words = windows.claims, windows.sent
     compiled.link_claims = list(links.claims.values())
     compiled.sequences = list(sequences.found.values())
     sequences.limit_reuse(reuse)
@@ -243,6 +244,7 @@ class _TensorCost:
     reads: dict[int, list[LinearForm]]
     writes: dict[int, list[LinearForm]]
     row_ends: dict[int, LinearForm] = field(default_factory=dict)
+    """Words that ends of rows make the level right above send, by child."""
     sent: dict[int, LinearForm] = field(default_factory=dict)
     """Words read at each level for the next holders, where they are charged with those that
     neighbours read.
@@ -355,7 +357,7 @@ class _TensorCost:
             return
         sent = self.counts.sent(parent, child, on)
         if child == parent + 1:
-            sent += self._broken(child, on)
+            self.row_ends[child] = self.counts.row_ends(child, on)
         if self.tensor.read_write:
             reads_amount, writes_amount = self.counts.again(parent, on, sent), sent
             self._charge(parent, sent, price.update, address)
@@ -438,11 +440,6 @@ class _TensorCost:
             (literal, value_of(axes, point))
             for literal, point in zip(units.literals, units.points, strict=True)
         ]
-
-    def _broken(self, child: int, on: Literal) -> LinearForm:
-        """Words that ends of rows make the level right above send."""
-        self.row_ends[child] = self.counts.row_ends(child, on)
-        return self.row_ends[child]
 
     def _send_rows(self, parent: int, rows: Rows) -> None:
         buffer = self.counts.space.architecture.levels[parent]

@@ -72,6 +72,7 @@ class Counts:
             tensor,
         )
         self.space = variables.space
+        self._row_ends: dict[tuple[int, int | None], LinearForm] = {}
         self.shape: Shape = shape_of(tensor, self.space.dims)
         bounds = self.space.problem.bounds
         self.plain_words = math.prod(bounds[d] for d in self.shape.plain)
@@ -122,8 +123,10 @@ class Counts:
         """Words that all instances of `parent` together send towards `child`; a lower bound where
         windows slide.
         """
-        return total(
-            self._sent(parent, child, literal, steady) for literal, steady in self._modes(child, on)
+        row_ends = self.row_ends(child, on) if child == parent + 1 else LinearForm()
+        return row_ends + total(
+            self._sent(parent, child, literal, steady, row_ends)
+            for literal, steady in self._modes(child, on)
         )
 
     def _modes(
@@ -147,7 +150,12 @@ class Counts:
         return [(stays, True), (asks, False)]
 
     def _sent(
-        self, parent: int, child: int, on: cp_model.IntVar | None, steady: bool
+        self,
+        parent: int,
+        child: int,
+        on: cp_model.IntVar | None,
+        steady: bool,
+        row_ends: LinearForm | None = None,
     ) -> LinearForm:
         base, axes, divide = self._monomial(parent, child, steady)
         selection = self.variables.tables.select(axes, on)
@@ -171,7 +179,7 @@ class Counts:
             moved = LoneUnits(self.variables, self.windows, self.links, self.tensor).served(
                 parent, on, moved, self._asked(parent, on)
             )
-        return weigh([moved], [1])
+        return self.windows.claimed(self.tensor, child, moved, row_ends or LinearForm())
 
     def _asked(self, parent: int, on: cp_model.IntVar) -> Callable[[], cp_model.IntVar]:
         """Words that compute units would ask of `parent` if each step fetched its operands anew."""
@@ -325,7 +333,11 @@ class Counts:
         """Words that the level above sends to instances of `child` whose neighbours stand in
         another row.
         """
-        return RowEnds(self.variables, self.reuse, self.windows, self.tensor, child).words(on)
+        key = child, None if on is None else on.index
+        if key not in self._row_ends:
+            ends = RowEnds(self.variables, self.reuse, self.windows, self.tensor, child)
+            self._row_ends[key] = ends.words(on)
+        return self._row_ends[key]
 
     def helped(self, child: int) -> LinearForm:
         """1 if instances of `child` take words from each other, else 0."""

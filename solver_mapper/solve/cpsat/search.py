@@ -9,7 +9,7 @@ two differ, the candidate is ruled out (it is known exactly by then) and the sea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -29,8 +29,6 @@ from solver_mapper.solve.cpsat.exclusion import (
     decisions,
     forbid,
     refute,
-    refute_link,
-    refute_standing,
 )
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import (
@@ -39,6 +37,7 @@ from solver_mapper.solve.cpsat.linear_form import (
     rounded_down,
     weigh,
 )
+from solver_mapper.solve.cpsat.networks.help_limits import HelpLimits
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
@@ -142,11 +141,13 @@ class Search(Generic[F]):
     _last_energy: Fraction = Fraction(0)
     _weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
     _thresholds: dict[int, cp_model.IntVar] = field(default_factory=dict)
-    _unlinked: set[Hashable] = field(default_factory=set)
     _passing: list[cp_model.Constraint] = field(default_factory=list)
     """What holds for the current goal only: later ones may tie with its optimum, and look among
     mappings that were ruled out.
     """
+
+    def __post_init__(self) -> None:
+        self._help_limits = HelpLimits(self.compiled, self.clock)
 
     def minimize(self, objective: Objective) -> bool:
         """Minimize goal after goal; True if all were proven, ties aside.
@@ -319,7 +320,7 @@ class Search(Generic[F]):
         """
         if self._closed(goal) or not self._all_variants(goal):
             return False
-        if self._improved(goal, cut) or self._refute() or self._cut_deeper(goal):
+        if self._improved(goal, cut) or self._refute(goal) or self._cut_deeper(goal):
             return False
         if not self._tolerant and self._near(goal):
             self._tolerant = True
@@ -602,8 +603,11 @@ class Search(Generic[F]):
             (w * read(v) for v, w in energy.terms), Fraction(0)
         )
         self._last_cycles = read(self.compiled.cycles) * self.compiled.unit
+        forwarding = self.compiled.forwarding_claims
         claims = [
-            *(claim.literal for claim in self.compiled.forwarding_claims),
+            *(claim.literal for claim in forwarding),
+            *(p.literal for each in forwarding if read(each.literal) for p in each.points),
+            *(each.words for each in self.compiled.sent_words),
             *(claim.on for claim in self.compiled.link_claims),
         ]
         self.last, self._last_values = (
@@ -672,34 +676,35 @@ class Search(Generic[F]):
             self._adopt(goal, Candidate(each, self.assess(each)))
         return orders is not None
 
-    def _refute(self) -> bool:
+    def _missing(self, goal: Goal) -> Fraction:
+        """How much energy more the last candidate would have to cost in order not to be better than
+        the incumbent.
+        """
+        powers = dict(goal.powers)
+        if self.best is None or "energy" not in powers:
+            return Fraction(0)
+        most = goal.rank(self.best.statistics) / self._last_cycles ** powers.get("delay", 0)
+        return Fraction(root(most, powers["energy"]) + 1) - self._last_energy
+
+    def _refute(self, goal: Goal) -> bool:
         """Take back claims of help from neighbours on partly filled rows that no mapping fulfils
         whose units stand like the last candidate's, or no variant of it.
 
         False if there was no such claim.
         """
-        made = [
-            claim
-            for claim in self.compiled.forwarding_claims
-            if self._last_values[claim.literal.index]
-        ]
         values = self._last_values
-        refuted = [each for each in made if refute_standing(self.compiled, each, values)]
+        if self._help_limits.learn(values, self._missing(goal)):
+            return True
         unfulfilled = [
             claim
-            for claim in made
-            if claim not in refuted
+            for claim in self.compiled.forwarding_claims
+            if values[claim.literal.index]
             and self._fed(claim)
             and not any(self.helped(each.statistics, claim) for each in self._last_variants)
         ]
         for claim in unfulfilled:
             refute(self.compiled, claim, values)
-        unlinked = [
-            refute_link(self.compiled, each, values, self._unlinked)
-            for each in self.compiled.link_claims
-            if values[each.on.index]
-        ]
-        return bool(refuted or unfulfilled or any(unlinked))
+        return bool(unfulfilled)
 
     def _fed(self, claim: ForwardingClaim) -> bool:
         """Whether the last candidate's units hold the tensor, so that neighbours can pass it on:

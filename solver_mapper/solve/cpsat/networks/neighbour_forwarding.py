@@ -5,9 +5,10 @@ and what has to hold for it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
+from typing import NamedTuple
 
 from ortools.sat.python import cp_model
 
@@ -42,17 +43,30 @@ class NeighbourPosition:
 ALONE = NeighbourPosition()
 
 
+class ClaimedRun(NamedTuple):
+    """A run that a claim of help is made for where `literal` holds, and the words that parents
+    would send."""
+
+    literal: cp_model.IntVar
+    run: Run
+    sent: int
+
+
 @dataclass(frozen=True)
 class ForwardingClaim:
-    """A literal that claims help from neighbours on partly filled rows, for a run into `child`, or
-    also from run to run (`between_runs`). `run` is its dimension, if windows slide along one.
+    """A literal that claims help from neighbours for a run into `child`, or also from run to run
+    (`between_runs`); on partly filled rows (`rows`), where any two units may be neighbours, or
+    anywhere. `run` is its dimension, if windows slide along one. `points` are the sizes at which it
+    does, each with its literal and the words that are claimed.
     """
 
     tensor: Tensor
     child: int
     run: str | None
     between_runs: bool
+    rows: bool
     literal: cp_model.IntVar
+    points: tuple[ClaimedRun, ...]
 
 
 @dataclass
@@ -63,7 +77,6 @@ class NeighbourForwarding:
     reuse: Reuse
     neighbours: NeighbourLiterals
     position: WindowPosition
-    claims: list[ForwardingClaim] = field(default_factory=list)
 
     def helpful(self, runs: dict[Tuple, Run]) -> list[tuple[NeighbourPosition, list[Tuple]]]:
         """Neighbour positions with the points at which they relieve the parent of more than those
@@ -164,15 +177,6 @@ class NeighbourForwarding:
         if neighbour.chains == ():
             return literal
         if neighbour.chains is None:
-            self.claims.append(
-                ForwardingClaim(
-                    self.position.tensor,
-                    self.position.child,
-                    motion.dim if motion.other is None else None,
-                    neighbour.transition is not RunTransition.NEVER,
-                    literal,
-                )
-            )
             if self.position.component.orderly:
                 self._forward_between_rows(neighbour, literal)
         elif neighbour.transition is RunTransition.CROSSED:

@@ -10,7 +10,7 @@ table of its own, which lists only the points at which it spares anything; exact
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -18,10 +18,12 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import RankComponent, shape_of
-from solver_mapper.mapspace.windows import RunCost, handed, send_runs
+from solver_mapper.mapspace.windows import RunCost, RunTransition, handed, send_runs
+from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, weigh
 from solver_mapper.solve.cpsat.networks.links import Links
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import (
     ALONE,
+    ClaimedRun,
     ForwardingClaim,
     NeighbourForwarding,
     NeighbourPosition,
@@ -88,6 +90,29 @@ class WindowTable:
             for point in each.points
         )
         return LookupTable(Selection(points, literals), values)
+
+    def claims(self) -> Iterator[ForwardingClaim]:
+        """Claims of help between neighbours."""
+        for way, each in zip(self.ways, self.selections, strict=True):
+            motion = way.motion
+            if motion is not None and way.on is not None and way.neighbour != ALONE:
+                runs = tuple(
+                    ClaimedRun(
+                        literal,
+                        run_of(self.position, motion, way.layout, point),
+                        self._run(way, point).sent,
+                    )
+                    for literal, point in zip(each.literals, each.points, strict=True)
+                )
+                yield ForwardingClaim(
+                    self.position.tensor,
+                    self.position.child,
+                    motion.dim if motion.other is None else None,
+                    way.neighbour.transition is not RunTransition.NEVER,
+                    way.neighbour.chains is None,
+                    way.on,
+                    runs,
+                )
 
     def filled(self, way: Way, point: Tuple) -> int:
         """Words that enter all instances of the child."""
@@ -209,6 +234,19 @@ class WindowTable:
         return self._runs[key]
 
 
+@dataclass(frozen=True)
+class SentWords:
+    """`words` of a tensor that some level sends towards `child`, at least, besides those of
+    `row_ends`; `more` may have to be sent where neighbours help less than is claimed.
+    """
+
+    tensor: Tensor
+    child: int
+    words: cp_model.IntVar
+    row_ends: LinearForm
+    more: cp_model.IntVar
+
+
 @dataclass
 class Windows:
     """Builds window tables and what is read off them."""
@@ -219,6 +257,7 @@ class Windows:
     sequences: Sequences
     links: Links
     claims: list[ForwardingClaim] = field(default_factory=list)
+    sent: list[SentWords] = field(default_factory=list)
     _tables: dict[tuple[str, int, RankComponent], WindowTable] = field(default_factory=dict)
     _factors: dict[tuple[object, ...], ProductFactor] = field(default_factory=dict)
     _moving: dict[tuple[str, int], list[cp_model.IntVar]] = field(default_factory=dict)
@@ -264,6 +303,18 @@ class Windows:
         return self._factor(
             ("reads", tensor.name, component, child, crossed), table, partial(table.sent, levels)
         )
+
+    def claimed(
+        self, tensor: Tensor, child: int, words: cp_model.IntVar, row_ends: LinearForm
+    ) -> LinearForm:
+        """`words` that some level sends towards `child`, besides those of `row_ends`, and those
+        more that the search finds to be needed where claims of help grant too much.
+        """
+        if not any(each.tensor == tensor and each.child == child for each in self.claims):
+            return weigh([words], [1])
+        more = counter(self.variables.model, highest(words), "more")
+        self.sent.append(SentWords(tensor, child, words, row_ends, more))
+        return weigh([words, more], [1, 1])
 
     def asked(
         self, tensor: Tensor, component: RankComponent, parent: int, child: int
@@ -346,7 +397,9 @@ class Windows:
             [Mode(tuple(w.layout.axes), w.on, w.points) for w in ways],
             ("component", position.component),
         )
-        return WindowTable(position, tuple(ways), tuple(selections), meshes)
+        table = WindowTable(position, tuple(ways), tuple(selections), meshes)
+        self.claims += table.claims()
+        return table
 
     def _still(
         self, position: WindowPosition, moving: list[cp_model.IntVar]
@@ -400,7 +453,6 @@ class Windows:
             self.variables.model.add(cp_model.LinearExpr.sum(shares) == literal)
             for (neighbour, chosen), share in zip(found, shares, strict=True):
                 ways.append(Way(layout, tuple(chosen), share, motion, neighbour))
-        self.claims += forwarding.claims
         return ways
 
     def _floor(self, position: WindowPosition, meshes: tuple[int, ...]) -> list[Way]:
