@@ -30,7 +30,7 @@ def projection(random: Random) -> tuple[Projection, tuple[Rank, ...]]:
         for dims, each in zip(RANKS, steps, strict=True)
     ]
     problem = Problem("random", tuple(DIMS), dict.fromkeys(DIMS, 8), (tensor("I", "C", *windows),))
-    ranks = tuple(Rank(dims, each) for dims, each in zip(RANKS, steps, strict=True))
+    ranks = tuple(Rank(dims, each, (8, 8)) for dims, each in zip(RANKS, steps, strict=True))
     return project(problem, problem.tensors[0]), ranks
 
 

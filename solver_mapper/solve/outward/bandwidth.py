@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from solver_mapper.solve.outward.costs import Costs
+from solver_mapper.solve.outward.costs import Costs, most_shared
 from solver_mapper.solve.outward.inner import Floats, InnerMappings
-from solver_mapper.solve.outward.remaining import NOISE, most_shared
+from solver_mapper.solve.outward.remaining import NOISE
 
 
 def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -> Floats:

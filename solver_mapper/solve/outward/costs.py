@@ -19,8 +19,11 @@ from solver_mapper.verify.bound import LowerBound, Rates
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import View
 
-IDLE, FIXED = 0, 1
-"""Kinds of dimensions for a tensor."""
+ENDS, IDLE, FIXED, DIMENSIONS = -1, 0, 1, 2
+"""Kinds of the next temporal loop for a tensor: there is none; it leaves the tensor alone; or each
+of its iterations brings other words. Loops over dimensions of windows have the numbers of these,
+from DIMENSIONS on.
+"""
 
 
 class Outside(NamedTuple):
@@ -67,7 +70,7 @@ class TensorCosts:
     def kind(self, dim: int) -> int:
         """FIXED, IDLE, or another number for each dimension of windows."""
         if any(dim in rank.dims for rank in self.ranks):
-            return 2 + dim
+            return DIMENSIONS + dim
         return FIXED if dim in self.fixed else IDLE
 
     def tile_words(self, tile: Ints) -> Floats:
@@ -95,15 +98,19 @@ def tensor_costs(view: View, sizes: Ints) -> TensorCosts | None:
     ]
     dims = [dim for rank in terms for dim, _ in rank]
     wide = [rank for rank in terms if len(rank) > 1]
-    ranks = tuple(
-        Rank(*zip(*sorted(rank, key=lambda term: -sizes[term[0]]), strict=True)) for rank in wide
-    )
-    if len(set(dims)) < len(dims) or any(len(rank.dims) > 2 for rank in ranks):
+    if len(set(dims)) < len(dims) or any(len(rank) > 2 for rank in wide):
         return None
+    ranks = tuple(_rank(rank, sizes) for rank in wide)
     if ranks and (view.projection.read_write or min(min(rank.steps) for rank in ranks) < 0):
         return None
     fixed = frozenset(dims) - {dim for rank in ranks for dim in rank.dims}
     return TensorCosts(view, fixed, ranks, view.words, view.plain)
+
+
+def _rank(terms: list[tuple[int, int]], sizes: Ints) -> Rank:
+    """The larger dimension first."""
+    (dim, step), (other, its_step) = sorted(terms, key=lambda term: -sizes[term[0]])
+    return Rank((dim, other), (step, its_step), (int(sizes[dim]), int(sizes[other])))
 
 
 class Costs:
@@ -131,6 +138,8 @@ class Costs:
             [sorted({choice[level] for choice in keep}) for keep in keeps]
             for level in range(self.depth)
         ]
+        if any(rate < 0 for rates in self.rates for rate in rates):
+            raise ValueError("some words cost less than nothing")
         if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
             raise ValueError("the walk has no costs for a tensor, or its outermost level")
         self.sliding = self._sliding(mapspace)
@@ -242,8 +251,19 @@ class Costs:
                         )
                         grown[more] = min(used * bound, grown.get(more, used * bound))
             found = grown
-        kept: list[tuple[int, ...]] = []
-        for most in sorted(found, reverse=True):
-            if not any(all(map(int.__ge__, other, most)) for other in kept):
-                kept.append(most)
-        return kept
+        return largest(found)
+
+
+def largest(shares: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Tuples that no other one reaches everywhere."""
+    kept: list[tuple[int, ...]] = []
+    for most in sorted(shares, reverse=True):
+        if not any(all(map(int.__ge__, other, most)) for other in kept):
+            kept.append(most)
+    return kept
+
+
+def most_shared(costs: Costs, number: int, rest: Floats) -> Floats:
+    """How many instances can share a tensor's words if these loops are left: over idle ones."""
+    idle = [dim for dim in range(rest.shape[1]) if dim not in costs.tensors[number].apart]
+    return np.asarray(rest[:, idle].prod(axis=1))

@@ -14,9 +14,10 @@ from math import prod
 import numpy as np
 
 from solver_mapper.deadline import check_time
-from solver_mapper.solve.outward.costs import Costs, Outside
+from solver_mapper.solve.outward.costs import Costs, Outside, most_shared
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
-from solver_mapper.solve.outward.remaining import least_without, most_shared
+from solver_mapper.solve.outward.outer_levels import OuterLevels
+from solver_mapper.solve.outward.remaining import least_without
 from solver_mapper.solve.outward.sliding import AtRisk
 
 CAUTION = 1e-9
@@ -51,7 +52,7 @@ class _Future:
 
 
 def undominated(
-    costs: Costs,
+    outer: OuterLevels,
     rows: InnerMappings,
     outside: Outside,
     most: Floats,
@@ -69,10 +70,11 @@ def undominated(
 
     Raises: TimeUp if the clock that runs is over.
     """
+    costs = outer.costs
     group = _groups(costs, rows)
     order = np.lexsort((ranks, group))
     rows, group = rows.take(order), group[order]
-    future = _future(costs, rows, outside, most[order])
+    future = _future(outer, rows, outside, most[order])
     at_risk = [AtRisk(each, rows, costs.tensors[each.number].words) for each in costs.sliding]
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
     then = np.arange(len(rows))
@@ -163,28 +165,33 @@ def _as_quick(costs: Costs, rows: InnerMappings, future: _Future, one: Ints, oth
     return quick
 
 
-def _future(costs: Costs, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:
+def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:
     """What may come for each tensor of each row, in mappings of at most `most` energy in pJ."""
+    costs = outer.costs
     rest = costs.sizes / rows.tile
     room = costs.left(outside, rows.meshes) * costs.beyond(outside)
-    without = least_without(costs, rows, outside)
+    without = least_without(outer, rows, outside)
     columns = []
     for n, tensor in enumerate(costs.tensors):
         due, is_open, sends = rows.due[:, n], rows.open[:, n], rows.sends[:, n]
         shared = np.minimum(room, most_shared(costs, n, rest))
-        spared = np.zeros(len(rows))
+        spared, beside = np.zeros(len(rows)), np.ones(len(rows), dtype=np.int64)
         for each in costs.sliding:
             if each.number == n:
                 sparing = each.most_sparing(rows, tensor.words)
                 due = np.maximum(due - each.sparing_words(rows, sparing), tensor.words)
                 spared = each.sparing_energy(rows, sparing)
-                shared = shared * each.sharers(rows)
+                beside = each.sharers(rows)
         tile, base = tensor.tile_words(rows.tile), costs.base(n, rows.tile)
         prices = [
             np.where(costs.may_hold(n, level, tile), costs.price(n, level), np.nan)
             for level in range(outside.holders)
         ]
-        low = np.fmin.reduce(prices) / shared
+        least = [
+            price / (np.minimum(shared, room // costs.room(level)) * beside)
+            for level, price in enumerate(prices)
+        ]
+        low, shared = np.fmin.reduce(least), shared * beside
         again = max(costs.again(n, level) for level in range(outside.holders))
         credit = (again + rows.refund[:, n]) * tensor.words * shared
         left = np.maximum(most * (1 + CAUTION) - without[:, n] + credit + spared, 0.0)
@@ -192,7 +199,7 @@ def _future(costs: Costs, rows: InnerMappings, outside: Outside, most: Floats) -
         limit = np.where(is_open, _ratio(np.maximum(once - due, 0.0), sends), _ratio(left, due))
         high, slow = np.zeros(len(rows)), np.zeros(len(rows))
         for level, price in enumerate(prices):
-            paid = price / shared <= limit
+            paid = least[level] <= limit
             high = np.maximum(high, np.where(paid, np.minimum(price, limit), 0.0))
             instances = room / costs.room(level)
             slow = np.maximum(slow, np.where(paid, costs.slowness(level) * instances, 0.0))

@@ -13,40 +13,76 @@ from math import prod
 import numpy as np
 
 from solver_mapper.core.objective import Goal
-from solver_mapper.solve.outward.costs import FIXED, IDLE, Costs, Outside
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings
+from solver_mapper.solve.outward.costs import ENDS, FIXED, IDLE, Costs, Outside, most_shared
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.sliding import Sliding
 
 NOISE = 1e-10
 """More than rounding can add to any sum here, relative."""
-ENDS = -1
-"""Instead of the kind of the next temporal loop: there is none."""
+
+Key = tuple[int, int, int]
+"""A tensor, how many instances share its words, and the kind of the next temporal loop for it."""
 
 
-def least_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
+def least_energy(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
     """The least energy in pJ of a whole mapping, apart from that of operations and leakage."""
+    costs = outer.costs
 
     def least(some: InnerMappings, left: int) -> Floats:
-        best = np.full(len(some), np.inf)
-        for parts, possible in _ways(costs, some, outside, left):
-            best = np.minimum(best, np.where(possible, sum(parts), np.inf))
+        best, sums = np.full(len(some), np.inf), _Sums(_supplied_from(outer, some, outside))
+        for parts, possible in _ways(costs, some, outside, left, sums):
+            best = np.minimum(best, np.where(possible, sums.least(parts), np.inf))
         return np.asarray(_settled(costs, some, outside) + best)
 
     return _by_left(costs, rows, outside, least)
 
 
-def least_without(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
-    """The same, but for each tensor (rows, tensors) without what that one will cost further out."""
+def least_without(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
+    """The same, but for each tensor (rows, tensors) without what the next supply of that one will
+    cost.
+    """
+    costs = outer.costs
 
     def least(some: InnerMappings, left: int) -> Floats:
         best = np.full((len(some), len(costs.tensors)), np.inf)
-        for parts, possible in _ways(costs, some, outside, left):
+        sums = _Sums(_supplied_from(outer, some, outside))
+        for parts, possible in _ways(costs, some, outside, left, sums):
             for n in range(len(parts)):
-                others = sum(parts[:n] + parts[n + 1 :])
+                others = sums.least((*parts[:n], None, *parts[n + 1 :]))
                 best[:, n] = np.minimum(best[:, n], np.where(possible, others, np.inf))
         return np.asarray(_settled(costs, some, outside)[:, None] + best)
 
     return _by_left(costs, rows, outside, least)
+
+
+def _supplied_from(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
+    """What the levels further out cost, for all choices of suppliers that may hold the tiles."""
+    costs, least = outer.costs, outer.least(rows.tile, outside.holders)
+    for n, tensor in enumerate(costs.tensors):
+        tile = tensor.tile_words(rows.tile)
+        may = [costs.may_hold(n, level, tile) for level in range(outside.holders)]
+        shape = [1] * least.ndim
+        shape[n], shape[-1] = outside.holders, len(rows)
+        least = np.where(np.array(may).reshape(shape), least, np.inf)
+    return least
+
+
+class _Sums:
+    """The least of what suppliers of all tensors cost together, with what levels further out cost,
+    over all choices of suppliers. What a tensor's supply costs (holders, rows) is known by a key.
+    """
+
+    def __init__(self, outer: Floats):
+        self.parts: dict[Key, Floats] = {}
+        self._known: dict[tuple[Key | None, ...], Floats] = {(): outer}
+
+    def least(self, keys: tuple[Key | None, ...]) -> Floats:
+        """The least for these supplies of the tensors, None for one that costs nothing."""
+        if keys not in self._known:
+            part = 0.0 if keys[0] is None else self.parts[keys[0]]
+            self._known[keys] = np.asarray((self.least(keys[1:]) + part).min(axis=-2))
+        return self._known[keys]
 
 
 def _settled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
@@ -74,89 +110,107 @@ def _by_left(
 
 
 def _ways(
-    costs: Costs, rows: InnerMappings, outside: Outside, left: int
-) -> Iterator[tuple[list[Floats], Flags]]:
-    """All ways to share the instances further out and to go on, with the least energy of each
-    tensor further out, and for which rows they are possible.
+    costs: Costs, rows: InnerMappings, outside: Outside, left: int, sums: _Sums
+) -> Iterator[tuple[tuple[Key, ...], Flags]]:
+    """All ways to share the instances further out and to go on, by the keys of each tensor's least
+    energy further out in `sums`, and for which rows they are possible.
 
     As long as the mesh of the compute units is not filled, any word that a unit asks for may yet
     come from the unit beside it.
     """
     rest = costs.sizes / rows.tile
-    known: dict[tuple[int, int], dict[int, Floats]] = {}
     spared = {each.number: _spared(costs, rows, each) for each in costs.sliding}
     more = [
         (kind, np.asarray((rows.tile[:, dims] < costs.sizes[dims]).any(axis=1)))
         for kind, dims in costs.kinds
     ]
     ends = np.asarray(rest.prod(axis=1) <= left * costs.beyond(outside))
+    more = [
+        *(each for each in more if each[1].any()),
+        *([((ENDS,) * len(costs.tensors), ends)] if ends.any() else []),
+    ]
     helped = outside.meshes == costs.depth
+    instances = left * costs.beyond(outside)
+    known = set()
     for shares in costs.shares(outside, left):
         for n, share in enumerate(shares):
             if (n, share) not in known:
+                known.add((n, share))
                 shared = np.minimum(share, most_shared(costs, n, rest))
-                known[n, share] = (
-                    _windowed(costs, rows, n, outside.holders, shared, spared[n], helped=helped)
+                supply = _Supply(costs, n, outside.holders, instances, shared)
+                found = (
+                    _windowed(rows, supply, spared[n], helped=helped)
                     if n in spared
-                    else _stays_and_moves(costs, rows, n, outside.holders, shared, helped=helped)
+                    else _stays_and_moves(rows, supply, helped=helped)
                 )
-        found = [known[each] for each in enumerate(shares)]
-        yield [each[ENDS] for each in found], ends
+                sums.parts |= {(n, share, kind): energy for kind, energy in found.items()}
         for kind, possible in more:
-            yield [each[code] for code, each in zip(kind, found, strict=True)], possible
+            keys = zip(range(len(shares)), shares, kind, strict=True)
+            yield tuple(keys), possible
 
 
-def most_shared(costs: Costs, number: int, rest: Floats) -> Floats:
-    """How many instances can share a tensor's words if these loops are left: over idle ones."""
-    idle = [dim for dim in range(rest.shape[1]) if dim not in costs.tensors[number].apart]
-    return np.asarray(rest[:, idle].prod(axis=1))
+class _Supply:
+    """Who may supply tensor `number`: the `holders` outermost levels, to so many `instances`
+    further out than the inner mapping together, of which at most `shared` (rows,) share its words.
+    """
+
+    def __init__(self, costs: Costs, number: int, holders: int, instances: int, shared: Floats):
+        self.costs, self.number, self.shared = costs, number, shared
+        self.tensor, rates = costs.tensors[number], costs.rates[:holders]
+        rooms = np.array([[costs.room(outer)] for outer in range(holders)])
+        self.apart = np.minimum(shared, instances // rooms)
+        sent = [each.update if self.tensor.written else each.send for each in rates]
+        self.prices = np.array(sent, dtype=float)[:, None]
+        self.again = np.array([[costs.again(number, outer)] for outer in range(holders)])
+        self.first = self.tensor.words * np.minimum(shared, rooms)
+
+    def energy(self, words: Floats, beside: Ints | int = 1) -> Floats:
+        """The least energy of the next holder that has to send `words` if no instances share any;
+        (holders, rows), for each level that may be that one.
+
+        `beside`: how many instances of the mesh that is being filled may share words already.
+        """
+        sent = np.maximum(words / (self.apart * beside), self.tensor.words)
+        energy = sent * self.prices
+        if self.again.any():
+            energy += np.maximum(sent - self.first, 0.0) * self.again
+        return np.asarray(energy)
 
 
-def _stays_and_moves(
-    costs: Costs,
-    rows: InnerMappings,
-    number: int,
-    holders: int,
-    shared: Floats,
-    *,
-    helped: bool,
-) -> dict[int, Floats]:
-    """The least energy further out of a tensor without windows that at most `shared` instances
-    share, by the kind of the next temporal loop: it stays as long as loops can spare it, unless
-    that is over a fixed dimension.
+def _stays_and_moves(rows: InnerMappings, supply: _Supply, *, helped: bool) -> dict[int, Floats]:
+    """The least energy further out of a tensor without windows, by the kind of the next temporal
+    loop: it stays as long as loops can spare it, unless that is over a fixed dimension.
 
     `helped`: whether neighbours may still help.
     """
-    tensor, base = costs.tensors[number], costs.base(number, rows.tile)
-    tile = tensor.tile_words(rows.tile)
-    refund = rows.refund[:, number] * tensor.words * shared
+    number, tensor = supply.number, supply.tensor
     due, is_open, sends = rows.due[:, number], rows.open[:, number], rows.sends[:, number]
-    words = np.where(is_open | helped, 0.0, due / shared)
-    stays = _supply(costs, number, holders, tile, words, shared) - refund
-    words = np.where(is_open, sends * base / shared, words)
-    moves = _supply(costs, number, holders, tile, words, shared) - refund
-    stays += np.where(is_open, due * tensor.words, 0.0)
-    return {ENDS: stays, IDLE: stays, FIXED: moves + np.where(is_open, due * base, 0.0)}
+    refund = rows.refund[:, number] * tensor.words * supply.shared
+    words = np.where(is_open | helped, 0.0, due)
+    moves = stays = supply.energy(words) - refund
+    if is_open.any():
+        base = supply.costs.base(number, rows.tile)
+        moves = supply.energy(np.where(is_open, sends * base, words)) - refund
+        stays = stays + np.where(is_open, due * tensor.words, 0.0)
+        moves = moves + np.where(is_open, due * base, 0.0)
+    return {ENDS: stays, IDLE: stays, FIXED: moves}
 
 
 def _windowed(
-    costs: Costs,
     rows: InnerMappings,
-    number: int,
-    holders: int,
-    shared: Floats,
+    supply: _Supply,
     spared: dict[int, tuple[Floats, Floats]],
     *,
     helped: bool,
 ) -> dict[int, Floats]:
     """The same of a tensor with windows, of which loops to come may spare as much as `spared`."""
-    tile = costs.tensors[number].tile_words(rows.tile)
-    (sliding,) = (each for each in costs.sliding if each.number == number)
-    shared = shared * sliding.sharers(rows)
+    due = rows.due[:, supply.number]
+    (sliding,) = (each for each in supply.costs.sliding if each.number == supply.number)
+    beside = sliding.sharers(rows)
 
     def supplied(less: Floats | float) -> Floats:
-        words = 0.0 * shared if helped else np.maximum(rows.due[:, number] - less, 0.0) / shared
-        return _supply(costs, number, holders, tile, words, shared)
+        words = np.zeros(len(rows)) if helped else np.maximum(due - less, 0.0)
+        return supply.energy(words, beside)
 
     closed = supplied(0.0)
     moved = {kind: supplied(words) - energy for kind, (energy, words) in spared.items()}
@@ -177,29 +231,6 @@ def _spared(
     return found
 
 
-def _supply(
-    costs: Costs, number: int, holders: int, tile: Floats, words: Floats, shared: Floats
-) -> Floats:
-    """The least energy of the next holder of a tensor, of tiles of `tile` words at least, that has
-    to send `words`, and of filling that holder once.
-    """
-    tensor, best = costs.tensors[number], np.full(len(words), np.inf)
-    words = np.maximum(words, tensor.words)
-    top = costs.rates[0]
-    for outer in range(holders):
-        rates = costs.rates[outer]
-        if tensor.written:
-            again = float(rates.again) if tensor.exact else 0.0
-            energy = words * (float(rates.update) + again) - again * tensor.words * shared
-            once = float(top.update)
-        else:
-            energy, once = words * float(rates.send), float(top.send + rates.fill)
-        energy += once * tensor.words if outer else 0.0
-        may = costs.may_hold(number, outer, tile)
-        best = np.minimum(best, np.where(may, energy, np.inf))
-    return best
-
-
 def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outside) -> Floats:
     """The least cycles of a whole mapping: operations by pace."""
     pace = rows.pace * costs.left(outside, rows.meshes) * costs.beyond(outside)
@@ -207,12 +238,13 @@ def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outsi
 
 
 def least_rank(
-    costs: Costs, goal: Goal, latency: int, rows: InnerMappings, outside: Outside
+    outer: OuterLevels, goal: Goal, latency: int, rows: InnerMappings, outside: Outside
 ) -> Floats:
     """The least rank of the goal, powers of energy and cycles, of a whole mapping."""
+    costs = outer.costs
     cycles = least_cycles(costs, latency, rows, outside)
     if outside.holders:
-        energy = least_energy(costs, rows, outside)
+        energy = least_energy(outer, rows, outside)
     else:
         energy = _settled(costs, rows, outside) + rows.passed
         for n, tensor in enumerate(costs.tensors):

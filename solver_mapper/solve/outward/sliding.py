@@ -7,10 +7,12 @@ tiles. What loops spare is taken off when they are added.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.tile_chains import TileState, Windows
@@ -77,8 +79,7 @@ class Sliding:
         self.fixed = [dim for dim in many if dim in windows.fixed]
         self.moving = [dim for dim in many if dim in windows.place]
         self.idle = [dim for dim in many if dim not in windows.fixed and dim not in windows.place]
-        self._possible: dict[tuple[int, int], Floats] = {}
-        self._priced: dict[int, Floats] = {}
+        self._tables: dict[object, Floats] = {}
 
     def spread(
         self, rows: InnerMappings, level: int, dim: int, bound: int, axis: int
@@ -135,41 +136,42 @@ class Sliding:
 
     def rounded(self, rows: InnerMappings) -> Ints:
         """1 where the next holder may send less than is counted, by rounding."""
-        return self._by_state(rows, lambda state: int(state.rounded))
+        return self._by_state(rows, "rounded", lambda state: int(state.rounded))
 
     def sharers(self, rows: InnerMappings) -> Ints:
         """How many elements along the second dimensions of window ranks the mesh that is being
         filled has: places along the first ones may share words with them.
         """
         return self._by_state(
-            rows, lambda state: prod(loop.bound for loop in state.mesh if loop.side == 1)
+            rows, "sharers", lambda state: prod(loop.bound for loop in state.mesh if loop.side == 1)
         )
 
     def meshes(self, rows: InnerMappings) -> Ints:
         """The same number for states that agree in the mesh that is being filled."""
-        keys, where = _unique(rows.states[:, self.column])
-        found = []
-        for (number,) in keys:
-            state = self.states[number]
-            mesh = (state.mesh, state.filled)
-            found.append(self._meshes.setdefault(mesh, len(self._meshes)))
-        return np.array(found, dtype=np.int64)[where]
+
+        def number(state: TileState) -> int:
+            return self._meshes.setdefault((state.mesh, state.filled), len(self._meshes))
+
+        return self._by_state(rows, "meshes", number)
 
     def sparing(self, rows: InnerMappings, dim: int, words: int) -> Sparing:
         """What all loops still to come may spare at most, if the next one is over `dim`.
 
         `words`: how many different ones the tensor has.
         """
-        keys, where = _unique(rows.states[:, self.column])
-        fetched, sent, idle, only_idle, single = np.array(
-            [self._possible_table(state, dim) for (state,) in keys]
-        )[where].transpose(1, 0, 2)
+        table = self._by_state(rows, dim, partial(self._possible_table, dim))
+        fetched, sent, idle, stays, single, rank = table.transpose(1, 0, 2)
         left = self.sizes / rows.tile
         fixed = left[:, self.fixed].prod(axis=1)[:, None]
-        moving = left[:, self.moving].prod(axis=1)[:, None]
-        others = np.where(idle > 0, left[:, self.idle].prod(axis=1)[:, None], 1.0) * moving
+        others = np.where(rank < 0, left[:, self.moving].prod(axis=1)[:, None], 1.0)
+        places = np.ones((len(rows), self.depth + 1))
+        for number, each in enumerate(self.windows.ranks):
+            along = left[:, each.dims]
+            others = np.where(rank == number, along.prod(axis=1)[:, None], others)
+            places[:, : self.depth] *= along.sum(axis=1)[:, None] - 1
+        others = np.where(idle > 0, left[:, self.idle].prod(axis=1)[:, None], 1.0) * others
         all_rounds = left.prod(axis=1)[:, None]
-        most = np.where(only_idle > 0, all_rounds - fixed, all_rounds * (1 - 1 / others))
+        most = np.where(stays > 0, all_rounds - fixed * places, all_rounds * (1 - 1 / others))
         tiles = rows.fetched[:, self.column]
         least = words / np.where(tiles > 0, tiles, np.inf)
         least = np.where(single > 0, least, 0.0)
@@ -195,44 +197,43 @@ class Sliding:
 
     def outermost(self, rows: InnerMappings) -> Ints:
         """The level of the outermost holder so far."""
-        return self._by_state(rows, lambda state: state.chains[-1].level)
+        return self._by_state(rows, "outermost", lambda state: state.chains[-1].level)
 
-    def _by_state(self, rows: InnerMappings, figure: Callable[[TileState], int]) -> Ints:
-        keys, where = _unique(rows.states[:, self.column])
-        found = [figure(self.states[number]) for (number,) in keys]
-        return np.array(found, dtype=np.int64)[where]
+    def _by_state(
+        self, rows: InnerMappings, name: object, figure: Callable[[TileState], Any]
+    ) -> NDArray[Any]:
+        """The figure of each row's state, from a table of all states that grows as these do."""
+        known = self._tables.get(name)
+        if known is None or len(known) < len(self.states):
+            new = self.states[0 if known is None else len(known) :]
+            more = np.array([figure(state) for state in new])
+            known = self._tables[name] = more if known is None else np.concatenate([known, more])
+        return np.asarray(known[rows.states[:, self.column]])
 
     def prices(self, rows: InnerMappings) -> Prices:
         """The prices of each row's chains."""
-        keys, where = _unique(rows.states[:, self.column])
-        tables = np.array([self._price_table(number) for (number,) in keys])[where]
-        return Prices(*tables.transpose(1, 0, 2))
+        return Prices(*self._by_state(rows, "prices", self._price_table).transpose(1, 0, 2))
 
-    def _price_table(self, number: int) -> Floats:
+    def _price_table(self, state: TileState) -> Floats:
         """(3, depth + 1): the fields of `Prices`."""
-        if number not in self._priced:
-            table = np.zeros((3, self.depth + 1))
-            chains = self.states[number].chains
-            for chain, outer in zip(chains, (*chains[1:], None), strict=True):
-                if chain.level < self.depth:
-                    own = self.rates[chain.level]
-                    table[0, chain.level] = own.fill
-                    table[2, chain.level] = own.send
-                if outer is not None:
-                    table[1, chain.level] = self.rates[outer.level].send
-            self._priced[number] = table
-        return self._priced[number]
+        table = np.zeros((3, self.depth + 1))
+        for chain, outer in zip(state.chains, (*state.chains[1:], None), strict=True):
+            if chain.level < self.depth:
+                own = self.rates[chain.level]
+                table[0, chain.level] = own.fill
+                table[2, chain.level] = own.send
+            if outer is not None:
+                table[1, chain.level] = self.rates[outer.level].send
+        return table
 
-    def _possible_table(self, number: int, dim: int) -> Floats:
-        """(5, depth + 1): the fields of `Possible`."""
-        if (number, dim) not in self._possible:
-            table, state = np.zeros((5, self.depth + 1)), self.states[number]
-            possible = self.windows.possible(state, dim)
-            for chain, each in zip(state.chains, possible, strict=True):
-                table[:, chain.level] = each
-                table[0, chain.level] = each.sent
-            self._possible[number, dim] = table
-        return self._possible[number, dim]
+    def _possible_table(self, dim: int, state: TileState) -> Floats:
+        """(6, depth + 1): the fields of `Possible`."""
+        table = np.zeros((6, self.depth + 1))
+        possible = self.windows.possible(state, dim)
+        for chain, each in zip(state.chains, possible, strict=True):
+            table[:, chain.level] = each
+            table[0, chain.level] = each.sent
+        return table
 
     def _number(self, state: TileState) -> int:
         if state not in self._numbers:

@@ -21,17 +21,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from solver_mapper.solve.outward.inner import Floats, Ints
+
 Vector = tuple[int, ...]
 """Words along each window rank."""
 
 
 class Rank(NamedTuple):
-    """A rank that is a sum of two dimensions of more than one iteration, and their positive steps
-    in words.
+    """A rank that is a sum of two dimensions of more than one iteration, with their positive steps
+    in words and their sizes.
     """
 
     dims: tuple[int, int]
     steps: tuple[int, int]
+    sizes: tuple[int, int]
 
 
 class Placed(NamedTuple):
@@ -103,15 +106,17 @@ class Spared(NamedTuple):
 
 class Possible(NamedTuple):
     """How much of its tiles all loops still to come may spare a chain at most, if the next loop is
-    of some kind. `idle`: whether by idle loops, too; `only_idle`: by these alone, since others make
-    a jump each. `single`: whether there is one tile in each round so far.
+    of some kind. `idle`: whether by idle loops, too; `stays`: by these alone, since each place that
+    a tile comes to costs a jump; `rank`: by loops over this window rank, or over any if below 0.
+    `single`: whether there is one tile in each round so far.
     """
 
     fetched: float = 0.0
     sent: float = 0.0
     idle: bool = False
-    only_idle: bool = False
+    stays: bool = False
     single: bool = False
+    rank: int = -1
 
 
 NOTHING = Spared()
@@ -207,6 +212,15 @@ class Windows:
         """What may be spared each chain if the next temporal loop is over `dim`."""
         return tuple(self._possible(state, chain, dim) for chain in state.chains)
 
+    def kept_of_new(self, tile: Ints, dim: int) -> Floats:
+        """The share of a new tile's words that the tile before it has, too, if a loop over `dim`,
+        of a window, comes first; for many tiles (tiles, dimensions).
+        """
+        rank, side = self.place[dim]
+        dims, steps = self.ranks[rank].dims, self.ranks[rank].steps
+        span = 1 + sum(step * (tile[:, each] - 1) for each, step in zip(dims, steps, strict=True))
+        return np.asarray(np.maximum(0, span - steps[side] * tile[:, dim]) / span)
+
     def _step(self, state: TileState, dim: int) -> int:
         """By how many words a loop over `dim` moves the tiles."""
         rank, side = self.place[dim]
@@ -252,22 +266,41 @@ class Windows:
             return Possible(0.0, 1.0, idle=True)
         idle = dim not in self.place
         if chain.shift is not None and (chain.kept < 1 or any(chain.back)):
-            if not chain.kept:
-                return passed
-            return Possible(chain.kept, chain.kept + 2 * (1 - chain.kept) * linked)
+            return self._as_before(state, chain, linked) if chain.kept else passed
         if idle and (chain.level < self.depth or chain.beside):
             return Possible(1.0 if chain.level < self.depth else 0.0, 1.0, True, True, True)
-        if chain.shift is not None:
-            return Possible(0.5, 0.5, idle=True)
         if idle:
             return passed
+        rank, _ = self.place[dim]
+        if chain.shift is not None:
+            # Half of the tiles move at least; they may be back where they were by both dimensions.
+            both = len(self._left(state, rank)) > 1
+            return Possible(0.5, 0.5, rank=rank) if both else IMPOSSIBLE
         forth = [0] * len(self.ranks)
-        forth[self.place[dim][0]] = self._step(state, dim)
+        forth[rank] = self._step(state, dim)
         kept = self._kept(chain, tuple(forth))
         if kept:
             # What neighbours pass on may be filled less often than once in each instance.
-            return Possible(kept, kept + (1 - kept) * linked, single=not linked)
+            return Possible(kept, kept + (1 - kept) * linked, single=not linked, rank=rank)
         return passed
+
+    def _as_before(self, state: TileState, chain: Chain, linked: float) -> Possible:
+        """What may be spared a chain of which some tiles move, where others can come by the shift
+        that was the first: along the same window rank, and for a tile to stay where it is, along
+        both its dimensions.
+        """
+        moved = [number for number, step in enumerate(chain.shift or ()) if step]
+        moved = moved or [number for number, step in enumerate(chain.back) if step]
+        (rank,) = moved
+        if len(self._left(state, rank)) < (2 if chain.kept == 1 else 1):
+            return IMPOSSIBLE
+        passed = 2 * (1 - chain.kept) * linked
+        return Possible(chain.kept, chain.kept + passed, rank=rank)
+
+    def _left(self, state: TileState, rank: int) -> list[int]:
+        """Dimensions of a window rank over which loops may still come."""
+        sizes = zip(self.ranks[rank].dims, state.extents[rank], self.ranks[rank].sizes, strict=True)
+        return [dim for dim, extent, size in sizes if extent < size]
 
 
 def _spared(chain: Chain, shift: Vector, bound: int, first: bool) -> Spared:

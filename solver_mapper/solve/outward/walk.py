@@ -29,6 +29,7 @@ from solver_mapper.solve.outward.costs import Costs, Outside
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, joined
 from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, mesh_filled, repeat, spread
+from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.remaining import NOISE, least_rank, most_energy
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
@@ -36,6 +37,8 @@ HASTY = 300
 """Inner mappings that a hasty walk goes on with."""
 MOST_ROWS, MOST_GROWN = 400_000, 2_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
+AT_ONCE = 16_384
+"""Inner mappings of which bounds are worked out together."""
 SHORT, SHORT_SLIDING = 100_000, 60_000
 """Inner mappings that a short walk keeps in all, at most; and where windows slide, of which each
 takes longer.
@@ -64,6 +67,7 @@ class Walk:
         if "energy" not in metrics or not metrics <= {"energy", "delay"}:
             raise ValueError(f"{goal.name} is no matter of energy and cycles alone")
         self.costs = Costs(mapspace)
+        self.outer = OuterLevels(self.costs)
         self.latency = latency(mapspace.architecture)
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
 
@@ -100,6 +104,8 @@ class _Run:
             held = hold(self.costs, rows, level, self.moves)
             if not level:
                 held = [each.take((each.tile == self.costs.sizes).all(axis=1)) for each in held]
+            elif max(self.costs.architecture.fanout(level - 1)) == 1:
+                held = [mesh_filled(self.costs, each, level - 1) for each in held]
             rows = self._kept(held, Outside(level, level))
         ranks = self._ranks(rows, Outside(0, 0))
         best = np.argsort(ranks, kind="stable")[:most]
@@ -109,7 +115,7 @@ class _Run:
 
     def _ranks(self, rows: InnerMappings, outside: Outside) -> Floats:
         walk = self.walk
-        return least_rank(self.costs, walk.goal, walk.latency, rows, outside)
+        return least_rank(walk.outer, walk.goal, walk.latency, rows, outside)
 
     def _kept(self, parts: list[InnerMappings], outside: Outside) -> InnerMappings:
         """The rows that may lead below the target and are not dominated, with a place in the
@@ -117,14 +123,18 @@ class _Run:
         """
         check_time()
         walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
-        found = [self._promising(each, outside) for each in parts]
-        rows = joined([nothing, *(each for each, _ in found)])
+        rows = joined([nothing, *parts])
+        found = [
+            self._promising(rows.take(slice(start, start + AT_ONCE)), outside)
+            for start in range(0, max(len(rows), 1), AT_ONCE)
+        ]
+        rows = joined([each for each, _ in found])
         self._limit(len(rows), min(MOST_GROWN, 2 * self.most_recorded))
         if len(rows) and outside.holders:
             most = most_energy(self.costs, walk.goal, walk.latency, rows, outside, self.target)
             ranks = np.concatenate([each for _, each in found])
             rows = undominated(
-                self.costs, rows, outside, most, ranks, cycles_count=walk.cycles_count
+                walk.outer, rows, outside, most, ranks, cycles_count=walk.cycles_count
             )
         if self.beam is not None and len(rows) > self.beam:
             rows = rows.take(np.argsort(self._ranks(rows, outside), kind="stable")[: self.beam])

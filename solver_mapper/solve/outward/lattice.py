@@ -1,0 +1,52 @@
+"""All tiles of perfect factors: each dimension's divisors, by their primes' exponents."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from solver_mapper.core.primes import factorize
+from solver_mapper.solve.outward.inner import Floats, Ints
+
+
+class Lattice:
+    """The tiles of dimensions of some sizes, in one order.
+
+    tiles: (tiles, dimensions). `rest`: what is left of the sizes, the same shape.
+    """
+
+    def __init__(self, sizes: Ints):
+        self._shape: list[int] = []
+        self._numbers: list[tuple[Ints, Ints]] = []
+        axes = []
+        for size in map(int, sizes):
+            extents = np.ones(1, dtype=np.int64)
+            for prime, times in factorize(size):
+                self._shape.append(times + 1)
+                powers = prime ** np.arange(times + 1)
+                extents = (extents[:, None] * powers).reshape(-1)
+            order = np.argsort(extents)
+            self._numbers.append((extents[order], order))
+            axes.append(extents)
+        grid = np.meshgrid(*axes, indexing="ij")
+        self.tiles: Ints = np.column_stack([each.reshape(-1) for each in grid])
+        self.rest: Floats = sizes / self.tiles
+
+    def __len__(self) -> int:
+        return prod(self._shape)
+
+    def places(self, tile: Ints) -> Ints:
+        """Where tiles (rows, dimensions) stand."""
+        places = np.zeros(len(tile), dtype=np.int64)
+        for dim, (extents, order) in enumerate(self._numbers):
+            places = places * len(extents) + order[np.searchsorted(extents, tile[:, dim])]
+        return places
+
+    def least_outside(self, figures: Floats) -> Floats:
+        """For each tile the least figure (..., tiles) of all its multiples."""
+        before = figures.shape[:-1]
+        found = figures.reshape(*before, *self._shape)
+        for axis in range(len(before), found.ndim):
+            found = np.flip(np.minimum.accumulate(np.flip(found, axis), axis=axis), axis)
+        return np.ascontiguousarray(found).reshape(*before, len(self))
