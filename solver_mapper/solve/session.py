@@ -33,7 +33,7 @@ from solver_mapper.core.results.verdict import Verdict, Violation
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
-from solver_mapper.errors import ExactnessError, InputError, LimitReached
+from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.model_hook import Hook
@@ -102,10 +102,9 @@ class Session:
         best, _ = local.best_from(mapping, over=lambda: self.clock.over)
         return best if self.all_mappings.contains(best) else mapping
 
-    def walked(self, goal: Goal, target: Callable[[], float], short: bool) -> Iterator[Ends]:
+    def walked(self, goal: Goal, target: Callable[[], float], effort: float) -> Iterator[Ends]:
         """What walks outwards find below `target`: a hasty one first, whose `least` is no bound,
-        then a whole one, if it says anything of the goal and is not too long: `short` ones end
-        soon. Where windows slide all are short: others seldom end in time.
+        then a whole one, if it says anything of the goal.
 
         Where constraints say which factors are allowed, of which a walk knows nothing, there is
         none.
@@ -115,17 +114,15 @@ class Session:
             return
         try:
             walk = Walk(self.all_mappings, goal)
-            if walk.costs.sliding and not short:
-                return
             for beam in (HASTY, None):
-                ends = walk.ends(target(), beam, short=short)
+                ends = walk.ends(target(), beam, effort=effort)
                 legal = [
                     each
                     for each in ends.mappings
                     if self.all_mappings.contains(each) and is_legal(self.spec, each)
                 ]
                 yield ends._replace(mappings=tuple(legal))
-        except (ValueError, LimitReached, MemoryError):
+        except (ValueError, MemoryError):
             return
 
     def checked(

@@ -15,7 +15,6 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import Constraints, KeepConstraint, ReuseConstraint
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.deadline import TimeUp, running
-from solver_mapper.errors import LimitReached
 from solver_mapper.solve.cpsat import search
 from solver_mapper.solve.outward import walk
 from solver_mapper.solve.outward.walk import Walk
@@ -134,8 +133,10 @@ def test_the_least_claim_is_the_best_mapping_where_the_outermost_level_is_slow(s
 @pytest.fixture
 def impatient(monkeypatch):
     """CP-SAT gives up at once, so that the walk begins."""
-    monkeypatch.setattr(search, "BRIEF", 1e-6)
     monkeypatch.setattr(search, "EFFORT", 2e-6)
+    monkeypatch.setattr(search, "WALKS", (1e-6, INFINITE))
+    monkeypatch.setattr(walk, "MANY", INFINITE)
+    monkeypatch.setattr(walk, "MANY_SLIDING", INFINITE)
 
 
 @pytest.mark.parametrize("seed", [100, 103, 110, 121, 137])
@@ -155,8 +156,8 @@ def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, ob
 @pytest.mark.parametrize("most", [3, 1000])
 def test_answers_are_those_of_enumeration_where_a_short_walk_comes_early(seed, most, monkeypatch):
     """Whether it ends or has too many inner mappings."""
-    monkeypatch.setattr(search, "BRIEF", 1e-6)
-    monkeypatch.setattr(walk, "SHORT", most)
+    monkeypatch.setattr(search, "WALKS", (1e-6, 16.0))
+    monkeypatch.setattr(walk, "MANY", most * 1e6)
     made = instance(seed, 400, PLAIN)
     best = Exhaustive(made.mapspace).best([parse_objective("edp")])[0]
     assert best is not None
@@ -189,11 +190,17 @@ def test_a_mapping_that_fills_too_little_of_a_level_is_no_answer(impatient):
 
 
 def test_a_walk_that_would_take_too_much_memory_ends(monkeypatch, impatient):
-    """The search goes on without it."""
-    monkeypatch.setattr(walk, "MOST_ROWS", 3)
+    """The search goes on with the bound that it had so far."""
     made = bare(instance(103, 400, SHAPES))
-    with pytest.raises(LimitReached, match="more than 3 inner mappings"):
-        Walk(made.mapspace, OBJECTIVES[0].goals[0]).ends(INFINITE)
+    goal = OBJECTIVES[0].goals[0]
+    whole = Walk(made.mapspace, goal).ends(INFINITE)
+    monkeypatch.setattr(walk, "MOST_ROWS", 1)
+    assert Walk(made.mapspace, goal).ends(INFINITE) == ((), None)
+    monkeypatch.setattr(walk, "MOST_ROWS", 3)
+    mappings, least = Walk(made.mapspace, goal).ends(INFINITE)
+    assert not mappings
+    assert whole.least is not None and least is not None
+    assert 0 < least <= whole.least
     assert sm.solve(made.spec, "energy").status == "optimal"
 
 

@@ -55,8 +55,8 @@ with the incumbent would be found again.
 EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
-BRIEF = 0.5
-"""The same before a short walk outwards."""
+WALKS = (0.5, EFFORT, 16.0)
+"""The same before each walk outwards, which may take about as long."""
 LITTLE = 2.0
 """What the bound of one metric, or the decision of a tie, may take."""
 FIRST_HARDER, HARDER = 16, 4
@@ -121,8 +121,8 @@ class Search(Generic[F]):
     """Whether a user added to the model, about which the exact model knows nothing."""
     improve: Callable[[Goal, Mapping, int], Mapping] | None = None
     """Looks for a better mapping from a legal one, so many times as hard as usual."""
-    walk: Callable[[Goal, Callable[[], float], bool], Iterable[Ends]] | None = None
-    """Walks outwards below a target that may fall meanwhile, short ones if asked for; each one may
+    walk: Callable[[Goal, Callable[[], float], float], Iterable[Ends]] | None = None
+    """Walks outwards below a target that may fall meanwhile, with some effort at most; each one may
     give mappings and a bound that hold without the model.
     """
     best: Candidate[F] | None = None
@@ -208,7 +208,7 @@ class Search(Generic[F]):
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
         effort: float | None = LITTLE if tie else EFFORT
-        walks = [] if tie or self.limits or self.fixed else [BRIEF, EFFORT]
+        walks = [] if tie or self.limits or self.fixed else list(WALKS)
         harder, spent = FIRST_HARDER, 0.0
         while not self.clock.over:
             if self._closed(goal):
@@ -235,8 +235,8 @@ class Search(Generic[F]):
                 continue
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
             if walks and (spent > walks[0] or not ended):
-                self._walk_outwards(goal, short=walks.pop(0) == BRIEF)
-            if not ended and walks:
+                self._walk_outwards(goal, walks.pop(0))
+            if not ended and spent < EFFORT and walks:
                 continue
             if not ended:
                 effort = None
@@ -255,7 +255,7 @@ class Search(Generic[F]):
             found = self.improve(goal, self.best.mapping, harder)
             self._adopt(goal, Candidate(found, self.assess(found)))
 
-    def _walk_outwards(self, goal: Goal, *, short: bool) -> None:
+    def _walk_outwards(self, goal: Goal, effort: float) -> None:
         """Where a proof takes long, the walk that needs no model may be shorter."""
 
         def target() -> float:
@@ -266,7 +266,7 @@ class Search(Generic[F]):
                 rank -= self._slack(goal, rank)
             return math.nextafter(float(rank), math.inf)
 
-        for ends in () if self.walk is None else self.walk(goal, target, short):
+        for ends in () if self.walk is None else self.walk(goal, target, effort):
             for mapping in ends.mappings:
                 self._adopt(goal, Candidate(mapping, self.assess(mapping)))
             if ends.least is not None and math.isfinite(ends.least):

@@ -39,15 +39,16 @@ MOST_ROWS, MOST_GROWN = 400_000, 2_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
 AT_ONCE = 16_384
 """Inner mappings of which bounds are worked out together."""
-SHORT, SHORT_SLIDING = 100_000, 60_000
-"""Inner mappings that a short walk keeps in all, at most; and where windows slide, of which each
-takes longer.
+MANY, MANY_SLIDING = 200_000, 30_000
+"""Inner mappings that a walk keeps in all, at most, for each unit of effort; and where windows
+slide, of which each takes longer.
 """
 
 
 class Ends(NamedTuple):
-    """What arrived: the mappings of the least claims, best first. `least` is a lower bound of the
-    rank of all mappings, at most the target; None if only some inner mappings were looked at.
+    """What arrived: the mappings of the least claims, best first; none if there were too many inner
+    mappings. `least` is a lower bound of the rank of all mappings, at most the target; None if only
+    some inner mappings were looked at.
     """
 
     mappings: tuple[Mapping, ...]
@@ -72,29 +73,33 @@ class Walk:
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
 
     def ends(
-        self, target: float, beam: int | None = None, most: int = 16, *, short: bool = False
+        self, target: float, beam: int | None = None, most: int = 16, *, effort: float = inf
     ) -> Ends:
         """The best mappings by their claims, as far as these are below `target`.
 
         Args:
             beam: how many inner mappings to go on with, if not with all.
             most: how many mappings are returned.
-            short: whether the walk ends early if it keeps many inner mappings.
+            effort: how long the walk may take, in units of CP-SAT's deterministic time, roughly.
 
-        Raises: LimitReached for too many inner mappings, or when the clock that runs is over.
+        Raises: TimeUp when the clock that runs is over.
         """
-        return _Run(self, target, beam, short).ends(most)
+        run = _Run(self, target, beam, effort)
+        try:
+            return run.ends(most)
+        except LimitReached:
+            return Ends((), run.least)
 
 
 class _Run:
-    def __init__(self, walk: Walk, target: float, beam: int | None, short: bool):
+    def __init__(self, walk: Walk, target: float, beam: int | None, effort: float):
         self.walk, self.costs, self.target, self.beam = walk, walk.costs, target, beam
-        most = SHORT_SLIDING if self.costs.sliding else SHORT
-        self.most_recorded = most if short else inf
+        self.most_recorded = effort * (MANY_SLIDING if self.costs.sliding else MANY)
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
         self.recorded = 0
+        self.least: float | None = None
 
     def ends(self, most: int) -> Ends:
         rows = self._kept([empty(self.costs)], Outside(self.costs.depth, self.costs.depth))
@@ -107,11 +112,17 @@ class _Run:
             elif max(self.costs.architecture.fanout(level - 1)) == 1:
                 held = [mesh_filled(self.costs, each, level - 1) for each in held]
             rows = self._kept(held, Outside(level, level))
+            self._bound(rows, Outside(level, level))
         ranks = self._ranks(rows, Outside(0, 0))
         best = np.argsort(ranks, kind="stable")[:most]
         mappings = tuple(self._mapping(int(rows.parent[row])) for row in best)
-        least = min(float(ranks.min(initial=inf)) * (1 - NOISE), self.target)
-        return Ends(mappings, least if self.beam is None else None)
+        return Ends(mappings, self.least)
+
+    def _bound(self, rows: InnerMappings, outside: Outside) -> None:
+        """Learn from rows that all mappings below the target go through, or as good ones."""
+        if self.beam is None:
+            least = float(self._ranks(rows, outside).min(initial=inf)) * (1 - NOISE)
+            self.least = min(max(least, self.least or -inf), self.target)
 
     def _ranks(self, rows: InnerMappings, outside: Outside) -> Floats:
         walk = self.walk
@@ -176,6 +187,7 @@ class _Run:
             if number == len(groups) - 1:
                 parts = [mesh_filled(self.costs, each, level) for each in parts]
                 rows = self._kept(parts, Outside(level + 1, level))
+                self._bound(rows, Outside(level + 1, level))
             elif len(parts) > 1:
                 spread = 0 if level == self.costs.depth - 1 else loops[0][0] + 1
                 rows = self._kept(parts, Outside(level + 1, level + 1, spread))
