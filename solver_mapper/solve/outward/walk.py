@@ -33,13 +33,13 @@ from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.remaining import NOISE, least_rank, most_energy
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
-HASTY = 300
+HASTY = 100
 """Inner mappings that a hasty walk goes on with."""
 MOST_ROWS, MOST_GROWN = 400_000, 2_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
 AT_ONCE = 16_384
 """Inner mappings of which bounds are worked out together."""
-MANY, MANY_SLIDING = 200_000, 30_000
+MANY, MANY_SLIDING = 200_000, 15_000
 """Inner mappings that a walk keeps in all, at most, for each unit of effort; and where windows
 slide, of which each takes longer.
 """
@@ -47,8 +47,8 @@ slide, of which each takes longer.
 
 class Ends(NamedTuple):
     """What arrived: the mappings of the least claims, best first; none if there were too many inner
-    mappings. `least` is a lower bound of the rank of all mappings, at most the target; None if only
-    some inner mappings were looked at.
+    mappings, or too little time. `least` is a lower bound of the rank of all mappings, at most the
+    target; None if nothing is known of all of them.
     """
 
     mappings: tuple[Mapping, ...]
@@ -80,9 +80,8 @@ class Walk:
         Args:
             beam: how many inner mappings to go on with, if not with all.
             most: how many mappings are returned.
-            effort: how long the walk may take, in units of CP-SAT's deterministic time, roughly.
-
-        Raises: TimeUp when the clock that runs is over.
+            effort: how long a walk without `beam` may take, in units of CP-SAT's deterministic
+                time, roughly; any ends when the clock that runs is over.
         """
         run = _Run(self, target, beam, effort)
         try:
@@ -94,7 +93,8 @@ class Walk:
 class _Run:
     def __init__(self, walk: Walk, target: float, beam: int | None, effort: float):
         self.walk, self.costs, self.target, self.beam = walk, walk.costs, target, beam
-        self.most_recorded = effort * (MANY_SLIDING if self.costs.sliding else MANY)
+        many = MANY_SLIDING if self.costs.sliding else MANY
+        self.most_recorded = effort * many if beam is None else inf
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
