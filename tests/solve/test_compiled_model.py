@@ -177,6 +177,12 @@ def test_a_window_that_runs_backwards_past_a_bypassed_level():
     assert not disagreements(instance(2636, 10**6), 5)
 
 
+@pytest.mark.parametrize("seed", [1150, 1254])
+def test_windows_that_run_backwards_on_a_single_row(seed):
+    """Any two units may be neighbours there although no row is partly filled."""
+    assert not disagreements(instance(seed, 10**6), 5)
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("first", range(1000, 3000, 50))
 def test_many_mappings(first):

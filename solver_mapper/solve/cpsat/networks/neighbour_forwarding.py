@@ -55,9 +55,9 @@ class ClaimedRun(NamedTuple):
 @dataclass(frozen=True)
 class ForwardingClaim:
     """A literal that claims help from neighbours for a run into `child`, or also from run to run
-    (`between_runs`); on partly filled rows (`rows`), where any two units may be neighbours, or
-    anywhere. `run` is its dimension, if windows slide along one. `points` are the sizes at which it
-    does, each with its literal and the words that are claimed.
+    (`between_runs`); on partly filled rows alone (`rows`), where any two units may be neighbours,
+    or anywhere. `run` is its dimension, if windows slide along one. `points` are the sizes at which
+    it does, each with its literal and the words that are claimed.
     """
 
     tensor: Tensor

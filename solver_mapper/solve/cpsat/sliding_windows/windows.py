@@ -109,7 +109,7 @@ class WindowTable:
                     self.position.child,
                     motion.dim if motion.other is None else None,
                     way.neighbour.transition is not RunTransition.NEVER,
-                    way.neighbour.chains is None,
+                    way.neighbour.chains is None and self.position.component.orderly,
                     way.on,
                     runs,
                 )
