@@ -34,7 +34,7 @@ from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
 
 SHARE = 0.4
 """The part of the time that the search over perfect factors may take."""
-BOUND_SHARE = 0.6
+BOUND_SHARE = 0.3
 """The part of the time that the lower bound may take before that."""
 ENGINE = "branch and bound over loop chains"
 
