@@ -120,8 +120,8 @@ class Costs:
     `rates`: of each level, in pJ a word. `holds[level][tensor]`: the choices of whether the level
     holds the tensor.
 
-    Raises: ValueError if there is a tensor that is not as `TensorCosts` says, or that the outermost
-    level may bypass.
+    Raises: ValueError if there is a tensor that is not as `TensorCosts` says, that the outermost
+    level may bypass, or whose windows may not be reused; and if a word costs less than nothing.
     """
 
     def __init__(self, mapspace: EnumeratedMapspace):

@@ -58,8 +58,7 @@ class Ends(NamedTuple):
 class Walk:
     """One mapspace, for one goal: energy, or a product of powers of energy and cycles.
 
-    Raises: ValueError for another goal, if windows slide, or if the outermost level may bypass a
-    tensor.
+    Raises: ValueError for another goal, and as `Costs` does.
     """
 
     def __init__(self, mapspace: EnumeratedMapspace, goal: Goal):
@@ -82,6 +81,8 @@ class Walk:
             most: how many mappings are returned.
             effort: how long a walk without `beam` may take, in units of CP-SAT's deterministic
                 time, roughly; any ends when the clock that runs is over.
+
+        Raises: ValueError if tables of outer levels would be too large.
         """
         run = _Run(self, target, beam, effort)
         try:
