@@ -149,12 +149,12 @@ def mapped_by_us(job: dict[str, Any], limit: float) -> dict[str, Any]:
     assert isinstance(spec, sm.TreeSpec)
     started = time.process_time()
     relaxed = False
-    with processor_limit(limit) as clock:
-        options = {"clock": clock, "max_fused_loops": job["max_fused_loops"]}
-        found = sm.solve(spec, job["task"], **options)
-        if found.status == "infeasible":
-            relaxed = True
-            found = sm.solve(spec, job["task"], relax=["min_usage"], **options)
+    clock = processor_limit(limit)
+    options = {"clock": clock, "max_fused_loops": job["max_fused_loops"]}
+    found = sm.solve(spec, job["task"], **options)
+    if found.status == "infeasible":
+        relaxed = True
+        found = sm.solve(spec, job["task"], relax=["min_usage"], **options)
     seconds = time.process_time() - started
     if found.mapping is not None and job.get("save"):
         Path(job["save"]).write_text(found.mapping.to_yaml(), encoding="utf-8")

@@ -162,8 +162,8 @@ def row(
         values = []
         for kind, factors in enumerate(("perfect", "imperfect")):
             started = time.process_time()
-            with processor_limit(limit) as clock:
-                solution = sm.solve(spec, objective, clock=clock, factors=factors)
+            clock = processor_limit(limit)
+            solution = sm.solve(spec, objective, clock=clock, factors=factors)
             found.seconds[kind].append(time.process_time() - started)
             values.append(float(solution.value or 0))
             found.values[kind] += count * values[-1]

@@ -67,8 +67,8 @@ def answer(case: Case, objective: str, limit: float) -> Answer:
     """The answer for one objective, stopped after `limit` seconds."""
     started = time.process_time()
     try:
-        with processor_limit(limit) as clock:
-            found = sm.solve(case.specification, objective, workers=1, clock=clock)
+        clock = processor_limit(limit)
+        found = sm.solve(case.specification, objective, workers=1, clock=clock)
     except sm.ExactnessError as error:
         status, value, gap = f"error {error}", None, None
     else:

@@ -170,8 +170,8 @@ def outcome(case: Case, limit: float) -> Outcome:
             return ended(*compared(timeloop_stats(statistics), case.reference.read_text()))
         if not case.search:
             return ended("loads")
-        with processor_limit(limit) as clock:
-            found = sm.solve(spec, "edp", workers=1, clock=clock)
+        clock = processor_limit(limit)
+        found = sm.solve(spec, "edp", workers=1, clock=clock)
     except sm.SolverMapperError as error:
         return ended("refused", str(error).splitlines()[0])
     except Exception:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from solver_mapper.deadline import TimeUp
@@ -11,8 +12,8 @@ from solver_mapper.deadline import TimeUp
 
 @dataclass
 class Clock:
-    """Wall-clock seconds since the start, against an optional limit. `stop` ends the current and
-    all further runs.
+    """Seconds since the start, against an optional limit: of the wall clock, unless `now` reads
+    another one, as `started` then does. `stop` ends the current and all further runs.
     """
 
     limit: float | None = None
@@ -23,16 +24,33 @@ class Clock:
     """Why the clock is over, once it is."""
     end_run: Callable[[], None] | None = None
     """Ends the run that is under way, if there is one."""
+    now: Callable[[], float] = time.monotonic
 
     @property
     def seconds(self) -> float:
         """Seconds since the start."""
-        return time.monotonic() - self.started
+        return self.now() - self.started
 
     @property
     def left(self) -> float | None:
         """Seconds to the limit; None without one."""
         return None if self.limit is None else max(0.0, self.limit - self.seconds)
+
+    @property
+    def wall_left(self) -> float | None:
+        """Seconds of the wall clock to the limit; None without one, and if others are counted."""
+        return self.left if self.now is time.monotonic else None
+
+    @contextmanager
+    def only(self, share: float) -> Iterator[None]:
+        """Within the block the limit is a share of the time that is left."""
+        limit = self.limit
+        if self.left is not None:
+            self.limit = self.seconds + share * self.left
+        try:
+            yield
+        finally:
+            self.limit = limit
 
     @property
     def over(self) -> bool:

@@ -96,8 +96,8 @@ def run(
     for name, value in settings.parameters().items():
         setattr(solver.parameters, name, value)
     solver.parameters.catch_sigint_signal = False
-    if clock.left is not None:
-        solver.parameters.max_time_in_seconds = clock.left
+    if clock.wall_left is not None:
+        solver.parameters.max_time_in_seconds = clock.wall_left
     if effort is not None:
         solver.parameters.max_deterministic_time = effort
     if on_bound is not None:
@@ -157,11 +157,11 @@ def solved(
             thread.start()
         except RuntimeError as error:
             raise MemoryError("there is no room for another thread") from error
-        _wait(thread, clock)
+        _wait(thread, solver, clock)
     except KeyboardInterrupt:
         clock.interrupted = True
         clock.stop()
-        _wait(thread, clock)
+        _wait(thread, solver, clock)
     finally:
         clock.end_run = None
         if not thread.ended.is_set():
@@ -188,12 +188,16 @@ class _Running(threading.Thread):
             self.ended.set()
 
 
-def _wait(thread: _Running, clock: Clock) -> None:
-    """Raises: TimeUp where the clock has been over for a while."""
+def _wait(thread: _Running, solver: cp_model.CpSolver, clock: Clock) -> None:
+    """Wait for the end of a run, which is stopped when the clock is over.
+
+    Raises: TimeUp where the clock has been over for a while.
+    """
     over_since: float | None = None
     while not thread.ended.wait(0.1):
         if not clock.over:
             continue
+        solver.stop_search()
         now = time.monotonic()
         over_since = now if over_since is None else over_since
         if now - over_since > PATIENCE and not thread.ended.is_set():

@@ -1,4 +1,4 @@
-"""`solve` over imperfect factors: the best perfect mapping, local search, then branch and bound."""
+"""`solve` over imperfect factors: the best perfect mapping, lower bounds, then branch and bound."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from solver_mapper.check.mapping import is_legal
-from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import KeepConstraint
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP, Goal, Limit, Objective, parse_objective
@@ -32,10 +31,10 @@ from solver_mapper.solve.start import begin
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
 
-SHARE = 0.4
-"""The part of the time that the search over perfect factors may take."""
-BOUND_SHARE = 0.3
-"""The part of the time that the lower bound may take before that."""
+BOUND_SHARE = 0.75
+"""The part of the time left after perfect factors that the bound for all tensors together may take
+before other searches.
+"""
 ENGINE = "branch and bound over loop chains"
 
 
@@ -46,8 +45,8 @@ def solve_imperfect(
     gap: float = GAP,
     tie_break: bool = False,
 ) -> Solution:
-    """See `api.solve`. The mapping is never worse than the best one of perfect factors that was
-    found within `SHARE` of the time.
+    """See `api.solve`. Perfect factors come first and may take all the time, so the mapping is
+    never worse than theirs under the same limit.
 
     Raises: InputError for energies below zero.
     """
@@ -56,20 +55,16 @@ def solve_imperfect(
     goals = parse_objective(objective)
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     first = goals.goals[0]
-    best, notes = _quick_start(session, goals) if _loops_are_free(space) else (None, ())
-    timer.lap("start")
+    best, notes = _start(session, goals, gap)
+    timer.lap("perfect factors")
     floor, looked = None, False
-    if best is not None:
+    if best is not None and _loops_are_free(space):
         floor = _floor(session, space, first)
-        part = _part(session.clock, BOUND_SHARE)
-        brief = replace(session, clock=part)
-        floor, best, looked = _raised(brief, space, first, floor, best, gap, FEW_CHOICES)
-        session.clock.end_run = None
+        with session.clock.only(BOUND_SHARE):
+            floor, best, looked = _raised(session, space, first, floor, best, gap, FEW_CHOICES)
         timer.lap("joint bound")
         if len(goals.goals) == 1 and _reached(floor, best, first, gap):
             return _solution(session, goals, best, floor, True, [_proof(first, 0, 0, gap)], notes)
-    best, notes = _start(session, goals, gap, best)
-    timer.lap("perfect factors")
     tree, missing = None, tuple[str, ...]()
     try:
         tree = Tree(spec, space)
@@ -153,7 +148,7 @@ def _raised(
             floor = max(floor, joint.goal(goal, incumbent.target))
     except ValueError:
         return floor, incumbent.best, False
-    return floor, incumbent.best, not session.clock.over
+    return floor, incumbent.best, True
 
 
 def _improved(
@@ -223,21 +218,6 @@ def refuse_negative_energies(spec: Spec) -> None:
         )
 
 
-def _quick_start(
-    session: Session, goals: Objective
-) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
-    """The given mapping, or one of perfect factors that local search finds in a moment."""
-    best, notes = _given(session)
-    if best is not None or session.clock.over:
-        return best, notes
-    spec = session.spec
-    found = begin(replace(session, spec=replace(spec, mapping=None)), goals.goals[0])
-    if found.mapping is None:
-        return None, ()
-    statistics = evaluate(spec.need_architecture(), spec.need_problem(), found.mapping)
-    return EvaluatedMapping(found.mapping, statistics), found.notes
-
-
 def _given(session: Session) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
     """The given mapping, if it is legal and of the mapspace."""
     given, spec = session.spec.mapping, session.spec
@@ -251,20 +231,13 @@ def _given(session: Session) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
 
 
 def _start(
-    session: Session, goals: Objective, gap: float, known: EvaluatedMapping | None
+    session: Session, goals: Objective, gap: float
 ) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
-    """A mapping to begin with: the known one, the given one, or the best of perfect factors."""
-    spec, clock = session.spec, session.clock
-    if clock.over:
-        return known, ()
-    part = _part(clock, SHARE)
-    inner = replace(session, clock=part, spec=replace(spec, mapping=None))
-    perfect = solve_spec(inner, goals.names, gap=gap)
-    clock.end_run = None
+    """A mapping to begin with: the given one, or the best of perfect factors."""
     found: list[tuple[EvaluatedMapping, tuple[str, ...]]] = []
-    if known is not None:
-        note = "the search began with a mapping that the lower bound met"
-        found.append((known, (note,)))
+    perfect = solve_spec(
+        replace(session, spec=replace(session.spec, mapping=None)), goals.names, gap=gap
+    )
     if perfect.mapping is not None and perfect.evaluation is not None:
         sort = "optimal" if perfect.status == "optimal" else "best known"
         note = f"the search began with the {sort} mapping of perfect factors"
@@ -276,15 +249,6 @@ def _start(
         return None, ()
     ranks = [tuple(goal.rank(each.statistics) for goal in goals.goals) for each, _ in found]
     return found[ranks.index(min(ranks))]
-
-
-def _part(clock: Clock, share: float) -> Clock:
-    """A clock for a part of the time that is left, stopped with the whole one."""
-    part = Clock(None if clock.left is None else clock.left * share)
-    clock.end_run = part.stop
-    if clock.over:
-        part.stop()
-    return part
 
 
 def _reporter(session: Session, goal: Goal, searches: Sequence[ImperfectSearch]):  # type: ignore[no-untyped-def]

@@ -101,8 +101,8 @@ def _solver(clock: Clock, seed: int = 0) -> cp_model.CpSolver:
     solver.parameters.random_seed = seed
     solver.parameters.presolve_inclusion_work_limit = 0
     solver.parameters.catch_sigint_signal = False
-    if clock.left is not None:
-        solver.parameters.max_time_in_seconds = clock.left
+    if clock.wall_left is not None:
+        solver.parameters.max_time_in_seconds = clock.wall_left
     return solver
 
 

@@ -44,6 +44,8 @@ FEW_CHOICES = 200
 """The same where another search could follow."""
 MOST_HOLDERS = 64
 """Choices of what levels hold that are looked at."""
+BUDGETS = (1.01, 1.03, 1.1, 1.3, 1.9)
+"""Budgets for a first mapping, as multiples of the least energy."""
 Rows = NDArray[np.int64]
 """Choices of spatial loops: (rows, levels, dimensions), instances along each."""
 
@@ -132,12 +134,22 @@ class _Holders:
         return self.race.limit
 
     def _probe(self) -> None:
-        """Refine the choice that promises most: it may lead to a mapping that excludes many."""
+        """Refine a choice that promises much: it may lead to a mapping that excludes many."""
         at = int(self._ranks(self.room).argmin())
         row = np.array([[each[at] for each in level] for level in self.room.spread])
+        row = self._settled(row.astype(np.int64))
         if self._reached(row[None])[0]:
             with suppress(LimitReached):
-                self._once_refined(row.astype(np.int64))
+                self._once_refined(row)
+
+    def _settled(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A choice with so many instances less that no further one less promises more."""
+        while True:
+            rows = np.concatenate([row[None], _fewer(row[None])])
+            best = int(self._ranks(compute_boundary(self.room, rows)).argmin())
+            if best == 0:
+                return row
+            row = rows[best]
 
     def _once_refined(self, row: NDArray[np.int64]) -> float:
         """Choices that differ by exchanging dimensions that stand for each other are the same."""
@@ -167,12 +179,7 @@ class _Holders:
             seen = np.concatenate([seen, rows])
             if len(seen) > self.most:
                 raise ValueError("there are too many choices of spatial loops")
-            fewer = []
-            for level, dim in np.ndindex(*rows.shape[1:]):
-                some = rows[rows[:, level, dim] > 1]
-                some[:, level, dim] -= 1
-                fewer.append(some)
-            rows = _new(np.concatenate(fewer), seen)
+            rows = _new(_fewer(rows), seen)
         return seen[self._reached(seen)]
 
     def _reached(self, rows: Rows) -> NDArray[np.bool_]:
@@ -190,7 +197,9 @@ class _Holders:
         each level the least apart.
         """
         cycles = np.maximum(spread.steps + self._latency, self._cycles)
-        energy = self._computing(spread, rounded=rounded) + self._elsewhere + self._work(cycles)
+        operations = self._charged(spread) if rounded else self._macs
+        energy = self._computing(spread, operations, rounded=rounded)
+        energy = energy + self._elsewhere + self._work(cycles) + self._charges(operations)
         return self._rank(energy, cycles)
 
     def _rank(self, energy: Floats, cycles: Floats) -> Floats:
@@ -200,6 +209,27 @@ class _Holders:
     def _work(self, cycles: Floats | float) -> Floats | float:
         fixed = float(self.bound.worked(0))
         return fixed + (float(self.bound.worked(1)) - fixed) * cycles
+
+    def _charged(self, spread: ComputeBoundary) -> Floats:
+        """Operations that are charged for each choice, at least: those of the first instance of the
+        innermost level, for each instance of it.
+        """
+        total = np.ones(len(spread.inside[0]))
+        for dim, size in enumerate(self.bound.mapspace.problem.bounds.values()):
+            along = np.ones(len(total))
+            for level in spread.spread[:-1]:
+                along = along * level[dim]
+            total = total * along * np.ceil(size / along)
+        return total
+
+    def _charges(self, operations: Floats | float) -> Floats | float:
+        """Energy of operations beyond those that happen."""
+        price = float(self.bound.mapspace.architecture.arithmetic.energy)
+        return (operations - self._macs) * price
+
+    @cached_property
+    def _macs(self) -> float:
+        return float(self.bound.mapspace.problem.macs)
 
     @cached_property
     def _latency(self) -> int:
@@ -218,22 +248,34 @@ class _Holders:
         found = self.bound.entering(self.keeps)
         return inf if found is None else float(found)
 
-    def _computing(self, spread: ComputeBoundary, *, rounded: bool = True) -> Floats:
-        """Energy of words between the compute units and the levels above, for each choice."""
+    def _computing(
+        self, spread: ComputeBoundary, operations: Floats | float, *, rounded: bool = True
+    ) -> Floats:
+        """Energy of words between the compute units and the levels above, for each choice, or for
+        each number of charged operations of a single one.
+        """
         found = []
         for spared in dict.fromkeys(self.bound.spared):
-            energy = np.zeros(len(spread.inside[0]))
+            energy = np.zeros(1)
             for number in range(len(self.keeps)):
-                energy = energy + self._operands(spread, number, spared[number], rounded=rounded)
+                one = self._operands(spread, number, spared[number], operations, rounded=rounded)
+                energy = energy + one
             found.append(energy)
         least: Floats = np.minimum.reduce(found)
         return least
 
     def _operands(
-        self, spread: ComputeBoundary, number: int, spared: frozenset[int], *, rounded: bool
+        self,
+        spread: ComputeBoundary,
+        number: int,
+        spared: frozenset[int],
+        operations: Floats | float,
+        *,
+        rounded: bool,
     ) -> Floats:
-        """The same for one tensor. Words are rounded for each instance of the level that sends
-        them; unless `rounded`, what rounding may lose is taken off.
+        """The same for one tensor. Unless neighbours help, each charged operation takes its operand
+        from an access that serves `shared` of them at most. Words are rounded for each instance of
+        the level that sends them; unless `rounded`, what rounding may lose is taken off.
         """
         view, keeps = self.bound.views[number], self.keeps[number]
         parent = max(level for level, held in enumerate(keeps) if held)
@@ -247,7 +289,7 @@ class _Holders:
         used = np.ones(len(spread.inside[0]))
         for along in spread.spread[:parent]:
             used = used * np.prod(np.array(along), axis=0, dtype=np.float64)
-        each: Floats = self.bound.mapspace.problem.macs / spread.shared(view, parent) / used
+        each: Floats = operations / spread.shared(view, parent) / used
         rest: Floats = each - view.words * spread.elided(view, parent) / used
         share: Floats = np.minimum(used, prices(level).clusters) * level.cluster_size
         words = np.floor(each + ROUNDING + 0.5) if rounded else np.maximum(each - 0.5, 0)
@@ -266,13 +308,9 @@ class _Holders:
         mapspace, one = self.bound.mapspace, compute_boundary(self.room, row[None])
         fetches = Fetches(mapspace.architecture, mapspace.problem, self.keeps, row.tolist())
         rank_of, entering, rank = self._rank_of(one), self._elsewhere, -inf
-        if not self._known:  # no mapping has been met so far
-            fewest = {dim: self._fewest(row, dim) for dim in fetches.dims}
+        if not self._known:
             with suppress(LimitReached):
-                budget = self._budget(one, self.race.limit)
-                walk = TemporalWalk(fetches, fewest, rank_of, budget=budget, later=self._later)
-                if walk.least().rank < self.race.limit:
-                    self._offer(row, walk)
+                self._first_mapping(one, row, fetches)
         for exact in (False, True):
             before: dict[int, int] | None = None
             with suppress(LimitReached):
@@ -292,11 +330,31 @@ class _Holders:
                         self._offer(row, walk)
         return rank
 
+    def _first_mapping(self, one: ComputeBoundary, row: NDArray[np.int64], fetches: Fetches) -> None:
+        """Look for a mapping near the least energy that the fewest steps need: by exact walks with
+        rising budgets, which take little time as long as these are tight.
+        """
+        most, rank_of = {dim: self._fewest(row, dim) for dim in fetches.dims}, self._rank_of(one)
+        limit = self._budget(one, self.race.limit)
+        walk = TemporalWalk(fetches, most, rank_of, budget=limit, later=self._later)
+        least = walk.least().energy
+        self._offer(row, walk)
+        for part in BUDGETS:
+            budget = min(least * part, self._budget(one, self.race.limit))
+            walk = TemporalWalk(
+                fetches, most, rank_of, exact=True, budget=budget, later=self._later
+            )
+            if walk.least().rank < inf or budget < least * part:
+                self._offer(row, walk)
+                return
+
     def _budget(self, one: ComputeBoundary, limit: float) -> float:
         """How much energy may enter levels where the rank is below the limit."""
         cycles = np.maximum(one.steps + self._latency, self._cycles)[0]
         most = (limit / float(cycles) ** self.powers.get("delay", 0)) ** (1 / self.powers["energy"])
-        return float(most * (1 + 1e-9) - self._computing(one)[0] - self._work(float(cycles)))
+        operations = self._charged(one)
+        computing = self._computing(one, operations) + self._charges(operations)
+        return float(most * (1 + 1e-9) - computing[0] - self._work(float(cycles)))
 
     @cached_property
     def _later(self) -> list[float]:
@@ -306,15 +364,15 @@ class _Holders:
 
     def _rank_of(self, one: ComputeBoundary) -> Callable[[Ended], Floats]:
         """The rank of temporal loops for a choice of spatial loops."""
-        computing, macs = self._computing(one), self.bound.mapspace.problem.macs
-        price = float(self.bound.mapspace.architecture.arithmetic.energy)
+        fewest = self._charged(one)
 
         def rank(ended: Ended) -> Floats:
             steps = np.maximum(np.floor(ended.steps + ROUNDING), one.steps)
             cycles = np.maximum(steps + self._latency, self._cycles).astype(np.float64)
-            energy = np.maximum(ended.energy, self._elsewhere) + computing + self._work(cycles)
-            again = np.maximum(ended.operations * (1 - NOISE) - macs, 0)
-            return self._rank(energy + again * price, cycles)
+            operations = np.maximum(ended.operations * (1 - NOISE), fewest)
+            energy = np.maximum(ended.energy, self._elsewhere) + self._work(cycles)
+            computing = self._computing(one, operations) + self._charges(operations)
+            return self._rank(energy + computing, cycles)
 
         return rank
 
@@ -352,13 +410,23 @@ class _Holders:
             parent = max(level for level, held in enumerate(keeps) if held)
             view = self.bound.views[number]
             costs = [
-                self._operands(one, number, each[number], rounded=False)[0]
+                self._operands(one, number, each[number], self._macs, rounded=False)[0]
                 for each in self.bound.spared
             ]
             shared = dim in view.idle and not one.helpers and spread[:parent].prod() == 1
             alone = size / spread.prod()
             energy = energy + min(costs) * (steps / alone if shared else np.ones(len(steps)))
         return int(steps[self._rank(energy, cycles) < target].max(initial=least))
+
+
+def _fewer(rows: Rows) -> Rows:
+    """All choices with one instance less along one dimension."""
+    fewer = []
+    for level, dim in np.ndindex(*rows.shape[1:]):
+        some = rows[rows[:, level, dim] > 1]
+        some[:, level, dim] -= 1
+        fewer.append(some)
+    return np.concatenate(fewer)
 
 
 def _new(rows: Rows, seen: Rows) -> Rows:
