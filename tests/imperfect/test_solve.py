@@ -15,7 +15,10 @@ import solver_mapper as sm
 from solver_mapper.cli.app import app
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import parse_objective
+from solver_mapper.solve import run
+from solver_mapper.solve.imperfect import run as imperfect_run
 from solver_mapper.solve.imperfect import search
+from solver_mapper.solve.session import Session
 from solver_mapper.verify.imperfect import ImperfectMapspace
 
 KEEP_ALL = {"target": "Buf", "type": "bypass", "keep": ["A", "B", "Z"]}
@@ -299,3 +302,27 @@ def test_the_joint_bound_meets_mappings_and_proves_them() -> None:
     solution = sm.solve(sm.load("simba", "resnet50/layer2.0.conv1_1x1"), factors="imperfect")
     assert isinstance(solution, sm.Solution)
     assert solution.status == "optimal" and not solution.mapping.perfect
+
+
+def test_perfect_factors_may_take_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, limits = sm.load("simba", "alexnet/conv5"), []
+
+    def taking_all(session: Session, *others: Any, **options: Any) -> sm.Solution:
+        limits.append(session.clock.limit)
+        found = run.solve_spec(session, *others, **options)
+        session.clock.stop()
+        return found
+
+    perfect = sm.solve(spec, "edp")
+    monkeypatch.setattr(imperfect_run, "solve_spec", taking_all)
+    imperfect = sm.solve(spec, "edp", time_limit=600, factors="imperfect")
+    assert limits == [600] and imperfect.value == perfect.value
+
+
+def test_a_share_of_the_time_ends_with_its_block() -> None:
+    spent = [0.0]
+    clock = Clock(10.0, 0.0, now=lambda: spent[0])
+    with clock.only(0.5):
+        spent[0] = 6.0
+        assert clock.over
+    assert not clock.over and clock.left == 4.0 and clock.wall_left is None

@@ -40,7 +40,7 @@ NOISE = 1e-10
 """More than the relative rounding error of a bound in double precision."""
 MOST_CHOICES = 20_000
 """Choices of spatial loops that may be better than the target."""
-FEW_CHOICES = 200
+FEW_CHOICES = 400
 """The same where another search could follow."""
 MOST_HOLDERS = 64
 """Choices of what levels hold that are looked at."""
@@ -119,6 +119,8 @@ class _Holders:
         self._probe()
         rows = self._live(self.race.limit)
         ranks = self._ranks(compute_boundary(self.room, rows))
+        if (ranks < self.race.limit).sum() > self.most:
+            raise ValueError("there are too many choices of spatial loops")
         open_ = [(float(rank), number, False) for number, rank in enumerate(ranks)]
         heapify(open_)
         while open_:
@@ -177,7 +179,7 @@ class _Holders:
             ranks = self._ranks(compute_boundary(self.room, rows), rounded=False)
             rows = rows[ranks < target]
             seen = np.concatenate([seen, rows])
-            if len(seen) > self.most:
+            if len(seen) > MOST_CHOICES:
                 raise ValueError("there are too many choices of spatial loops")
             rows = _new(_fewer(rows), seen)
         return seen[self._reached(seen)]
@@ -330,7 +332,9 @@ class _Holders:
                         self._offer(row, walk)
         return rank
 
-    def _first_mapping(self, one: ComputeBoundary, row: NDArray[np.int64], fetches: Fetches) -> None:
+    def _first_mapping(
+        self, one: ComputeBoundary, row: NDArray[np.int64], fetches: Fetches
+    ) -> None:
         """Look for a mapping near the least energy that the fewest steps need: by exact walks with
         rising budgets, which take little time as long as these are tight.
         """

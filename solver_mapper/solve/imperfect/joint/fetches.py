@@ -44,7 +44,6 @@ class Settled(NamedTuple):
     """How a flow is settled.
 
     sliding: the dimension over which its window has slid up to here.
-    loose: whether nothing is known of where windows have been.
     apart: the dimension of a window that now moves it while idle loops stand further in; it may be
         back where it was.
     lone: the dimension whose loop runs once in its last round; the tile stays in that round.
@@ -53,7 +52,6 @@ class Settled(NamedTuple):
     """
 
     sliding: int | None = None
-    loose: bool = False
     apart: int | None = None
     lone: int | None = None
     passed: bool = False
@@ -237,7 +235,7 @@ class Fetches:
         words = np.ones(1)
         for dim, step in shape.single:
             size, most = self.sizes[dim], self._since(dim, level, counts).most
-            if step == 1 or how.loose:
+            if step == 1:
                 words = words * size
             else:
                 tiles = np.where(most > 0, np.minimum(most, size), size)
@@ -253,8 +251,6 @@ class Fetches:
         than one box; this may differ from the last tile along another dimension to all others.
         """
         steps = dict(rank)
-        if how.loose and max(steps.values()) > 1:
-            return np.full(1, float(max(self.sizes[dim] for dim in steps)))
         ranges = {dim: self._tiles(dim, level, counts, how) for dim in steps}
         words = self._boxes(rank, ranges)
         moved = how.sliding if how.sliding in steps else how.apart
@@ -282,7 +278,7 @@ class Fetches:
         runs, size = _runs(here, since), np.full(len(here.tiles), float(self.sizes[dim]))
         if how.ended and dim == how.sliding:
             return np.ones(len(size)), size
-        if how.loose or dim == how.sliding:
+        if dim == how.sliding:
             return runs, size
         known = since.most > 0
         return np.where(known, since.fewest, runs), np.where(known, since.most, size)

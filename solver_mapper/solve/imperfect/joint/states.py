@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-FRESH, IDLE, CLOSED, LONE = -1, -2, -3, -4
+FRESH, IDLE, LONE = -1, -2, -3
 
 
 class Waiting(NamedTuple):
-    """What a tensor waits for.
+    """Open flows of a tensor that have met the same loops.
 
-    mode: FRESH: no loop since the last of `levels` has moved its tile, nor, where it has windows,
-        an idle one come; IDLE: idle loops have come; LONE: the loop over `lone` that came runs once
-        in its last round; CLOSED: nothing; otherwise the dimension over which its window slides.
-    levels: its open flows, inner to outer.
+    levels: into which they lead, inner to outer.
+    mode: FRESH: no loop since the last of `levels` has moved the tile, nor, where the tensor has
+        windows, an idle one come; IDLE: idle loops have come; LONE: the loop over `lone` that came
+        runs once in its last round; otherwise the dimension over which the window slides.
     """
 
-    mode: int
-    levels: tuple[int, ...] = ()
+    tensor: int
+    levels: tuple[int, ...]
+    mode: int = FRESH
     lone: int | None = None
 
 
-NOTHING = Waiting(CLOSED)
 State = tuple[Waiting, ...]
-"""For each tensor."""
+"""All open flows, in order."""
 Key = tuple[State, frozenset[int]]
 """A state, and dimensions that have a loop at the level that runs once in its last round."""

@@ -42,11 +42,9 @@ from solver_mapper.solve.imperfect.joint.points import (
     sizes,
 )
 from solver_mapper.solve.imperfect.joint.states import (
-    CLOSED,
     FRESH,
     IDLE,
     LONE,
-    NOTHING,
     Key,
     State,
     Waiting,
@@ -113,7 +111,7 @@ class TemporalWalk:
         Raises: LimitReached for too many states, or when the clock that runs is over.
         """
         counts = {dim: whole(self.fetches.sizes[dim], exact=self.exact) for dim in self.dims}
-        start = tuple(NOTHING for _ in self.fetches.shapes)
+        start: State = ()
         values = {start: Points(np.zeros(1, dtype=np.int64), np.zeros(1))}
         for level in reversed(range(self.fetches.depth)):
             spread = self._spread(values, counts, level)
@@ -136,11 +134,11 @@ class TemporalWalk:
         found, names, before = Values(), dict[State, State](), Values()
         here = Place(counts)
         for first, points in values.items():
-            state, value = first, points.value
-            for tensor, each in enumerate(first):
+            value = points.value
+            for each in first:
                 if each.mode in dims:
-                    value = value + self._settled(tensor, each, here, points, Settled())
-                    state = (*state[:tensor], NOTHING, *state[tensor + 1 :])
+                    value = value + self._settled(each, here, points, Settled(sliding=each.mode))
+            state = tuple(each for each in first if each.mode not in dims)
             names[first], before[first] = state, points._replace(value=value)
             _put(found, state, before[first])
         self._steps.append(Renamed(before, names))
@@ -183,7 +181,7 @@ class TemporalWalk:
         """Points that can keep the budget, with what open flows and those into this level or
         further out cost at least.
         """
-        flows = [Flow(tensor, into) for tensor, each in enumerate(state) for into in each.levels]
+        flows = [Flow(each.tensor, into) for each in state for into in each.levels]
         left = self._budget - self._later[level] - sum(self._least_of[flow] for flow in flows)
         return only(points, points.value <= left)
 
@@ -280,16 +278,21 @@ class TemporalWalk:
         here = Place(counts)
         for state, points in values.items():
             after = list(state)
-            for tensor, each in enumerate(state):
+            for tensor in range(len(self.fetches.shapes)):
                 if Flow(tensor, level) not in self.fetches.parents:
                     continue
-                levels = each.levels
-                if each.mode == LONE:
-                    settled = self._settled(tensor, each, here, points, _ended(each))
-                    points, levels = points._replace(value=points.value + settled), ()
-                after[tensor] = Waiting(FRESH, (*levels, level))
-            before[state], names[state] = points, tuple(after)
-            _put(found, tuple(after), points)
+                levels: tuple[int, ...] = ()
+                for each in [each for each in state if each.tensor == tensor]:
+                    if each.mode == LONE:
+                        settled = self._settled(each, here, points, _ended(each))
+                        points = points._replace(value=points.value + settled)
+                        after.remove(each)
+                    elif each.mode == FRESH:
+                        levels = each.levels
+                        after.remove(each)
+                after.append(Waiting(tensor, (*levels, level)))
+            before[state], names[state] = points, tuple(sorted(after))
+            _put(found, names[state], points)
         self._steps.append(Renamed(before, names))
         return found, {dim: each.stored(level) for dim, each in counts.items()}
 
@@ -304,9 +307,8 @@ class TemporalWalk:
             if not len(points.where):
                 continue
             ends, value = here.at(points.where).values(), points.value
-            for tensor, each in enumerate(state):
-                if each.levels:
-                    value = value + self._settled(tensor, each, here, points, _ended(each))
+            for each in state:
+                value = value + self._settled(each, here, points, _ended(each))
             operations = np.prod([end.charged for end in ends], axis=0)
             steps = np.prod([end.steps for end in ends], axis=0)
             ranks = self._rank(Ended(value, operations, steps))
@@ -316,60 +318,58 @@ class TemporalWalk:
             best = Least(energy, min(best.rank, float(ranks.min())))
         return best
 
-    def _settled(
-        self, tensor: int, each: Waiting, here: Place, points: Points, how: Settled
-    ) -> Floats:
-        """Energy of all open flows of a tensor, which are settled here."""
+    def _settled(self, each: Waiting, here: Place, points: Points, how: Settled) -> Floats:
+        """Energy of open flows, which are settled here."""
         return here.figures(
-            (tensor, each, how),
-            points.where,
-            lambda counts: self._settled_anew(tensor, each, counts, how),
+            (each, how), points.where, lambda counts: self._settled_anew(each, counts, how)
         )
 
-    def _settled_anew(self, tensor: int, each: Waiting, counts: CountsAt, how: Settled) -> Floats:
-        total = np.zeros(1)
-        for level in each.levels:
-            this = how if each.mode < 0 else how._replace(sliding=each.mode)
-            if level != each.levels[-1] and self.fetches.shapes[tensor].windows:
-                this = this._replace(loose=True, apart=None)
-            total = total + self.fetches.energy(Flow(tensor, level), counts, this)
-        return total
+    def _settled_anew(self, each: Waiting, counts: CountsAt, how: Settled) -> Floats:
+        this = how if each.mode < 0 else how._replace(sliding=each.mode)
+        flows = [Flow(each.tensor, level) for level in each.levels]
+        return reduce(np.add, (self.fetches.energy(flow, counts, this) for flow in flows))
 
     def _next(self, state: State, dim: int, *, lone: bool) -> State:
         """What tensors wait for after a loop."""
-        return tuple(self._after(n, each, dim, lone=lone) for n, each in enumerate(state))
+        found = (self._after(each, dim, lone=lone) for each in state)
+        return tuple(sorted(each for each in found if each is not None))
 
-    def _after(self, tensor: int, each: Waiting, dim: int, *, lone: bool) -> Waiting:
-        shape, free = self.fetches.shapes[tensor], dim in self.fetches.shapes[tensor].free
-        if not each.levels or each.mode == dim:
+    def _after(self, each: Waiting, dim: int, *, lone: bool) -> Waiting | None:
+        """What flows wait for after a loop; None if it settles them."""
+        shape, free = self.fetches.shapes[each.tensor], dim in self.fetches.shapes[each.tensor].free
+        if each.mode == dim:
             return each
         if each.mode == LONE:
-            return each if lone and not free else NOTHING
+            return each if lone and not free else None
         if free and (lone or not shape.windows or each.mode == IDLE):
             return each
         if each.mode == FRESH and free:
-            return Waiting(IDLE, each.levels)
+            return each._replace(mode=IDLE)
         if each.mode == FRESH and dim in shape.sliding and not lone:
-            return Waiting(dim, each.levels)
+            return each._replace(mode=dim)
         if lone and not shape.windows:
-            return Waiting(LONE, each.levels, dim)
-        return NOTHING
+            return each._replace(mode=LONE, lone=dim)
+        return None
 
     def _cost(self, state: State, here: Place, points: Points, dim: int, *, lone: bool) -> Floats:
         """The energy of the flows that a loop settles."""
         total = np.zeros(1)
-        for tensor, each in enumerate(state):
-            if each.levels and self._after(tensor, each, dim, lone=lone) == NOTHING:
-                how = Settled(lone=dim if lone else None)
-                if each.mode == LONE:
-                    how = _ended(each) if dim in self.fetches.shapes[tensor].free else Settled()
-                elif dim in self.fetches.shapes[tensor].sliding:
-                    if each.mode == FRESH:
-                        how = how._replace(sliding=dim, ended=True)
-                    elif each.mode == IDLE:
-                        how = how._replace(apart=dim)
-                total = total + self._settled(tensor, each, here, points, how)
+        for each in state:
+            if self._after(each, dim, lone=lone) is None:
+                how = self._how(each, dim, lone=lone)
+                total = total + self._settled(each, here, points, how)
         return total
+
+    def _how(self, each: Waiting, dim: int, *, lone: bool) -> Settled:
+        """How a loop settles flows."""
+        shape, how = self.fetches.shapes[each.tensor], Settled(lone=dim if lone else None)
+        if each.mode == LONE:
+            return _ended(each) if dim in shape.free else Settled()
+        if dim in shape.sliding and each.mode == FRESH:
+            return how._replace(sliding=dim, ended=True)
+        if dim in shape.sliding and each.mode == IDLE:
+            return how._replace(apart=dim)
+        return how
 
 
 def _ended(each: Waiting) -> Settled:
@@ -393,5 +393,5 @@ def _put(values: dict[Name, Points], key: Name, points: Points) -> None:
 def _progress(key: tuple[State, frozenset[int]]) -> tuple[int, int]:
     """Rises with each loop that changes anything."""
     state, done = key
-    ranks = {FRESH: 0, IDLE: 1, LONE: 1, CLOSED: 3}
-    return sum(ranks.get(each.mode, 2) for each in state), len(done)
+    ranks = {FRESH: 3, IDLE: 2, LONE: 2}
+    return -sum(ranks.get(each.mode, 1) for each in state), len(done)
