@@ -192,6 +192,16 @@ class TileCounts:
             found.append(Pairs(key % len(states), key // len(states)))
         return found[0], found[1]
 
+    def short(self, step: int) -> NDArray[np.bool_]:
+        """Whether there are three tiles or more, of which the last is shorter by two words or more
+        of a window that a point moves by `step`.
+        """
+        if not self.exact:
+            return np.zeros(len(self.tiles), dtype=bool)
+        last = self.size - (self.tiles - 1) * self.points
+        found: NDArray[np.bool_] = (self.tiles >= 3) & (step * (self.points - last) >= 2)
+        return found
+
     def bound(self, source: int, target: int, *, lone: bool) -> int:
         """The least bound of a temporal loop that leads from one state to another."""
         tiles, wanted = int(self.tiles[source]), int(self.tiles[target])

@@ -49,6 +49,7 @@ class Settled(NamedTuple):
     lone: the dimension whose loop runs once in its last round; the tile stays in that round.
     passed: whether that loop stands further in, not next.
     ended: the same for a window that slides: it is taken to slide up to the end.
+    short: see `Waiting`.
     """
 
     sliding: int | None = None
@@ -56,6 +57,7 @@ class Settled(NamedTuple):
     lone: int | None = None
     passed: bool = False
     ended: bool = False
+    short: bool = False
 
 
 @dataclass(frozen=True)
@@ -269,8 +271,39 @@ class Fetches:
         for dim in others if steps[moved] > 1 else []:
             fewest, most = ranges[dim]
             even = (fewest == most) & ((fewest == 1) | (fewest == self.sizes[dim]))
+            if len(others) == 1:
+                even |= self._last_points(dim, level, counts) * steps[dim] >= steps[moved]
             words = words * (np.where(even, 1, 1 - 1 / np.maximum(fewest, 2)))
+        if how.short:
+            words = words + self._again(rank, moved, ranges, counts)
         return words
+
+    def _again(
+        self,
+        rank: Sequence[tuple[int, int]],
+        moved: int,
+        ranges: Mapping[int, tuple[Floats, Floats]],
+        counts: Counts,
+    ) -> Floats:
+        """Words that a run over short tiles brings once more, if it is over the whole dimension and
+        tiles are whole along the others.
+
+        The centre of the last tile moves by less than before. A move by another shift than the one
+        before brings the whole tile; unless the first move of the run was such a one, this is.
+        """
+        steps = dict(rank)
+        whole = counts[moved].tiles == 1
+        for dim in steps.keys() - {moved}:
+            whole = whole & (ranges[dim][1] == 1)
+        held = 1 + sum(step * (self.sizes[dim] - 1) for dim, step in rank if dim != moved)
+        return np.where(whole, max(held - steps[moved], 0), 0)
+
+    def _last_points(self, dim: int, level: int, counts: Counts) -> Floats:
+        """Points of the last tile of a level, at least; 0 where they are not known."""
+        here, since = counts[dim], self._since(dim, level, counts)
+        points = self.sizes[dim] - (since.most - 1) * here.points / since.copies
+        known = here.exact & (since.most > 0) & (since.fewest == since.most)
+        return np.where(known, points, 0)
 
     def _tiles(self, dim: int, level: int, counts: Counts, how: Settled) -> tuple[Floats, Floats]:
         """The fewest and the most boxes of a window along a dimension."""

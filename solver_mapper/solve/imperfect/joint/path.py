@@ -59,12 +59,13 @@ class Renamed(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A loop over a dimension that leads from one key to another."""
+    """Loops over a dimension that lead from one key to another."""
 
     source: Key
     target: Key
     dim: int
     lone: bool
+    pairs: Pairs
 
 
 class Ordered(NamedTuple):
@@ -74,7 +75,6 @@ class Ordered(NamedTuple):
 
     level: int
     counts: Mapping[int, TileCounts]
-    loops: Mapping[int, tuple[Pairs, Pairs]]
     start: Mapping[State, Points]
     after: Mapping[Key, Points]
     moves: list[Move]
@@ -103,9 +103,8 @@ class Ordered(NamedTuple):
     def _ways(self, key: Key, at: int) -> Iterator[tuple[float, Move, int]]:
         for move in self.moves:
             if move.target == key:
-                pairs = self.loops[move.dim][move.lone]
                 for value, before in sources_of(
-                    self.after[move.source], self._axis(move.dim), pairs, at
+                    self.after[move.source], self._axis(move.dim), move.pairs, at
                 ):
                     yield value + self.cost(move, before), move, before
 

@@ -14,12 +14,15 @@ class Waiting(NamedTuple):
     mode: FRESH: no loop since the last of `levels` has moved the tile, nor, where the tensor has
         windows, an idle one come; IDLE: idle loops have come; LONE: the loop over `lone` that came
         runs once in its last round; otherwise the dimension over which the window slides.
+    short: whether it slides over three tiles or more, of which the last is shorter by two words or
+        more.
     """
 
     tensor: int
     levels: tuple[int, ...]
     mode: int = FRESH
     lone: int | None = None
+    short: bool = False
 
 
 State = tuple[Waiting, ...]

@@ -12,7 +12,7 @@ that open flows and all flows further out cost, exceeds it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from math import inf, prod
 from typing import NamedTuple, TypeVar
@@ -232,36 +232,80 @@ class TemporalWalk:
         while waiting:
             check_time()
             key = min(waiting, key=_progress)
-            state, done = key
+            state, _ = key
             points = self._affordable(waiting.pop(key), state, level)
             if not len(points.where):
                 continue
-            moves = [
-                (dim, bool(lone), pairs, self._next(state, dim, lone=bool(lone)))
-                for dim in self.dims
-                if dim not in done
-                for lone, pairs in enumerate(loops[dim])
-                if len(pairs.source)
-            ]
-            for dim, _, pairs, after in moves:
-                if after == state:
-                    grown = led(points, _axis(counts, dim), pairs)
+            moves = list(self._moves(key, counts, loops))
+            for move in moves:
+                if move.target == key:
+                    grown = led(points, _axis(counts, move.dim), move.pairs)
                     points = merged(points, self._fitting(grown, here, level))
             _put(found, state, points)
             passed[key] = points
-            for dim, lone, pairs, after in moves:
-                target = key if after == state else (after, done | {dim} if lone else done)
-                taken.append(Move(key, target, dim, lone))
-                if target != key:
-                    cost = self._cost(state, here, points, dim, lone=lone)
+            for move in moves:
+                if move.target != key:
+                    cost = self._cost(state, here, points, move.dim, lone=move.lone)
                     left = points._replace(value=points.value + cost)
-                    left = self._affordable(left, after, level)
+                    left = self._affordable(left, move.target[0], level)
                     if len(left.where):
-                        grown = led(left, _axis(counts, dim), pairs)
-                        _put(waiting, target, self._fitting(grown, here, level))
+                        grown = led(left, _axis(counts, move.dim), move.pairs)
+                        _put(waiting, move.target, self._fitting(grown, here, level))
+            taken += moves
         settling = self._settling(counts)
-        self._steps.append(Ordered(level, counts, loops, values, passed, taken, settling))
+        self._steps.append(Ordered(level, counts, values, passed, taken, settling))
         return found
+
+    def _moves(
+        self, key: Key, counts: Counts, loops: Mapping[int, tuple[Pairs, Pairs]]
+    ) -> Iterator[Move]:
+        """Loops that may come next. Those by which a window begins to slide are told apart by
+        whether its last tile is short.
+        """
+        state, done = key
+        for dim in self.dims:
+            for lone, pairs in enumerate(loops[dim] if dim not in done else ()):
+                again = done | {dim} if lone else done
+                for short, part in self._parts(state, counts[dim], dim, pairs):
+                    after = self._next(state, dim, counts, lone=bool(lone), short=short)
+                    if len(part.source):
+                        target = key if after == state else (after, again)
+                        yield Move(key, target, dim, bool(lone), part)
+
+    def _parts(
+        self, state: State, here: TileCounts, dim: int, pairs: Pairs
+    ) -> list[tuple[bool, Pairs]]:
+        """Loops over a dimension, by whether its last tile is short, if a window may begin to
+        slide.
+        """
+        shapes = [self.fetches.shapes[each.tensor] for each in state if each.mode == FRESH]
+        ranks = [dict(rank) for shape in shapes for rank in shape.windows]
+        steps = [rank[dim] for rank in ranks if dim in rank]
+        if not steps or not self.exact:
+            return [(False, pairs)]
+        short = here.short(min(steps))[pairs.source]
+        return [(each, Pairs(*(row[short == each] for row in pairs))) for each in (False, True)]
+
+    def _next(self, state: State, dim: int, counts: Counts, *, lone: bool, short: bool) -> State:
+        """What tensors wait for after a loop."""
+        found = []
+        for each in state:
+            after = self._after(each, dim, lone=lone)
+            if after is not None:
+                begins = after.mode == dim and each.mode == FRESH and self._alone(each, dim, counts)
+                found.append(after._replace(short=True) if short and begins else after)
+        return tuple(sorted(found))
+
+    def _alone(self, each: Waiting, dim: int, counts: Counts) -> bool:
+        """Whether no spatial loop over the dimensions of a window has come since its levels."""
+        dims = [
+            other
+            for rank in self.fetches.shapes[each.tensor].windows
+            for other, _ in rank
+            if dim in dict(rank) and other in counts
+        ]
+        since = [counts[other].since[level] for other in dims for level in each.levels]
+        return all(one.copies == 1 for one in since)
 
     def _settling(self, counts: Counts) -> Callable[[Move, int], float]:
         """The energy that a move settles at a combination."""
@@ -325,14 +369,9 @@ class TemporalWalk:
         )
 
     def _settled_anew(self, each: Waiting, counts: CountsAt, how: Settled) -> Floats:
-        this = how if each.mode < 0 else how._replace(sliding=each.mode)
+        this = how if each.mode < 0 else how._replace(sliding=each.mode, short=each.short)
         flows = [Flow(each.tensor, level) for level in each.levels]
         return reduce(np.add, (self.fetches.energy(flow, counts, this) for flow in flows))
-
-    def _next(self, state: State, dim: int, *, lone: bool) -> State:
-        """What tensors wait for after a loop."""
-        found = (self._after(each, dim, lone=lone) for each in state)
-        return tuple(sorted(each for each in found if each is not None))
 
     def _after(self, each: Waiting, dim: int, *, lone: bool) -> Waiting | None:
         """What flows wait for after a loop; None if it settles them."""
