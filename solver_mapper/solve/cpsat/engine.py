@@ -157,11 +157,11 @@ def solved(
             thread.start()
         except RuntimeError as error:
             raise MemoryError("there is no room for another thread") from error
-        _wait(thread, solver, clock)
+        _wait(thread, clock)
     except KeyboardInterrupt:
         clock.interrupted = True
         clock.stop()
-        _wait(thread, solver, clock)
+        _wait(thread, clock)
     finally:
         clock.end_run = None
         if not thread.ended.is_set():
@@ -188,7 +188,7 @@ class _Running(threading.Thread):
             self.ended.set()
 
 
-def _wait(thread: _Running, solver: cp_model.CpSolver, clock: Clock) -> None:
+def _wait(thread: _Running, clock: Clock) -> None:
     """Wait for the end of a run, which is stopped when the clock is over.
 
     Raises: TimeUp where the clock has been over for a while.
@@ -197,7 +197,7 @@ def _wait(thread: _Running, solver: cp_model.CpSolver, clock: Clock) -> None:
     while not thread.ended.wait(0.1):
         if not clock.over:
             continue
-        solver.stop_search()
+        clock.stop_run()
         now = time.monotonic()
         over_since = now if over_since is None else over_since
         if now - over_since > PATIENCE and not thread.ended.is_set():
