@@ -103,7 +103,7 @@ def always_multicast(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_links(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(movement, "_with_links", lambda site, now, before, step, served: (served, 0))
+    patch.setattr(movement, "_with_links", lambda site, now, near, served: (served, 0))
 
 
 def bypass_does_not_scale(patch: pytest.MonkeyPatch) -> None:

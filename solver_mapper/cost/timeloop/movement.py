@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from solver_mapper.core.mapping import LevelMapping
@@ -19,7 +20,7 @@ from solver_mapper.cost.timeloop.multicast_groups import (
 )
 from solver_mapper.cost.timeloop.projection import Box, Projection
 from solver_mapper.cost.timeloop.shift_automaton import Flags, Stream, TimeLoop
-from solver_mapper.cost.timeloop.spatial_elements import Elements, Grid, lay_out, linked_elements
+from solver_mapper.cost.timeloop.spatial_elements import Elements, Grid, lay_out, links
 from solver_mapper.cost.timeloop.tiles import Nest, PlacedLoop
 
 Rational = Fraction | int
@@ -151,12 +152,13 @@ def _even(
         )
         return collect([Flow(words, 1, groups, 0)], fanout)
     elements = lay_out(boundary.loops, projection.codes)
+    near = links(elements, elements, boundary.grid)
     flows = []
     for kind in kinds:
         link = None if kind.link not in steps else kind.link
         served, linked = groups, 0
         if link is not None and kind.words:
-            served, linked = _with_links(boundary, elements, elements, link, groups)
+            served, linked = _with_links(boundary, elements, near.get(link, []), groups)
         flows.append(Flow(kind.words, kind.steps, served, linked))
     return collect(flows, fanout)
 
@@ -218,37 +220,44 @@ def _uneven(nest: Nest, level: int, boundary: _Boundary, stream: Stream) -> Traf
     if not boundary.loops:
         return _single(sum(event.words * number for event, number in events.items()))
     flows = []
-    layouts: dict[Flags, tuple[Elements, list[MulticastGroup]]] = {}
-
-    def layout(flags: Flags) -> tuple[Elements, list[MulticastGroup]]:
-        if flags not in layouts:
-            elements = lay_out(boundary.loops, boundary.projection.codes, flags)
-            every = range(len(elements.offsets))
-            layouts[flags] = (
-                elements,
-                multicast_groups(elements, every, boundary.multicast, boundary.grid),
-            )
-        return layouts[flags]
-
+    spread = frozenset(loop.dim for loop in boundary.loops)
     for event, number in events.items():
         if not event.words:
             continue
-        elements, served = layout(event.flags)
+        flags = event.flags & spread
+        elements, served = _layout(boundary, flags)
         linked = 0
         if event.link is not None:
             shift, earlier = event.link
-            served, linked = _with_links(boundary, elements, layout(earlier)[0], shift, served)
+            near = _links(boundary, flags, earlier & spread).get(shift, [])
+            served, linked = _with_links(boundary, elements, near, served)
         flows.append(Flow(event.words, number, served, linked))
     return collect(flows, nest.fanouts[level])
 
 
+@lru_cache(maxsize=1 << 10)
+def _layout(boundary: _Boundary, flags: Flags) -> tuple[Elements, list[MulticastGroup]]:
+    """Elements below a level, and the groups that it serves without help."""
+    elements = lay_out(boundary.loops, boundary.projection.codes, flags)
+    every = range(len(elements.offsets))
+    return elements, multicast_groups(elements, every, boundary.multicast, boundary.grid)
+
+
+@lru_cache(maxsize=1 << 10)
+def _links(boundary: _Boundary, flags: Flags, earlier: Flags) -> dict[int, list[int]]:
+    """See `links`: from elements as they are under the flags of one step to those of the next."""
+    return links(_layout(boundary, flags)[0], _layout(boundary, earlier)[0], boundary.grid)
+
+
 def _with_links(
-    boundary: _Boundary, now: Elements, before: Elements, step: int, served: list[MulticastGroup]
+    boundary: _Boundary, now: Elements, near: Sequence[int], served: list[MulticastGroup]
 ) -> tuple[list[MulticastGroup], int]:
     """The groups still served by the level, and how many elements their neighbours serve, if that
-    helps the level.
+    helps the level. `near`: elements whose neighbours have their words.
     """
-    linked = set(linked_elements(now, before, step, boundary.grid))
+    if not near:
+        return served, 0
+    linked = set(near)
     rest = multicast_groups(
         now,
         (i for i in range(len(now.offsets)) if i not in linked),

@@ -5,6 +5,7 @@ each wants, and the neighbours that may pass it on.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
@@ -75,19 +76,29 @@ def _equal_ends(loops: Sequence[PlacedLoop], final: frozenset[int]) -> bool:
     return True
 
 
-def linked_elements(now: Elements, before: Elements, step: int, grid: Grid) -> list[int]:
-    """Indices of the elements of `now` whose words a neighbour received one step earlier.
+def links(now: Elements, before: Elements, grid: Grid) -> dict[int, list[int]]:
+    """By the code of the shift of element 0's words from one step to the next: indices of the
+    elements of `now` whose words a neighbour received at that earlier step, laid out as `before`.
 
-    `step` is the code of the shift of element 0's words from then to now. Neighbours are the four
-    adjacent positions of the grid.
+    Neighbours are the four adjacent positions of the grid.
     """
     earlier = dict(zip(before.positions, before.offsets, strict=True))
-    linked = []
+    found: dict[int, list[int]] = {}
+    near = _all_neighbours(grid)
     for index, (position, offset) in enumerate(zip(now.positions, now.offsets, strict=True)):
-        wanted = offset + step
-        if any(earlier.get(near) == wanted for near in neighbours(position, grid)):
-            linked.append(index)
-    return linked
+        for step in {earlier[each] - offset for each in near[position] if each in earlier}:
+            found.setdefault(step, []).append(index)
+    return found
+
+
+def linked_elements(now: Elements, before: Elements, step: int, grid: Grid) -> list[int]:
+    """The same for one shift."""
+    return links(now, before, grid).get(step, [])
+
+
+@lru_cache(maxsize=64)
+def _all_neighbours(grid: Grid) -> list[list[int]]:
+    return [neighbours(position, grid) for position in range(grid.width * grid.height)]
 
 
 def neighbours(position: int, grid: Grid) -> list[int]:
