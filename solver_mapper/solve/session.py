@@ -37,9 +37,10 @@ from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.model_hook import Hook
-from solver_mapper.solve.cpsat.search import ProvenStep, Search
+from solver_mapper.solve.cpsat.search import ProvenStep, Search, Walked
 from solver_mapper.solve.local_search import LocalSearch
-from solver_mapper.solve.outward.walk import HASTY, Ends, Walk
+from solver_mapper.solve.outward.deepening import Deepening
+from solver_mapper.solve.outward.walk import Ends, Walk
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -93,7 +94,7 @@ class Session:
         """The mapspace compiled anew, ready to be searched."""
         search = prepare(self.space, self.settings, self.clock, self.on_progress, gap, hook=hook)
         if hook is None:
-            search.improve, search.walk = self.improved, self.walked
+            search.improve, search.walks = self.improved, self.walked
         return search
 
     def improved(self, goal: Goal, mapping: Mapping, effort: int) -> Mapping:
@@ -102,28 +103,30 @@ class Session:
         best, _ = local.best_from(mapping, over=lambda: self.clock.over)
         return best if self.all_mappings.contains(best) else mapping
 
-    def walked(self, goal: Goal, target: Callable[[], float], effort: float) -> Iterator[Ends]:
-        """What walks outwards find below `target`: a hasty one first, whose `least` is no bound,
-        then a whole one, if it says anything of the goal.
-
-        Where constraints say which factors are allowed, of which a walk knows nothing, there is
-        none.
+    def walked(self, goal: Goal) -> Walked | None:
+        """Walks outwards over the mapspace; None if these say nothing of the goal, or if there are
+        constraints on factors, of which they know nothing.
         """
         factors = (FactorConstraint, ProductConstraint)
         if any(isinstance(each, factors) for each in self.all_mappings.constraints):
-            return
+            return None
         try:
-            walk = Walk(self.all_mappings, goal)
-            for beam in (HASTY, None):
-                ends = walk.ends(target(), beam, effort=effort)
-                legal = [
-                    each
-                    for each in ends.mappings
-                    if self.all_mappings.contains(each) and is_legal(self.spec, each)
-                ]
-                yield ends._replace(mappings=tuple(legal))
-        except (ValueError, MemoryError):
-            return
+            walks = Deepening(Walk(self.all_mappings, goal))
+        except ValueError:
+            return None
+
+        def ends(span: Callable[[], tuple[float, float]], effort: float) -> Iterator[Ends]:
+            try:
+                for each in walks.ends(span, effort):
+                    legal = [mapping for mapping in each.mappings if self._admits(mapping)]
+                    yield each._replace(mappings=tuple(legal))
+            except (ValueError, MemoryError):
+                return
+
+        return ends
+
+    def _admits(self, mapping: Mapping) -> bool:
+        return self.all_mappings.contains(mapping) and is_legal(self.spec, mapping)
 
     def checked(
         self, mapping: Mapping, statistics: Statistics, bound: Fraction | None, goals: Objective

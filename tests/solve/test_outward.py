@@ -16,7 +16,7 @@ from solver_mapper.core.constraints import Constraints, KeepConstraint, ReuseCon
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.deadline import running
 from solver_mapper.solve.cpsat import search
-from solver_mapper.solve.outward import walk
+from solver_mapper.solve.outward import deepening, walk
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -97,7 +97,7 @@ def close(one: float, other: float) -> bool:
     return abs(one - other) <= abs(other) * CLOSE / 10
 
 
-@pytest.mark.parametrize("seed", [*range(100), 2408])
+@pytest.mark.parametrize("seed", [*range(50), 2408])
 def test_no_claim_is_above_the_best_mapping(seed):
     """Whatever else the mapspace has: constraints, flags, blocks, clusters, bandwidths, wires."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, SHAPES), exact=False)
@@ -116,14 +116,14 @@ def test_the_least_claim_of_windows_is_the_best_mapping_where_nothing_is_spread(
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(100, 200))
+@pytest.mark.parametrize("seed", range(100, 150))
 def test_the_least_claim_is_the_best_mapping_where_nothing_else_costs(seed):
     made = bare(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(200, 250))
+@pytest.mark.parametrize("seed", range(200, 225))
 def test_the_least_claim_is_the_best_mapping_where_the_outermost_level_is_slow(seed):
     made = slow(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
@@ -135,8 +135,8 @@ def impatient(monkeypatch):
     """CP-SAT gives up at once, so that the walk begins."""
     monkeypatch.setattr(search, "EFFORT", 2e-6)
     monkeypatch.setattr(search, "WALKS", (1e-6, INFINITE))
-    monkeypatch.setattr(walk, "MANY", INFINITE)
-    monkeypatch.setattr(walk, "MANY_SLIDING", INFINITE)
+    monkeypatch.setattr(deepening, "MANY", 1e12)
+    monkeypatch.setattr(deepening, "MANY_SLIDING", 1e12)
 
 
 @pytest.mark.parametrize("seed", [100, 103, 110, 121, 137])
@@ -157,7 +157,7 @@ def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, ob
 def test_answers_are_those_of_enumeration_where_a_short_walk_comes_early(seed, most, monkeypatch):
     """Whether it ends or has too many inner mappings."""
     monkeypatch.setattr(search, "WALKS", (1e-6, 16.0))
-    monkeypatch.setattr(walk, "MANY", most * 1e6)
+    monkeypatch.setattr(deepening, "MANY", most * 1e6)
     made = instance(seed, 400, PLAIN)
     best = Exhaustive(made.mapspace).best([parse_objective("edp")])[0]
     assert best is not None
@@ -165,7 +165,7 @@ def test_answers_are_those_of_enumeration_where_a_short_walk_comes_early(seed, m
 
 
 def test_where_a_run_ends_without_a_proof_the_walk_gives_the_bound(monkeypatch, impatient):
-    """A hasty walk, which bounds nothing, and then a whole one, whose bound is the answer."""
+    """Walks below targets that rise, until one of them finds the answer."""
     bounds = []
     ends = Walk.ends
 
@@ -177,8 +177,8 @@ def test_where_a_run_ends_without_a_proof_the_walk_gives_the_bound(monkeypatch, 
     monkeypatch.setattr(Walk, "ends", noted)
     made = bare(instance(103, 400, SHAPES))
     found = sm.solve(made.spec, "energy")
-    assert bounds[0] is None
-    assert bounds[1] == pytest.approx(float(found.rank), rel=CLOSE)
+    assert bounds == sorted(bounds)
+    assert bounds[-1] == pytest.approx(float(found.rank), rel=CLOSE)
 
 
 def test_a_mapping_that_fills_too_little_of_a_level_is_no_answer(impatient):
@@ -195,19 +195,21 @@ def test_a_walk_that_would_take_too_much_memory_ends(monkeypatch, impatient):
     goal = OBJECTIVES[0].goals[0]
     whole = Walk(made.mapspace, goal).ends(INFINITE)
     monkeypatch.setattr(walk, "MOST_ROWS", 1)
-    assert Walk(made.mapspace, goal).ends(INFINITE) == ((), None)
+    ends = Walk(made.mapspace, goal).ends(INFINITE)
+    assert (ends.mappings, ends.least, ends.whole) == ((), None, False)
     monkeypatch.setattr(walk, "MOST_ROWS", 3)
-    mappings, least = Walk(made.mapspace, goal).ends(INFINITE)
-    assert not mappings
-    assert whole.least is not None and least is not None
-    assert 0 < least <= whole.least
+    ends = Walk(made.mapspace, goal).ends(INFINITE)
+    assert not ends.mappings and not ends.whole
+    assert whole.least is not None and ends.least is not None
+    assert 0 < ends.least <= whole.least
     assert sm.solve(made.spec, "energy").status == "optimal"
 
 
 def test_a_walk_ends_with_the_time():
     made = bare(instance(103, 400, SHAPES))
     with running(Clock(0)):
-        assert Walk(made.mapspace, OBJECTIVES[0].goals[0]).ends(INFINITE) == ((), None)
+        ends = Walk(made.mapspace, OBJECTIVES[0].goals[0]).ends(INFINITE)
+    assert (ends.mappings, ends.least, ends.whole) == ((), None, False)
 
 
 def test_other_goals_and_reuse_that_is_switched_off_are_left_to_the_model():

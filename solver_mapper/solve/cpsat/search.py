@@ -55,8 +55,8 @@ with the incumbent would be found again.
 EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
-WALKS = (0.5, EFFORT)
-"""The same before each walk outwards, which may take about as long."""
+WALKS = (0.5, 2.0, 8.0, 32.0, 128.0)
+"""The solver's deterministic time before walks outwards, which may take about as long each time."""
 LITTLE = 2.0
 """What the bound of one metric, or the decision of a tie, may take."""
 FIRST_HARDER, HARDER = 16, 4
@@ -73,6 +73,11 @@ one is ruled out.
 """
 
 F = TypeVar("F", bound=HasStatistics)
+Walked = Callable[[Callable[[], tuple[float, float]], float], Iterable[Ends]]
+"""What walks outwards find between what is proven and what mappings have to be below, which may
+change meanwhile, with so much effort more. Each may give mappings, and a bound that holds without
+the model.
+"""
 
 
 @dataclass(frozen=True)
@@ -121,10 +126,8 @@ class Search(Generic[F]):
     """Whether a user added to the model, about which the exact model knows nothing."""
     improve: Callable[[Goal, Mapping, int], Mapping] | None = None
     """Looks for a better mapping from a legal one, so many times as hard as usual."""
-    walk: Callable[[Goal, Callable[[], float], float], Iterable[Ends]] | None = None
-    """Walks outwards below a target that may fall meanwhile, with some effort at most; each one may
-    give mappings and a bound that hold without the model.
-    """
+    walks: Callable[[Goal], Walked | None] | None = None
+    """Walks outwards for a goal, if there are any."""
     best: Candidate[F] | None = None
     proofs: list[ProvenStep] = field(default_factory=list)
     fixed: list[tuple[Goal, Fraction]] = field(default_factory=list)
@@ -208,7 +211,10 @@ class Search(Generic[F]):
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
         effort: float | None = LITTLE if tie else EFFORT
-        walks = [] if tie or self.limits or self.fixed else list(WALKS)
+        walked = None
+        if self.walks is not None and not (tie or self.limits or self.fixed):
+            walked = self.walks(goal)
+        walks = [] if walked is None else list(WALKS)
         harder, spent = FIRST_HARDER, 0.0
         while not self.clock.over:
             if self._closed(goal):
@@ -234,8 +240,9 @@ class Search(Generic[F]):
                     )
                 continue
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
-            if walks and (spent > walks[0] or not ended):
-                self._walk_outwards(goal, walks.pop(0))
+            if walked is not None and walks and (spent > walks[0] or not ended):
+                more = self._walk_outwards(goal, walked, walks[0])
+                walks = walks[1:] if more else []
             if not ended and spent < EFFORT and walks:
                 continue
             if not ended:
@@ -255,22 +262,28 @@ class Search(Generic[F]):
             found = self.improve(goal, self.best.mapping, harder)
             self._adopt(goal, Candidate(found, self.assess(found)))
 
-    def _walk_outwards(self, goal: Goal, effort: float) -> None:
-        """Where a proof takes long, the walk that needs no model may be shorter."""
+    def _walk_outwards(self, goal: Goal, walked: Walked, effort: float) -> bool:
+        """Where a proof takes long, walks that need no model may be shorter; False if there was
+        none to make.
+        """
 
-        def target() -> float:
+        def span() -> tuple[float, float]:
+            proven = -math.inf if self.bound is None else float(self.bound)
             if self.best is None:
-                return math.inf
+                return proven, math.inf
             rank = goal.rank(self.best.statistics)
             if self.gap > GAP:
                 rank -= self._slack(goal, rank)
-            return math.nextafter(float(rank), math.inf)
+            return proven, math.nextafter(float(rank), math.inf)
 
-        for ends in () if self.walk is None else self.walk(goal, target, effort):
+        some = False
+        for ends in walked(span, effort):
+            some = True
             for mapping in ends.mappings:
                 self._adopt(goal, Candidate(mapping, self.assess(mapping)))
             if ends.least is not None and math.isfinite(ends.least):
                 self._learn_rank(goal, Fraction(ends.least), None)
+        return some
 
     def _narrow(self, goal: Goal) -> None:
         """Take values out of variables that alone cost more energy than any mapping that is better

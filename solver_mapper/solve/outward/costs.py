@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -177,16 +177,38 @@ class Costs:
                 found.setdefault(fixed, []).append(dim)
         return list(found.items())
 
+    @cached_property
+    def sides(self) -> list[tuple[int, int]]:
+        """Columns and rows of the mesh below each level, as many as loops can use."""
+        sides = map(self.architecture.fanout, range(self.depth))
+        return [(in_use(self.operations, (x,)), in_use(self.operations, (y,))) for x, y in sides]
+
     def room(self, level: int) -> int:
-        """Instances of `level`; compute units are one level further in than all others."""
-        return prod(x * y for x, y in map(self.architecture.fanout, range(level)))
+        """Instances of `level` that loops can use; compute units are one level further in than all
+        others.
+        """
+        return prod(x * y for x, y in self.sides[:level])
 
     def left(self, outside: Outside, meshes: Ints) -> Ints:
         """How many instances of the innermost mesh still to come are left for each row, which uses
         `meshes` (rows, 2) of it already.
         """
-        sides = self.architecture.fanout(outside.meshes - 1) if outside.meshes else (1, 1)
-        return np.asarray((np.array(sides) // meshes).prod(axis=1))
+        return np.asarray(self._sides_left(outside, meshes).prod(axis=1))
+
+    def _sides_left(self, outside: Outside, meshes: Ints) -> Ints:
+        sides = self.sides[outside.meshes - 1] if outside.meshes else (1, 1)
+        return np.asarray(np.array(sides) // meshes)
+
+    def spread_at_most(self, outside: Outside, tile: Ints, meshes: Ints) -> Ints:
+        """How many times as many instances of all meshes still to come loops can use, at most, that
+        go on from each tile and its use of the innermost of these meshes (rows, 2).
+        """
+        rounds = np.prod(self.sizes // tile, axis=1)
+        keys = np.column_stack([rounds, self._sides_left(outside, meshes)])
+        found, where = np.unique(keys, axis=0, return_inverse=True)
+        further = [side for sides in self.sides[: max(outside.meshes - 1, 0)] for side in sides]
+        most = [in_use(left, (x, y, *further)) for left, x, y in found.tolist()]
+        return np.array(most, dtype=np.int64)[where.reshape(-1)]
 
     def beyond(self, outside: Outside) -> int:
         """How many instances the meshes further out have together."""
@@ -252,6 +274,21 @@ class Costs:
                         grown[more] = min(used * bound, grown.get(more, used * bound))
             found = grown
         return largest(found)
+
+
+@lru_cache(maxsize=100_000)
+def in_use(rounds: int, sides: tuple[int, ...]) -> int:
+    """How many elements of a grid with these sides loops of so many rounds in all can use at most:
+    what is in use along a side divides the rounds.
+    """
+    if not sides:
+        return 1
+    first, *others = sides
+    return max(
+        each * in_use(rounds // each, tuple(others))
+        for each in range(1, first + 1)
+        if rounds % each == 0
+    )
 
 
 def largest(shares: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:

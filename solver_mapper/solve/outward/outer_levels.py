@@ -115,7 +115,7 @@ class OuterLevels:
 
     def _shares(self, level: int, held: list[int]) -> list[tuple[int, ...]]:
         """How many instances may share each held tensor's words (`Costs.shares`)."""
-        left = int(prod(self.costs.architecture.fanout(level - 1)))
+        left = prod(self.costs.sides[level - 1])
         shares = self.costs.shares(Outside(level, level), left)
         return largest({tuple(share[n] for n in held) for share in shares})
 

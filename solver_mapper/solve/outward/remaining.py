@@ -233,7 +233,7 @@ def _spared(
 
 def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outside) -> Floats:
     """The least cycles of a whole mapping: operations by pace."""
-    pace = rows.pace * costs.left(outside, rows.meshes) * costs.beyond(outside)
+    pace = rows.pace * costs.spread_at_most(outside, rows.tile, rows.meshes)
     return np.asarray(np.ceil(costs.operations / pace * (1 - NOISE)) + latency)
 
 

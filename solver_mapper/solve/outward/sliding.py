@@ -80,6 +80,7 @@ class Sliding:
         self.moving = [dim for dim in many if dim in windows.place]
         self.idle = [dim for dim in many if dim not in windows.fixed and dim not in windows.place]
         self._tables: dict[object, Floats] = {}
+        self._repeated: dict[tuple[int, int, int], tuple[int, Floats]] = {}
 
     def spread(
         self, rows: InnerMappings, level: int, dim: int, bound: int, axis: int
@@ -108,10 +109,8 @@ class Sliding:
         keys, where = _unique(rows.states[:, self.column])
         states, spared = [], np.zeros((3, len(keys), self.depth + 1))
         for row, (state,) in enumerate(keys):
-            after, each = self.windows.repeated(self.states[state], dim, bound)
-            states.append(self._number(after))
-            for chain, less in zip(after.chains, each, strict=True):
-                spared[:, row, chain.level] = less
+            after, spared[:, row] = self._after(state, dim, bound)
+            states.append(after)
         fetched, sent, passed = spared[:, where]
         prices = self.prices(rows)
         mine, theirs = rows.fetched[:, self.column], rows.sent[:, self.column]
@@ -127,6 +126,17 @@ class Sliding:
             (ROUNDED * rounded * prices.passed + floor * (parents > 1)).sum(axis=1),
             (floor * (parents == 1)).sum(axis=1),
         )
+
+    def _after(self, state: int, dim: int, bound: int) -> tuple[int, Floats]:
+        """The state with a temporal loop, and the fields of `Spared` (3, depth + 1)."""
+        key = state, dim, bound
+        if key not in self._repeated:
+            after, each = self.windows.repeated(self.states[state], dim, bound)
+            spared = np.zeros((3, self.depth + 1))
+            for chain, less in zip(after.chains, each, strict=True):
+                spared[:, chain.level] = less
+            self._repeated[key] = self._number(after), spared
+        return self._repeated[key]
 
     def held(self, rows: InnerMappings, level: int) -> Ints:
         """The states with a further holder."""

@@ -33,26 +33,27 @@ from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.remaining import NOISE, least_rank, most_energy
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
-HASTY = 100
-"""Inner mappings that a hasty walk goes on with."""
 MOST_ROWS, MOST_GROWN = 400_000, 2_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
 AT_ONCE = 16_384
 """Inner mappings of which bounds are worked out together."""
-MANY, MANY_SLIDING = 200_000, 15_000
-"""Inner mappings that a walk keeps in all, at most, for each unit of effort; and where windows
-slide, of which each takes longer.
-"""
 
 
 class Ends(NamedTuple):
-    """What arrived: the mappings of the least claims, best first; none if there were too many inner
-    mappings, or too little time. `least` is a lower bound of the rank of all mappings, at most the
-    target; None if nothing is known of all of them.
+    """What arrived: the mappings of the least claims, best first; none if the walk was not `whole`:
+    there were too many inner mappings, or too little time.
+
+    least: a lower bound of the rank of all mappings, at most the target; None if nothing is known
+           of all of them.
+    beyond: the least that an inner mapping needed which was dropped because of the target.
+    rows: how many inner mappings were kept.
     """
 
     mappings: tuple[Mapping, ...]
     least: float | None
+    whole: bool = True
+    beyond: float = inf
+    rows: int = 0
 
 
 class Walk:
@@ -72,37 +73,38 @@ class Walk:
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
 
     def ends(
-        self, target: float, beam: int | None = None, most: int = 16, *, effort: float = inf
+        self, target: float, beam: int | None = None, most: int = 16, *, rows: float = inf
     ) -> Ends:
         """The best mappings by their claims, as far as these are below `target`.
 
         Args:
             beam: how many inner mappings to go on with, if not with all.
             most: how many mappings are returned.
-            effort: how long a walk without `beam` may take, in units of CP-SAT's deterministic
-                time, roughly; any ends when the clock that runs is over.
+            rows: how many inner mappings a walk without `beam` may keep in all; any ends when the
+                clock that runs is over.
 
         Raises: ValueError if tables of outer levels would be too large.
         """
-        run = _Run(self, target, beam, effort)
+        run = _Run(self, target, beam, rows)
         try:
-            return run.ends(most)
+            mappings, whole = run.ends(most), True
         except LimitReached:
-            return Ends((), run.least)
+            mappings, whole = (), False
+        return Ends(mappings, run.least, whole, run.beyond, run.recorded)
 
 
 class _Run:
-    def __init__(self, walk: Walk, target: float, beam: int | None, effort: float):
+    def __init__(self, walk: Walk, target: float, beam: int | None, rows: float):
         self.walk, self.costs, self.target, self.beam = walk, walk.costs, target, beam
-        many = MANY_SLIDING if self.costs.sliding else MANY
-        self.most_recorded = effort * many if beam is None else inf
+        self.most_recorded = rows if beam is None else inf
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
         self.recorded = 0
         self.least: float | None = None
+        self.beyond = inf
 
-    def ends(self, most: int) -> Ends:
+    def ends(self, most: int) -> tuple[Mapping, ...]:
         rows = self._kept([empty(self.costs)], Outside(self.costs.depth, self.costs.depth))
         for level in reversed(range(self.costs.depth)):
             rows = self._spread(rows, level)
@@ -116,8 +118,7 @@ class _Run:
             self._bound(rows, Outside(level, level))
         ranks = self._ranks(rows, Outside(0, 0))
         best = np.argsort(ranks, kind="stable")[:most]
-        mappings = tuple(self._mapping(int(rows.parent[row])) for row in best)
-        return Ends(mappings, self.least)
+        return tuple(self._mapping(int(rows.parent[row])) for row in best)
 
     def _bound(self, rows: InnerMappings, outside: Outside) -> None:
         """Learn from rows that all mappings below the target go through, or as good ones."""
@@ -165,6 +166,7 @@ class _Run:
             return rows, rows.energy
         ranks = self._ranks(rows, outside)
         below = ranks * (1 - NOISE) < self.target
+        self.beyond = min(self.beyond, float(ranks[~below].min(initial=inf)))
         return rows.take(below), ranks[below]
 
     def _recorded(self, rows: InnerMappings) -> InnerMappings:

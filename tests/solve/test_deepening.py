@@ -1,0 +1,72 @@
+"""Walks below rising targets: what they prove on the way is never above the optimum, which the last
+one finds, however little effort each call has.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from math import inf, prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solver_mapper.core.objective import parse_objective
+from solver_mapper.solve.outward import deepening
+from solver_mapper.solve.outward.costs import in_use
+from solver_mapper.solve.outward.deepening import Deepening
+from solver_mapper.solve.outward.walk import Walk
+from solver_mapper.verify.exhaustive import Exhaustive
+from tests.instances import PLAIN, instance
+from tests.solve.test_outward import CLOSE, bare
+
+EFFORTS = (1e-3, 1e-2, 1.0)
+
+
+def _span(proven, last=inf):
+    return proven, last
+
+
+@pytest.mark.parametrize("seed", [100, 103, 137, 201])
+@pytest.mark.parametrize("text", ["energy", "edp"])
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_targets_rise_to_the_optimum(seed, text, effort, monkeypatch):
+    monkeypatch.setattr(deepening, "FEW", 20)
+    made = bare(instance(seed, 400, PLAIN))
+    goal = parse_objective(text).goals[0]
+    best = Exhaustive(made.mapspace).best([parse_objective(text)])[0]
+    assert best is not None
+    rank = float(goal.rank(best[1]))
+    walks = Deepening(Walk(made.mapspace, goal))
+    bounds, found = [0.0], list[deepening.Ends]()
+    while not found or not found[-1].mappings:
+        found = list(walks.ends(partial(_span, bounds[-1]), effort))
+        bounds += [each.least for each in found if each.least is not None]
+        effort *= 2
+    assert max(bounds) <= rank
+    assert found[-1].least == pytest.approx(rank, rel=CLOSE)
+    assert not list(walks.ends(partial(_span, 0.0), effort))
+
+
+def test_where_mappings_cost_nothing_the_target_is_the_last_one():
+    """Steps relative to nothing would not rise."""
+    walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
+    targets = []
+
+    class Free:
+        costs = walk.costs
+
+        def ends(self, target, beam=None, *, rows):
+            targets.append(target)
+            return deepening.Ends((), min(target, 0.0), beyond=0.0)
+
+    list(Deepening(Free()).ends(partial(_span, 0.0, 7.0), 1.0))
+    assert targets == [0.0, 7.0]
+
+
+@given(st.integers(1, 5000), st.lists(st.integers(1, 9), max_size=3))
+def test_loops_use_what_divides_their_rounds(rounds, sides):
+    """Against all ways to fill a grid."""
+    ways = map(prod, product(*(range(1, side + 1) for side in sides)))
+    assert in_use(rounds, tuple(sides)) == max(each for each in ways if rounds % each == 0)
