@@ -8,13 +8,12 @@ operations a cycle: the *pace*.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from solver_mapper.solve.outward.costs import Costs, most_shared
+from solver_mapper.solve.outward.costs import NOISE, Costs, most_shared
 from solver_mapper.solve.outward.inner import Floats, InnerMappings
-from solver_mapper.solve.outward.remaining import NOISE
 
 
 def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -> Floats:
@@ -42,15 +41,31 @@ def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -
             # Each instance reads none of its words the first time.
             new = tensor.words * np.minimum(instances, most_shared(costs, n, rest))
             reads += np.maximum(sent - new, 0.0)
-    buffer, pace = costs.architecture.levels[level], rows.pace
+    pace = rows.pace
+    for cycles in _cycles(costs, level, reads, writes):
+        pace = np.minimum(pace, costs.operations / np.maximum(cycles, 1.0))
+    return pace
+
+
+def fewest_cycles(costs: Costs) -> float:
+    """What the bandwidth of the outermost level leaves at least: it sends each word of what is read
+    once, and gets each word that is written.
+    """
+    reads = sum(tensor.words for tensor in costs.tensors if not tensor.written)
+    writes = sum(tensor.words for tensor in costs.tensors if tensor.written)
+    return max(map(float, _cycles(costs, 0, np.array(reads), np.array(writes))), default=0.0)
+
+
+def _cycles(costs: Costs, level: int, reads: Floats, writes: Floats) -> Iterator[Floats]:
+    """What each port of a level needs for so many words of all its instances."""
+    buffer = costs.architecture.levels[level]
     for words, bandwidth in (
         (reads, buffer.read_bandwidth),
         (writes, buffer.write_bandwidth),
         (reads + writes, buffer.shared_bandwidth),
     ):
         if bandwidth is not None:
-            pace = np.minimum(pace, costs.operations / np.maximum(words / float(bandwidth), 1.0))
-    return pace
+            yield np.asarray(words / float(bandwidth))
 
 
 def _rounded(words: Floats, instances: int) -> Floats:

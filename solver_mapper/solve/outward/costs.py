@@ -26,6 +26,10 @@ from DIMENSIONS on.
 """
 
 
+NOISE = 1e-10
+"""More than rounding can add to any sum of figures of costs, relative."""
+
+
 class Outside(NamedTuple):
     """What is still to come: the `holders` outermost levels may hold tensors, and the `meshes`
     outermost ones may have spatial loops; the innermost of these only over the dimensions from

@@ -13,13 +13,19 @@ from math import prod
 import numpy as np
 
 from solver_mapper.core.objective import Goal
-from solver_mapper.solve.outward.costs import ENDS, FIXED, IDLE, Costs, Outside, most_shared
+from solver_mapper.solve.outward.bandwidth import fewest_cycles
+from solver_mapper.solve.outward.costs import (
+    ENDS,
+    FIXED,
+    IDLE,
+    NOISE,
+    Costs,
+    Outside,
+    most_shared,
+)
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.sliding import Sliding
-
-NOISE = 1e-10
-"""More than rounding can add to any sum here, relative."""
 
 Key = tuple[int, int, int]
 """A tensor, how many instances share its words, and the kind of the next temporal loop for it."""
@@ -232,9 +238,12 @@ def _spared(
 
 
 def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outside) -> Floats:
-    """The least cycles of a whole mapping: operations by pace."""
+    """The least cycles of a whole mapping: operations by pace, or what the outermost level needs to
+    send and get each word once.
+    """
     pace = rows.pace * costs.spread_at_most(outside, rows.tile, rows.meshes)
-    return np.asarray(np.ceil(costs.operations / pace * (1 - NOISE)) + latency)
+    cycles = np.maximum(costs.operations / pace, fewest_cycles(costs))
+    return np.asarray(np.ceil(cycles * (1 - NOISE)) + latency)
 
 
 def least_rank(

@@ -25,12 +25,12 @@ from solver_mapper.core.primes import divisors, factorize
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
-from solver_mapper.solve.outward.costs import Costs, Outside
+from solver_mapper.solve.outward.costs import NOISE, Costs, Outside
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, joined
 from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, mesh_filled, repeat, spread
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.remaining import NOISE, least_rank, most_energy
+from solver_mapper.solve.outward.remaining import least_rank, most_energy
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_ROWS, MOST_GROWN = 400_000, 2_000_000
