@@ -43,7 +43,7 @@ MOST_GAIN = 100.0
 """What counts as the gain where no part is left."""
 EVERY = 100
 """Batches between two dives."""
-PATIENCE = 20_000
+PATIENCE = 100_000
 """Cells before another search for a better mapping."""
 MOST_OPEN = 8_000_000
 """Cells that wait at once; where there would be more, the search ends without a proof."""
