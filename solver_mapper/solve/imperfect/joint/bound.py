@@ -140,7 +140,8 @@ class _Holders:
         at = int(self._ranks(self.room).argmin())
         row = np.array([[each[at] for each in level] for level in self.room.spread])
         row = self._settled(row.astype(np.int64))
-        if self._reached(row[None])[0]:
+        promised = float(self._ranks(compute_boundary(self.room, row[None]))[0])
+        if promised < self.race.limit and self._reached(row[None])[0]:
             with suppress(LimitReached):
                 self._once_refined(row)
 

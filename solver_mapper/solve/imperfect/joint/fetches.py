@@ -272,7 +272,8 @@ class Fetches:
             fewest, most = ranges[dim]
             even = (fewest == most) & ((fewest == 1) | (fewest == self.sizes[dim]))
             if len(others) == 1:
-                even |= self._last_points(dim, level, counts) * steps[dim] >= steps[moved]
+                last = self._last_points(dim, level, counts)
+                even |= 1 + steps[dim] * (last - 1) >= steps[moved]
             words = words * (np.where(even, 1, 1 - 1 / np.maximum(fewest, 2)))
         if how.short:
             words = words + self._again(rank, moved, ranges, counts)
