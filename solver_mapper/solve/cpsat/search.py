@@ -240,7 +240,7 @@ class Search(Generic[F]):
                     )
                 continue
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
-            if walked is not None and walks and (spent > walks[0] or not ended):
+            if walked is not None and walks and (spent > 2 * walks[0] or not ended):
                 more = self._walk_outwards(goal, walked, walks[0])
                 walks = walks[1:] if more else []
             if not ended and spent < EFFORT and walks:

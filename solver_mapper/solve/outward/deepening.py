@@ -10,13 +10,13 @@ the last one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import inf
+from math import inf, log
 
 from solver_mapper.solve.outward.walk import Ends, Walk
 
 HASTY = 100
 """Inner mappings that a hasty walk goes on with."""
-MANY, MANY_SLIDING = 200_000, 40_000
+MANY, MANY_SLIDING = 200_000, 60_000
 """Inner mappings that walks keep in all, at most, for each unit of effort; and where windows slide,
 of which each takes longer.
 """
@@ -24,11 +24,10 @@ FEW = 500
 """A walk that may keep fewer is not begun."""
 STEP = 0.005
 """How far, relative, the first target lies above what the next inner mapping needs."""
-SLOWLY, QUICKLY = 2.0, 4.0
-LONGER, SHORTER = 2.0, 0.5
-"""How steps change where a walk kept fewer than so many times as many inner mappings as the one
-before, and where it kept more or could not end.
-"""
+GROWTH = 3.0
+"""How many times as many inner mappings as the one before a walk should keep."""
+SHORTER, LONGER = 0.5, 8.0
+"""By how much a step is changed at most; by the former if a walk could not end."""
 
 
 class Deepening:
@@ -71,8 +70,17 @@ class Deepening:
                 return
             left -= ends.rows
             self._proven, self._next = goal, max(goal, ends.beyond)
-            if ends.rows < max(FEW, SLOWLY * self._rows):
-                self._step *= LONGER
-            elif ends.rows > QUICKLY * self._rows >= QUICKLY * FEW:
-                self._step *= SHORTER
+            self._step *= _changed(self._rows, ends.rows)
             self._rows = ends.rows
+
+
+def _changed(before: int, rows: int) -> float:
+    """By how much to change the step after walks that kept so many inner mappings, if their
+    logarithms grow as the targets' do. Below a few, what is there to begin with hides the growth.
+    """
+    if rows < FEW:
+        return 2.0
+    if before < FEW:
+        return 1.0
+    growth = max(rows / before, 1.0001)
+    return min(max(log(GROWTH) / log(growth), SHORTER), LONGER)
