@@ -16,7 +16,7 @@ from solver_mapper.core.constraints import Constraints, KeepConstraint, ReuseCon
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.deadline import running
 from solver_mapper.solve.cpsat import search
-from solver_mapper.solve.outward import deepening, walk
+from solver_mapper.solve.outward import deepening, outer_levels, walk
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -217,6 +217,27 @@ def test_a_walk_ends_with_the_time():
     with running(Clock(0)):
         ends = Walk(made.mapspace, OBJECTIVES[0].goals[0]).ends(INFINITE)
     assert (ends.mappings, ends.least, ends.whole) == ((), None, False)
+
+
+def test_where_tables_of_outer_levels_would_be_too_large_the_model_answers(monkeypatch, impatient):
+    made = bare(instance(103, 400, SHAPES))
+    monkeypatch.setattr(outer_levels, "MOST_FIGURES", 1)
+    with pytest.raises(ValueError, match="too many tiles and suppliers"):
+        Walk(made.mapspace, OBJECTIVES[0].goals[0]).ends(INFINITE)
+    best = Exhaustive(made.mapspace).best([OBJECTIVES[0]])[0]
+    assert best is not None
+    assert sm.solve(made.spec, "energy").rank == best[1].energy_pj
+
+
+def test_words_that_cost_less_than_nothing_are_left_to_the_model():
+    """A bound that leaves words out would be too high."""
+    made = bare(instance(103, 400, SHAPES))
+    outer, *levels = made.architecture.levels
+    gift = replace(outer, energy=replace(outer.energy, read=Fraction(-100)))
+    architecture = replace(made.architecture, levels=(gift, *levels))
+    mapspace = EnumeratedMapspace(architecture, made.problem, made.constraints)
+    with pytest.raises(ValueError, match="less than nothing"):
+        Walk(mapspace, OBJECTIVES[0].goals[0])
 
 
 def test_other_goals_and_reuse_that_is_switched_off_are_left_to_the_model():
