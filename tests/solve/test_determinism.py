@@ -49,12 +49,12 @@ def test_fresh_processes_give_equal_answers(architecture, layer, objective):
     """Whatever order Python's sets and dicts of strings hash to: mapping, figures and the whole
     certificate are equal.
     """
-    first, *others = [
-        answer(architecture, layer, objective, hashes, "3") for hashes in ("0", "1", "424242")
+    first, other = [
+        answer(architecture, layer, objective, hashes, "3") for hashes in ("0", "424242")
     ]
     assert first["status"] == "optimal"
     assert first["certificate"]["seed"] == 3
-    assert all(other == first for other in others)
+    assert other == first
 
 
 def test_other_seeds_give_equal_values():
