@@ -55,7 +55,7 @@ with the incumbent would be found again.
 EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
-WALKS = (0.5, 2.0, 8.0, 32.0, 128.0)
+WALKS = (1.0, 4.0, 16.0, 64.0, 256.0)
 """The solver's deterministic time before walks outwards, which may take about as long each time."""
 LITTLE = 2.0
 """What the bound of one metric, or the decision of a tie, may take."""

@@ -16,10 +16,12 @@ from solver_mapper.solve.outward.walk import Ends, Walk
 
 HASTY = 100
 """Inner mappings that a hasty walk goes on with."""
-MANY, MANY_SLIDING = 200_000, 60_000
+MANY, MANY_SLIDING = 200_000, 40_000
 """Inner mappings that walks keep in all, at most, for each unit of effort; and where windows slide,
 of which each takes longer.
 """
+STEPS = 300
+"""As how many inner mappings each step of a walk counts."""
 FEW = 500
 """A walk that may keep fewer is not begun."""
 STEP = 0.005
@@ -68,7 +70,7 @@ class Deepening:
                 self._step *= SHORTER
             if self._ended or not ends.whole:
                 return
-            left -= ends.rows
+            left -= ends.rows + STEPS * ends.steps
             self._proven, self._next = goal, max(goal, ends.beyond)
             self._step *= _changed(self._rows, ends.rows)
             self._rows = ends.rows

@@ -46,7 +46,7 @@ class Ends(NamedTuple):
     least: a lower bound of the rank of all mappings, at most the target; None if nothing is known
            of all of them.
     beyond: the least that an inner mapping needed which was dropped because of the target.
-    rows: how many inner mappings were kept.
+    rows: how many inner mappings were kept, in so many `steps`.
     """
 
     mappings: tuple[Mapping, ...]
@@ -54,6 +54,7 @@ class Ends(NamedTuple):
     whole: bool = True
     beyond: float = inf
     rows: int = 0
+    steps: int = 0
 
 
 class Walk:
@@ -90,7 +91,7 @@ class Walk:
             mappings, whole = run.ends(most), True
         except LimitReached:
             mappings, whole = (), False
-        return Ends(mappings, run.least, whole, run.beyond, run.recorded)
+        return Ends(mappings, run.least, whole, run.beyond, run.recorded, len(run.parents))
 
 
 class _Run:
