@@ -112,7 +112,7 @@ class Session:
             return None
         try:
             walks = Deepening(Walk(self.all_mappings, goal))
-        except ValueError:
+        except (ValueError, MemoryError):
             return None
 
         def ends(span: Callable[[], tuple[float, float]], effort: float) -> Iterator[Ends]:

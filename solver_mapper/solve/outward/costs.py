@@ -288,11 +288,9 @@ def in_use(rounds: int, sides: tuple[int, ...]) -> int:
     if not sides:
         return 1
     first, *others = sides
-    return max(
-        each * in_use(rounds // each, tuple(others))
-        for each in range(1, first + 1)
-        if rounds % each == 0
-    )
+    lengths: Ints = np.arange(1, min(first, rounds) + 1, dtype=np.int64)
+    dividing: list[int] = lengths[rounds % lengths == 0].tolist()
+    return max(each * in_use(rounds // each, tuple(others)) for each in dividing)
 
 
 def largest(shares: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
