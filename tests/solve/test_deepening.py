@@ -55,9 +55,9 @@ def test_where_mappings_cost_nothing_the_target_is_the_last_one():
     targets = []
 
     class Free:
-        costs = walk.costs
+        outer = walk.outer
 
-        def ends(self, target, beam=None, *, rows):
+        def ends(self, target, *, rows):
             targets.append(target)
             return deepening.Ends((), min(target, 0.0), beyond=0.0)
 

@@ -141,9 +141,8 @@ def test_no_claim_of_windows_is_above_the_best_mapping_where_the_outermost_level
 def impatient(monkeypatch):
     """CP-SAT gives up at once, so that the walk begins."""
     monkeypatch.setattr(search, "EFFORT", 2e-6)
-    monkeypatch.setattr(search, "WALKS", (1e-6, INFINITE))
+    monkeypatch.setattr(search, "TURNS", (1e-6, INFINITE))
     monkeypatch.setattr(deepening, "MANY", 1e12)
-    monkeypatch.setattr(deepening, "MANY_SLIDING", 1e12)
 
 
 @pytest.mark.parametrize("seed", [100, 103, 110, 121, 137])
@@ -163,7 +162,7 @@ def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, ob
 @pytest.mark.parametrize("most", [3, 1000])
 def test_answers_are_those_of_enumeration_where_a_short_walk_comes_early(seed, most, monkeypatch):
     """Whether it ends or has too many inner mappings."""
-    monkeypatch.setattr(search, "WALKS", (1e-6, 16.0))
+    monkeypatch.setattr(search, "TURNS", (1e-6, 16.0))
     monkeypatch.setattr(deepening, "MANY", most * 1e6)
     made = instance(seed, 400, PLAIN)
     best = Exhaustive(made.mapspace).best([parse_objective("edp")])[0]
@@ -176,8 +175,8 @@ def test_where_a_run_ends_without_a_proof_the_walk_gives_the_bound(monkeypatch, 
     bounds = []
     ends = Walk.ends
 
-    def noted(self, target, beam=None, **more):
-        found = ends(self, target, beam, **more)
+    def noted(self, target, **more):
+        found = ends(self, target, **more)
         bounds.append(found.least)
         return found
 

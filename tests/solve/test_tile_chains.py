@@ -4,6 +4,7 @@ what the cost model counts.
 
 from __future__ import annotations
 
+from math import prod
 from random import Random
 
 import pytest
@@ -14,10 +15,18 @@ from solver_mapper.cost.timeloop.multicast_groups import multicast_groups
 from solver_mapper.cost.timeloop.projection import Projection, code_of, project
 from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, linked_elements
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
-from solver_mapper.solve.outward.tile_chains import Placed, Rank, Vector, Windows, all_links, links
+from solver_mapper.solve.outward.mesh_sharing import (
+    Placed,
+    Vector,
+    all_links,
+    least_sharing,
+    links,
+)
+from solver_mapper.solve.outward.tile_chains import Rank, Windows
 from tests.strategies import tensor
 
 DIMS = "CKPRQS"
+IDLE = 1
 RANKS = ((2, 3), (4, 5))
 """P and R, Q and S."""
 
@@ -40,9 +49,9 @@ def test_loops_spare_what_the_cost_model_does_not_fetch(seed):
     sums, ranks = projection(random)
     windows = Windows(ranks, frozenset([0]), depth=2)
     extents = [random.choice([1, 1, 2, 3]) for _ in DIMS]
-    state = windows.mesh_filled(windows.start, 1, (1, 1), 1)
+    state, _ = windows.mesh_filled(windows.start, 1, (1, 1), 1)
     state = state._replace(extents=tuple((extents[a], extents[b]) for a, b in RANKS))
-    state = windows.mesh_filled(windows.held(state, 1), 0, (1, 1), 1)
+    state, _ = windows.mesh_filled(windows.held(state, 1), 0, (1, 1), 1)
     loops: list[PlacedLoop] = []
     tiles, grown = 1.0, list(extents)
     for _ in range(random.randint(1, 6)):
@@ -83,15 +92,25 @@ def passed_on(
     every = range(len(elements.offsets))
     groups = sum(each.scatter for each in multicast_groups(elements, every, True, grid))
     walked = dict(links(tuple(seen), len(RANKS), (used[0], used[1]), width))
-    loose = dict(all_links(tuple(sorted(seen)), len(RANKS)))
+    mesh = tuple(sorted(each._replace(inner=0) for each in seen))
+    filled = used[0] == width or used[1] == 1
+    loose = dict(all_links(mesh, len(RANKS)))
+    least = least_sharing(mesh, len(RANKS), (used[0], used[1]), width)
+    tight, sharers = dict(least.links), least.sent / prod(each.bound for each in seen)
+    idle = prod(each.bound for each in placed if each.dim == IDLE)
+    assert sharers <= idle * groups / len(elements.offsets) + 1e-12
     found = []
     for shift in [(a, b) for a in range(-9, 10) for b in range(-9, 10) if a or b]:
         linked = set(linked_elements(elements, elements, code_of((0, *shift)), grid))
         rest = multicast_groups(elements, set(every) - linked, True, grid)
         share = sum(each.scatter for each in rest) / groups
         assert loose.get(shift, 1.0) <= share + 1e-12
+        assert tight.get(shift, 1.0) <= share + 1e-12
+        receivers = sum(each.scatter * each.multicast for each in rest)
+        if share < 1 and receivers:
+            assert sharers <= idle * share * groups / receivers + 1e-12
         found.append((shift, share, walked.get(shift, 1.0)))
-    return found, used[0] == width or used[1] == 1
+    return found, filled
 
 
 @pytest.mark.parametrize("seed", range(300))

@@ -55,13 +55,16 @@ with the incumbent would be found again.
 EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
-WALKS = (1.0, 4.0, 16.0, 64.0, 256.0)
-"""The solver's deterministic time before walks outwards, which may take about as long each time."""
+TURNS = (1.0, 16.0, 64.0, 256.0)
+"""The solver's deterministic time in turns with walks outwards, which may take about as long, or
+longer if they look as if they would end.
+"""
 LITTLE = 2.0
 """What the bound of one metric, or the decision of a tie, may take."""
-FIRST_HARDER, HARDER = 16, 4
-"""Local search takes so many times as many steps as at the start where a run ends without a proof,
-and again so many times as many each time that another one does.
+HARDER = 128
+"""Local search takes so many times as many steps as at the start where a run of one unit of
+deterministic time ends without a proof; after longer ones it takes as many more as the root of this
+time says.
 """
 STAGE = Fraction(11, 10)
 """A stage ends at the incumbent where the bound is this close."""
@@ -134,6 +137,7 @@ class Search(Generic[F]):
     limits: list[Limit] = field(default_factory=list)
     bound: Fraction | None = None
     last: Candidate[F] | None = None
+    _start: Candidate[F] | None = None
     _last_values: dict[int, int] = field(default_factory=dict)
     _last_variants: list[Candidate[F]] = field(default_factory=list)
     _complete: bool = True
@@ -189,7 +193,7 @@ class Search(Generic[F]):
         """
         candidate = Candidate(mapping, self.assess(mapping))
         if self._admits(candidate.statistics) and not self.hooked:
-            self.best = candidate
+            self.best = self._start = candidate
         for variable, value in values_of(self.compiled, mapping) or []:
             self.compiled.model.add_hint(variable, value)
 
@@ -214,8 +218,8 @@ class Search(Generic[F]):
         walked = None
         if self.walks is not None and not (tie or self.limits or self.fixed):
             walked = self.walks(goal)
-        walks = [] if walked is None else list(WALKS)
-        harder, spent = FIRST_HARDER, 0.0
+        turns = [] if walked is None else list(TURNS)
+        spent = 0.0
         while not self.clock.over:
             if self._closed(goal):
                 return self._proven(goal, "the bound meets the incumbent", runs, excluded)
@@ -226,7 +230,7 @@ class Search(Generic[F]):
                 continue
             self._narrow(goal)
             cut = self._cut(goal, staged=effort is None)
-            outcome = self._run(goal, cut, walks[0] if walks else effort)
+            outcome = self._run(goal, cut, turns[0] if turns else effort)
             spent += outcome.effort
             runs += 1
             if outcome.status == "INFEASIBLE":
@@ -240,15 +244,13 @@ class Search(Generic[F]):
                     )
                 continue
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
-            if walked is not None and walks and (spent > 2 * walks[0] or not ended):
-                more = self._walk_outwards(goal, walked, walks[0])
-                walks = walks[1:] if more else []
-            if not ended and spent < EFFORT and walks:
-                continue
             if not ended:
-                effort = None
-                self._look_further(goal, harder)
-                harder *= HARDER
+                self._look_further(goal, outcome.effort)
+            if walked is not None and turns and (spent > 2 * turns[0] or not ended):
+                more = self._walk_outwards(goal, walked, turns[0])
+                turns = turns[1:] if more else []
+            if not ended:
+                effort = None if spent >= EFFORT or not turns else effort
                 continue
             excluded += self._refine(goal, cut)
             effort = effort if excluded < FEW_EXCLUDED else None
@@ -256,10 +258,14 @@ class Search(Generic[F]):
             goal, "the bound meets the incumbent", runs, excluded
         )
 
-    def _look_further(self, goal: Goal, harder: int) -> None:
-        """Where a proof takes long: a better incumbent makes the rest of it shorter."""
-        if self.improve is not None and self.best is not None and not self.clock.over:
-            found = self.improve(goal, self.best.mapping, harder)
+    def _look_further(self, goal: Goal, effort: float) -> None:
+        """Where a proof takes long: a better incumbent makes the rest of it shorter. Local search
+        begins where the search began; the incumbent may be a valley that small steps do not leave.
+        """
+        start = self._start or self.best
+        if self.improve is not None and start is not None and not self.clock.over:
+            harder = math.ceil(HARDER * math.sqrt(effort))
+            found = self.improve(goal, start.mapping, harder)
             self._adopt(goal, Candidate(found, self.assess(found)))
 
     def _walk_outwards(self, goal: Goal, walked: Walked, effort: float) -> bool:

@@ -10,18 +10,17 @@ the last one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import inf, log
+from math import exp, inf, log
 
+from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.walk import Ends, Walk
 
-HASTY = 100
-"""Inner mappings that a hasty walk goes on with."""
-MANY, MANY_SLIDING = 200_000, 40_000
-"""Inner mappings that walks keep in all, at most, for each unit of effort; and where windows slide,
-of which each takes longer.
-"""
-STEPS = 300
-"""As how many inner mappings each step of a walk counts."""
+MANY = 20_000
+"""Inner mappings that walks keep for each unit of effort, at most."""
+PATIENCE = 64.0
+"""Units of effort for walks that look as if they would end."""
+STEPS, TABLES = 150, 0.01
+"""As how many inner mappings each step of a walk counts, and each figure of its tables."""
 FEW = 500
 """A walk that may keep fewer is not begun."""
 STEP = 0.005
@@ -30,6 +29,16 @@ GROWTH = 3.0
 """How many times as many inner mappings as the one before a walk should keep."""
 SHORTER, LONGER = 0.5, 8.0
 """By how much a step is changed at most; by the former if a walk could not end."""
+STEEP = 40.0
+"""How many inner mappings walks keep is taken to grow with this power of their targets, as long as
+nothing else is known.
+"""
+MOST_GROWTH = 50.0
+"""More than this, as a logarithm, is out of reach anyway."""
+BETTER, DOUBT = 0.97, 2.0
+"""The optimum is taken to be so much of the incumbent; and what walks need, to be so many times too
+high an estimate.
+"""
 
 
 class Deepening:
@@ -37,52 +46,68 @@ class Deepening:
 
     def __init__(self, walk: Walk):
         self._walk = walk
-        self._many = MANY_SLIDING if walk.costs.sliding else MANY
-        self._turns, self._ended = 0, False
+        self._ended = False
         self._proven, self._next = -inf, 0.0
-        self._step, self._rows = STEP, 0
+        self._step = STEP
+        self._longest: list[tuple[float, int]] = []
 
     def ends(self, span: Callable[[], tuple[float, float]], effort: float) -> Iterator[Ends]:
         """What walks find below rising targets: nothing more after one that found mappings, or that
-        none is below the last target. The second time, when a proof takes long, a hasty one comes
-        before them, whose `least` is no bound.
+        none is below the last target.
 
         Args:
             span: what is proven of the goal by other means, and what mappings have to be below.
-            effort: how long walks may take, in units of CP-SAT's deterministic time, roughly.
+            effort: how long walks may take, in units of CP-SAT's deterministic time, roughly; or
+                up to `PATIENCE` as soon as it looks as if they would find the optimum then.
 
-        Raises: ValueError if tables of outer levels would be too large.
+        Raises: ValueError if tables of outer levels would be too large; TimeUp if the clock that
+            runs is over.
         """
         if self._ended:
             return
-        left = effort * self._many
-        self._turns += 1
-        if self._turns == 2:
-            yield self._walk.ends(span()[1], HASTY)
-        while left >= FEW:
+        used = 0.0 if self._longest else TABLES * self._walk.outer.figures
+        while True:
+            check_time()
             proven, last = span()
+            near = self._need(last) <= DOUBT * MANY * PATIENCE
+            most = MANY * (max(effort, PATIENCE) if near else effort) - used
+            if most < FEW:
+                return
             goal = max(self._next, proven) * (1 + self._step)
             goal = goal if self._proven < goal < last else last
-            ends = self._walk.ends(goal, rows=left)
+            ends = self._walk.ends(goal, rows=most)
             self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
             yield ends
-            if not ends.whole:
-                self._step *= SHORTER
-            if self._ended or not ends.whole:
+            if self._ended:
                 return
-            left -= ends.rows + STEPS * ends.steps
-            self._proven, self._next = goal, max(goal, ends.beyond)
-            self._step *= _changed(self._rows, ends.rows)
-            self._rows = ends.rows
+            used += ends.rows + STEPS * ends.steps
+            if ends.whole:
+                self._proven, self._next = goal, max(goal, ends.beyond)
+                self._step *= self._changed(ends.rows)
+            else:
+                self._step *= SHORTER
+            self._longest = [*self._longest[-1:], (goal, ends.rows)]
 
+    def _changed(self, rows: int) -> float:
+        """By how much to change the step after a walk that kept so many inner mappings, if their
+        logarithms grow as the targets' do. Below a few, what is there to begin with hides the
+        growth.
+        """
+        if rows < FEW:
+            return 2.0
+        before = self._longest[-1][1] if self._longest else 0
+        if before < FEW:
+            return 1.0
+        growth = max(rows / before, 1.0001)
+        return min(max(log(GROWTH) / log(growth), SHORTER), LONGER)
 
-def _changed(before: int, rows: int) -> float:
-    """By how much to change the step after walks that kept so many inner mappings, if their
-    logarithms grow as the targets' do. Below a few, what is there to begin with hides the growth.
-    """
-    if rows < FEW:
-        return 2.0
-    if before < FEW:
-        return 1.0
-    growth = max(rows / before, 1.0001)
-    return min(max(log(GROWTH) / log(growth), SHORTER), LONGER)
+    def _need(self, last: float) -> float:
+        """How many inner mappings a walk would keep that finds the optimum below `last`, if they
+        go on growing as they did.
+        """
+        if not self._longest or not 0 < self._longest[-1][0] < inf:
+            return inf
+        (before, few), (goal, rows) = self._longest[0], self._longest[-1]
+        known = FEW < few < rows and 0 < before < goal
+        power = log(rows / few) / log(goal / before) if known else STEEP
+        return max(rows, FEW) * exp(min(power * log(max(last * BETTER / goal, 1.0)), MOST_GROWTH))

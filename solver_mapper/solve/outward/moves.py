@@ -138,9 +138,14 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
 def mesh_filled(costs: Costs, rows: InnerMappings, level: int) -> InnerMappings:
     """The rows when all spatial loops below `level` stand."""
     states, width = rows.states.copy(), costs.architecture.fanout(level)[0]
+    due, sent = rows.due.copy(), rows.sent.copy()
     for each in costs.sliding:
-        states[:, each.column] = each.mesh_filled(rows, level, width)
-    return replace(rows, states=states, meshes=np.ones_like(rows.meshes))
+        column = each.column
+        states[:, column], more = each.mesh_filled(rows, level, width)
+        due[:, each.number] *= more
+        sent[np.arange(len(rows)), column, each.outermost(rows)] *= more
+    meshes = np.ones_like(rows.meshes)
+    return replace(rows, due=due, sent=sent, states=states, meshes=meshes)
 
 
 def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerMappings:

@@ -46,6 +46,13 @@ class OuterLevels:
         self.lattice = Lattice(costs.sizes)
         self._tables: list[Floats] = []
 
+    @property
+    def figures(self) -> int:
+        """How many the tables of all levels have."""
+        tensors = len(self.costs.tensors)
+        choices = sum((level + 1) ** tensors for level in range(self.costs.depth - 1))
+        return len(self.lattice) * int(choices)
+
     def least(self, tile: Ints, holders: int) -> Floats:
         """The least energy in pJ that the `holders` outermost levels spend on their own tiles, for
         each choice of which of them supplies each tensor next: (holders, ..., rows).

@@ -95,14 +95,17 @@ class Sliding:
         states = np.array([self._number(state) for state, _ in found], dtype=np.int64)
         return states[where], np.array([more for _, more in found])[where]
 
-    def mesh_filled(self, rows: InnerMappings, level: int, width: int) -> Ints:
-        """The states when all spatial loops below `level` stand."""
+    def mesh_filled(self, rows: InnerMappings, level: int, width: int) -> tuple[Ints, Floats]:
+        """The states when all spatial loops below `level` stand, and how many times as many words
+        are sent as was counted.
+        """
         keys, where = _unique(rows.states[:, self.column], *rows.meshes.T)
         found = [
-            self._number(self.windows.mesh_filled(self.states[state], level, (x, y), width))
+            self.windows.mesh_filled(self.states[state], level, (x, y), width)
             for state, x, y in keys
         ]
-        return np.array(found, dtype=np.int64)[where]
+        states = np.array([self._number(state) for state, _ in found], dtype=np.int64)
+        return states[where], np.array([more for _, more in found])[where]
 
     def repeated(self, rows: InnerMappings, dim: int, bound: int, rounds: Floats) -> Less:
         """What a temporal loop changes. `rounds`: of all loops outside it."""

@@ -7,24 +7,25 @@ So what a loop spares is known once it stands, and a loop over a fixed dimension
 loops further out.
 
 Neighbours on a mesh right above a holder pass words on where the shift equals the displacement of
-their data. Where it is not clear which of them do, all are taken to do so that can, so that what
-the outer holder sends may be counted too low, but never too high.
+their data (`mesh_sharing.py`). Where it is not clear which of them do, all are taken to do so that
+can, so that what the outer holder sends may be counted too low, but never too high.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from functools import lru_cache
-from itertools import product
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from solver_mapper.solve.outward.inner import Floats, Ints
-
-Vector = tuple[int, ...]
-"""Words along each window rank."""
+from solver_mapper.solve.outward.mesh_sharing import (
+    Placed,
+    Vector,
+    least_sharing,
+    links,
+    sent_words,
+)
 
 
 class Rank(NamedTuple):
@@ -35,19 +36,6 @@ class Rank(NamedTuple):
     dims: tuple[int, int]
     steps: tuple[int, int]
     sizes: tuple[int, int]
-
-
-class Placed(NamedTuple):
-    """A spatial loop of the mesh that is being filled, over dimension `side` of a rank. Above
-    compute units `inner` elements stand inside it along its axis; elsewhere it may stand anywhere.
-    """
-
-    rank: int
-    side: int
-    step: int
-    bound: int
-    axis: int = 0
-    inner: int = 0
 
 
 class Chain(NamedTuple):
@@ -169,34 +157,44 @@ class Windows:
         if dim not in self.place:
             return state._replace(beside=state.beside or inner == 1 or not ordered), 1.0
         rank, side = self.place[dim]
-        loop = Placed(rank, side, self._step(state, dim), bound)
-        if ordered:
-            loop = loop._replace(axis=axis, inner=inner)
+        loop = Placed(rank, side, self._step(state, dim), bound, axis, inner if ordered else 0)
         before = tuple(each for each in state.mesh if each.rank == rank)
         exact = not before or state.chains[-1].level == level + 1
-        more = _groups((*before, loop), exact) / _groups(before, exact)
+        more = sent_words((*before, loop), exact) / sent_words(before, exact)
         state = self._extended(state, dim, bound)
         mesh = (*state.mesh, loop) if ordered else tuple(sorted((*state.mesh, loop)))
         return state._replace(mesh=mesh, rounded=state.rounded or not exact), more
 
     def mesh_filled(
         self, state: TileState, level: int, used: tuple[int, int], width: int
-    ) -> TileState:
+    ) -> tuple[TileState, float]:
         """The state when all spatial loops below `level` stand, on `used` columns and rows of a
-        grid of `width` columns.
+        grid of `width` columns; and how many times as many words the next holder sends as was
+        counted, now that it is clear which elements may be neighbours.
         """
-        chain = state.chains[-1]
+        chain, more, units = state.chains[-1], 1.0, level == self.depth - 1
         if not state.filled:
-            if chain.level == self.depth:
-                near = links(state.mesh, len(self.ranks), used, width) if state.mesh else ()
-            else:
-                near = all_links(state.mesh, len(self.ranks))
+            near: tuple[tuple[Vector, float], ...] = ()
+            if state.mesh:
+                mesh = state.mesh, len(self.ranks), used, width
+                near = links(*mesh) if units else least_sharing(*mesh).links
             chain = chain._replace(links=near, beside=state.beside)
-            if chain.level == self.depth and not (chain.links or chain.beside):
+            if units and not (chain.links or chain.beside):
                 chain = dead(chain)
-        return state._replace(
+        elif state.mesh:
+            sharing = least_sharing(state.mesh, len(self.ranks), used, width)
+            more = sharing.sent / self._counted(state.mesh)
+        state = state._replace(
             chains=(*state.chains[:-1], chain), mesh=(), beside=False, filled=True
         )
+        return state, more
+
+    def _counted(self, mesh: tuple[Placed, ...]) -> float:
+        """How many times as many words as one element gets were counted for a mesh that is not
+        right above the holder.
+        """
+        along = [tuple(each for each in mesh if each.rank == n) for n in range(len(self.ranks))]
+        return prod(sent_words(loops, exact=len(loops) < 2) for loops in along)
 
     def repeated(
         self, state: TileState, dim: int, bound: int
@@ -329,80 +327,3 @@ def _rest(chain: Chain, shift: Vector) -> float:
 def _least_rest(chain: Chain) -> float:
     """The least that `_rest` can be for any shift, as far as `links` say."""
     return min((rest for _, rest in chain.links), default=1.0)
-
-
-@lru_cache(maxsize=10_000)
-def links(
-    loops: tuple[Placed, ...], ranks: int, used: tuple[int, int], width: int
-) -> tuple[tuple[Vector, float], ...]:
-    """The displacements between neighbours on a mesh, and for each the share of the different words
-    that neighbours cannot pass on when tiles come by it; or less.
-
-    Elements fill the grid, of `width` columns, row by row. They count as neighbours only if they
-    agree in all loops but `loops`, unless the `used` columns leave rows ragged. Words count as
-    passed on if all elements that want them have such a neighbour; where rows are not filled, if
-    one has.
-    """
-    number = np.arange(used[0] * used[1])
-    others = np.stack([number % used[0], number // used[0]])
-    offsets = np.zeros((len(number), ranks), dtype=np.int64)
-    for loop in loops:
-        place = (number % used[0], number // used[0])[loop.axis] // loop.inner % loop.bound
-        offsets[:, loop.rank] += loop.step * place
-        others[loop.axis] -= place * loop.inner
-    ragged, filled = used[1] > 1 and width % used[0] > 0, used[1] == 1 or width == used[0]
-    words = [tuple(each) for each in offsets.tolist()]
-    helped: dict[Vector, set[int]] = defaultdict(set)
-    in_row, in_column = number % width < width - 1, number >= 0
-    for apart, possible in ((1, in_row), (width, in_column)):
-        near = number[possible & (number + apart < len(number))]
-        if not ragged:
-            near = near[(others[:, near] == others[:, near + apart]).all(axis=0)]
-        for one in near.tolist():
-            forth = tuple(b - a for a, b in zip(words[one], words[one + apart], strict=True))
-            helped[forth].add(one)
-            helped[tuple(-step for step in forth)].add(one + apart)
-    found = []
-    for shift, elements in sorted(helped.items()):
-        served = {words[each] for each in elements}
-        if filled:
-            served -= {words[each] for each in number.tolist() if each not in elements}
-        found.append((shift, 1 - len(served) / len(set(words))))
-    return tuple((shift, rest) for shift, rest in found if rest < 1)
-
-
-@lru_cache(maxsize=10_000)
-def all_links(loops: tuple[Placed, ...], ranks: int) -> tuple[tuple[Vector, float], ...]:
-    """What `links` could be at least, wherever the loops stand."""
-    sums: dict[Vector, int] = defaultdict(int)
-    for places in product(*(range(loop.bound) for loop in loops)):
-        total = [0] * ranks
-        for loop, place in zip(loops, places, strict=True):
-            total[loop.rank] += loop.step * place
-        sums[tuple(total)] += 1
-    found: dict[Vector, int] = defaultdict(int)
-    for here, often in sums.items():
-        for there in sums:
-            if here != there or often > 1:
-                found[tuple(b - a for a, b in zip(here, there, strict=True))] += 1
-    return tuple((shift, 1 - served / len(sums)) for shift, served in sorted(found.items()))
-
-
-def _groups(loops: tuple[Placed, ...], exact: bool) -> float:
-    """How many times as many words a mesh gets as one of its elements, by its loops over one window
-    rank: different sums of their places; or at least, if not `exact`.
-    """
-    often = _sums(tuple((loop.step, loop.bound) for loop in loops))
-    if exact:
-        return float(len(often))
-    return prod(loop.bound for loop in loops) / max(often)
-
-
-@lru_cache(maxsize=10_000)
-def _sums(loops: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
-    """How often each sum of places occurs."""
-    found: dict[int, int] = {}
-    for places in product(*(range(bound) for _, bound in loops)):
-        total = sum(step * place for (step, _), place in zip(loops, places, strict=True))
-        found[total] = found.get(total, 0) + 1
-    return tuple(found.values())

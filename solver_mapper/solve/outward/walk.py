@@ -73,20 +73,17 @@ class Walk:
         self.latency = latency(mapspace.architecture)
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
 
-    def ends(
-        self, target: float, beam: int | None = None, most: int = 16, *, rows: float = inf
-    ) -> Ends:
+    def ends(self, target: float, most: int = 16, *, rows: float = inf) -> Ends:
         """The best mappings by their claims, as far as these are below `target`.
 
         Args:
-            beam: how many inner mappings to go on with, if not with all.
             most: how many mappings are returned.
-            rows: how many inner mappings a walk without `beam` may keep in all; any ends when the
-                clock that runs is over.
+            rows: how many inner mappings may be kept in all; the walk ends early when the clock
+                that runs is over, too.
 
         Raises: ValueError if tables of outer levels would be too large.
         """
-        run = _Run(self, target, beam, rows)
+        run = _Run(self, target, rows)
         try:
             mappings, whole = run.ends(most), True
         except LimitReached:
@@ -95,9 +92,9 @@ class Walk:
 
 
 class _Run:
-    def __init__(self, walk: Walk, target: float, beam: int | None, rows: float):
-        self.walk, self.costs, self.target, self.beam = walk, walk.costs, target, beam
-        self.most_recorded = rows if beam is None else inf
+    def __init__(self, walk: Walk, target: float, most_recorded: float):
+        self.walk, self.costs, self.target = walk, walk.costs, target
+        self.most_recorded = most_recorded
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
@@ -123,9 +120,8 @@ class _Run:
 
     def _bound(self, rows: InnerMappings, outside: Outside) -> None:
         """Learn from rows that all mappings below the target go through, or as good ones."""
-        if self.beam is None:
-            least = float(self._ranks(rows, outside).min(initial=inf)) * (1 - NOISE)
-            self.least = min(max(least, self.least or -inf), self.target)
+        least = float(self._ranks(rows, outside).min(initial=inf)) * (1 - NOISE)
+        self.least = min(max(least, self.least or -inf), self.target)
 
     def _ranks(self, rows: InnerMappings, outside: Outside) -> Floats:
         walk = self.walk
@@ -150,8 +146,6 @@ class _Run:
             rows = undominated(
                 walk.outer, rows, outside, most, ranks, cycles_count=walk.cycles_count
             )
-        if self.beam is not None and len(rows) > self.beam:
-            rows = rows.take(np.argsort(self._ranks(rows, outside), kind="stable")[: self.beam])
         self._limit(len(rows), MOST_ROWS)
         self._limit(self.recorded + len(rows), self.most_recorded)
         return self._recorded(rows)
