@@ -219,7 +219,7 @@ class Search(Generic[F]):
         if self.walks is not None and not (tie or self.limits or self.fixed):
             walked = self.walks(goal)
         turns = [] if walked is None else list(TURNS)
-        spent = 0.0
+        spent = walked_at = 0.0
         while not self.clock.over:
             if self._closed(goal):
                 return self._proven(goal, "the bound meets the incumbent", runs, excluded)
@@ -246,9 +246,9 @@ class Search(Generic[F]):
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
             if not ended:
                 self._look_further(goal, outcome.effort)
-            if walked is not None and turns and (spent > 2 * turns[0] or not ended):
+            if walked is not None and turns and (spent - walked_at >= turns[0] or not ended):
                 more = self._walk_outwards(goal, walked, turns[0])
-                turns = turns[1:] if more else []
+                turns, walked_at = turns[1:] if more else [], spent
             if not ended:
                 effort = None if spent >= EFFORT or not turns else effort
                 continue

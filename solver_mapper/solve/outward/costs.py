@@ -162,7 +162,10 @@ class Costs:
             if tensor.ranks:
                 if any(names[number] in each.tensors for each in off):
                     raise ValueError(f"reuse of {names[number]} is switched off")
-                windows = Windows(tensor.ranks, tensor.fixed, self.depth)
+                many = {dim for dim, size in enumerate(self.sizes) if size > 1}
+                others = many - {dim for rank in tensor.ranks for dim in rank.dims}
+                one_fixed = len(others) == 1 and others <= tensor.fixed
+                windows = Windows(tensor.ranks, tensor.fixed, self.depth, one_fixed=one_fixed)
                 found.append(Sliding(number, len(found), windows, self.sizes, self.rates))
         return found
 

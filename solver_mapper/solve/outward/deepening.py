@@ -47,9 +47,10 @@ class Deepening:
     def __init__(self, walk: Walk):
         self._walk = walk
         self._ended = False
-        self._proven, self._next = -inf, 0.0
+        self._proven, self._goal, self._next = -inf, 0.0, 0.0
         self._step = STEP
-        self._longest: list[tuple[float, int]] = []
+        self._last: Ends | None = None
+        self._known: list[tuple[float, int]] = []
 
     def ends(self, span: Callable[[], tuple[float, float]], effort: float) -> Iterator[Ends]:
         """What walks find below rising targets: nothing more after one that found mappings, or that
@@ -65,7 +66,7 @@ class Deepening:
         """
         if self._ended:
             return
-        used = 0.0 if self._longest else TABLES * self._walk.outer.figures
+        used = 0.0 if self._last else TABLES * self._walk.outer.figures
         while True:
             check_time()
             proven, last = span()
@@ -84,9 +85,10 @@ class Deepening:
             if ends.whole:
                 self._proven, self._next = goal, max(goal, ends.beyond)
                 self._step *= self._changed(ends.rows)
+                self._known = [*self._known[-1:], (goal, ends.rows)]
             else:
                 self._step *= SHORTER
-            self._longest = [*self._longest[-1:], (goal, ends.rows)]
+            self._last, self._goal = ends, goal
 
     def _changed(self, rows: int) -> float:
         """By how much to change the step after a walk that kept so many inner mappings, if their
@@ -95,7 +97,7 @@ class Deepening:
         """
         if rows < FEW:
             return 2.0
-        before = self._longest[-1][1] if self._longest else 0
+        before = self._known[-1][1] if self._known else 0
         if before < FEW:
             return 1.0
         growth = max(rows / before, 1.0001)
@@ -105,9 +107,12 @@ class Deepening:
         """How many inner mappings a walk would keep that finds the optimum below `last`, if they
         go on growing as they did.
         """
-        if not self._longest or not 0 < self._longest[-1][0] < inf:
+        if self._last is None or self._goal <= 0:
             return inf
-        (before, few), (goal, rows) = self._longest[0], self._longest[-1]
-        known = FEW < few < rows and 0 < before < goal
-        power = log(rows / few) / log(goal / before) if known else STEEP
-        return max(rows, FEW) * exp(min(power * log(max(last * BETTER / goal, 1.0)), MOST_GROWTH))
+        power, rows = STEEP, self._last.rows
+        if self._last.whole and len(self._known) > 1:
+            (before, few), (goal, _) = self._known
+            if FEW < few < rows and 0 < before * (1 + STEP) < goal:
+                power = log(rows / few) / log(goal / before)
+        growth = power * log(max(last * BETTER / self._goal, 1.0))
+        return max(rows, FEW) * exp(min(growth, MOST_GROWTH))

@@ -4,7 +4,7 @@ on, as the cost model has them (`cost/timeloop/spatial_elements.py`, `multicast_
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import permutations, product
@@ -13,14 +13,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from solver_mapper.solve.outward.inner import Flags, Ints
+
 Vector = tuple[int, ...]
 """Words along each window rank."""
+
+
+OTHER = -1
 
 
 class Placed(NamedTuple):
     """A spatial loop of a mesh, over dimension `side` of a rank: the words of its elements are
     `step` apart. Above compute units `inner` elements stand inside it along its axis; elsewhere it
-    may stand anywhere along it (0).
+    may stand anywhere along it (0). `rank` is OTHER for a loop over another dimension.
     """
 
     rank: int
@@ -31,67 +36,109 @@ class Placed(NamedTuple):
     inner: int = 0
 
 
+class Grid(NamedTuple):
+    """A mesh of which `used` columns and rows are in use, row by row of a grid of `width` columns.
+
+    one_fixed: whether all loops that are not over a dimension of a window are over one dimension,
+               along which tiles share no word.
+    """
+
+    used: tuple[int, int]
+    width: int
+    one_fixed: bool
+
+    @property
+    def filled(self) -> bool:
+        """Whether rows are."""
+        return self.used[1] == 1 or self.used[0] == self.width
+
+    @property
+    def ragged(self) -> bool:
+        """Whether elements of one column do not stand in one column of the grid."""
+        return self.used[1] > 1 and self.width % self.used[0] > 0
+
+
+class _Help(NamedTuple):
+    """words: of each element, as numbers. `by_shift`: which elements have a neighbour that had the
+    words that they want, if these are so many words further on.
+    """
+
+    words: Ints
+    by_shift: dict[Vector, Flags]
+
+    def rest(self, shift: Vector, *, all_have: bool) -> tuple[int, int]:
+        """How many different words neighbours do not pass on, and how many elements want them from
+        the level above. Words are passed on if all elements that want them have such a neighbour,
+        or if one has, unless `all_have`.
+        """
+        helped = self.by_shift[shift]
+        rest = self.words[~helped]
+        if not all_have:
+            rest = rest[~np.isin(rest, self.words[helped])]
+        return len(np.unique(rest)), len(rest)
+
+
 @lru_cache(maxsize=10_000)
-def links(
-    loops: tuple[Placed, ...], ranks: int, used: tuple[int, int], width: int
-) -> tuple[tuple[Vector, float], ...]:
+def links(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> tuple[tuple[Vector, float], ...]:
     """The displacements between neighbours on a mesh, and for each the share of the different words
     that neighbours cannot pass on when tiles come by it; or less.
 
-    Elements fill the grid, of `width` columns, row by row. They count as neighbours only if they
-    agree in all loops but `loops`, unless the `used` columns leave rows ragged. Words count as
-    passed on if all elements that want them have such a neighbour; where rows are not filled, if
-    one has.
+    Elements count as neighbours only if they agree in all loops but `loops`, unless rows are ragged
+    and there may be loops that leave the words alone. Words count as passed on if all elements that
+    want them have such a neighbour; where rows are not filled, if one has.
     """
-    filled = used[1] == 1 or width == used[0]
-    words, helped = _helped(loops, ranks, used, width)
-    found = []
-    for shift, elements in sorted(helped.items()):
-        served = {words[each] for each in elements}
-        if filled:
-            served -= {words[each] for each in range(len(words)) if each not in elements}
-        found.append((shift, 1 - len(served) / len(set(words))))
+    helped = _helped(loops, ranks, grid)
+    number = len(np.unique(helped.words))
+    exact = grid.filled or grid.one_fixed
+    found = [(s, helped.rest(s, all_have=exact)[0] / number) for s in sorted(helped.by_shift)]
     return tuple((shift, rest) for shift, rest in found if rest < 1)
 
 
 def _helped(
-    loops: tuple[Placed, ...],
-    ranks: int,
-    used: tuple[int, int],
-    width: int,
-    axes: tuple[int, ...] = (0, 1),
-) -> tuple[list[Vector], dict[Vector, set[int]]]:
-    """The displacement of each element's words; and by shift, which elements have a neighbour along
-    one of the `axes` that has their words.
-    """
-    number = np.arange(used[0] * used[1])
-    others = np.stack([number % used[0], number // used[0]])
-    offsets = np.zeros((len(number), ranks), dtype=np.int64)
+    loops: tuple[Placed, ...], ranks: int, grid: Grid, axes: tuple[int, ...] = (0, 1)
+) -> _Help:
+    """Which elements neighbours along the `axes` may help."""
+    number = np.arange(grid.used[0] * grid.used[1])
+    place = np.stack([number % grid.used[0], number // grid.used[0]])
+    others = place.copy()
+    words = np.zeros((len(number), ranks), dtype=np.int64)
     for loop in loops:
-        place = (number % used[0], number // used[0])[loop.axis] // loop.inner % loop.bound
-        offsets[:, loop.rank] += loop.step * place
-        others[loop.axis] -= place * loop.inner
-    ragged = used[1] > 1 and width % used[0] > 0
-    words = [tuple(each) for each in offsets.tolist()]
-    helped: dict[Vector, set[int]] = defaultdict(set)
-    in_row, in_column = number % width < width - 1, number >= 0
+        digit = place[loop.axis] // loop.inner % loop.bound
+        if loop.rank != OTHER:
+            words[:, loop.rank] += loop.step * digit
+            others[loop.axis] -= digit * loop.inner
+    alike = not grid.ragged or grid.one_fixed
+    pairs = []
     for axis in axes:
-        apart, possible = ((1, in_row), (width, in_column))[axis]
+        apart, possible = ((1, number % grid.width < grid.width - 1), (grid.width, number >= 0))[
+            axis
+        ]
         near = number[possible & (number + apart < len(number))]
-        if not ragged:
+        if alike:
             near = near[(others[:, near] == others[:, near + apart]).all(axis=0)]
-        for one in near.tolist():
-            forth = tuple(b - a for a, b in zip(words[one], words[one + apart], strict=True))
-            helped[forth].add(one)
-            helped[tuple(-step for step in forth)].add(one + apart)
-    return words, helped
+        pairs += [(near, near + apart), (near + apart, near)]
+    _, codes = np.unique(
+        np.column_stack([words, *_fixed(others, grid)]), axis=0, return_inverse=True
+    )
+    by_shift: dict[Vector, Flags] = {}
+    for one, other in pairs:
+        shifts, where = np.unique(words[other] - words[one], axis=0, return_inverse=True)
+        for kind, shift in enumerate(map(tuple, shifts.tolist())):
+            flags = by_shift.setdefault(shift, np.zeros(len(number), dtype=bool))
+            flags[one[where.reshape(-1) == kind]] = True
+    return _Help(codes.reshape(-1), by_shift)
+
+
+def _fixed(others: Ints, grid: Grid) -> Ints:
+    """What else tells the words of elements apart."""
+    return others if grid.one_fixed else others[:0]
 
 
 class Sharing(NamedTuple):
     """What the loops of a mesh share, wherever they stand along their axes, at least.
 
-    sent: how many times as many words the mesh gets as one of its elements. `links`: as the
-    function of this name gives them.
+    sent: how many times as many words the mesh gets as one of its elements, by these loops.
+    `links`: as the function of this name gives them.
     """
 
     sent: float
@@ -99,46 +146,48 @@ class Sharing(NamedTuple):
 
 
 @lru_cache(maxsize=10_000)
-def least_sharing(
-    loops: tuple[Placed, ...], ranks: int, used: tuple[int, int], width: int
-) -> Sharing:
-    """The least over all orders of the loops along each axis, on `used` columns and rows of a grid
-    of `width` columns.
+def least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
+    """The least over all orders of the loops along each axis.
 
-    Loops over other dimensions, if there are any, stand outside these, or between or inside them.
-    Where rows are filled, fewer elements have neighbours along this axis then that agree in all
-    other loops; no more words are passed on to all who want them than without any neighbours along
-    it. Where rows are not filled either, all elements are taken to be neighbours.
+    Where rows are filled, loops over other dimensions may as well stand outside these: elsewhere,
+    fewer elements have neighbours along this axis that agree in all other loops, and no more words
+    are passed on to all who want them than without any neighbours along it.
 
     A mesh above one whose level holds nothing sends so many words as those of its own elements that
     neighbours do not serve want, over their number (`cost/timeloop/accesses.py`, `bypass`).
     """
     extent = _extent(loops)
-    alone = used == extent
-    if not alone and used[1] > 1 and used[0] < width:
-        along = [tuple(loop for loop in loops if loop.rank == n) for n in range(ranks)]
-        sent = prod(sent_words(each, exact=len(each) < 2) for each in along)
-        return Sharing(sent, all_links(loops, ranks))
+    ways: list[tuple[int, ...]] = [(0, 1)]
+    if grid.used != extent and not grid.one_fixed:
+        if not grid.filled:
+            return Sharing(_fewest_sent(loops, ranks), all_links(loops, ranks))
+        grid = Grid(extent, extent[0], one_fixed=True)
+        ways = [(), (0,), (1,), (0, 1)]
     rests: dict[Vector, float] = {}
-    fewest = 1.0
-    for axes in ((0, 1),) if alone else ((), (0,), (1,), (0, 1)):
-        for order in _orders(loops):
-            words, helped = _helped(order, ranks, extent, width if alone else extent[0], axes)
-            groups = len(set(words))
-            fewest = min(fewest, groups / len(words))
-            for shift, elements in helped.items():
-                rest = [one for place, one in enumerate(words) if place not in elements]
-                share = len(set(rest)) / groups
-                rests[shift] = min(rests.get(shift, 1.0), share)
-                if rest and share < 1:
-                    fewest = min(fewest, len(set(rest)) / len(rest))
+    each = 1.0
+    for axes in ways:
+        for order in _orders(loops, grid.used):
+            helped = _helped(order, ranks, grid, axes)
+            words, elements = len(np.unique(helped.words)), len(helped.words)
+            each = min(each, words / elements)
+            for shift in helped.by_shift:
+                left, who = helped.rest(shift, all_have=True)
+                rests[shift] = min(rests.get(shift, 1.0), left / words)
+                if 0 < left < words:
+                    each = min(each, left / who)
     near = tuple((shift, rest) for shift, rest in sorted(rests.items()) if rest < 1)
-    return Sharing(fewest * prod(extent), near)
+    return Sharing(each * prod(extent), near)
 
 
-def _orders(loops: tuple[Placed, ...]) -> Iterator[tuple[Placed, ...]]:
-    """The loops in each order along their axes."""
-    along = [[loop for loop in loops if loop.axis == axis] for axis in (0, 1)]
+def _orders(loops: tuple[Placed, ...], used: tuple[int, int]) -> Iterator[tuple[Placed, ...]]:
+    """The loops in each order along their axes, among one over another dimension that takes what
+    else is in use there.
+    """
+    along = []
+    for axis, extent in enumerate(_extent(loops)):
+        mine = [loop for loop in loops if loop.axis == axis]
+        rest = used[axis] // extent
+        along.append([*mine, *([Placed(OTHER, 0, 0, rest, axis)] if rest > 1 else [])])
     for orders in product(*map(permutations, along)):
         yield tuple(loop for order in orders for loop in _stacked(order))
 
@@ -157,38 +206,57 @@ def _extent(loops: tuple[Placed, ...]) -> tuple[int, int]:
     return x, y
 
 
-@lru_cache(maxsize=10_000)
-def all_links(loops: tuple[Placed, ...], ranks: int) -> tuple[tuple[Vector, float], ...]:
-    """What `links` could be at least, wherever the loops stand."""
-    sums: dict[Vector, int] = defaultdict(int)
+def _words(loops: tuple[Placed, ...], ranks: int) -> Counter[Vector]:
+    """How often each displacement of words occurs."""
+    found: Counter[Vector] = Counter()
     for places in product(*(range(loop.bound) for loop in loops)):
         total = [0] * ranks
         for loop, place in zip(loops, places, strict=True):
             total[loop.rank] += loop.step * place
-        sums[tuple(total)] += 1
-    found: dict[Vector, int] = defaultdict(int)
-    for here, often in sums.items():
-        for there in sums:
+        found[tuple(total)] += 1
+    return found
+
+
+def _wanted_elsewhere(words: Counter[Vector]) -> dict[Vector, list[int]]:
+    """By shift, how often those words occur that some element wants so many words further on."""
+    found: dict[Vector, list[int]] = defaultdict(list)
+    for here, often in words.items():
+        for there in words:
             if here != there or often > 1:
-                found[tuple(b - a for a, b in zip(here, there, strict=True))] += 1
-    return tuple((shift, 1 - served / len(sums)) for shift, served in sorted(found.items()))
+                shift = tuple(b - a for a, b in zip(here, there, strict=True))
+                found[shift].append(often)
+    return found
 
 
+@lru_cache(maxsize=10_000)
+def all_links(loops: tuple[Placed, ...], ranks: int) -> tuple[tuple[Vector, float], ...]:
+    """What `links` could be at least, if all elements were neighbours."""
+    words = _words(loops, ranks)
+    found = sorted(_wanted_elsewhere(words).items())
+    return tuple((shift, 1 - len(served) / len(words)) for shift, served in found)
+
+
+def _fewest_sent(loops: tuple[Placed, ...], ranks: int) -> float:
+    """How many times as many words as one element the mesh gets at least, if any elements were
+    neighbours: those that many elements want are left. A tile that stays brings no words.
+    """
+    words = _words(loops, ranks)
+    least = len(words) / words.total()
+    for shift, served in _wanted_elsewhere(words).items():
+        left, elements = len(words), words.total()
+        for often in sorted(served) if any(shift) else ():
+            if left > 1:
+                left, elements = left - 1, elements - often
+                least = min(least, left / elements)
+    return least * words.total()
+
+
+@lru_cache(maxsize=10_000)
 def sent_words(loops: tuple[Placed, ...], exact: bool) -> float:
     """How many times as many words a mesh gets as one of its elements, by its loops over one window
     rank: different sums of their places; or at least, if not `exact`.
     """
-    often = _sums(tuple((loop.step, loop.bound) for loop in loops))
+    words = _words(tuple(loop._replace(rank=0) for loop in loops), 1)
     if exact:
-        return float(len(often))
-    return prod(loop.bound for loop in loops) / max(often)
-
-
-@lru_cache(maxsize=10_000)
-def _sums(loops: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
-    """How often each sum of places occurs."""
-    found: dict[int, int] = {}
-    for places in product(*(range(bound) for _, bound in loops)):
-        total = sum(step * place for (step, _), place in zip(loops, places, strict=True))
-        found[total] = found.get(total, 0) + 1
-    return tuple(found.values())
+        return float(len(words))
+    return words.total() / max(words.values())

@@ -20,6 +20,7 @@ import numpy as np
 
 from solver_mapper.solve.outward.inner import Floats, Ints
 from solver_mapper.solve.outward.mesh_sharing import (
+    Grid,
     Placed,
     Vector,
     least_sharing,
@@ -123,10 +124,18 @@ class Windows:
         ranks: its window ranks.
         fixed: its other dimensions.
         depth: the number of levels.
+        one_fixed: whether only one dimension is fixed, and none is idle.
     """
 
-    def __init__(self, ranks: tuple[Rank, ...], fixed: frozenset[int], depth: int):
-        self.ranks, self.fixed, self.depth = ranks, fixed, depth
+    def __init__(
+        self,
+        ranks: tuple[Rank, ...],
+        fixed: frozenset[int],
+        depth: int,
+        *,
+        one_fixed: bool = False,
+    ):
+        self.ranks, self.fixed, self.depth, self.one_fixed = ranks, fixed, depth, one_fixed
         self.place = {
             dim: (number, side)
             for number, rank in enumerate(ranks)
@@ -172,17 +181,18 @@ class Windows:
         grid of `width` columns; and how many times as many words the next holder sends as was
         counted, now that it is clear which elements may be neighbours.
         """
+        grid = Grid(used, width, self.one_fixed)
         chain, more, units = state.chains[-1], 1.0, level == self.depth - 1
         if not state.filled:
             near: tuple[tuple[Vector, float], ...] = ()
             if state.mesh:
-                mesh = state.mesh, len(self.ranks), used, width
+                mesh = state.mesh, len(self.ranks), grid
                 near = links(*mesh) if units else least_sharing(*mesh).links
             chain = chain._replace(links=near, beside=state.beside)
             if units and not (chain.links or chain.beside):
                 chain = dead(chain)
         elif state.mesh:
-            sharing = least_sharing(state.mesh, len(self.ranks), used, width)
+            sharing = least_sharing(state.mesh, len(self.ranks), grid)
             more = sharing.sent / self._counted(state.mesh)
         state = state._replace(
             chains=(*state.chains[:-1], chain), mesh=(), beside=False, filled=True
