@@ -37,7 +37,8 @@ from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.model_hook import Hook
-from solver_mapper.solve.cpsat.search import ProvenStep, Search, Walked
+from solver_mapper.solve.cpsat.search import ProvenStep, Search
+from solver_mapper.solve.cpsat.turns import Span, Walked
 from solver_mapper.solve.local_search import LocalSearch
 from solver_mapper.solve.outward.deepening import Deepening
 from solver_mapper.solve.outward.walk import Ends, Walk
@@ -115,7 +116,7 @@ class Session:
         except (ValueError, MemoryError):
             return None
 
-        def ends(span: Callable[[], tuple[float, float]], effort: float) -> Iterator[Ends]:
+        def ends(span: Span, effort: float) -> Iterator[Ends]:
             try:
                 for each in walks.ends(span, effort):
                     legal = [mapping for mapping in each.mappings if self._admits(mapping)]

@@ -15,7 +15,7 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import Constraints, KeepConstraint, ReuseConstraint
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.deadline import running
-from solver_mapper.solve.cpsat import search
+from solver_mapper.solve.cpsat import search, turns
 from solver_mapper.solve.outward import deepening, outer_levels, walk
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
@@ -141,16 +141,20 @@ def test_no_claim_of_windows_is_above_the_best_mapping_where_the_outermost_level
 def impatient(monkeypatch):
     """CP-SAT gives up at once, so that the walk begins."""
     monkeypatch.setattr(search, "EFFORT", 2e-6)
-    monkeypatch.setattr(search, "TURNS", (1e-6, INFINITE))
+    monkeypatch.setattr(turns, "TURNS", (1e-6, INFINITE))
     monkeypatch.setattr(deepening, "MANY", 1e12)
 
 
 @pytest.mark.parametrize("seed", [100, 103, 110, 121, 137])
 @pytest.mark.parametrize("objective", ["energy", "edp"])
-def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, objective, impatient):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(
+    seed, objective, workers, impatient
+):
+    """In turns with the model, or beside it."""
     made = instance(seed, 400, SHAPES)
     best = Exhaustive(made.mapspace).best([parse_objective(objective)])[0]
-    found = sm.solve(made.spec, objective)
+    found = sm.solve(made.spec, objective, workers=workers)
     if best is None:
         assert found.status == "infeasible"
     else:
@@ -162,7 +166,7 @@ def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, ob
 @pytest.mark.parametrize("most", [3, 1000])
 def test_answers_are_those_of_enumeration_where_a_short_walk_comes_early(seed, most, monkeypatch):
     """Whether it ends or has too many inner mappings."""
-    monkeypatch.setattr(search, "TURNS", (1e-6, 16.0))
+    monkeypatch.setattr(turns, "TURNS", (1e-6, 16.0))
     monkeypatch.setattr(deepening, "MANY", most * 1e6)
     made = instance(seed, 400, PLAIN)
     best = Exhaustive(made.mapspace).best([parse_objective("edp")])[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Generic, TypeVar
@@ -41,6 +41,7 @@ from solver_mapper.solve.cpsat.networks.help_limits import HelpLimits
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
+from solver_mapper.solve.cpsat.turns import Turns, Walked
 from solver_mapper.solve.outward.walk import Ends
 
 FEW_EXCLUDED = 3
@@ -55,10 +56,6 @@ with the incumbent would be found again.
 EFFORT = 4.0
 """The solver's deterministic time after which a product's metrics are bounded one by one, and its
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
-TURNS = (1.0, 16.0, 64.0, 256.0)
-"""The solver's deterministic time in turns with walks outwards, which may take about as long, or
-longer if they look as if they would end.
-"""
 LITTLE = 2.0
 """What the bound of one metric, or the decision of a tie, may take."""
 HARDER = 128
@@ -76,11 +73,6 @@ one is ruled out.
 """
 
 F = TypeVar("F", bound=HasStatistics)
-Walked = Callable[[Callable[[], tuple[float, float]], float], Iterable[Ends]]
-"""What walks outwards find between what is proven and what mappings have to be below, which may
-change meanwhile, with so much effort more. Each may give mappings, and a bound that holds without
-the model.
-"""
 
 
 @dataclass(frozen=True)
@@ -212,15 +204,22 @@ class Search(Generic[F]):
         """Minimize one goal; True if that was proven. A `tie` whose proof would need more effort
         is left with the best mapping met: deciding it may cost much more than the goals do.
         """
-        runs = excluded = 0
-        self._tolerant, self._least = self.gap > GAP, {}
-        effort: float | None = LITTLE if tie else EFFORT
         walked = None
         if self.walks is not None and not (tie or self.limits or self.fixed):
             walked = self.walks(goal)
-        turns = [] if walked is None else list(TURNS)
-        spent = walked_at = 0.0
+        turns = Turns(walked, self.clock, several=self.settings.workers > 1)
+        try:
+            return self._minimize_in(turns, goal, tie)
+        finally:
+            turns.end()
+
+    def _minimize_in(self, turns: Turns, goal: Goal, tie: bool) -> bool:
+        runs = excluded = 0
+        self._tolerant, self._least = self.gap > GAP, {}
+        effort: float | None = LITTLE if tie else EFFORT
+        spent = 0.0
         while not self.clock.over:
+            self._take(goal, turns.news())
             if self._closed(goal):
                 return self._proven(goal, "the bound meets the incumbent", runs, excluded)
             if tie and effort is None:
@@ -230,7 +229,7 @@ class Search(Generic[F]):
                 continue
             self._narrow(goal)
             cut = self._cut(goal, staged=effort is None)
-            outcome = self._run(goal, cut, turns[0] if turns else effort)
+            outcome = self._run(goal, cut, turns.effort(effort), less=int(turns.beside))
             spent += outcome.effort
             runs += 1
             if outcome.status == "INFEASIBLE":
@@ -246,11 +245,9 @@ class Search(Generic[F]):
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
             if not ended:
                 self._look_further(goal, outcome.effort)
-            if walked is not None and turns and (spent - walked_at >= turns[0] or not ended):
-                more = self._walk_outwards(goal, walked, turns[0])
-                turns, walked_at = turns[1:] if more else [], spent
+            self._take(goal, turns.after(partial(self._span, goal), outcome.effort, ended=ended))
             if not ended:
-                effort = None if spent >= EFFORT or not turns else effort
+                effort = None if spent >= EFFORT or turns.over else effort
                 continue
             excluded += self._refine(goal, cut)
             effort = effort if excluded < FEW_EXCLUDED else None
@@ -268,28 +265,23 @@ class Search(Generic[F]):
             found = self.improve(goal, start.mapping, harder)
             self._adopt(goal, Candidate(found, self.assess(found)))
 
-    def _walk_outwards(self, goal: Goal, walked: Walked, effort: float) -> bool:
-        """Where a proof takes long, walks that need no model may be shorter; False if there was
-        none to make.
-        """
+    def _span(self, goal: Goal) -> tuple[float, float]:
+        """What is proven of a goal, and what mappings have to be below."""
+        proven = -math.inf if self.bound is None else float(self.bound)
+        if self.best is None:
+            return proven, math.inf
+        rank = goal.rank(self.best.statistics)
+        if self.gap > GAP:
+            rank -= self._slack(goal, rank)
+        return proven, math.nextafter(float(rank), math.inf)
 
-        def span() -> tuple[float, float]:
-            proven = -math.inf if self.bound is None else float(self.bound)
-            if self.best is None:
-                return proven, math.inf
-            rank = goal.rank(self.best.statistics)
-            if self.gap > GAP:
-                rank -= self._slack(goal, rank)
-            return proven, math.nextafter(float(rank), math.inf)
-
-        some = False
-        for ends in walked(span, effort):
-            some = True
+    def _take(self, goal: Goal, found: Iterable[Ends]) -> None:
+        """Learn from walks that need no model."""
+        for ends in found:
             for mapping in ends.mappings:
                 self._adopt(goal, Candidate(mapping, self.assess(mapping)))
             if ends.least is not None and math.isfinite(ends.least):
                 self._learn_rank(goal, Fraction(ends.least), None)
-        return some
 
     def _narrow(self, goal: Goal) -> None:
         """Take values out of variables that alone cost more energy than any mapping that is better
@@ -307,14 +299,18 @@ class Search(Generic[F]):
             if weight > 0:
                 limit_values(variable, max(0, math.floor(room / weight)))
 
-    def _run(self, goal: Goal, cut: Fraction | None, effort: float | None) -> SolverRun:
-        """Minimize among mappings below `cut`, and learn what the outcome says about the goal."""
+    def _run(
+        self, goal: Goal, cut: Fraction | None, effort: float | None, less: int = 0
+    ) -> SolverRun:
+        """Minimize among mappings below `cut`, and learn what the outcome says about the goal; with
+        so many workers `less`.
+        """
         cuts = [] if cut is None else self._require(goal, cut, strict=True)
         scale, constant, rounding = self._set_objective(goal)
         self.last = None
         outcome = run(
             self.compiled.model,
-            self.settings,
+            replace(self.settings, workers=max(1, self.settings.workers - less)),
             self.clock,
             partial(self._meet, goal),
             partial(self._bounded, goal, scale, constant, cut),
