@@ -10,9 +10,9 @@ below a buffer of 65,536 words. FOLDER is a clone of
 github.com/Accelergy-Project/timeloop-accelergy-exercises; ARCHITECTURE is then also one of its
 dense designs (simba_like:alexnet). `--every N` takes every N-th layer of a network, from the
 first. Without any WHAT, a short suite runs; `--all` runs all networks on all architectures. Each
-row has the values, how many layers were proven, the gain, CPU seconds (the median and the most of
-one layer), and the widest gap between value and bound. The limit is in CPU
-seconds. The exit code is 1 if imperfect factors were worse anywhere.
+row has the values, how many layers were proven, CPU seconds (the median and the most of one layer),
+the gain, the widest gap between value and bound, and on how many layers imperfect factors were
+worse. The limit is in CPU seconds. The exit code is 1 if they were worse anywhere.
 """
 
 from __future__ import annotations
@@ -120,11 +120,12 @@ def _resized(spec: sm.Spec, tokens: int, wanted: int) -> sm.Spec:
 
 @dataclass
 class Row:
-    """Sums over the layers of WHAT: of perfect factors, then of imperfect ones. `gap` is the widest
-    relative one.
+    """Sums over every so-many-th layer of WHAT: of perfect factors, then of imperfect ones. `gap`
+    is the widest relative one.
     """
 
     what: str
+    every: int = 1
     values: list[float] = field(default_factory=lambda: [0.0, 0.0])
     proven: list[int] = field(default_factory=lambda: [0, 0])
     seconds: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
@@ -140,12 +141,13 @@ class Row:
         gap = f"{100 * self.gap:.2g} %"
         if markdown:
             names = self.what.split(":")
-            cells = [names[1], names[0], gain, *proven, gap, cpu[1]]
+            shown = [f"{self.every}", gain, f"{self.worse}"]
+            cells = [names[1], names[0], *shown, *proven, gap, cpu[1]]
             return "| " + " | ".join(cells) + " |"
         values = [f"{each:12.6g}" for each in self.values]
         columns = zip(values, proven, cpu, strict=True)
         sums = " ".join(f"{value} {some:>6} {cost:>11}" for value, some, cost in columns)
-        return f"{self.what:26} {sums} {gain:>8} {gap}"
+        return f"{self.what:26} {sums} {gain:>8} {gap:>8} {self.worse} worse"
 
 
 def row(
@@ -157,7 +159,7 @@ def row(
     every: int = 1,
 ) -> Row:
     """Solve every `every`-th layer of WHAT with perfect and with imperfect factors."""
-    found = Row(what)
+    found = Row(what, every)
     for name, count, spec in islice(layers(what, exercises), 0, None, every):
         values = []
         for kind, factors in enumerate(("perfect", "imperfect")):
@@ -168,7 +170,7 @@ def row(
             values.append(float(solution.value or 0))
             found.values[kind] += count * values[-1]
             found.proven[kind] += solution.status == "optimal"
-        found.worse += values[1] > values[0] * (1 + 1e-6)
+        found.worse += _worse(*values)
         found.gap = max(found.gap, 1.0 if solution.gap is None else solution.gap)
         if each_layer:
             gap = "no bound" if solution.gap is None else f"gap {100 * solution.gap:.3g} %"
@@ -179,6 +181,13 @@ def row(
                 file=sys.stderr,
             )
     return found
+
+
+def _worse(perfect: float, imperfect: float) -> bool:
+    """Whether a value of imperfect factors is above that of perfect ones; 0 is no value."""
+    if not perfect:
+        return False
+    return not imperfect or imperfect > perfect * (1 + 1e-6)
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ and go, and how long it takes), so values are not compared.
 Timeloop's mapper gets the very document that we solve (those products, and layers of ResNet-50 on
 shipped architectures) and ten times the time that our proof took, once for each of its searches
 that sample. The best mapping that it wrote is read back, so that both edp are also there in one
-account.
+account. Its template Ruby has imperfect factors, and is compared with ours in the same way.
 """
 
 from __future__ import annotations
@@ -25,14 +25,18 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from imperfect import MESH, spec_of
+
 import solver_mapper as sm
+from solver_mapper.core.mapping import Loop
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.documents import read_documents
 from solver_mapper.io.yaml.source import Source, to_python
+from solver_mapper.verify.imperfect import ImperfectMapspace, last_rounds
 
 Document = dict[str, Any]
 
@@ -42,10 +46,29 @@ PRODUCTS = ((64, 64, 64), (1024, 1024, 1024), (4096, 4096, 4096), (512, 768, 307
 WARM_UP = (96, 80, 112)
 LAYERS = ("conv1", "layer2.0.conv2_3x3_s2", "layer4.x.conv3_1x1")
 """Of ResNet-50."""
+UNEVEN_PRODUCTS = ((13, 29, 17), (31, 61, 37), (127, 769, 127), (197, 768, 197), (577, 1024, 1024))
+"""M x K x N, on the mesh of `imperfect.py`."""
+UNEVEN_LAYERS = {
+    "eyeriss": (
+        "resnet50/conv1",
+        "resnet50/layer1.0.conv1_1x1",
+        "resnet50/layer1.x.conv2_3x3",
+        "alexnet/conv1",
+        "alexnet/conv2",
+        "alexnet/conv3",
+        "alexnet/fc8",
+    ),
+    "simba": ("resnet50/conv1", "alexnet/fc8"),
+}
+"""Layers by architecture."""
 SEARCHES = ("hybrid", "random-pruned", "random")
 """Timeloop's default, and the others that sample: the rest walk through a space from one end, too
 long for real layers.
 """
+UNLIMITED = 2**32 - 1
+"""Invalid mappings in a row after which Timeloop's mapper ends."""
+MEMORY = 8 << 30
+"""Bytes of address space that Timeloop's mapper may take."""
 GEMM_SHAPE = {
     "name": "gemm",
     "dimensions": ["M", "N", "K"],
@@ -62,7 +85,7 @@ class Beside:
     """One case of a peer: seconds of processor time and on the wall, ours and theirs.
 
     `value` and `peer_value` are the edp in each program's own account, `peer_counted` what our
-    model counts for the peer's mapping; None where there is none.
+    model counts for the peer's mapping; None where there is none. `missing` says why.
     """
 
     peer: str
@@ -76,6 +99,7 @@ class Beside:
     peer_cpu: float
     peer_wall: float
     peer_counted: float | None = None
+    missing: str = ""
 
     @property
     def no_worse(self) -> bool | None:
@@ -125,11 +149,13 @@ def _document(*sources: Source) -> Document:
     return dict(to_python(read_documents(*sources)))
 
 
-def _ours(document: Document, workers: int) -> tuple[str, float | None, float, float]:
+def _ours(
+    document: Document, workers: int, factors: str = "perfect"
+) -> tuple[str, float | None, float, float]:
     """(status, edp, processor seconds, wall seconds)."""
     spec = sm.load(document)
     started, began = time.process_time(), time.perf_counter()
-    solution = sm.solve(spec, "edp", workers=workers)
+    solution = sm.solve(spec, "edp", workers=workers, factors=factors)
     cpu, wall = time.process_time() - started, time.perf_counter() - began
     return solution.status, None if solution.value is None else float(solution.value), cpu, wall
 
@@ -179,9 +205,18 @@ def timeloop_cases() -> Iterator[tuple[str, Document]]:
             yield f"{name}, {layer}", _document(*bundled.resolve(name, f"resnet50/{layer}"))
 
 
-def timeloop(program: str = "timeloop-mapper") -> Iterator[Beside]:
+def ruby_cases() -> Iterator[tuple[str, Document]]:
+    """Products on a mesh and layers on shipped architectures, with sizes that do not divide."""
+    for sizes in UNEVEN_PRODUCTS:
+        yield f"mesh {'x'.join(map(str, sizes))}", {**MESH, **gemm(*sizes)}
+    for name, layers in UNEVEN_LAYERS.items():
+        for layer in layers:
+            yield f"{name}, {layer}", _document(*bundled.resolve(name, layer))
+
+
+def timeloop(program: str = "timeloop-mapper", factors: str = "perfect") -> Iterator[Beside]:
     """All cases by Timeloop's own mapper: the best of its searches, each with one thread and ten
-    times our time.
+    times our time. Its template for imperfect factors is Ruby.
 
     Raises: FileNotFoundError if there is no such program; SystemExit, with what it said, if it
     fails.
@@ -189,16 +224,16 @@ def timeloop(program: str = "timeloop-mapper") -> Iterator[Beside]:
     if shutil.which(program) is None:
         raise FileNotFoundError(f"{program} is not on this machine")
     _ours(_array("eyeriss", WARM_UP), 1)
-    for name, document in timeloop_cases():
-        status, value, cpu, wall = _ours(document, 1)
-        tries = [_timeloop(program, document, search, 10 * wall) for search in SEARCHES]
+    for name, document in ruby_cases() if factors == "imperfect" else timeloop_cases():
+        status, value, cpu, wall = _ours(document, 1, factors)
+        tries = [_timeloop(program, document, search, 10 * wall, factors) for search in SEARCHES]
         peer_value, peer_counted = min(
             (each.found for each in tries if each.found),
             key=lambda found: found[1],
             default=(None, None),
         )
         yield Beside(
-            "timeloop",
+            "ruby" if factors == "imperfect" else "timeloop",
             name,
             1,
             status,
@@ -209,58 +244,92 @@ def timeloop(program: str = "timeloop-mapper") -> Iterator[Beside]:
             sum(each.cpu for each in tries),
             sum(each.wall for each in tries),
             peer_counted,
+            "" if peer_counted else ", ".join(sorted({each.missing for each in tries})),
         )
+
+
+def _as_ruby(document: Document) -> Document:
+    """The same for the template Ruby, whose spatial loops may end early wherever there are any.
+
+    Ruby takes last rounds and bounds up to a number that is given for each level; temporal loops
+    with such a number would lose their longer bounds.
+    """
+    architecture = spec_of(document).need_architecture()
+    sides = {level.name: max(architecture.fanout(i)) for i, level in enumerate(architecture.levels)}
+    constraints = [
+        *document.get("mapspace_constraints", []),
+        *(
+            {"target": name, "type": "spatial", "remainders": side}
+            for name, side in sides.items()
+            if side > 1
+        ),
+    ]
+    others = {key: value for key, value in document.items() if key != "mapspace_constraints"}
+    return {**others, "mapspace": {"template": "ruby", "constraints": constraints}}
 
 
 @dataclass(frozen=True)
 class Search:
     """What one search of Timeloop's took, and the edp of the best mapping that it found, by its own
-    account and by ours.
+    account and by ours; or why there is none.
     """
 
     cpu: float
     wall: float
     found: tuple[float, float] | None
+    missing: str = ""
 
 
-def _timeloop(program: str, document: Document, search: str, seconds: float) -> Search:
+def _timeloop(
+    program: str, document: Document, search: str, seconds: float, factors: str
+) -> Search:
     options = {
         "algorithm": search,
         "optimization-metrics": ["edp"],
         "num-threads": 1,
-        "timeout": 0,
+        "timeout": UNLIMITED,
         "victory-condition": 0,
     }
+    asked = _as_ruby(document) if factors == "imperfect" else document
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        text = json.dumps({**document, "mapper": options})
+        text = json.dumps({**asked, "mapper": options})
         # Decimals are text here, to stay exact; Timeloop takes no quoted ones.
         (folder / "input.yaml").write_text(
             re.sub(r'"(-?[0-9]+\.[0-9]+)"', r"\1", text), encoding="utf-8"
         )
         began, started = time.perf_counter(), _children()
-        with (folder / "said").open("wb") as said:
-            process = subprocess.Popen(
-                [program, "input.yaml"], cwd=folder, stdout=said, stderr=said
-            )
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                process.send_signal(
-                    signal.SIGINT
-                )  # at the first one it ends with what it has, at a second without
-                process.wait()
+        code, said = _run(program, folder, seconds)
         cpu, wall = _children() - started, time.perf_counter() - began
-        if process.returncode != 0:
-            raise SystemExit(
-                f"{program}: "
-                + "\n".join((folder / "said").read_text(encoding="utf-8").splitlines()[-9:])
-            )
+        if "bad_alloc" in said:
+            return Search(cpu, wall, None, "out of memory")
+        if code != 0:
+            raise SystemExit(f"{program}: " + "\n".join(said.splitlines()[-9:]))
         stats = folder / "timeloop-mapper.stats.txt"
-        if not stats.exists():
-            return Search(cpu, wall, None)
-        counted = _counted(document, folder / "timeloop-mapper.map.yaml")
+        if not stats.exists() or not stats.stat().st_size:
+            return Search(cpu, wall, None, "no mapping")
+        counted = _counted(document, folder / "timeloop-mapper.map.yaml", factors)
         return Search(cpu, wall, (edp_of(stats.read_text(encoding="utf-8")), counted))
+
+
+def _run(program: str, folder: Path, seconds: float) -> tuple[int, str]:
+    """(exit code, what it said) of the program, interrupted after so many seconds: at the first
+    interrupt it ends with what it has.
+    """
+    with (folder / "said").open("wb") as said:
+        process = subprocess.Popen(
+            [program, "input.yaml"], cwd=folder, stdout=said, stderr=said, preexec_fn=_limit_memory
+        )
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+    return process.returncode, (folder / "said").read_text(encoding="utf-8")
+
+
+def _limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def _children() -> float:
@@ -269,13 +338,15 @@ def _children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _counted(document: Document, mapping: Path) -> float:
+def _counted(document: Document, mapping: Path, factors: str) -> float:
     """The edp of a mapping in our account.
 
     Raises: SystemExit if it is not legal, because then the two programs do not search the same
     space.
     """
-    spec = sm.load(document, mapping)
+    spec = spec_of(document, mapping)
+    if factors == "imperfect":
+        spec = _with_last_rounds(spec)
     verdict = sm.validate(spec)
     if not verdict.legal:
         raise SystemExit(
@@ -283,6 +354,33 @@ def _counted(document: Document, mapping: Path) -> float:
             f" {verdict}\n{mapping.read_text(encoding='utf-8')}"
         )
     return float(sm.evaluate(spec).edp)
+
+
+def _with_last_rounds(spec: sm.Spec) -> sm.Spec:
+    """The same mapping with last rounds, which Timeloop's file leaves out: they follow from bounds.
+
+    Raises: SystemExit if the mapping is not one of our mapspace.
+    """
+    problem, mapping = spec.need_problem(), spec.need_mapping()
+    lasts = {
+        dim: iter(
+            last_rounds(size, tuple(each.bound for each in mapping.loops() if each.dim == dim))
+        )
+        for dim, size in problem.bounds.items()
+    }
+
+    def told(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
+        return tuple(replace(each, last=next(lasts[each.dim])) for each in loops)
+
+    levels = tuple(
+        replace(level, temporal=told(level.temporal), spatial=told(level.spatial))
+        for level in mapping.levels
+    )
+    whole = replace(mapping, levels=levels)
+    space = ImperfectMapspace(spec.need_architecture(), problem, spec.constraints)
+    if not space.contains(whole):
+        raise SystemExit(f"the mapping that timeloop-mapper found is not in our mapspace:\n{whole}")
+    return replace(spec, mapping=whole)
 
 
 def edp_of(stats: str) -> float:

@@ -2,15 +2,16 @@
 programs' mappers.
 
     python benchmarks/suites.py [SUITE ...] [--limit SECONDS] [--workers N] [--json FILE]
-                                [--peer accelforge --peer-python PYTHON | --peer timeloop] ...
+                                [--peer accelforge --peer-python PYTHON] [--peer timeloop]
+                                [--peer ruby]
 
 Suites: eyeriss, three_level, simba (ResNet-50's layers, energy and edp), gemm (language models,
 unconstrained), primes (sizes with many small primes). Times are CPU seconds of the whole solve,
 which a busy machine disturbs less than wall-clock time; both are in the JSON.
 
 With --peer the suites run only if they are named. `accelforge` needs an interpreter (3.12) in which
-AccelForge is installed, `timeloop` the program timeloop-mapper; see peers.py for what is compared,
-and how. Both sides are timed in the same run.
+AccelForge is installed, `timeloop` and `ruby` (its template for imperfect factors) the program
+timeloop-mapper; see peers.py for what is compared, and how. Both sides are timed in the same run.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def beside_table(rows: list[Beside]) -> Table:
             _pair(*each) for each in ((row.cpu, row.wall), (row.peer_cpu, row.peer_wall), ratios)
         ]
         shown[0] += "" if row.status == "optimal" else f", {row.status}"
-        edp = "-"
+        edp = row.missing or "-"
         if row.value and row.peer_value and row.peer_counted:
             edp = _pair(row.peer_value / row.value, row.peer_counted / row.value)
         verdict = {None: "-", True: "yes", False: "NO"}[row.no_worse]
@@ -182,9 +183,9 @@ def peers(names: list[str], python: Path | None) -> Iterator[Beside]:
                 yield from accelforge(python, workers)
         else:
             try:
-                yield from timeloop()
+                yield from timeloop(factors="imperfect" if name == "ruby" else "perfect")
             except FileNotFoundError as error:
-                raise SystemExit(f"--peer timeloop: {error}") from None
+                raise SystemExit(f"--peer {name}: {error}") from None
 
 
 def watched(chosen: list[Case], limit: float, workers: int) -> Iterator[Timing]:
@@ -223,7 +224,9 @@ def main() -> None:
         "--limit", type=float, default=30.0, help="seconds on the wall for each case"
     )
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--peer", action="append", default=[], choices=["accelforge", "timeloop"])
+    parser.add_argument(
+        "--peer", action="append", default=[], choices=["accelforge", "timeloop", "ruby"]
+    )
     parser.add_argument("--peer-python", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()

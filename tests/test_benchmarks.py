@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import accelforge_examples  # noqa: E402
 import fused_graphs  # noqa: E402
 import growth  # noqa: E402
+import imperfect  # noqa: E402
 import peers  # noqa: E402
 import proofs  # noqa: E402
 import suites  # noqa: E402
@@ -130,10 +131,14 @@ fJ/Compute
 
 
 def in_place_of_timeloop(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, factors: str, ending: str
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    factors: str,
+    ending: str,
+    inner: str = "M1 N1 K1",
 ) -> str:
     """A program that waits to be interrupted if it is to search like `random`, then writes a
-    summary and a mapping of one case.
+    summary and a mapping of one case, with these factors at both levels.
     """
     document = {
         **peers.gemm(4, 4, 4),
@@ -150,9 +155,10 @@ def in_place_of_timeloop(
             ],
         },
     }
-    monkeypatch.setattr(peers, "timeloop_cases", lambda: iter([("small", document)]))
+    for cases in ("timeloop_cases", "ruby_cases"):
+        monkeypatch.setattr(peers, cases, lambda: iter([("small", document)]))
     (folder / "stats").write_text(SUMMARY)
-    inside = {"target": "Buffer", "type": "temporal", "factors": "M1 N1 K1"}
+    inside = {"target": "Buffer", "type": "temporal", "factors": inner}
     (folder / "map").write_text(
         json.dumps(
             {"mapping": [{"target": "DRAM", "type": "temporal", "factors": factors}, inside]}
@@ -199,6 +205,53 @@ def test_a_timeloop_that_fails_or_breaks_our_rules_is_reported(tmp_path, monkeyp
         )
     with pytest.raises(SystemExit, match="illegal"):
         list(peers.timeloop(in_place_of_timeloop(tmp_path, monkeypatch, "M4 N4 K2", "")))
+
+
+def test_rubys_mapping_is_compared_with_its_last_rounds(tmp_path, monkeypatch):
+    """Loops of 2 and 3 cover a size of 4; the file of the mapping leaves out that the last round
+    has one iteration.
+    """
+    ending = 'assert asked["mapspace"]["template"] == "ruby"'
+    program = in_place_of_timeloop(tmp_path, monkeypatch, "M2 N4 K4", ending, "M3 N1 K1")
+    [row] = peers.timeloop(program, "imperfect")
+    assert (row.peer, row.status) == ("ruby", "optimal")
+    assert row.value < row.peer_counted
+    [(_, document)] = peers.ruby_cases()
+    spec = peers._with_last_rounds(peers.spec_of(document, tmp_path / "map"))
+    lasts = {each.bound: each.last for each in spec.need_mapping().loops() if each.dim == "M"}
+    assert lasts == {2: 2, 3: 1}
+    assert float(sm.evaluate(spec).edp) == row.peer_counted
+
+
+def test_a_ruby_outside_our_mapspace_or_out_of_memory_is_reported(tmp_path, monkeypatch):
+    """A loop of 4 over tiles of 3 would never reach its third iteration."""
+    outside = in_place_of_timeloop(tmp_path, monkeypatch, "M4 N4 K4", "", "M3 N1 K1")
+    with pytest.raises(SystemExit, match="not in our mapspace"):
+        list(peers.timeloop(outside, "imperfect"))
+    ending = "sys.exit('std::bad_alloc')"
+    [row] = peers.timeloop(
+        in_place_of_timeloop(tmp_path, monkeypatch, "M4 N4 K4", ending), "imperfect"
+    )
+    assert row.missing == "out of memory"
+    assert row.no_worse is None
+    assert suites.beside_table([row]).row_count == 1
+
+
+def test_ruby_may_end_every_spatial_loop_early():
+    """Its constraints are ours, and one for each mesh."""
+    cases = dict(peers.ruby_cases())
+    assert len(cases) == len(peers.UNEVEN_PRODUCTS) + sum(map(len, peers.UNEVEN_LAYERS.values()))
+    ours = cases["eyeriss, resnet50/conv1"]
+    asked = peers._as_ruby(ours)
+    assert asked["mapspace"]["constraints"] == [
+        *ours["mapspace_constraints"],
+        {"target": "shared_glb", "type": "spatial", "remainders": 14},
+        {"target": "DummyBuffer", "type": "spatial", "remainders": 12},
+    ]
+    assert {**asked, "mapspace": None} == {
+        **{key: value for key, value in ours.items() if key != "mapspace_constraints"},
+        "mapspace": None,
+    }
 
 
 def test_timeloop_is_asked_for_products_and_real_layers():
@@ -283,3 +336,20 @@ def test_fused_graphs_tell_proofs_from_gaps_and_compare_mappings_by_either_progr
         *("9", "gap 5.00%", "more than 600 s", "9.5", "", "2.0", "", "", "100 / 300"),
     ]
     assert len({each.key for each in fused_graphs.cases()}) == len(list(fused_graphs.cases()))
+
+
+def test_gains_of_imperfect_factors_say_where_they_are_worse():
+    """A product with a side of 17 gains on a mesh of 16 x 16; an answer that is above that of
+    perfect factors, or missing, is worse.
+    """
+    row = imperfect.row("GEMM:17x5x3", "edp", 20.0, each_layer=False)
+    assert (row.worse, row.proven) == (0, [1, 1])
+    gain = row.values[0] / row.values[1]
+    assert gain > 1.5
+    cells = f"| 17x5x3 | GEMM | 1 | {gain:.4g} | 0 | 1/1 | 1/1 |"
+    assert row.text(markdown=True).startswith(cells)
+    assert row.text(markdown=False).endswith(" 0 worse")
+    assert imperfect._worse(4.0, 5.0)
+    assert imperfect._worse(4.0, 0.0)
+    assert not imperfect._worse(4.0, 4.0)
+    assert not imperfect._worse(0.0, 5.0)
