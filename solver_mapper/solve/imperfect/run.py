@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from math import inf
 from typing import Any
 
 from solver_mapper.check.mapping import is_legal
@@ -35,6 +36,8 @@ BOUND_SHARE = 0.75
 """The part of the time left after perfect factors that the bound for all tensors together may take
 before other searches.
 """
+LITTLE_EFFORT = 1e6
+"""What the same bound may take where constraints speak of loops: half a second or so."""
 ENGINE = "branch and bound over loop chains"
 
 
@@ -58,10 +61,15 @@ def solve_imperfect(
     best, notes = _start(session, goals, gap)
     timer.lap("perfect factors")
     floor, looked = None, False
-    if best is not None and _loops_are_free(space):
+    if best is not None:
+        free = _loops_are_free(space)
         floor = _floor(session, space, first)
         with session.clock.only(BOUND_SHARE):
-            floor, best, looked = _raised(session, space, first, floor, best, gap, FEW_CHOICES)
+            effort = inf if free else LITTLE_EFFORT
+            floor, best, looked = _raised(
+                session, space, first, floor, best, gap, FEW_CHOICES, effort
+            )
+        looked &= free
         timer.lap("joint bound")
         if len(goals.goals) == 1 and _reached(floor, best, first, gap):
             return _solution(session, goals, best, floor, True, [_proof(first, 0, 0, gap)], notes)
@@ -95,7 +103,7 @@ def solve_imperfect(
         search = ImperfectSearch(tree, goal, gap, lambda: session.clock.over, best, limits, ties)
         search.better = _reporter(session, first, searches or [search])
         if not searches:
-            search.floor = float(floor or 0)
+            search.floor = floor or Fraction(0)
             tables = {table.dim: table.bounds for table in tree.tables}
             search.improved = partial(_improved, session, space, tables, first)
         search.run()
@@ -119,8 +127,8 @@ def _floor(session: Session, space: ImperfectMapspace, goal: Goal) -> Fraction |
 
 
 def _loops_are_free(space: ImperfectMapspace) -> bool:
-    """Whether constraints speak of what levels hold, at most; the bound for all tensors together
-    knows of no others.
+    """Whether constraints speak of what levels hold, at most. Of the others, the bound for all
+    tensors together knows only those that leave no loop, or limit spatial ones.
     """
     return all(isinstance(each, KeepConstraint) for each in space.constraints)
 
@@ -133,16 +141,17 @@ def _raised(
     best: EvaluatedMapping | None,
     gap: float,
     most: int = MOST_CHOICES,
+    effort: float = inf,
 ) -> tuple[Fraction | None, EvaluatedMapping | None, bool]:
     """The lower bound, raised by one that looks at all tensors together, as far as that tells
     whether a mapping is better than the best one by more than the gap; the best mapping, perhaps
-    one that this bound met; and whether the problem is small enough for it. `most`: see
-    `JointBound`.
+    one that this bound met; and whether the problem is small enough for it. `most` and `effort`:
+    see `JointBound`.
     """
     if floor is None or best is None or _reached(floor, best, goal, gap):
         return floor, best, False
     incumbent = Incumbent(session.spec, space, goal, gap, best, _reporter(session, goal, ()))
-    joint = JointBound(ImperfectLowerBound(space), incumbent.offer, most)
+    joint = JointBound(ImperfectLowerBound(space), incumbent.offer, most, effort)
     try:
         with suppress(LimitReached), running(session.clock):
             floor = max(floor, joint.goal(goal, incumbent.target))

@@ -173,7 +173,7 @@ class ImperfectSearch:
     ties: tuple[Goal, ...] = ()
     better: Callable[[EvaluatedMapping], None] = lambda found: None
     improved: Callable[[EvaluatedMapping | None], EvaluatedMapping | None] = lambda found: found
-    floor: float = 0.0
+    floor: Fraction = Fraction(0)
     cells: int = 0
     evaluated: int = 0
     begun: bool = False
@@ -195,20 +195,20 @@ class ImperfectSearch:
         """No mapping has a smaller rank; None where nothing is known."""
         if not self.begun and not self.floor:
             return None
-        least = max(self.floor, min(self.pruned, self._least_open()) if self.begun else 0)
-        if self.best is not None:
-            rank = self.goal.rank(self.best.statistics)
-            if least * (1 - NOISE) >= float(rank):
-                return rank
+        least = min(self.pruned, self._least_open()) * (1 - NOISE) if self.begun else 0.0
+        rank = None if self.best is None else self.goal.rank(self.best.statistics)
+        if rank is not None and least >= float(rank):
+            return rank
         if not np.isfinite(least):
             return None
-        return max(Fraction(0), Fraction(least * (1 - NOISE)))
+        known = max(self.floor, Fraction(least))
+        return known if rank is None else min(known, rank)
 
     def run(self) -> None:
         """Search until nothing is left, or `over` says that the time is."""
-        if self.floor * (1 - NOISE) >= self._threshold():
+        if self._reached():
             self.begun = self.complete = True
-            self.pruned = self.floor
+            self.pruned = 0.0
             return
         if not self.tree.empty:
             for plan in self.tree.plans():
@@ -217,7 +217,14 @@ class ImperfectSearch:
                 self._push(plan, self.tree.root())
         self.begun = True
         self._loop()
-        self.complete = self._least_open() * (1 - NOISE) >= self._threshold()
+        settled = self._least_open() * (1 - NOISE) >= self._threshold()
+        self.complete = settled or self._reached()
+
+    def _reached(self) -> bool:
+        """Whether `floor` proves the best mapping."""
+        if self.best is None:
+            return False
+        return self.floor >= self.goal.rank(self.best.statistics) * (1 - Fraction(self.gap))
 
     def _least_open(self) -> float:
         return min((pool.least for pool in self._pools.values()), default=np.inf)
@@ -228,7 +235,7 @@ class ImperfectSearch:
             pool.add(nodes, values)
             self._dive(pool.plan, nodes[:BEAM])
         done, improved = 0, False
-        while self._pools and not self.over() and self.waiting <= MOST_OPEN:
+        while self._pools and not self._ended():
             pool = min(self._pools.values(), key=lambda pool: pool.least)
             nodes, values = pool.take()
             if not np.isfinite(pool.least):
@@ -242,6 +249,9 @@ class ImperfectSearch:
             keep = self._open(values)
             if keep.any():
                 self._expand(pool.plan, nodes[keep], values[keep])
+
+    def _ended(self) -> bool:
+        return self._reached() or self.over() or self.waiting > MOST_OPEN
 
     def _dive(self, plan: Plan, nodes: Nodes) -> None:
         """Look for a better mapping: follow the cells of least bound down to single chains."""

@@ -18,6 +18,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.core.constraints import FactorConstraint
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal
 from solver_mapper.cost.timeloop.energy import prices
@@ -28,13 +29,14 @@ from solver_mapper.solve.imperfect.joint.counts import Floats
 from solver_mapper.solve.imperfect.joint.fetches import ROUNDING, Fetches
 from solver_mapper.solve.imperfect.joint.mapping import mapping_of
 from solver_mapper.solve.imperfect.joint.symmetry import symmetries
-from solver_mapper.solve.imperfect.joint.walk import Ended, TemporalWalk
+from solver_mapper.solve.imperfect.joint.walk import Effort, Ended, TemporalWalk
 from solver_mapper.verify.bound import Keeps
 from solver_mapper.verify.imperfect_bound import (
     ComputeBoundary,
     ImperfectLowerBound,
     compute_boundary,
 )
+from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 NOISE = 1e-10
 """More than the relative rounding error of a bound in double precision."""
@@ -63,6 +65,8 @@ class JointBound:
     """Called with mappings that may be good; returns the target from then on if it is a new one."""
     most: int = MOST_CHOICES
     """Choices of spatial loops that may be better than the target, of all holders together."""
+    effort: float = inf
+    """How much walks may take, in units of `Effort`."""
 
     def goal(self, goal: Goal, target: Fraction) -> Fraction:
         """A lower bound of the rank of all mappings, at most the target. When the time is over it
@@ -77,7 +81,7 @@ class JointBound:
         keeps = self.bound.holders
         if not isinstance(room, ComputeBoundary) or len(keeps) > MOST_HOLDERS:
             raise ValueError("there are too many choices of spatial loops, or of holders")
-        race = _Race(target, self.found)
+        race = _Race(target, self.found, Effort(self.effort))
         most = self.most // len(keeps)
         least = min(_Holders(self.bound, room, each, powers, race, most).least() for each in keeps)
         return race.target if least >= race.limit else min(Fraction(least), race.target)
@@ -89,6 +93,7 @@ class _Race:
 
     target: Fraction
     found: Callable[[Mapping], Fraction | None]
+    effort: Effort
 
     @property
     def limit(self) -> float:
@@ -163,7 +168,16 @@ class _Holders:
 
     @cached_property
     def _orders(self) -> list[list[int]]:
-        return symmetries(self.bound.mapspace.problem)
+        """Ways to exchange dimensions that constraints on temporal loops tell not apart."""
+        return [
+            order
+            for order in symmetries(self.bound.mapspace.problem)
+            if {(level, order[dim]) for level, dim in self._fixed} == self._fixed
+        ]
+
+    @cached_property
+    def _fixed(self) -> frozenset[tuple[int, int]]:
+        return without_loops(self.bound.mapspace)
 
     def _live(self, target: float) -> Rows:
         """All choices of spatial loops whose bound is below the target.
@@ -324,7 +338,14 @@ class _Holders:
                         break
                     before, budget = most, self._budget(one, limit)
                     walk = TemporalWalk(
-                        fetches, most, rank_of, exact=exact, budget=budget, later=self._later
+                        fetches,
+                        most,
+                        rank_of,
+                        exact=exact,
+                        budget=budget,
+                        later=self._later,
+                        fixed=self._fixed,
+                        effort=self.race.effort,
                     )
                     least = walk.least()
                     entering = max(entering, min(least.energy, budget))
@@ -341,13 +362,28 @@ class _Holders:
         """
         most, rank_of = {dim: self._fewest(row, dim) for dim in fetches.dims}, self._rank_of(one)
         limit = self._budget(one, self.race.limit)
-        walk = TemporalWalk(fetches, most, rank_of, budget=limit, later=self._later)
+        walk = TemporalWalk(
+            fetches,
+            most,
+            rank_of,
+            budget=limit,
+            later=self._later,
+            fixed=self._fixed,
+            effort=self.race.effort,
+        )
         least = walk.least().energy
         self._offer(row, walk)
         for part in BUDGETS:
             budget = min(least * part, self._budget(one, self.race.limit))
             walk = TemporalWalk(
-                fetches, most, rank_of, exact=True, budget=budget, later=self._later
+                fetches,
+                most,
+                rank_of,
+                exact=True,
+                budget=budget,
+                later=self._later,
+                fixed=self._fixed,
+                effort=self.race.effort,
             )
             if walk.least().rank < inf or budget < least * part:
                 self._offer(row, walk)
@@ -422,6 +458,18 @@ class _Holders:
             alone = size / spread.prod()
             energy = energy + min(costs) * (steps / alone if shared else np.ones(len(steps)))
         return int(steps[self._rank(energy, cycles) < target].max(initial=least))
+
+
+def without_loops(mapspace: EnumeratedMapspace) -> frozenset[tuple[int, int]]:
+    """The dimensions of levels to which constraints leave no temporal loop."""
+    levels = [level.name for level in mapspace.architecture.levels]
+    return frozenset(
+        (levels.index(each.level), mapspace.problem.dims.index(each.dim))
+        for each in mapspace.constraints
+        if isinstance(each, FactorConstraint)
+        and each.kind == "temporal"
+        and (each.comparison, each.value) in (("==", 1), ("<=", 1), ("<", 2))
+    )
 
 
 def _fewer(rows: Rows) -> Rows:

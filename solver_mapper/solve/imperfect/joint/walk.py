@@ -12,7 +12,8 @@ that open flows and all flows further out cost, exceeds it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import inf, prod
 from typing import NamedTuple, TypeVar
@@ -20,6 +21,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from solver_mapper.deadline import check_time
+from solver_mapper.errors import LimitReached
 from solver_mapper.solve.imperfect.joint.counts import Floats, Pairs, Steps, TileCounts, whole
 from solver_mapper.solve.imperfect.joint.fetches import Fetches, Flow, Settled
 from solver_mapper.solve.imperfect.joint.path import (
@@ -51,6 +53,7 @@ from solver_mapper.solve.imperfect.joint.states import (
 )
 
 Name = TypeVar("Name")
+NO_LOOPS = Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 Counts = dict[int, TileCounts]
 Values = dict[State, Points]
 
@@ -77,6 +80,19 @@ class Least(NamedTuple):
     rank: float
 
 
+@dataclass
+class Effort:
+    """What walks may still take: combinations of states, for each loop that may come next."""
+
+    left: float = inf
+
+    def spend(self, number: int) -> None:
+        """Raises: LimitReached if no effort is left."""
+        self.left -= number
+        if self.left < 0:
+            raise LimitReached("the bound for all tensors together took too much effort")
+
+
 class TemporalWalk:
     """All temporal loops for the spatial loops of `fetches`.
 
@@ -86,6 +102,8 @@ class TemporalWalk:
         exact: see `counts.py`; slower and higher.
         budget: how much energy may enter levels.
         later: how much enters a level or those further out, at least, by level.
+        fixed: dimensions of levels that have no temporal loop.
+        effort: what this walk and others may still take.
     """
 
     def __init__(
@@ -97,8 +115,11 @@ class TemporalWalk:
         exact: bool = False,
         budget: float = inf,
         later: Sequence[float] | None = None,
+        fixed: Collection[tuple[int, int]] = (),
+        effort: Effort | None = None,
     ):
-        self._rank, self._budget = rank, budget
+        self._rank, self._budget, self._fixed = rank, budget, fixed
+        self._effort = Effort() if effort is None else effort
         self._later = [0.0] * fetches.depth if later is None else later
         self._least_of = {flow: fetches.least(flow) for flow in fetches.parents}
         self.fetches, self.dims, self.most, self.exact = fetches, fetches.dims, most, exact
@@ -108,7 +129,8 @@ class TemporalWalk:
     def least(self) -> Least:
         """The least of all loops.
 
-        Raises: LimitReached for too many states, or when the clock that runs is over.
+        Raises: LimitReached for too many states, when the clock that runs is over, or when no
+        effort is left.
         """
         counts = {dim: whole(self.fetches.sizes[dim], exact=self.exact) for dim in self.dims}
         start: State = ()
@@ -165,6 +187,9 @@ class TemporalWalk:
         """After the temporal loops of a level."""
         counts, loops = dict(counts), dict[int, tuple[Pairs, Pairs]]()
         for dim in self.dims:
+            if (level, dim) in self._fixed:
+                loops[dim] = NO_LOOPS, NO_LOOPS
+                continue
             steps = Steps(
                 self.fetches.over([dim], range(level, self.fetches.depth)),
                 self.fetches.over([dim], range(level)),
@@ -237,6 +262,7 @@ class TemporalWalk:
             if not len(points.where):
                 continue
             moves = list(self._moves(key, counts, loops))
+            self._effort.spend(len(points.where) * (1 + len(moves)))
             for move in moves:
                 if move.target == key:
                     grown = led(points, _axis(counts, move.dim), move.pairs)
