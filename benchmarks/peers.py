@@ -58,7 +58,7 @@ UNEVEN_LAYERS = {
         "alexnet/conv3",
         "alexnet/fc8",
     ),
-    "simba": ("resnet50/conv1", "alexnet/fc8"),
+    "simba": ("resnet50/layer1.0.conv1_1x1", "alexnet/fc8"),
 }
 """Layers by architecture."""
 SEARCHES = ("hybrid", "random-pruned", "random")
