@@ -15,6 +15,7 @@ import solver_mapper as sm
 from solver_mapper.cli.app import app
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import parse_objective
+from solver_mapper.errors import LimitReached
 from solver_mapper.solve import run
 from solver_mapper.solve.imperfect import run as imperfect_run
 from solver_mapper.solve.imperfect import search
@@ -287,9 +288,26 @@ def test_a_bound_that_needs_no_search_can_be_a_proof() -> None:
     assert [proof["cells"] for proof in solution.certificate.proofs] == [0]
 
 
-def test_constraints_on_loops_leave_it_to_the_search_that_lists_them() -> None:
+def test_a_bound_that_needs_no_search_proves_under_constraints_on_loops() -> None:
     told = {"target": "DRAM", "type": "temporal", "factors": "R=1"}
     spec = sm.load("simba", "alexnet/fc7", {"mapspace_constraints": [told]})
+    solution = sm.solve(spec, factors="imperfect")
+    assert isinstance(solution, sm.Solution)
+    assert solution.status == "optimal"
+    assert not any("chains of loops" in note for note in solution.certificate.checks)
+    assert [proof["cells"] for proof in solution.certificate.proofs] == [0]
+
+
+def test_where_chains_are_too_many_to_list_the_bound_has_all_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def too_large(*_: object) -> None:
+        raise LimitReached("too many chains of loops")
+
+    monkeypatch.setattr(imperfect_run, "LITTLE_EFFORT", 0)
+    monkeypatch.setattr(imperfect_run, "Tree", too_large)
+    told = {"target": "DRAM", "type": "temporal", "factors": "R=1"}
+    spec = sm.load("simba", "resnet50/layer1.0.conv1_1x1", {"mapspace_constraints": [told]})
     solution = sm.solve(spec, factors="imperfect")
     assert isinstance(solution, sm.Solution)
     assert solution.status == "optimal"
