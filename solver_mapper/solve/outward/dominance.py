@@ -8,7 +8,7 @@ priced at the least.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 
 import numpy as np
@@ -22,6 +22,10 @@ from solver_mapper.solve.outward.sliding import AtRisk
 
 CAUTION = 1e-9
 """By how much more than the target mappings may cost when limits of prices are worked out."""
+
+
+AT_ONCE = 65_536
+"""Rows whose future is worked out together."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def undominated(
     group = _groups(costs, rows)
     order = np.lexsort((ranks, group))
     rows, group = rows.take(order), group[order]
-    future = _future(outer, rows, outside, most[order])
+    future = _futures(outer, rows, outside, most[order])
     at_risk = [AtRisk(each, rows, costs.tensors[each.number].words) for each in costs.sliding]
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
     then = np.arange(len(rows))
@@ -163,6 +167,20 @@ def _as_quick(costs: Costs, rows: InnerMappings, future: _Future, one: Ints, oth
         fewer = np.where(both, rows.sends[one, n] <= rows.sends[other, n], words[n] <= least)
         quick &= fewer | (total * future.slow[other, n] <= enough)
     return quick
+
+
+def _futures(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:
+    """`_future` of many rows."""
+    parts = []
+    for start in range(0, max(len(rows), 1), AT_ONCE):
+        check_time()
+        some = slice(start, start + AT_ONCE)
+        parts.append(_future(outer, rows.take(some), outside, most[some]))
+    return _Future(*(np.concatenate(each) for each in zip(*map(_columns, parts), strict=True)))
+
+
+def _columns(future: _Future) -> tuple[Floats, ...]:
+    return tuple(getattr(future, each.name) for each in fields(future))
 
 
 def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:

@@ -33,7 +33,7 @@ from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.remaining import least_rank, most_energy
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
-MOST_ROWS, MOST_GROWN = 400_000, 2_000_000
+MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
 AT_ONCE = 16_384
 """Inner mappings of which bounds are worked out together."""
