@@ -344,3 +344,23 @@ def test_a_share_of_the_time_ends_with_its_block() -> None:
         spent[0] = 6.0
         assert clock.over
     assert not clock.over and clock.left == 4.0 and clock.wall_left is None
+
+
+def test_the_search_ends_once_what_was_known_proves_its_best_mapping() -> None:
+    spec = sm.load(ARCHITECTURE, gemm(7, 13, 5))
+    assert isinstance(spec, sm.Spec)
+    goal = parse_objective("edp").goals[0]
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    tree = search.Tree(spec, space)
+    plain = search.ImperfectSearch(tree, goal, 0.0, lambda: False)
+    plain.run()
+    assert plain.complete and plain.best is not None
+    least = goal.rank(plain.best.statistics)
+    informed = search.ImperfectSearch(tree, goal, 0.0, lambda: False, floor=least)
+    informed.run()
+    assert informed.complete and informed.bound == least
+    assert informed.best is not None and goal.rank(informed.best.statistics) == least
+    assert informed.evaluated < plain.evaluated
+    known = search.ImperfectSearch(tree, goal, 0.5, lambda: False, plain.best, floor=least * 3 / 4)
+    known.run()
+    assert known.complete and known.cells == 0 and known.bound == least * 3 / 4
