@@ -97,40 +97,40 @@ def close(one: float, other: float) -> bool:
     return abs(one - other) <= abs(other) * CLOSE / 10
 
 
-@pytest.mark.parametrize("seed", [*range(30), 2408])
+@pytest.mark.parametrize("seed", [*range(20), 2408])
 def test_no_claim_is_above_the_best_mapping(seed):
     """Whatever else the mapspace has: constraints, flags, blocks, clusters, bandwidths, wires."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, SHAPES), exact=False)
 
 
-@pytest.mark.parametrize("seed", [*range(20), 1785])
+@pytest.mark.parametrize("seed", [*range(14), 1785])
 def test_no_claim_is_above_the_best_mapping_where_windows_slide(seed):
     """Also if neighbours pass words on, and several meshes share what they pass."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, WINDOWS), exact=False)
 
 
-@pytest.mark.parametrize("seed", range(100, 125))
+@pytest.mark.parametrize("seed", range(100, 118))
 def test_the_least_claim_of_windows_is_the_best_mapping_where_nothing_is_spread(seed):
     made = lone(bare(instance(seed, 400, WINDOWS)))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", range(100, 120))
 def test_the_least_claim_is_the_best_mapping_where_nothing_else_costs(seed):
     made = bare(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(200, 215))
+@pytest.mark.parametrize("seed", range(200, 210))
 def test_the_least_claim_is_the_best_mapping_where_the_outermost_level_is_slow(seed):
     made = slow(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(300, 312))
+@pytest.mark.parametrize("seed", range(300, 309))
 def test_no_claim_of_windows_is_above_the_best_mapping_where_the_outermost_level_is_slow(seed):
     """Each word crosses it once at least, also of windows that overlap."""
     made = slow(instance(seed, 400, WINDOWS))
