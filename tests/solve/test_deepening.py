@@ -55,7 +55,7 @@ def test_where_mappings_cost_nothing_the_target_is_the_last_one():
     targets = []
 
     class Free:
-        outer = walk.outer
+        outer, costs = walk.outer, walk.costs
 
         def ends(self, target, *, rows):
             targets.append(target)

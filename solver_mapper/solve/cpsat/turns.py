@@ -13,6 +13,9 @@ TURNS = (1.0, 16.0, 64.0, 256.0)
 longer if they look as if they would end.
 """
 
+LEAST = 0.5
+"""What a run counts at least: many short ones rule candidates out one by one."""
+
 Span = Callable[[], tuple[float, float]]
 """What is proven of a goal, and what mappings have to be below."""
 Walked = Callable[[Span, float], Iterable[Ends]]
@@ -53,7 +56,7 @@ class Turns:
         """What walks find after a run that took so much effort: if it is their turn, since the run
         did not end or several have taken as long together.
         """
-        self._spent += effort
+        self._spent += max(effort, LEAST)
         if self._walked is None or not self._left or (ended and self._spent < self._left[0]):
             return
         if self._several:

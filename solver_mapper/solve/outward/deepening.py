@@ -17,8 +17,10 @@ from solver_mapper.solve.outward.walk import Ends, Walk
 
 MANY = 20_000
 """Inner mappings that walks keep for each unit of effort, at most."""
-PATIENCE = 64.0
-"""Units of effort for walks that look as if they would end."""
+PATIENCE, MOST_PATIENCE = 4.0, 64.0
+"""Units of effort for walks that look as if they would end: the former to the power of the levels
+that may hold what they like, but for one. Each of these makes CP-SAT's proofs that much longer.
+"""
 STEPS, TABLES = 150, 0.01
 """As how many inner mappings each step of a walk counts, and each figure of its tables."""
 FEW = 500
@@ -46,6 +48,9 @@ class Deepening:
 
     def __init__(self, walk: Walk):
         self._walk = walk
+        free = [len(choices) > 1 for level in walk.costs.holds for choices in level]
+        levels = sum(free) / len(walk.costs.tensors)
+        self._patience = min(PATIENCE ** max(levels - 1, 0), MOST_PATIENCE)
         self._ended = False
         self._proven, self._goal, self._next = -inf, 0.0, 0.0
         self._step = STEP
@@ -59,7 +64,7 @@ class Deepening:
         Args:
             span: what is proven of the goal by other means, and what mappings have to be below.
             effort: how long walks may take, in units of CP-SAT's deterministic time, roughly; or
-                up to `PATIENCE` as soon as it looks as if they would find the optimum then.
+                longer, as soon as it looks as if they would find the optimum then.
 
         Raises: ValueError if tables of outer levels would be too large; TimeUp if the clock that
             runs is over.
@@ -70,8 +75,9 @@ class Deepening:
         while True:
             check_time()
             proven, last = span()
-            near = self._need(last) <= DOUBT * MANY * PATIENCE
-            most = MANY * (max(effort, PATIENCE) if near else effort) - used
+            longer = max(effort, self._patience)
+            near = self._need(last) <= DOUBT * MANY * longer
+            most = MANY * (longer if near else effort) - used
             if most < FEW:
                 return
             goal = max(self._next, proven) * (1 + self._step)
