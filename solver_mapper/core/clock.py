@@ -69,5 +69,6 @@ class Clock:
 
     def stop_run(self) -> None:
         """End the current run only."""
-        if self.end_run is not None:
-            self.end_run()
+        end = self.end_run
+        if end is not None:
+            end()

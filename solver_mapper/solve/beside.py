@@ -12,16 +12,18 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.deadline import TimeUp, running
 
 T = TypeVar("T")
-NUDGE = 0.05
+AGAIN = 0.05
 """Seconds between attempts to end the run that is under way."""
-FAREWELL = 2.0
-"""Seconds that a thread may take to end after it was told to."""
+PATIENCE = 2.0
+"""Seconds that the thread may take to end after it was told to."""
 
 
 class Beside(Generic[T]):
     """What an iterator yields, worked out in a thread of its own until the clock is over or `end`
-    is called. When there is nothing more, the run that is under way is ended, so that the news is
-    read.
+    is called. When there is nothing more, the run of CP-SAT that is under way is ended, so that the
+    news is read, if there is any.
+
+    Raises: MemoryError if there is no room for another thread.
     """
 
     def __init__(self, work: Iterator[T], clock: Clock):
@@ -31,7 +33,10 @@ class Beside(Generic[T]):
         self._ended, self._read = threading.Event(), threading.Event()
         run = copy_context().run
         self._thread = threading.Thread(target=run, args=(self._run,), daemon=True, name="beside")
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise MemoryError("there is no room for another thread") from error
 
     @property
     def over(self) -> bool:
@@ -51,19 +56,26 @@ class Beside(Generic[T]):
                 break
         if done:
             self._read.set()
-            if self._failure is not None:
-                raise self._failure
+            failure, self._failure = self._failure, None
+            if failure is not None:
+                raise failure
 
     def end(self) -> None:
-        """Forget about it."""
+        """End the work; what it finds from now on is lost.
+
+        Raises: whatever the work raised.
+        """
         self._ended.set()
         self._read.set()
-        self._thread.join(FAREWELL)
+        self._thread.join(PATIENCE)
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
 
     def check(self) -> None:
         """See `Deadline`."""
         if self._ended.is_set():
-            raise TimeUp("nobody waits for it")
+            raise TimeUp("the search is over")
         self._clock.check()
 
     def _run(self) -> None:
@@ -76,5 +88,5 @@ class Beside(Generic[T]):
         except BaseException as error:
             self._failure = error
         self._ended.set()
-        while not self._read.wait(NUDGE):
+        while not (self._found.empty() and self._failure is None) and not self._read.wait(AGAIN):
             self._clock.stop_run()

@@ -209,9 +209,11 @@ class Search(Generic[F]):
             walked = self.walks(goal)
         turns = Turns(walked, self.clock, several=self.settings.workers > 1)
         try:
-            return self._minimize_in(turns, goal, tie)
+            proven = self._minimize_in(turns, goal, tie)
+            self._take(goal, turns.news())
         finally:
             turns.end()
+        return proven
 
     def _minimize_in(self, turns: Turns, goal: Goal, tie: bool) -> bool:
         runs = excluded = 0
@@ -243,6 +245,9 @@ class Search(Generic[F]):
                     )
                 continue
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
+            self._take(goal, turns.news())
+            if self._closed(goal):
+                continue
             if not ended:
                 self._look_further(goal, outcome.effort)
             self._take(goal, turns.after(partial(self._span, goal), outcome.effort, ended=ended))
@@ -257,9 +262,9 @@ class Search(Generic[F]):
 
     def _look_further(self, goal: Goal, effort: float) -> None:
         """Where a proof takes long: a better incumbent makes the rest of it shorter. Local search
-        begins where the search began; the incumbent may be a valley that small steps do not leave.
+        begins where the search began: small steps from the incumbent may lead nowhere.
         """
-        start = self._start or self.best
+        start = self.best if self.fixed or self.limits else self._start or self.best
         if self.improve is not None and start is not None and not self.clock.over:
             harder = math.ceil(HARDER * math.sqrt(effort))
             found = self.improve(goal, start.mapping, harder)

@@ -72,6 +72,8 @@ class Deepening:
         if self._ended:
             return
         used = 0.0 if self._last else TABLES * self._walk.outer.figures
+        if MANY * effort - used < FEW:
+            yield Ends((), None, whole=False)
         while True:
             check_time()
             proven, last = span()

@@ -79,8 +79,10 @@ def undominated(
     order = np.lexsort((ranks, group))
     rows, group = rows.take(order), group[order]
     future = _futures(outer, rows, outside, most[order])
-    at_risk = [AtRisk(each, rows, costs.tensors[each.number].words) for each in costs.sliding]
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
+    at_risk = [
+        AtRisk(each, rows, costs.tensors[each.number].words, growth) for each in costs.sliding
+    ]
     then = np.arange(len(rows))
     # Compute units that take words from each other forget what was due.
     forgets = outside.meshes == costs.depth
@@ -102,9 +104,8 @@ def undominated(
             owed += risk.owed(then[best], then[behind], low, high)
         if at_risk:
             lost = rows.lost[behind] - rows.lost[best]
-            more = np.maximum(lost, lost + rows.floor[behind] - rows.floor[best])
-            owed += np.maximum(more * growth[then[behind]], 0.0)
-            owed += np.maximum(rows.passed[best] - rows.passed[behind], 0.0)
+            owed += np.maximum(lost * growth[then[behind]], 0.0)
+            owed += sum(risk.rounding(then[best], then[behind]) for risk in at_risk)
         worse = rows.energy[best] + owed <= rows.energy[behind]
         if cycles_count:
             worse &= _as_quick(costs, rows, future, best, behind)

@@ -39,10 +39,8 @@ class InnerMappings:
     states: (rows, windowed), the numbers of their `TileState`.
     fetched, sent: (rows, windowed, depth + 1), for each chain by the level of its holder: the words
          of a tile, and those that the next holder sends of it, in one round of all loops so far.
-    copies, parents: the same, instances in use so far, and of the next outer level.
-    passed: in pJ, what neighbours pay for words that they pass on, if no further instances of the
-         next outer level come into use; the cost model spreads it over them. `lost`: what rounding
-         may save; `floor`: as soon as there are several of these.
+    copies: the same, instances of the holder in use so far.
+    lost: in pJ, what rounding may save.
     meshes: (rows, 2), what is in use along X and Y of the mesh that is being filled.
     parent, move: the row of the history that this one comes from, and by which move; -1 for none.
     """
@@ -58,10 +56,7 @@ class InnerMappings:
     fetched: Floats
     sent: Floats
     copies: Floats
-    parents: Floats
-    passed: Floats
     lost: Floats
-    floor: Floats
     meshes: Ints
     parent: Ints
     move: Ints
@@ -74,8 +69,7 @@ class InnerMappings:
         return (
             *(self.tile, self.open, self.due, self.sends, self.refund),
             *(self.pace, self.energy, self.states, self.fetched, self.sent),
-            *(self.copies, self.parents, self.passed, self.lost, self.floor),
-            *(self.meshes, self.parent, self.move),
+            *(self.copies, self.lost, self.meshes, self.parent, self.move),
         )
 
     def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:

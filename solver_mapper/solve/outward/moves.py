@@ -67,10 +67,7 @@ def empty(costs: Costs) -> InnerMappings:
         fetched=units.copy(),
         sent=units,
         copies=units.copy(),
-        parents=np.ones_like(units),
-        passed=np.zeros(1),
         lost=np.zeros(1),
-        floor=np.zeros(1),
         pace=np.ones(1),
         energy=np.zeros(1),
         meshes=np.ones((1, 2), dtype=np.int64),
@@ -90,7 +87,6 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
     refund, states = rows.refund.copy(), rows.states.copy()
     fetched, sent = rows.fetched * bound, rows.sent * bound
-    inside = np.arange(costs.depth + 1) > move.level + 1
     for each in costs.sliding:
         column = each.column
         states[:, column], more = each.spread(rows, move.level, dim, bound, axis)
@@ -126,10 +122,7 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         fetched=fetched,
         sent=sent,
         copies=rows.copies * bound,
-        parents=rows.parents * np.where(inside, bound, 1.0),
-        passed=rows.passed / bound,
-        lost=(rows.lost + rows.floor) * bound,
-        floor=np.zeros(len(rows)),
+        lost=rows.lost * bound,
         meshes=meshes,
         move=_same(rows, number),
     )
@@ -154,15 +147,14 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     tile = rows.tile.copy()
     tile[:, dim] *= move.bound
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
-    energy, states = rows.energy, rows.states.copy()
-    passed, lost, floor = rows.passed, rows.lost, rows.floor
+    energy, states, lost = rows.energy, rows.states.copy(), rows.lost
     rounds: Floats = np.prod(costs.sizes / tile, axis=1)
     for each in costs.sliding:
         less = each.repeated(rows, dim, move.bound, rounds)
         states[:, each.column] = less.states
         energy = energy - less.energy
         due[:, each.number] -= less.words
-        passed, lost, floor = passed + less.passed, lost + less.lost, floor + less.floor
+        lost = lost + less.lost
     for n, tensor in enumerate(costs.tensors):
         if dim in tensor.fixed and not tensor.ranks:
             words = costs.base(n, rows.tile)
@@ -178,9 +170,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         sends=sends,
         energy=energy,
         states=states,
-        passed=passed,
         lost=lost,
-        floor=floor,
         move=_same(rows, number),
     )
 
@@ -207,7 +197,7 @@ def _held(
     refund, energy = rows.refund.copy(), rows.energy
     rates = costs.rates[level]
     states, fetched, sent = rows.states.copy(), rows.fetched.copy(), rows.sent.copy()
-    copies, parents, lost = rows.copies.copy(), rows.parents.copy(), rows.lost
+    copies, lost = rows.copies.copy(), rows.lost
     for each in costs.sliding:
         n, column = each.number, each.column
         if n in held:
@@ -220,7 +210,7 @@ def _held(
             fetched[:, column, level] = sent[:, column, level] = costs.tensors[n].tile_words(
                 rows.tile
             )
-            copies[:, column, level] = parents[:, column, level] = 1.0
+            copies[:, column, level] = 1.0
             states[:, column] = each.held(rows, level)
     for n in held:
         tensor = costs.tensors[n]
@@ -246,7 +236,6 @@ def _held(
         fetched=fetched,
         sent=sent,
         copies=copies,
-        parents=parents,
         lost=lost,
         move=_same(rows, number),
     )

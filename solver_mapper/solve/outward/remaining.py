@@ -25,7 +25,7 @@ from solver_mapper.solve.outward.costs import (
 )
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.sliding import Sliding
+from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
 
 Key = tuple[int, int, int]
 """A tensor, how many instances share its words, and the kind of the next temporal loop for it."""
@@ -92,9 +92,16 @@ class _Sums:
 
 
 def _settled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
-    """What is settled, at least: rounding may save more on more instances."""
+    """What is settled, at least: rounding may save more on more instances, where the next holder
+    sends, and where neighbours pass words on.
+    """
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
-    return np.asarray(rows.energy - (rows.lost + rows.floor * (growth > 1)) * growth)
+    send = max((float(each.send) for each in costs.rates[: outside.holders]), default=0.0)
+    lost = rows.lost
+    if outside.holders:
+        for each in costs.sliding:
+            lost = lost + each.may_lose(rows) + ROUNDED * send * each.rounded(rows)
+    return np.asarray(rows.energy - lost * growth)
 
 
 def _by_left(
@@ -255,7 +262,7 @@ def least_rank(
     if outside.holders:
         energy = least_energy(outer, rows, outside)
     else:
-        energy = _settled(costs, rows, outside) + rows.passed
+        energy = _settled(costs, rows, outside)
         for n, tensor in enumerate(costs.tensors):
             if not tensor.ranks:
                 energy = energy + rows.due[:, n] * costs.base(n, rows.tile)

@@ -31,28 +31,28 @@ class Sparing(NamedTuple):
 
 class Less(NamedTuple):
     """What a temporal loop changes: new states; the energy in pJ that it spares, and the words that
-    the next holder need not send; and in pJ what neighbours pay for words that they pass on, and
-    the `lost` and `floor` of `InnerMappings`.
+    the next holder need not send; and in pJ what rounding may save.
+
+    Where neighbours pass words on, the cost model rounds down what an instance gets from the next
+    holder on average. What they pay for passing is left out: the model has them pass words on even
+    where that costs more than it spares.
     """
 
     states: Ints
     energy: Floats
     words: Floats
-    passed: Floats
     lost: Floats
-    floor: Floats
 
 
 class Prices(NamedTuple):
     """In pJ, of each chain.
 
     fill: of a word that its holder writes. send: that the next holder sends; 0 if there is none
-    yet. passed: that the holder sends to its neighbours.
+    yet.
     """
 
     fill: Floats
     send: Floats
-    passed: Floats
 
 
 class Sliding:
@@ -110,34 +110,49 @@ class Sliding:
     def repeated(self, rows: InnerMappings, dim: int, bound: int, rounds: Floats) -> Less:
         """What a temporal loop changes. `rounds`: of all loops outside it."""
         keys, where = _unique(rows.states[:, self.column])
-        states, spared = [], np.zeros((3, len(keys), self.depth + 1))
+        states, spared = [], np.zeros((4, len(keys), self.depth + 1))
         for row, (state,) in enumerate(keys):
             after, spared[:, row] = self._after(state, dim, bound)
             states.append(after)
-        fetched, sent, passed = spared[:, where]
+        fetched, sent, passed, rounded = spared[:, where]
         prices = self.prices(rows)
         mine, theirs = rows.fetched[:, self.column], rows.sent[:, self.column]
         energy = mine * (fetched + passed) * prices.fill + theirs * sent * prices.send
-        parents = rows.parents[:, self.column]
-        rounded = (passed > 0) * rows.copies[:, self.column]
-        floor = rounded * prices.fill
         return Less(
             np.array(states, dtype=np.int64)[where],
             energy.sum(axis=1) * rounds,
             (theirs * sent)[np.arange(len(rows)), self.outermost(rows)] * rounds,
-            (mine * passed * (prices.passed + prices.fill) / parents).sum(axis=1) * rounds,
-            (ROUNDED * rounded * prices.passed + floor * (parents > 1)).sum(axis=1),
-            (floor * (parents == 1)).sum(axis=1),
+            (rounded * rows.copies[:, self.column] * prices.fill).sum(axis=1),
         )
 
+    def may_lose(self, rows: InnerMappings) -> Floats:
+        """What rounding may save further out, in pJ, of what loops to come make neighbours pass on,
+        for instances in use so far.
+        """
+        may = self._by_state(rows, "may lose", self._passing)
+        copies = rows.copies[:, self.column]
+        return np.asarray((may * copies * self.prices(rows).fill).sum(axis=1))
+
+    def _passing(self, state: TileState) -> Floats:
+        """(depth + 1): 1 where neighbours may yet pass words on."""
+        may = np.zeros(self.depth + 1)
+        for chain in state.chains:
+            is_open = not state.filled and chain is state.chains[-1]
+            linked = is_open or bool(chain.links) or chain.beside
+            may[chain.level] = chain.live and linked and not chain.passing
+        return may
+
     def _after(self, state: int, dim: int, bound: int) -> tuple[int, Floats]:
-        """The state with a temporal loop, and the fields of `Spared` (3, depth + 1)."""
+        """The state with a temporal loop, and (4, depth + 1) the fields of `Spared` and 1 where
+        neighbours pass words on for the first time.
+        """
         key = state, dim, bound
         if key not in self._repeated:
             after, each = self.windows.repeated(self.states[state], dim, bound)
-            spared = np.zeros((3, self.depth + 1))
-            for chain, less in zip(after.chains, each, strict=True):
-                spared[:, chain.level] = less
+            spared = np.zeros((4, self.depth + 1))
+            for chain, less in zip(self.states[state].chains, each, strict=True):
+                first = less.passed > 0 and not chain.passing
+                spared[:, chain.level] = *less, first
             self._repeated[key] = self._number(after), spared
         return self._repeated[key]
 
@@ -228,13 +243,11 @@ class Sliding:
         return Prices(*self._by_state(rows, "prices", self._price_table).transpose(1, 0, 2))
 
     def _price_table(self, state: TileState) -> Floats:
-        """(3, depth + 1): the fields of `Prices`."""
-        table = np.zeros((3, self.depth + 1))
+        """(2, depth + 1): the fields of `Prices`."""
+        table = np.zeros((2, self.depth + 1))
         for chain, outer in zip(state.chains, (*state.chains[1:], None), strict=True):
             if chain.level < self.depth:
-                own = self.rates[chain.level]
-                table[0, chain.level] = own.fill
-                table[2, chain.level] = own.send
+                table[0, chain.level] = self.rates[chain.level].fill
             if outer is not None:
                 table[1, chain.level] = self.rates[outer.level].send
         return table
@@ -258,12 +271,13 @@ class Sliding:
 class AtRisk:
     """What one tensor may still be spared, in inner mappings that are compared with each other."""
 
-    def __init__(self, sliding: Sliding, rows: InnerMappings, words: int):
+    def __init__(self, sliding: Sliding, rows: InnerMappings, words: int, growth: Ints):
         fetched, sent = sliding.most_sparing(rows, words)
         self.number = sliding.number
         self.due, self.states = rows.due[:, sliding.number], rows.states[:, sliding.column]
         self.waiting = sliding.sparing_words(rows, Sparing(np.ones_like(sent), np.ones_like(sent)))
         self.more = np.asarray(sent[np.arange(len(rows)), sliding.outermost(rows)])
+        self.may_lose = sliding.may_lose(rows) * growth
         prices = sliding.prices(rows)
         self.tiles = np.concatenate(
             [
@@ -272,6 +286,11 @@ class AtRisk:
             ],
             axis=1,
         )
+
+    def rounding(self, one: Ints, other: Ints) -> Floats:
+        """By how much energy in pJ rounding may yet save more in `other` than in `one`."""
+        same = self.states[one] == self.states[other]
+        return np.maximum(self.may_lose[other] - np.where(same, self.may_lose[one], 0.0), 0.0)
 
     def owed(self, one: Ints, other: Ints, low: Floats, high: Floats) -> Floats:
         """By how much energy in pJ the tensor may come to cost more further out in `one` than in

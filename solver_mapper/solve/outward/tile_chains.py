@@ -49,7 +49,7 @@ class Chain(NamedTuple):
     kept: the share of a tile's words that is reused after this shift.
     back: by what all loops so far move the tiles.
     links: of the mesh right above, as `links` gives them. `beside`: whether elements beside each
-        other want the same words there.
+        other want the same words there. `passing`: whether neighbours pass some words on.
     """
 
     level: int
@@ -60,6 +60,7 @@ class Chain(NamedTuple):
     back: Vector = ()
     links: tuple[tuple[Vector, float], ...] = ()
     beside: bool = False
+    passing: bool = False
 
 
 class TileState(NamedTuple):
@@ -172,7 +173,8 @@ class Windows:
         more = sent_words((*before, loop), exact) / sent_words(before, exact)
         state = self._extended(state, dim, bound)
         mesh = (*state.mesh, loop) if ordered else tuple(sorted((*state.mesh, loop)))
-        return state._replace(mesh=mesh, rounded=state.rounded or not exact), more
+        rounded = state.rounded or state.chains[-1].level != level + 1
+        return state._replace(mesh=mesh, rounded=rounded), more
 
     def mesh_filled(
         self, state: TileState, level: int, used: tuple[int, int], width: int
@@ -252,7 +254,7 @@ class Windows:
             chain = chain._replace(shift=shift, kept=self._kept(chain, shift))
         spared = _spared(chain, shift, bound, first)
         back = tuple(old + (bound - 1) * step for old, step in zip(chain.back, forth, strict=True))
-        chain = chain._replace(back=back)
+        chain = chain._replace(back=back, passing=chain.passing or spared.passed > 0)
         over = sum(map(bool, back)) > 1 if chain.kept else not (chain.links or chain.beside)
         return dead(chain) if over else chain, spared
 
@@ -294,13 +296,12 @@ class Windows:
 
     def _as_before(self, state: TileState, chain: Chain, linked: float) -> Possible:
         """What may be spared a chain of which some tiles move, where others can come by the shift
-        that was the first: along the same window rank, and for a tile to stay where it is, along
-        both its dimensions.
+        that was the first: along the same window rank.
         """
         moved = [number for number, step in enumerate(chain.shift or ()) if step]
         moved = moved or [number for number, step in enumerate(chain.back) if step]
         (rank,) = moved
-        if len(self._left(state, rank)) < (2 if chain.kept == 1 else 1):
+        if not self._left(state, rank):
             return IMPOSSIBLE
         passed = 2 * (1 - chain.kept) * linked
         return Possible(chain.kept, chain.kept + passed, rank=rank)
