@@ -1,0 +1,96 @@
+"""Bounds of the walk outwards where prices are unusual: passing words on may cost more than it
+spares, small tiles come back, and rounding is a large part of the figures.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+from types import SimpleNamespace
+
+import pytest
+
+from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
+from solver_mapper.core.constraints import Constraints, KeepConstraint
+from solver_mapper.core.problem import Problem
+from solver_mapper.verify.mapspace import EnumeratedMapspace
+from tests.solve.test_outward import wrong_claims
+from tests.strategies import tensor
+
+DIMS = {"no fixed dimension": "PRK", "one fixed dimension": "CPR", "convolution": "KCPR"}
+STEPS = ((1, 1), (2, 1), (3, 1), (2, 2), (4, 1))
+
+
+def energy(read: int, fill: int = 0) -> AccessEnergy:
+    return AccessEnergy(Fraction(read), Fraction(fill), Fraction(0))
+
+
+def drawn(seed: int) -> SimpleNamespace:
+    """A one-dimensional window on compute units with registers, whose reads are dear; and now and
+    then a level between that holds nothing.
+    """
+    random = Random(seed)
+    dims = DIMS[random.choice(list(DIMS))]
+    step, gap = random.choice(STEPS)
+    sizes = {"P": random.choice([2, 3, 4]), "R": random.choice([2, 2, 4])}
+    sizes = {dim: sizes.get(dim) or random.choice([1, 2]) for dim in dims}
+    window = [("P", step), ("R", gap)]
+    tensors = (
+        tensor("W", *(dim for dim in dims if dim != "P")),
+        tensor("I", *(dim for dim in dims if dim == "C"), window),
+        tensor("O", *(dim for dim in dims if dim in "KP"), read_write=True),
+    )
+    x, y = random.choice([(8, 1), (5, 1), (6, 1), (3, 3), (4, 1), (5, 2)])
+    levels = [Buffer("L0", None, 1, 1, 1, energy=energy(random.choice([0, 1, 5])))]
+    if random.random() < 0.4:
+        half = 1 + (x % 2 == 0)
+        levels.append(Buffer("Bus", None, half, half, 1, energy=energy(0)))
+    entries, read, fill = (random.choice(each) for each in ([2, 3, 4, 6], [3, 10, 20], [0, 5, 50]))
+    levels.append(Buffer("PE", entries, x * y, x, y, energy=energy(read, fill)))
+    units = Arithmetic("MAC", x * y, x, y, energy=Fraction(0), leak=Fraction(5))
+    return made(Problem("window", tuple(dims), sizes, tensors), levels, units)
+
+
+def made(problem: Problem, levels: list[Buffer], units: Arithmetic) -> SimpleNamespace:
+    """A mapspace in which the innermost level holds inputs, and the outermost one all tensors."""
+    architecture = Architecture("small", tuple(levels), units)
+    kept = (
+        KeepConstraint(level.name, "test", name, not n or (name, level) == ("I", levels[-1]))
+        for n, level in enumerate(levels)
+        for name in problem.tensor_names
+    )
+    mapspace = EnumeratedMapspace(architecture, problem, Constraints(tuple(kept)))
+    return SimpleNamespace(architecture=architecture, mapspace=mapspace, problem=problem)
+
+
+@pytest.mark.parametrize("seed", [29, 120, 191, 358, *range(12)])
+def test_no_bound_is_above_the_best_mapping_where_passing_words_on_is_dear(seed):
+    """The cost model has neighbours pass words on wherever their level sends fewer then."""
+    assert not wrong_claims(drawn(seed), exact=False)
+
+
+@pytest.mark.parametrize("idle", [1, 2])
+def test_a_tile_may_come_back_by_the_other_dimension_after_an_idle_loop(idle):
+    """The one word of the register stays for two steps of R and P in turn."""
+    sizes = {"P": 2, "R": 2, "K": idle}
+    tensors = (
+        tensor("W", "K", "R"),
+        tensor("I", [("P", 1), ("R", 1)]),
+        tensor("O", "K", "P", read_write=True),
+    )
+    levels = [
+        Buffer("L0", None, 1, 1, 1, energy=energy(100)),
+        Buffer("L1", 1, 1, 1, 1, energy=energy(0)),
+    ]
+    units = Arithmetic("MAC", 1, 1, 1, energy=Fraction(0), leak=Fraction(0))
+    assert not wrong_claims(
+        made(Problem("stay", tuple("PRK"), sizes, tensors), levels, units), exact=False
+    )
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(1000, 2000, 50))
+def test_no_bound_of_many_is(first):
+    assert not [
+        w for seed in range(first, first + 50) if (w := wrong_claims(drawn(seed), exact=False))
+    ]
