@@ -63,8 +63,9 @@ class Deepening:
 
         Args:
             span: what is proven of the goal by other means, and what mappings have to be below.
-            effort: how long walks may take, in units of CP-SAT's deterministic time, roughly; or
-                longer, as soon as it looks as if they would find the optimum then.
+            effort: how long walks may take, in units of CP-SAT's deterministic time, roughly;
+                longer, if it looks as if they would find the optimum then, or else shorter, as
+                the number of free levels says.
 
         Raises: ValueError if tables of outer levels would be too large; TimeUp if the clock that
             runs is over.
@@ -72,14 +73,14 @@ class Deepening:
         if self._ended:
             return
         used = 0.0 if self._last else TABLES * self._walk.outer.figures
-        if MANY * effort - used < FEW:
+        if MANY * min(effort, self._patience) - used < FEW:
             yield Ends((), None, whole=False)
         while True:
             check_time()
             proven, last = span()
-            longer = max(effort, self._patience)
+            shorter, longer = sorted((effort, self._patience))
             near = self._need(last) <= DOUBT * MANY * longer
-            most = MANY * (longer if near else effort) - used
+            most = MANY * (longer if near else shorter) - used
             if most < FEW:
                 return
             goal = max(self._next, proven) * (1 + self._step)
