@@ -147,14 +147,10 @@ def impatient(monkeypatch):
 
 @pytest.mark.parametrize("seed", [100, 103, 110, 121, 137])
 @pytest.mark.parametrize("objective", ["energy", "edp"])
-@pytest.mark.parametrize("workers", [1, 2])
-def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(
-    seed, objective, workers, impatient
-):
-    """In turns with the model, or beside it."""
+def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, objective, impatient):
     made = instance(seed, 400, SHAPES)
     best = Exhaustive(made.mapspace).best([parse_objective(objective)])[0]
-    found = sm.solve(made.spec, objective, workers=workers)
+    found = sm.solve(made.spec, objective)
     if best is None:
         assert found.status == "infeasible"
     else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Generic, TypeVar
@@ -207,21 +207,12 @@ class Search(Generic[F]):
         walked = None
         if self.walks is not None and not (tie or self.limits or self.fixed):
             walked = self.walks(goal)
-        turns = Turns(walked, self.clock, several=self.settings.workers > 1)
-        try:
-            proven = self._minimize_in(turns, goal, tie)
-            self._take(goal, turns.news())
-        finally:
-            turns.end()
-        return proven
-
-    def _minimize_in(self, turns: Turns, goal: Goal, tie: bool) -> bool:
+        turns = Turns(walked)
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
         effort: float | None = LITTLE if tie else EFFORT
         spent = 0.0
         while not self.clock.over:
-            self._take(goal, turns.news())
             if self._closed(goal):
                 return self._proven(goal, "the bound meets the incumbent", runs, excluded)
             if tie and effort is None:
@@ -231,7 +222,7 @@ class Search(Generic[F]):
                 continue
             self._narrow(goal)
             cut = self._cut(goal, staged=effort is None)
-            outcome = self._run(goal, cut, turns.effort(effort), less=int(turns.beside))
+            outcome = self._run(goal, cut, turns.effort(effort))
             spent += outcome.effort
             runs += 1
             if outcome.status == "INFEASIBLE":
@@ -245,9 +236,6 @@ class Search(Generic[F]):
                     )
                 continue
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
-            self._take(goal, turns.news())
-            if self._closed(goal):
-                continue
             if not ended:
                 self._look_further(goal, outcome.effort)
             self._take(goal, turns.after(partial(self._span, goal), outcome.effort, ended=ended))
@@ -304,18 +292,14 @@ class Search(Generic[F]):
             if weight > 0:
                 limit_values(variable, max(0, math.floor(room / weight)))
 
-    def _run(
-        self, goal: Goal, cut: Fraction | None, effort: float | None, less: int = 0
-    ) -> SolverRun:
-        """Minimize among mappings below `cut`, and learn what the outcome says about the goal; with
-        so many workers `less`.
-        """
+    def _run(self, goal: Goal, cut: Fraction | None, effort: float | None) -> SolverRun:
+        """Minimize among mappings below `cut`, and learn what the outcome says about the goal."""
         cuts = [] if cut is None else self._require(goal, cut, strict=True)
         scale, constant, rounding = self._set_objective(goal)
         self.last = None
         outcome = run(
             self.compiled.model,
-            replace(self.settings, workers=max(1, self.settings.workers - less)),
+            self.settings,
             self.clock,
             partial(self._meet, goal),
             partial(self._bounded, goal, scale, constant, cut),

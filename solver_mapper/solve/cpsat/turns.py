@@ -1,18 +1,15 @@
-"""CP-SAT and walks outwards in turns; beside each other, if there are several workers."""
+"""CP-SAT and walks outwards in turns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from solver_mapper.core.clock import Clock
-from solver_mapper.solve.beside import Beside
 from solver_mapper.solve.outward.walk import Ends
 
 TURNS = (1.0, 16.0, 64.0, 256.0)
 """The solver's deterministic time in turns with walks outwards, which may take about as long, or
 longer if they look as if they would end.
 """
-
 LEAST = 0.5
 """What a run counts at least: many short ones rule candidates out one by one."""
 
@@ -27,11 +24,10 @@ Each may give mappings, and a bound that holds without the model.
 class Turns:
     """The turns of one goal: of the model alone, if there is nothing `walked`."""
 
-    def __init__(self, walked: Walked | None, clock: Clock, *, several: bool):
-        self._walked, self._clock, self._several = walked, clock, several
+    def __init__(self, walked: Walked | None):
+        self._walked = walked
         self._left = [] if walked is None else list(TURNS)
         self._spent = 0.0
-        self._beside: Beside[Ends] | None = None
 
     def effort(self, otherwise: float | None) -> float | None:
         """The solver's deterministic time for its next run."""
@@ -42,16 +38,6 @@ class Turns:
         """Whether the rest is up to the model."""
         return not self._left
 
-    @property
-    def beside(self) -> bool:
-        """Whether walks take a worker at present."""
-        return self._beside is not None and not self._beside.over
-
-    def news(self) -> Iterator[Ends]:
-        """What walks beside the model have found since the last time."""
-        if self._beside is not None:
-            yield from self._beside.news()
-
     def after(self, span: Span, effort: float, *, ended: bool) -> Iterator[Ends]:
         """What walks find after a run that took so much effort: if it is their turn, since the run
         did not end or several have taken as long together.
@@ -59,17 +45,8 @@ class Turns:
         self._spent += max(effort, LEAST)
         if self._walked is None or not self._left or (ended and self._spent < self._left[0]):
             return
-        if self._several:
-            self._beside = Beside(iter(self._walked(span, sum(self._left))), self._clock)
-            self._left = []
-            return
         some = False
         for ends in self._walked(span, self._left[0]):
             some = True
             yield ends
         self._left, self._spent = self._left[1:] if some else [], 0.0
-
-    def end(self) -> None:
-        """The goal is settled."""
-        if self._beside is not None:
-            self._beside.end()
