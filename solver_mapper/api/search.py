@@ -124,11 +124,11 @@ def solve(
     Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles),
     "edp", "last-level-accesses" (words), or a product such as "energy^2*delay"; `time_limit` in
     seconds; `workers`, CP-SAT's threads (default 1, with which equal input gives equal answers;
-    more may find another of several optimal mappings); `seed`, CP-SAT's; `on_progress`, called with a `Progress` as the search advances;
-    `gap`, the accepted relative optimality gap (0: exact); `verify`, to prove the answer by other
-    routes, which the certificate then names; `certificate`, a file for a certificate that
-    `check_certificate` verifies (where its proof takes too long none is written, and the answer
-    says so); `clock`, to stop the search from outside; `keep_mapping`,
+    more may find another of several optimal mappings); `seed`, CP-SAT's; `on_progress`, called with
+    a `Progress` as the search advances; `gap`, the accepted relative optimality gap (0: exact);
+    `verify`, to prove the answer by other routes, which the certificate then names; `certificate`,
+    a file for a certificate that `check_certificate` verifies (where its proof takes too long none
+    is written, and the answer says so); `clock`, to stop the search from outside; `keep_mapping`,
     whether to keep the directives of the mapping in `spec` (None: if it is given in part);
     `constraints`, further constraints (see `solver_mapper.constraints`); `model_hook`, called with
     a `Model` before the search, to add constraints of any kind to the CP-SAT model (then no
