@@ -20,6 +20,7 @@ Vector = tuple[int, ...]
 
 
 OTHER = -1
+"""The rank of loops over dimensions that are not in a window."""
 
 
 class Placed(NamedTuple):
