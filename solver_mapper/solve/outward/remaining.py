@@ -198,14 +198,17 @@ def _stays_and_moves(rows: InnerMappings, supply: _Supply, *, helped: bool) -> d
     """
     number, tensor = supply.number, supply.tensor
     due, is_open, sends = rows.due[:, number], rows.open[:, number], rows.sends[:, number]
-    refund = rows.refund[:, number] * tensor.words * supply.shared
+    refund = rows.refund[:, number]
     words = np.where(is_open | helped, 0.0, due)
-    moves = stays = supply.energy(words) - refund
+    moves = stays = supply.energy(words) - refund * tensor.words * supply.shared
     if is_open.any():
         base = supply.costs.base(number, rows.tile)
-        moves = supply.energy(np.where(is_open, sends * base, words)) - refund
-        stays = stays + np.where(is_open, due * tensor.words, 0.0)
-        moves = moves + np.where(is_open, due * base, 0.0)
+        moves = supply.energy(np.where(is_open, sends * base, words))
+        moves = moves + np.where(is_open, due * base, 0.0) - refund * tensor.words * supply.shared
+        # Instances that share words each pay what is due, and each have the refund.
+        net = due - refund
+        net = np.where(is_open, net * np.where(net > 0, 1.0, supply.shared), 0.0)
+        stays = np.where(is_open, supply.energy(words) + net * tensor.words, stays)
     return {ENDS: stays, IDLE: stays, FIXED: moves}
 
 
