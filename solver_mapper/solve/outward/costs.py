@@ -210,11 +210,12 @@ class Costs:
         """How many times as many instances of all meshes still to come loops can use, at most, that
         go on from each tile and its use of the innermost of these meshes (rows, 2).
         """
-        rounds = np.prod(self.sizes // tile, axis=1)
-        keys = np.column_stack([rounds, self._sides_left(outside, meshes)])
+        rest = self.sizes // tile
+        now, later = (each.prod(axis=1) for each in np.split(rest, [outside.spread], axis=1)[::-1])
+        keys = np.column_stack([now, later, self._sides_left(outside, meshes)])
         found, where = np.unique(keys, axis=0, return_inverse=True)
-        further = [side for sides in self.sides[: max(outside.meshes - 1, 0)] for side in sides]
-        most = [in_use(left, (x, y, *further)) for left, x, y in found.tolist()]
+        further = tuple(n for sides in self.sides[: max(outside.meshes - 1, 0)] for n in sides)
+        most = [in_use(now, (x, y), later, further) for now, later, x, y in found.tolist()]
         return np.array(most, dtype=np.int64)[where.reshape(-1)]
 
     def beyond(self, outside: Outside) -> int:
@@ -284,16 +285,20 @@ class Costs:
 
 
 @lru_cache(maxsize=100_000)
-def in_use(rounds: int, sides: tuple[int, ...]) -> int:
+def in_use(
+    rounds: int, sides: tuple[int, ...], more: int = 1, further: tuple[int, ...] = ()
+) -> int:
     """How many elements of a grid with these sides loops of so many rounds in all can use at most:
-    what is in use along a side divides the rounds.
+    what is in use along a side divides the rounds. Of sides that come `further`, what is left can
+    use elements together with loops of `more` rounds.
     """
     if not sides:
-        return 1
+        return in_use(rounds * more, further) if further else 1
     first, *others = sides
     lengths: Ints = np.arange(1, min(first, rounds) + 1, dtype=np.int64)
     dividing: list[int] = lengths[rounds % lengths == 0].tolist()
-    return max(each * in_use(rounds // each, tuple(others)) for each in dividing)
+    left = tuple(others), more, further
+    return max(each * in_use(rounds // each, *left) for each in dividing)
 
 
 def largest(shares: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:

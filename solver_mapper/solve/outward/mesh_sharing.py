@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import permutations, product
-from math import prod
+from math import gcd, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -79,8 +79,11 @@ class _Help(NamedTuple):
         return len(np.unique(rest)), len(rest)
 
 
-@lru_cache(maxsize=10_000)
-def links(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> tuple[tuple[Vector, float], ...]:
+Links = tuple[tuple[Vector, float], ...]
+"""Displacements between neighbours, and for each the share of words that these cannot pass on."""
+
+
+def links(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Links:
     """The displacements between neighbours on a mesh, and for each the share of the different words
     that neighbours cannot pass on when tiles come by it; or less.
 
@@ -88,6 +91,27 @@ def links(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> tuple[tuple[Vect
     and there may be loops that leave the words alone. Words count as passed on if all elements that
     want them have such a neighbour; where rows are not filled, if one has.
     """
+    small, units = _in_units(loops, ranks)
+    return _times(_links(small, ranks, grid), units)
+
+
+def _in_units(loops: tuple[Placed, ...], ranks: int) -> tuple[tuple[Placed, ...], Vector]:
+    """The loops with steps in units as large as possible along each rank, and these in words."""
+    units = tuple(
+        gcd(*(loop.step for loop in loops if loop.rank == rank)) or 1 for rank in range(ranks)
+    )
+    return tuple(loop._replace(step=loop.step // units[loop.rank]) for loop in loops), units
+
+
+def _times(found: Links, units: Vector) -> Links:
+    return tuple(
+        (tuple(step * unit for step, unit in zip(shift, units, strict=True)), rest)
+        for shift, rest in found
+    )
+
+
+@lru_cache(maxsize=10_000)
+def _links(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Links:
     helped = _helped(loops, ranks, grid)
     number = len(np.unique(helped.words))
     exact = grid.filled or grid.one_fixed
@@ -118,21 +142,25 @@ def _helped(
         if alike:
             near = near[(others[:, near] == others[:, near + apart]).all(axis=0)]
         pairs += [(near, near + apart), (near + apart, near)]
-    _, codes = np.unique(
-        np.column_stack([words, *_fixed(others, grid)]), axis=0, return_inverse=True
-    )
+    code = _code(words, 2 * words.max(axis=0) + 1)
     by_shift: dict[Vector, Flags] = {}
     for one, other in pairs:
-        shifts, where = np.unique(words[other] - words[one], axis=0, return_inverse=True)
+        _, first, where = np.unique(code[other] - code[one], return_index=True, return_inverse=True)
+        shifts = words[other[first]] - words[one[first]]
         for kind, shift in enumerate(map(tuple, shifts.tolist())):
             flags = by_shift.setdefault(shift, np.zeros(len(number), dtype=bool))
-            flags[one[where.reshape(-1) == kind]] = True
-    return _Help(codes.reshape(-1), by_shift)
+            flags[one[where == kind]] = True
+    if grid.one_fixed:
+        code = _code(np.column_stack([code, *others]), np.array([1, *grid.used]))
+    return _Help(np.unique(code, return_inverse=True)[1], by_shift)
 
 
-def _fixed(others: Ints, grid: Grid) -> Ints:
-    """What else tells the words of elements apart."""
-    return others if grid.one_fixed else others[:0]
+def _code(columns: Ints, radices: Ints) -> Ints:
+    """A number for each row, of which the first column may be any and others are below theirs."""
+    number = columns[:, 0]
+    for column, radix in zip(columns.T[1:], radices[1:], strict=True):
+        number = number * radix + column
+    return np.asarray(number)
 
 
 class Sharing(NamedTuple):
@@ -143,10 +171,9 @@ class Sharing(NamedTuple):
     """
 
     sent: float
-    links: tuple[tuple[Vector, float], ...]
+    links: Links
 
 
-@lru_cache(maxsize=10_000)
 def least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
     """The least over all orders of the loops along each axis.
 
@@ -157,6 +184,13 @@ def least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
     A mesh above one whose level holds nothing sends so many words as those of its own elements that
     neighbours do not serve want, over their number (`cost/timeloop/accesses.py`, `bypass`).
     """
+    small, units = _in_units(loops, ranks)
+    found = _least_sharing(small, ranks, grid)
+    return found._replace(links=_times(found.links, units))
+
+
+@lru_cache(maxsize=10_000)
+def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
     extent = _extent(loops)
     ways: list[tuple[int, ...]] = [(0, 1)]
     if grid.used != extent and not grid.one_fixed:
@@ -230,7 +264,7 @@ def _wanted_elsewhere(words: Counter[Vector]) -> dict[Vector, list[int]]:
 
 
 @lru_cache(maxsize=10_000)
-def all_links(loops: tuple[Placed, ...], ranks: int) -> tuple[tuple[Vector, float], ...]:
+def all_links(loops: tuple[Placed, ...], ranks: int) -> Links:
     """What `links` could be at least, if all elements were neighbours."""
     words = _words(loops, ranks)
     found = sorted(_wanted_elsewhere(words).items())

@@ -21,6 +21,7 @@ import numpy as np
 from solver_mapper.solve.outward.inner import Floats, Ints
 from solver_mapper.solve.outward.mesh_sharing import (
     Grid,
+    Links,
     Placed,
     Vector,
     least_sharing,
@@ -58,7 +59,7 @@ class Chain(NamedTuple):
     shift: Vector | None = None
     kept: float = 0.0
     back: Vector = ()
-    links: tuple[tuple[Vector, float], ...] = ()
+    links: Links = ()
     beside: bool = False
     passing: bool = False
 
@@ -186,7 +187,7 @@ class Windows:
         grid = Grid(used, width, self.one_fixed)
         chain, more, units = state.chains[-1], 1.0, level == self.depth - 1
         if not state.filled:
-            near: tuple[tuple[Vector, float], ...] = ()
+            near: Links = ()
             if state.mesh:
                 mesh = state.mesh, len(self.ranks), grid
                 near = links(*mesh) if units else least_sharing(*mesh).links
