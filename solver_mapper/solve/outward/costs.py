@@ -32,8 +32,8 @@ NOISE = 1e-10
 
 class Outside(NamedTuple):
     """What is still to come: the `holders` outermost levels may hold tensors, and the `meshes`
-    outermost ones may have spatial loops; the innermost of these only over the dimensions from
-    `spread` on.
+    outermost ones may have spatial loops; the innermost of these not over the first `spread`
+    dimensions of `Costs.order`.
     """
 
     holders: int
@@ -122,7 +122,8 @@ class Costs:
 
     sizes: of the dimensions. `work`: the energy in pJ of all operations, and of leakage in a cycle.
     `rates`: of each level, in pJ a word. `holds[level][tensor]`: the choices of whether the level
-    holds the tensor.
+    holds the tensor. `order`: in which dimensions are spread over a mesh, those of windows, which
+    are `moving`, first.
 
     Raises: ValueError if there is a tensor that is not as `TensorCosts` says, that the outermost
     level may bypass, or whose windows may not be reused; and if a word costs less than nothing.
@@ -147,6 +148,8 @@ class Costs:
         if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
             raise ValueError("the walk has no costs for a tensor, or its outermost level")
         self.sliding = self._sliding(mapspace)
+        self.moving = {dim for each in self.sliding for dim in each.moving}
+        self.order = sorted(range(len(self.sizes)), key=lambda dim: dim not in self.moving)
         self._shares: dict[tuple[int, int, int], list[tuple[int, ...]]] = {}
         self._capacities = [
             np.inf if level.capacity is None else float(level.capacity)
@@ -164,8 +167,11 @@ class Costs:
                     raise ValueError(f"reuse of {names[number]} is switched off")
                 many = {dim for dim, size in enumerate(self.sizes) if size > 1}
                 others = many - {dim for rank in tensor.ranks for dim in rank.dims}
-                one_fixed = len(others) == 1 and others <= tensor.fixed
-                windows = Windows(tensor.ranks, tensor.fixed, self.depth, one_fixed=one_fixed)
+                windows = Windows(
+                    *(tensor.ranks, tensor.fixed, self.depth),
+                    one_fixed=len(others) == 1 and others <= tensor.fixed,
+                    idle=not others <= tensor.fixed,
+                )
                 found.append(Sliding(number, len(found), windows, self.sizes, self.rates))
         return found
 
@@ -210,7 +216,7 @@ class Costs:
         """How many times as many instances of all meshes still to come loops can use, at most, that
         go on from each tile and its use of the innermost of these meshes (rows, 2).
         """
-        rest = self.sizes // tile
+        rest = (self.sizes // tile)[:, self.order]
         now, later = (each.prod(axis=1) for each in np.split(rest, [outside.spread], axis=1)[::-1])
         keys = np.column_stack([now, later, self._sides_left(outside, meshes)])
         found, where = np.unique(keys, axis=0, return_inverse=True)
@@ -260,9 +266,8 @@ class Costs:
         beyond = self.beyond(outside)
         key = (left, outside.spread, beyond)
         if key not in self._shares:
-            dims = range(len(self.sizes))
-            found = self._shared({(1,) * len(self.tensors)}, dims[outside.spread :], left)
-            self._shares[key] = self._shared(found, dims, beyond)
+            found = self._shared({(1,) * len(self.tensors)}, self.order[outside.spread :], left)
+            self._shares[key] = self._shared(found, self.order, beyond)
         return self._shares[key]
 
     def _shared(

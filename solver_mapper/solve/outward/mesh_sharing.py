@@ -4,7 +4,6 @@ on, as the cost model has them (`cost/timeloop/spatial_elements.py`, `multicast_
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import permutations, product
@@ -195,7 +194,7 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing
     ways: list[tuple[int, ...]] = [(0, 1)]
     if grid.used != extent and not grid.one_fixed:
         if not grid.filled:
-            return Sharing(_fewest_sent(loops, ranks), all_links(loops, ranks))
+            return Sharing(fewest_sent(loops, ranks), all_links(loops, ranks))
         grid = Grid(extent, extent[0], one_fixed=True)
         ways = [(), (0,), (1,), (0, 1)]
     rests: dict[Vector, float] = {}
@@ -241,49 +240,76 @@ def _extent(loops: tuple[Placed, ...]) -> tuple[int, int]:
     return x, y
 
 
-def _words(loops: tuple[Placed, ...], ranks: int) -> Counter[Vector]:
-    """How often each displacement of words occurs."""
-    found: Counter[Vector] = Counter()
-    for places in product(*(range(loop.bound) for loop in loops)):
-        total = [0] * ranks
-        for loop, place in zip(loops, places, strict=True):
-            total[loop.rank] += loop.step * place
-        found[tuple(total)] += 1
-    return found
+class _Wanted(NamedTuple):
+    """words: the displacements that occur among a mesh's elements, (words, ranks). `often`: in how
+    many elements each one does. `code`: a number for each, so that differences tell shifts apart.
+    """
+
+    words: Ints
+    often: Ints
+    code: Ints
+
+    def elsewhere(self) -> tuple[Ints, Ints, Ints]:
+        """All pairs of words of different elements: the shift from one to the other as a number,
+        which the one is, and which the other, by shift and by how often the one occurs.
+        """
+        here, there = np.nonzero((self.often[:, None] > 1) | ~np.eye(len(self.code), dtype=bool))
+        shift = self.code[there] - self.code[here]
+        order = np.lexsort((self.often[here], shift))
+        return shift[order], here[order], there[order]
 
 
-def _wanted_elsewhere(words: Counter[Vector]) -> dict[Vector, list[int]]:
-    """By shift, how often those words occur that some element wants so many words further on."""
-    found: dict[Vector, list[int]] = defaultdict(list)
-    for here, often in words.items():
-        for there in words:
-            if here != there or often > 1:
-                shift = tuple(b - a for a, b in zip(here, there, strict=True))
-                found[shift].append(often)
-    return found
+def _wanted(loops: tuple[Placed, ...], ranks: int) -> _Wanted:
+    bounds = [loop.bound for loop in loops]
+    places = np.indices(bounds).reshape(len(loops), prod(bounds))
+    words = np.zeros((places.shape[1], ranks), dtype=np.int64)
+    for loop, place in zip(loops, places, strict=True):
+        words[:, loop.rank] += loop.step * place
+    code = _code(words, 2 * words.max(axis=0) + 1)
+    code, first, often = np.unique(code, return_index=True, return_counts=True)
+    return _Wanted(words[first], often, code)
+
+
+def all_links(loops: tuple[Placed, ...], ranks: int) -> Links:
+    """What `links` could be at least, if all elements were neighbours."""
+    small, units = _in_units(loops, ranks)
+    return _times(_all_links(small, ranks), units)
 
 
 @lru_cache(maxsize=10_000)
-def all_links(loops: tuple[Placed, ...], ranks: int) -> Links:
-    """What `links` could be at least, if all elements were neighbours."""
-    words = _words(loops, ranks)
-    found = sorted(_wanted_elsewhere(words).items())
-    return tuple((shift, 1 - len(served) / len(words)) for shift, served in found)
+def _all_links(loops: tuple[Placed, ...], ranks: int) -> Links:
+    wanted = _wanted(loops, ranks)
+    shifts, here, there = wanted.elsewhere()
+    _, first, served = np.unique(shifts, return_index=True, return_counts=True)
+    vectors = wanted.words[there[first]] - wanted.words[here[first]]
+    rests = 1 - served / len(wanted.words)
+    return tuple(sorted(zip(map(tuple, vectors.tolist()), rests.tolist(), strict=True)))
 
 
-def _fewest_sent(loops: tuple[Placed, ...], ranks: int) -> float:
+def fewest_sent(loops: tuple[Placed, ...], ranks: int) -> float:
     """How many times as many words as one element the mesh gets at least, if any elements were
     neighbours: those that many elements want are left. A tile that stays brings no words.
     """
-    words = _words(loops, ranks)
-    least = len(words) / words.total()
-    for shift, served in _wanted_elsewhere(words).items():
-        left, elements = len(words), words.total()
-        for often in sorted(served) if any(shift) else ():
-            if left > 1:
-                left, elements = left - 1, elements - often
-                least = min(least, left / elements)
-    return least * words.total()
+    return _fewest_sent(_in_units(loops, ranks)[0], ranks)
+
+
+@lru_cache(maxsize=10_000)
+def _fewest_sent(loops: tuple[Placed, ...], ranks: int) -> float:
+    wanted = _wanted(loops, ranks)
+    number, elements = len(wanted.words), int(wanted.often.sum())
+    least = number / elements
+    shifts, here, _ = wanted.elsewhere()
+    moves = shifts != 0
+    shifts, often = shifts[moves], wanted.often[here[moves]]
+    if len(shifts):
+        starts = np.flatnonzero(np.concatenate([[True], shifts[1:] != shifts[:-1]]))
+        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(shifts))))
+        total = np.cumsum(often)
+        gone = total - (total - often)[starts][group]
+        left = number - 1 - (np.arange(len(shifts)) - starts[group])
+        some = left > 0
+        least = min(least, float((left[some] / (elements - gone[some])).min(initial=np.inf)))
+    return least * elements
 
 
 @lru_cache(maxsize=10_000)
@@ -291,7 +317,5 @@ def sent_words(loops: tuple[Placed, ...], exact: bool) -> float:
     """How many times as many words a mesh gets as one of its elements, by its loops over one window
     rank: different sums of their places; or at least, if not `exact`.
     """
-    words = _words(tuple(loop._replace(rank=0) for loop in loops), 1)
-    if exact:
-        return float(len(words))
-    return words.total() / max(words.values())
+    often = _wanted(tuple(loop._replace(rank=0) for loop in loops), 1).often
+    return float(len(often) if exact else often.sum() / often.max())

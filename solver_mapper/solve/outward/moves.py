@@ -13,6 +13,7 @@ The counts are the cost model's own:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
@@ -22,7 +23,7 @@ import numpy as np
 from solver_mapper.solve.outward.bandwidth import slowed
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
-from solver_mapper.solve.outward.sliding import ROUNDED
+from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
 
 
 class Move(NamedTuple):
@@ -128,17 +129,33 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     )
 
 
+def windows_placed(costs: Costs, rows: InnerMappings) -> InnerMappings:
+    """The rows when no more loops over dimensions of windows will stand on the mesh, above other
+    levels than the compute units.
+    """
+    return _meshed(costs, rows, Sliding.placed)
+
+
 def mesh_filled(costs: Costs, rows: InnerMappings, level: int) -> InnerMappings:
     """The rows when all spatial loops below `level` stand."""
-    states, width = rows.states.copy(), costs.architecture.fanout(level)[0]
-    due, sent = rows.due.copy(), rows.sent.copy()
+    width = costs.architecture.fanout(level)[0]
+    rows = _meshed(costs, rows, lambda each, some: each.mesh_filled(some, level, width))
+    return replace(rows, meshes=np.ones_like(rows.meshes))
+
+
+def _meshed(
+    costs: Costs,
+    rows: InnerMappings,
+    change: Callable[[Sliding, InnerMappings], tuple[Ints, Floats]],
+) -> InnerMappings:
+    """The rows with the states of `change`, where so many times as many words are sent."""
+    states, due, sent = rows.states.copy(), rows.due.copy(), rows.sent.copy()
     for each in costs.sliding:
         column = each.column
-        states[:, column], more = each.mesh_filled(rows, level, width)
+        states[:, column], more = change(each, rows)
         due[:, each.number] *= more
         sent[np.arange(len(rows)), column, each.outermost(rows)] *= more
-    meshes = np.ones_like(rows.meshes)
-    return replace(rows, due=due, sent=sent, states=states, meshes=meshes)
+    return replace(rows, due=due, sent=sent, states=states)
 
 
 def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerMappings:

@@ -162,17 +162,29 @@ class Sliding:
         found = [self._number(self.windows.held(self.states[state], level)) for (state,) in keys]
         return np.array(found, dtype=np.int64)[where]
 
+    def placed(self, rows: InnerMappings) -> tuple[Ints, Floats]:
+        """The states when no more loops over dimensions of windows will stand on the mesh, and how
+        many times as many words are sent as was counted, at least.
+        """
+        keys, where = _unique(rows.states[:, self.column])
+        found = [self.windows.placed(self.states[state]) for (state,) in keys]
+        states = np.array([self._number(state) for state, _ in found], dtype=np.int64)
+        return states[where], np.array([more for _, more in found])[where]
+
     def rounded(self, rows: InnerMappings) -> Ints:
         """1 where the next holder may send less than is counted, by rounding."""
         return self._by_state(rows, "rounded", lambda state: int(state.rounded))
 
     def sharers(self, rows: InnerMappings) -> Ints:
         """How many elements along the second dimensions of window ranks the mesh that is being
-        filled has: places along the first ones may share words with them.
+        filled has, as long as places along the first ones may come that share words with them.
         """
-        return self._by_state(
-            rows, "sharers", lambda state: prod(loop.bound for loop in state.mesh if loop.side == 1)
-        )
+
+        def sharing(state: TileState) -> int:
+            loops = () if state.placed else state.mesh
+            return prod(loop.bound for loop in loops if loop.side == 1)
+
+        return self._by_state(rows, "sharers", sharing)
 
     def meshes(self, rows: InnerMappings) -> Ints:
         """The same number for states that agree in the mesh that is being filled."""

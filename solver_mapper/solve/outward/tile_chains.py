@@ -24,6 +24,8 @@ from solver_mapper.solve.outward.mesh_sharing import (
     Links,
     Placed,
     Vector,
+    all_links,
+    fewest_sent,
     least_sharing,
     links,
     sent_words,
@@ -70,8 +72,9 @@ class TileState(NamedTuple):
     extents: of the dimensions of each window rank.
     chains: of all holders so far, inner to outer.
     mesh: loops over window dimensions of the mesh that is being filled. `beside`: whether a loop
-        over an idle dimension is the innermost one along an axis there. `filled`: whether the mesh
-        right above the outermost holder so far is filled.
+        over an idle dimension is the innermost one along an axis there. `placed`: whether no more
+        of the former will come.
+    filled: whether the mesh right above the outermost holder so far is filled.
     rounded: whether what the next holder sends may not be a whole number.
     """
 
@@ -79,6 +82,7 @@ class TileState(NamedTuple):
     chains: tuple[Chain, ...]
     mesh: tuple[Placed, ...] = ()
     beside: bool = False
+    placed: bool = False
     filled: bool = False
     rounded: bool = False
 
@@ -127,6 +131,7 @@ class Windows:
         fixed: its other dimensions.
         depth: the number of levels.
         one_fixed: whether only one dimension is fixed, and none is idle.
+        idle: whether some dimension is.
     """
 
     def __init__(
@@ -136,8 +141,10 @@ class Windows:
         depth: int,
         *,
         one_fixed: bool = False,
+        idle: bool = True,
     ):
-        self.ranks, self.fixed, self.depth, self.one_fixed = ranks, fixed, depth, one_fixed
+        self.ranks, self.fixed, self.depth = ranks, fixed, depth
+        self.one_fixed, self.idle = one_fixed, idle
         self.place = {
             dim: (number, side)
             for number, rank in enumerate(ranks)
@@ -177,6 +184,20 @@ class Windows:
         rounded = state.rounded or state.chains[-1].level != level + 1
         return state._replace(mesh=mesh, rounded=rounded), more
 
+    def placed(self, state: TileState) -> tuple[TileState, float]:
+        """The state when no more loops over dimensions of windows will stand on the mesh; and how
+        many times as many words the next holder sends then, at least. Which elements are neighbours
+        is not known yet.
+        """
+        more = 1.0
+        if state.filled:
+            more = self._counted(state._replace(placed=True)) / self._counted(state)
+        else:
+            near = all_links(state.mesh, len(self.ranks)) if state.mesh else ()
+            chain = state.chains[-1]._replace(links=near)
+            state = state._replace(chains=(*state.chains[:-1], chain))
+        return state._replace(placed=True), more
+
     def mesh_filled(
         self, state: TileState, level: int, used: tuple[int, int], width: int
     ) -> tuple[TileState, float]:
@@ -196,17 +217,23 @@ class Windows:
                 chain = dead(chain)
         elif state.mesh:
             sharing = least_sharing(state.mesh, len(self.ranks), grid)
-            more = sharing.sent / self._counted(state.mesh)
+            more = sharing.sent / self._counted(state)
         state = state._replace(
-            chains=(*state.chains[:-1], chain), mesh=(), beside=False, filled=True
+            chains=(*state.chains[:-1], chain), mesh=(), beside=False, placed=False, filled=True
         )
         return state, more
 
-    def _counted(self, mesh: tuple[Placed, ...]) -> float:
+    def _counted(self, state: TileState) -> float:
         """How many times as many words as one element gets were counted for a mesh that is not
         right above the holder.
         """
-        along = [tuple(each for each in mesh if each.rank == n) for n in range(len(self.ranks))]
+        if not state.mesh:
+            return 1.0
+        if state.placed:
+            return fewest_sent(state.mesh, len(self.ranks))
+        along = [
+            tuple(each for each in state.mesh if each.rank == n) for n in range(len(self.ranks))
+        ]
         return prod(sent_words(loops, exact=len(loops) < 2) for loops in along)
 
     def repeated(
@@ -271,8 +298,9 @@ class Windows:
         if not chain.live or dim in self.fixed:
             return IMPOSSIBLE
         open_mesh = not state.filled and chain is state.chains[-1]
-        linked = 1.0 if open_mesh else 1 - _least_rest(chain)
-        passed = Possible(0.0, 1.0 if chain.beside else linked, idle=True)
+        beside = chain.beside or (open_mesh and self.idle)
+        linked = 1.0 if open_mesh and not state.placed else 1 - _least_rest(chain)
+        passed = Possible(0.0, 1.0 if beside else linked, idle=True)
         if open_mesh and chain.level == self.depth:
             return Possible(0.0, 1.0, idle=True)
         idle = dim not in self.place

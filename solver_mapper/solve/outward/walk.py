@@ -28,7 +28,16 @@ from solver_mapper.errors import LimitReached
 from solver_mapper.solve.outward.costs import NOISE, Costs, Outside
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, joined
-from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, mesh_filled, repeat, spread
+from solver_mapper.solve.outward.moves import (
+    Move,
+    Moves,
+    empty,
+    hold,
+    mesh_filled,
+    repeat,
+    spread,
+    windows_placed,
+)
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.remaining import least_rank, most_energy
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -186,8 +195,12 @@ class _Run:
                 parts = [mesh_filled(self.costs, each, level) for each in parts]
                 rows = self._kept(parts, Outside(level + 1, level))
                 self._bound(rows, Outside(level + 1, level))
-            elif len(parts) > 1:
-                spread = 0 if level == self.costs.depth - 1 else loops[0][0] + 1
+                continue
+            spread = 0 if level == self.costs.depth - 1 else number + 1
+            if spread and spread == len(self.costs.moving):
+                parts = [windows_placed(self.costs, each) for each in parts]
+            rows, *others = parts
+            if others:
                 rows = self._kept(parts, Outside(level + 1, level + 1, spread))
         return rows
 
@@ -196,7 +209,7 @@ class _Run:
         stands outside an earlier one. Above compute units any dimension may be innermost, and what
         stands along X is known before something stands along Y.
         """
-        dims = range(len(self.costs.sizes))
+        dims = self.costs.order
         if level < self.costs.depth - 1:
             return [[(dim, axis) for axis in (0, 1)] for dim in dims]
         return [
@@ -283,10 +296,9 @@ class _Run:
         """Spatial loops of a level, outer to inner. Where the order is free those of windows stand
         inside, so that neighbours share words.
         """
-        moving = {dim for each in self.costs.sliding for dim in each.moving}
         if any(step.level == self.costs.depth - 1 for step in steps):
             return steps
-        return sorted(steps, key=lambda step: step.dim in moving)
+        return sorted(steps, key=lambda step: step.dim in self.costs.moving)
 
 
 def _loops(steps: list[Move], dims: tuple[str, ...]) -> tuple[Loop, ...]:
