@@ -23,7 +23,7 @@ def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -
     least. Tensors over which windows slide are left out.
     """
     reads, writes = np.zeros(len(rows)), np.zeros(len(rows))
-    rest, instances = costs.sizes / rows.tile, costs.room(level)
+    instances = costs.room(level)
     for n in held:
         tensor = costs.tensors[n]
         if tensor.ranks:
@@ -39,7 +39,7 @@ def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -
         writes += sent
         if tensor.exact:
             # Each instance reads none of its words the first time.
-            new = tensor.words * np.minimum(instances, most_shared(costs, n, rest))
+            new = tensor.words * np.minimum(instances, most_shared(costs, n, rows.tile))
             reads += np.maximum(sent - new, 0.0)
     pace = rows.pace
     for cycles in _cycles(costs, level, reads, writes):

@@ -315,7 +315,16 @@ def largest(shares: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
     return kept
 
 
-def most_shared(costs: Costs, number: int, rest: Floats) -> Floats:
-    """How many instances can share a tensor's words if these loops are left: over idle ones."""
-    idle = [dim for dim in range(rest.shape[1]) if dim not in costs.tensors[number].apart]
-    return np.asarray(rest[:, idle].prod(axis=1))
+def most_shared(costs: Costs, number: int, tile: Ints, begun: Ints | None = None) -> Floats:
+    """How many instances further out can share a tensor's words: over idle loops, and over those of
+    windows that bring different iterations to the same words.
+
+    begun: the tiles without the loops of the mesh that is being filled, if these may share words
+           with others to come.
+    """
+    tensor, rest = costs.tensors[number], costs.sizes / tile
+    idle = [dim for dim in range(rest.shape[1]) if tensor.kind(dim) == IDLE]
+    shared: Floats = rest[:, idle].prod(axis=1)
+    for rank in tensor.ranks:
+        shared *= rank.most_shared(tile, tile if begun is None else begun)
+    return shared

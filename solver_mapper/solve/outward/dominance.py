@@ -187,20 +187,20 @@ def _columns(future: _Future) -> tuple[Floats, ...]:
 def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:
     """What may come for each tensor of each row, in mappings of at most `most` energy in pJ."""
     costs = outer.costs
-    rest = costs.sizes / rows.tile
     room = costs.left(outside, rows.meshes) * costs.beyond(outside)
     without = least_without(outer, rows, outside)
     columns = []
     for n, tensor in enumerate(costs.tensors):
         due, is_open, sends = rows.due[:, n], rows.open[:, n], rows.sends[:, n]
-        shared = np.minimum(room, most_shared(costs, n, rest))
+        begun: Ints | None = None
         spared, beside = np.zeros(len(rows)), np.ones(len(rows), dtype=np.int64)
         for each in costs.sliding:
             if each.number == n:
                 sparing = each.most_sparing(rows, tensor.words)
                 due = np.maximum(due - each.sparing_words(rows, sparing), tensor.words)
                 spared = each.sparing_energy(rows, sparing)
-                beside = each.sharers(rows)
+                beside, begun = each.sharers(rows), each.begun(rows)
+        shared = np.minimum(room, most_shared(costs, n, rows.tile, begun))
         tile, base = tensor.tile_words(rows.tile), costs.base(n, rows.tile)
         prices = [
             np.where(costs.may_hold(n, level, tile), costs.price(n, level), np.nan)

@@ -200,5 +200,5 @@ class OuterLevels:
     def _idle(self) -> list[Floats]:
         """Of each tensor: how many instances can share a tile's words, at most."""
         return [
-            most_shared(self.costs, n, self.lattice.rest) for n in range(len(self.costs.tensors))
+            most_shared(self.costs, n, self.lattice.tiles) for n in range(len(self.costs.tensors))
         ]

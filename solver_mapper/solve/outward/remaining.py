@@ -144,12 +144,14 @@ def _ways(
     ]
     helped = outside.meshes == costs.depth
     instances = left * costs.beyond(outside)
+    begun = {each.number: each.begun(rows) for each in costs.sliding}
+    most = [most_shared(costs, n, rows.tile, begun.get(n)) for n in range(len(costs.tensors))]
     known = set()
     for shares in costs.shares(outside, left):
         for n, share in enumerate(shares):
             if (n, share) not in known:
                 known.add((n, share))
-                shared = np.minimum(share, most_shared(costs, n, rest))
+                shared = np.minimum(share, most[n])
                 supply = _Supply(costs, n, outside.holders, instances, shared)
                 found = (
                     _windowed(rows, supply, spared[n], helped=helped)

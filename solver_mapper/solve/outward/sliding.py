@@ -186,6 +186,15 @@ class Sliding:
 
         return self._by_state(rows, "sharers", sharing)
 
+    def begun(self, rows: InnerMappings) -> Ints:
+        """The tiles without the loops of the mesh that is being filled, as far as more over
+        dimensions of windows may come.
+        """
+        tile = rows.tile.copy()
+        grown = self._by_state(rows, "begun", self.windows.begun)
+        tile[:, [dim for each in self.windows.ranks for dim in each.dims]] //= grown
+        return tile
+
     def meshes(self, rows: InnerMappings) -> Ints:
         """The same number for states that agree in the mesh that is being filled."""
 

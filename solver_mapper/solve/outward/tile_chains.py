@@ -41,6 +41,23 @@ class Rank(NamedTuple):
     steps: tuple[int, int]
     sizes: tuple[int, int]
 
+    def most_shared(self, tile: Ints, begun: Ints) -> Floats:
+        """How many tiles (tiles, dimensions) may have the same place along the rank: at most as
+        many as there are places along either dimension. Those along one are apart by its step, and
+        the other one has to bring them back together.
+
+        begun: smaller tiles, from which places are counted.
+        """
+        extents = [begun[:, dim] for dim in self.dims]
+        apart = [step * extent for step, extent in zip(self.steps, extents, strict=True)]
+        reach = [
+            step * (size - extent)
+            for step, size, extent in zip(self.steps, self.sizes, extents, strict=True)
+        ]
+        places = self.sizes[1] / tile[:, self.dims[1]]
+        met = [1 + far // near for far, near in zip(reach, reversed(apart), strict=True)]
+        return np.asarray(np.minimum(places, np.minimum(*met)))
+
 
 class Chain(NamedTuple):
     """The tiles of the holder at `level` (of compute units, which do not reuse: one below the
@@ -183,6 +200,17 @@ class Windows:
         mesh = (*state.mesh, loop) if ordered else tuple(sorted((*state.mesh, loop)))
         rounded = state.rounded or state.chains[-1].level != level + 1
         return state._replace(mesh=mesh, rounded=rounded), more
+
+    def begun(self, state: TileState) -> tuple[int, ...]:
+        """By how much loops over each dimension of the window ranks have made the tile larger, on
+        the mesh that is being filled; 1 if no more of them will come.
+        """
+        loops = () if state.placed else state.mesh
+        return tuple(
+            prod(loop.bound for loop in loops if (loop.rank, loop.side) == (rank, side))
+            for rank in range(len(self.ranks))
+            for side in (0, 1)
+        )
 
     def placed(self, state: TileState) -> tuple[TileState, float]:
         """The state when no more loops over dimensions of windows will stand on the mesh; and how
