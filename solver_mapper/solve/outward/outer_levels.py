@@ -45,6 +45,7 @@ class OuterLevels:
         self.costs = costs
         self.lattice = Lattice(costs.sizes)
         self._tables: list[Floats] = []
+        self._fills: dict[tuple[int, int, int], Floats] = {}
 
     @property
     def figures(self) -> int:
@@ -72,6 +73,7 @@ class OuterLevels:
             table[:] = 0.0
             return table
         outer = self._tables[level - 1]
+        self._fills.clear()
         for choice in product(*costs.holds[level]):
             held = [n for n, holds in enumerate(choice) if holds]
             least = self._filled(level, held, outer)
@@ -107,7 +109,6 @@ class OuterLevels:
         costs, tiles = self.costs, self.lattice.tiles
         room, rest = costs.room(level), self.lattice.rest
         kinds = [(dict(enumerate(kind)), dims) for kind, dims in costs.kinds]
-        found: dict[tuple[int, int, int], Floats] = {}
         for kind, dims in [*kinds, (dict.fromkeys(range(len(costs.tensors)), ENDS), [])]:
             left = (tiles[:, dims] < costs.sizes[dims]).any(axis=1)
             possible = np.asarray(left if dims else rest.prod(axis=1) <= room)
@@ -115,9 +116,9 @@ class OuterLevels:
                 fills = {}
                 for n, each in zip(held, share, strict=True):
                     key = n, kind[n], each
-                    if key not in found:
-                        found[key] = self._fill(level, *key)
-                    fills[n] = found[key]
+                    if key not in self._fills:
+                        self._fills[key] = self._fill(level, *key)
+                    fills[n] = self._fills[key]
                 yield fills, possible
 
     def _shares(self, level: int, held: list[int]) -> list[tuple[int, ...]]:
