@@ -57,7 +57,7 @@ def test_where_mappings_cost_nothing_the_target_is_the_last_one():
     class Free:
         outer, costs = walk.outer, walk.costs
 
-        def ends(self, target, *, rows):
+        def ends(self, target, *, examined):
             targets.append(target)
             return deepening.Ends((), min(target, 0.0), beyond=0.0)
 

@@ -15,25 +15,25 @@ from math import exp, inf, log
 from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.walk import Ends, Walk
 
-MANY = 20_000
-"""Inner mappings that walks keep for each unit of effort, at most."""
+MANY = 60_000
+"""Inner mappings that walks examine for each unit of effort, at most."""
 PATIENCE, MOST_PATIENCE = 4.0, 64.0
 """Units of effort for walks that look as if they would end: the former to the power of the levels
 that may hold what they like, but for one. Each of these makes CP-SAT's proofs that much longer.
 """
-STEPS, TABLES = 150, 0.01
+STEPS, TABLES = 500, 0.05
 """As how many inner mappings each step of a walk counts, and each figure of its tables."""
-FEW = 500
-"""A walk that may keep fewer is not begun."""
+FEW = 2_000
+"""A walk that may examine fewer is not begun."""
 STEP = 0.005
 """How far, relative, the first target lies above what the next inner mapping needs."""
 GROWTH = 3.0
-"""How many times as many inner mappings as the one before a walk should keep."""
+"""How many times as many inner mappings as the one before a walk should examine."""
 SHORTER, LONGER = 0.5, 8.0
 """By how much a step is changed at most; by the former if a walk could not end."""
 STEEP = 40.0
-"""How many inner mappings walks keep is taken to grow with this power of their targets, as long as
-nothing else is known.
+"""How many inner mappings walks examine is taken to grow with this power of their targets, as long
+as nothing else is known.
 """
 MOST_GROWTH = 50.0
 """More than this, as a logarithm, is out of reach anyway."""
@@ -85,43 +85,43 @@ class Deepening:
                 return
             goal = max(self._next, proven) * (1 + self._step)
             goal = goal if self._proven < goal < last else last
-            ends = self._walk.ends(goal, rows=most)
+            ends = self._walk.ends(goal, examined=most)
             self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
             yield ends
             if self._ended:
                 return
-            used += ends.rows + STEPS * ends.steps
+            used += ends.examined + STEPS * ends.steps
             if ends.whole:
                 self._proven, self._next = goal, max(goal, ends.beyond)
-                self._step *= self._changed(ends.rows)
-                self._known = [*self._known[-1:], (goal, ends.rows)]
+                self._step *= self._changed(ends.examined)
+                self._known = [*self._known[-1:], (goal, ends.examined)]
             else:
                 self._step *= SHORTER
             self._last, self._goal = ends, goal
 
-    def _changed(self, rows: int) -> float:
-        """By how much to change the step after a walk that kept so many inner mappings, if their
-        logarithms grow as the targets' do. Below a few, what is there to begin with hides the
+    def _changed(self, examined: int) -> float:
+        """By how much to change the step after a walk that examined so many inner mappings, if
+        their logarithms grow as the targets' do. Below a few, what is there to begin with hides the
         growth.
         """
-        if rows < FEW:
+        if examined < FEW:
             return 2.0
         before = self._known[-1][1] if self._known else 0
         if before < FEW:
             return 1.0
-        growth = max(rows / before, 1.0001)
+        growth = max(examined / before, 1.0001)
         return min(max(log(GROWTH) / log(growth), SHORTER), LONGER)
 
     def _need(self, last: float) -> float:
-        """How many inner mappings a walk would keep that finds the optimum below `last`, if they
+        """How many inner mappings a walk would examine that finds the optimum below `last`, if they
         go on growing as they did.
         """
         if self._last is None or self._goal <= 0:
             return inf
-        power, rows = STEEP, self._last.rows
+        power, many = STEEP, self._last.examined
         if self._last.whole and len(self._known) > 1:
             (before, few), (goal, _) = self._known
-            if FEW < few < rows and 0 < before * (1 + STEP) < goal:
-                power = log(rows / few) / log(goal / before)
+            if FEW < few < many and 0 < before * (1 + STEP) < goal:
+                power = log(many / few) / log(goal / before)
         growth = power * log(max(last * BETTER / self._goal, 1.0))
-        return max(rows, FEW) * exp(min(growth, MOST_GROWTH))
+        return max(many, FEW) * exp(min(growth, MOST_GROWTH))

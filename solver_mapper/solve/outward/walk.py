@@ -55,14 +55,14 @@ class Ends(NamedTuple):
     least: a lower bound of the rank of all mappings, at most the target; None if nothing is known
            of all of them.
     beyond: the least that an inner mapping needed which was dropped because of the target.
-    rows: how many inner mappings were kept, in so many `steps`.
+    examined: of how many inner mappings bounds were worked out, in so many `steps`.
     """
 
     mappings: tuple[Mapping, ...]
     least: float | None
     whole: bool = True
     beyond: float = inf
-    rows: int = 0
+    examined: int = 0
     steps: int = 0
 
 
@@ -82,32 +82,32 @@ class Walk:
         self.latency = latency(mapspace.architecture)
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
 
-    def ends(self, target: float, most: int = 16, *, rows: float = inf) -> Ends:
+    def ends(self, target: float, most: int = 16, *, examined: float = inf) -> Ends:
         """The best mappings by their claims, as far as these are below `target`.
 
         Args:
             most: how many mappings are returned.
-            rows: how many inner mappings may be kept in all; the walk ends early when the clock
-                that runs is over, too.
+            examined: of how many inner mappings bounds may be worked out in all; the walk ends
+                early when the clock that runs is over, too.
 
         Raises: ValueError if tables of outer levels would be too large.
         """
-        run = _Run(self, target, rows)
+        run = _Run(self, target, examined)
         try:
             mappings, whole = run.ends(most), True
         except LimitReached:
             mappings, whole = (), False
-        return Ends(mappings, run.least, whole, run.beyond, run.recorded, len(run.parents))
+        return Ends(mappings, run.least, whole, run.beyond, run.examined, len(run.parents))
 
 
 class _Run:
-    def __init__(self, walk: Walk, target: float, most_recorded: float):
+    def __init__(self, walk: Walk, target: float, most_examined: float):
         self.walk, self.costs, self.target = walk, walk.costs, target
-        self.most_recorded = most_recorded
+        self.most_examined = most_examined
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
-        self.recorded = 0
+        self.recorded = self.examined = 0
         self.least: float | None = None
         self.beyond = inf
 
@@ -143,12 +143,14 @@ class _Run:
         check_time()
         walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
         rows = joined([nothing, *parts])
+        self.examined += len(rows)
+        self._limit(self.examined, self.most_examined)
         found = [
             self._promising(rows.take(slice(start, start + AT_ONCE)), outside)
             for start in range(0, max(len(rows), 1), AT_ONCE)
         ]
         rows = joined([each for each, _ in found])
-        self._limit(len(rows), min(MOST_GROWN, 2 * self.most_recorded))
+        self._limit(len(rows), MOST_GROWN)
         if len(rows) and outside.holders:
             most = most_energy(self.costs, walk.goal, walk.latency, rows, outside, self.target)
             ranks = np.concatenate([each for _, each in found])
@@ -156,7 +158,6 @@ class _Run:
                 walk.outer, rows, outside, most, ranks, cycles_count=walk.cycles_count
             )
         self._limit(len(rows), MOST_ROWS)
-        self._limit(self.recorded + len(rows), self.most_recorded)
         return self._recorded(rows)
 
     def _limit(self, number: int, most: float) -> None:
