@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import product
+from math import prod
 
 
 @lru_cache(maxsize=4096)
@@ -33,6 +34,17 @@ def divisors(number: int) -> tuple[int, ...]:
     for prime, count in factorize(number):
         found = [value * prime**power for value in found for power in range(count + 1)]
     return tuple(sorted(found))
+
+
+def with_more_divisors(number: int, share: float) -> int:
+    """The number with the most divisors from `number` up to as much more as `share` says; the least
+    of them.
+    """
+    return max(range(number, number + int(number * share) + 1), key=_divisors)
+
+
+def _divisors(number: int) -> int:
+    return prod(count + 1 for _, count in factorize(number))
 
 
 def exponents_of(number: int, primes: tuple[int, ...]) -> tuple[int, ...] | None:

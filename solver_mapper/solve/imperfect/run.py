@@ -14,6 +14,7 @@ from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.constraints import KeepConstraint
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP, Goal, Limit, Objective, parse_objective
+from solver_mapper.core.primes import with_more_divisors
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.results.solution import Certificate, Solution, Status
 from solver_mapper.core.spec import Spec
@@ -36,6 +37,14 @@ BOUND_SHARE = 0.75
 """The part of the time left after perfect factors that the bound for all tensors together may take
 before other searches.
 """
+PADDED_SHARE = 0.25
+"""The part of the time left after perfect factors that sizes with more divisors may take."""
+WIDE_GAP = 0.03
+"""From this gap on, sizes with more divisors are tried."""
+PADDING = 1 / 150
+"""How much larger such sizes may be."""
+PADDED_GAP = 0.01
+"""How much better another mapping for these sizes may be."""
 LITTLE_EFFORT = 1e6
 """What the same bound may take where constraints speak of loops: half a second or so."""
 ENGINE = "branch and bound over loop chains"
@@ -64,6 +73,10 @@ def solve_imperfect(
     if best is not None:
         free = _loops_are_free(space)
         floor = _floor(session, space, first)
+        timer.lap("bound")
+        with session.clock.only(PADDED_SHARE):
+            best = _from_more_divisors(session, space, goals, floor, best)
+        timer.lap("padded sizes")
         with session.clock.only(BOUND_SHARE):
             effort = inf if free else LITTLE_EFFORT
             floor, best, looked = _raised(
@@ -126,6 +139,34 @@ def _floor(session: Session, space: ImperfectMapspace, goal: Goal) -> Fraction |
     return bound.goal_at_once(goal)
 
 
+def _from_more_divisors(
+    session: Session,
+    space: ImperfectMapspace,
+    goals: Objective,
+    floor: Fraction | None,
+    best: EvaluatedMapping,
+) -> EvaluatedMapping:
+    """The best mapping, or a better one: a mapping of perfect factors for sizes with more divisors,
+    cut to the sizes of the problem.
+    """
+    goal, problem = goals.goals[0], space.problem
+    sizes = {dim: with_more_divisors(size, PADDING) for dim, size in problem.bounds.items()}
+    if sizes == problem.bounds or _reached(floor, best, goal, WIDE_GAP) or session.clock.over:
+        return best
+    larger = replace(session.spec, problem=replace(problem, bounds=sizes), mapping=None)
+    try:
+        found = solve_spec(
+            replace(session, spec=larger, on_progress=None), goals.names[:1], gap=PADDED_GAP
+        )
+    except InputError:
+        return best
+    if found.mapping is None:
+        return best
+    incumbent = Incumbent(session.spec, space, goal, 0.0, best, _reporter(session, goal, ()))
+    incumbent.offer(trimmed(space, found.mapping))
+    return incumbent.best
+
+
 def _loops_are_free(space: ImperfectMapspace) -> bool:
     """Whether constraints speak of what levels hold, at most. Of the others, the bound for all
     tensors together knows only those that leave no loop, or limit spatial ones.
@@ -145,7 +186,7 @@ def _raised(
 ) -> tuple[Fraction | None, EvaluatedMapping | None, bool]:
     """The lower bound, raised by one that looks at all tensors together, as far as that tells
     whether a mapping is better than the best one by more than the gap; the best mapping, perhaps
-    one that this bound met; and whether the problem is small enough for it. `most` and `effort`:
+    one that this bound met; and whether a larger effort would tell nothing more. `most` and `effort`:
     see `JointBound`.
     """
     if floor is None or best is None or _reached(floor, best, goal, gap):
@@ -157,7 +198,7 @@ def _raised(
             floor = max(floor, joint.goal(goal, incumbent.target))
     except ValueError:
         return floor, incumbent.best, False
-    return floor, incumbent.best, True
+    return floor, incumbent.best, not joint.exhausted
 
 
 def _improved(

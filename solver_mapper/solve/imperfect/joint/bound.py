@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,8 @@ MOST_CHOICES = 20_000
 """Choices of spatial loops that may be better than the target."""
 FEW_CHOICES = 400
 """The same where another search could follow."""
+MUCH_EFFORT = 2e7
+"""What walks may take where there are more."""
 MOST_HOLDERS = 64
 """Choices of what levels hold that are looked at."""
 BUDGETS = (1.01, 1.03, 1.1, 1.3, 1.9)
@@ -64,9 +67,13 @@ class JointBound:
     found: Callable[[Mapping], Fraction | None] = lambda mapping: None
     """Called with mappings that may be good; returns the target from then on if it is a new one."""
     most: int = MOST_CHOICES
-    """Choices of spatial loops that may be better than the target, of all holders together."""
+    """With more choices of spatial loops that may be better than the target, walks may take
+    `MUCH_EFFORT` at most.
+    """
     effort: float = inf
     """How much walks may take, in units of `Effort`."""
+    exhausted: bool = False
+    """Whether they would have taken more."""
 
     def goal(self, goal: Goal, target: Fraction) -> Fraction:
         """A lower bound of the rank of all mappings, at most the target. When the time is over it
@@ -82,9 +89,49 @@ class JointBound:
         if not isinstance(room, ComputeBoundary) or len(keeps) > MOST_HOLDERS:
             raise ValueError("there are too many choices of spatial loops, or of holders")
         race = _Race(target, self.found, Effort(self.effort))
-        most = self.most // len(keeps)
-        least = min(_Holders(self.bound, room, each, powers, race, most).least() for each in keeps)
+        holders = [_Holders(self.bound, room, each, powers, race) for each in keeps]
+        least = self._least(race, holders)
+        self.exhausted = race.effort.left < 0
         return race.target if least >= race.limit else min(Fraction(least), race.target)
+
+    def _least(self, race: _Race, holders: list[_Holders]) -> float:
+        """The least rank, as far as it is known when the time is over; at most the limit.
+
+        Holders and then their choices of spatial loops wait in the order of what they promise.
+        """
+        waiting = [_Open(each.promise, at) for at, each in enumerate(holders)]
+        heapify(waiting)
+        choices = 0
+        while waiting:
+            least = heappop(waiting)
+            if least.final or least.rank >= race.limit:
+                return min(least.rank, race.limit)
+            holder = holders[least.holder]
+            try:
+                check_time()
+                if least.number < 0:
+                    found = holder.open(least)
+                    choices += len(found)
+                    if choices > self.most:
+                        race.effort.left = min(race.effort.left, MUCH_EFFORT)
+                else:
+                    found = [holder.refined(least)]
+            except LimitReached:
+                return least.rank
+            for each in found:
+                heappush(waiting, each)
+        return race.limit
+
+
+class _Open(NamedTuple):
+    """What waits: a holder, if `number` is negative, or one of its choices of spatial loops; `rank`
+    is the least that is known of it, which is `final` if nothing more can be said.
+    """
+
+    rank: float
+    holder: int
+    number: int = -1
+    final: bool = False
 
 
 @dataclass
@@ -116,29 +163,31 @@ class _Holders:
     keeps: Keeps
     powers: dict[str, int]
     race: _Race
-    most: int
     _known: dict[bytes, float] = field(default_factory=dict)
 
-    def least(self) -> float:
-        """The least rank, at most the limit."""
+    @cached_property
+    def promise(self) -> float:
+        """The least rank that any choice promises: fewer instances never cost less."""
+        return float(self._ranks(self.room, rounded=False).min())
+
+    def open(self, here: _Open) -> list[_Open]:
+        """The choices that may be better than the target; if there are too many, all together."""
         self._probe()
-        rows = self._live(self.race.limit)
-        ranks = self._ranks(compute_boundary(self.room, rows))
-        if (ranks < self.race.limit).sum() > self.most:
-            raise ValueError("there are too many choices of spatial loops")
-        open_ = [(float(rank), number, False) for number, rank in enumerate(ranks)]
-        heapify(open_)
-        while open_:
-            rank, number, final = heappop(open_)
-            if final or rank >= self.race.limit:
-                return min(rank, self.race.limit)
-            try:
-                check_time()
-                refined = self._once_refined(rows[number])
-            except LimitReached:
-                return rank
-            heappush(open_, (max(rank, refined), number, True))
-        return self.race.limit
+        try:
+            self._rows = self._live(self.race.limit)
+        except ValueError:
+            return [here._replace(final=True)]
+        ranks = self._ranks(compute_boundary(self.room, self._rows)).tolist()
+        return [
+            here._replace(rank=max(rank, here.rank), number=number)
+            for number, rank in enumerate(ranks)
+            if rank < self.race.limit
+        ]
+
+    def refined(self, here: _Open) -> _Open:
+        """A choice with the rank of the best temporal loops."""
+        rank = self._once_refined(self._rows[here.number])
+        return here._replace(rank=max(here.rank, rank), final=True)
 
     def _probe(self) -> None:
         """Refine a choice that promises much: it may lead to a mapping that excludes many."""
