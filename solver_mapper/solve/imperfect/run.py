@@ -186,8 +186,8 @@ def _raised(
 ) -> tuple[Fraction | None, EvaluatedMapping | None, bool]:
     """The lower bound, raised by one that looks at all tensors together, as far as that tells
     whether a mapping is better than the best one by more than the gap; the best mapping, perhaps
-    one that this bound met; and whether a larger effort would tell nothing more. `most` and `effort`:
-    see `JointBound`.
+    one that this bound met; and whether a larger effort would tell nothing more. `most` and
+    `effort`: see `JointBound`.
     """
     if floor is None or best is None or _reached(floor, best, goal, gap):
         return floor, best, False

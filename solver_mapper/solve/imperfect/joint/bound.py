@@ -51,6 +51,12 @@ MOST_HOLDERS = 64
 """Choices of what levels hold that are looked at."""
 BUDGETS = (1.01, 1.03, 1.1, 1.3, 1.9)
 """Budgets for a first mapping, as multiples of the least energy."""
+TIGHT, COARSE, EXACT = range(3)
+"""Walks for a choice of spatial loops, in order: with tight budgets, if a walk has been too large;
+with tiles of equal number together; exact ones.
+"""
+PARTS = (0.1, 0.25, 0.5, 0.75)
+"""Budgets where walks are large, as parts of what the target leaves."""
 Rows = NDArray[np.int64]
 """Choices of spatial loops: (rows, levels, dimensions), instances along each."""
 
@@ -125,13 +131,25 @@ class JointBound:
 
 class _Open(NamedTuple):
     """What waits: a holder, if `number` is negative, or one of its choices of spatial loops; `rank`
-    is the least that is known of it, which is `final` if nothing more can be said.
+    is the least that is known of it, which is `final` if nothing more can be said. `stage`: which
+    walks come next.
     """
 
     rank: float
     holder: int
     number: int = -1
+    stage: int = 0
     final: bool = False
+
+
+class _Refined(NamedTuple):
+    """What walks for a choice of spatial loops have shown: the least rank, the least energy of what
+    enters levels, and whether they came to their end.
+    """
+
+    rank: float
+    entering: float
+    ended: bool
 
 
 @dataclass
@@ -141,6 +159,10 @@ class _Race:
     target: Fraction
     found: Callable[[Mapping], Fraction | None]
     effort: Effort
+    begun: bool = False
+    """Whether a first mapping has been looked for."""
+    heavy: bool = False
+    """Whether a walk was too large."""
 
     @property
     def limit(self) -> float:
@@ -163,7 +185,7 @@ class _Holders:
     keeps: Keeps
     powers: dict[str, int]
     race: _Race
-    _known: dict[bytes, float] = field(default_factory=dict)
+    _known: dict[tuple[bytes, int], _Refined] = field(default_factory=dict)
 
     @cached_property
     def promise(self) -> float:
@@ -172,7 +194,9 @@ class _Holders:
 
     def open(self, here: _Open) -> list[_Open]:
         """The choices that may be better than the target; if there are too many, all together."""
-        self._probe()
+        if not self.race.begun:
+            self.race.begun = True
+            self._probe()
         try:
             self._rows = self._live(self.race.limit)
         except ValueError:
@@ -186,8 +210,10 @@ class _Holders:
 
     def refined(self, here: _Open) -> _Open:
         """A choice with the rank of the best temporal loops."""
-        rank = self._once_refined(self._rows[here.number])
-        return here._replace(rank=max(here.rank, rank), final=True)
+        stage = here.stage if self.race.heavy else max(here.stage, COARSE)
+        found = self._once_refined(self._rows[here.number], stage)
+        final = stage == EXACT or not found.ended
+        return here._replace(rank=max(here.rank, found.rank), stage=stage + 1, final=final)
 
     def _probe(self) -> None:
         """Refine a choice that promises much: it may lead to a mapping that excludes many."""
@@ -197,7 +223,10 @@ class _Holders:
         promised = float(self._ranks(compute_boundary(self.room, row[None]))[0])
         if promised < self.race.limit and self._reached(row[None])[0]:
             with suppress(LimitReached):
-                self._once_refined(row)
+                self._first_mapping(row)
+            with suppress(LimitReached):
+                for stage in (COARSE, EXACT):
+                    self._once_refined(row, stage)
 
     def _settled(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
         """A choice with so many instances less that no further one less promises more."""
@@ -208,12 +237,15 @@ class _Holders:
                 return row
             row = rows[best]
 
-    def _once_refined(self, row: NDArray[np.int64]) -> float:
+    def _once_refined(self, row: NDArray[np.int64], stage: int) -> _Refined:
         """Choices that differ by exchanging dimensions that stand for each other are the same."""
         key = min(row[:, order].tobytes() for order in self._orders)
-        if key not in self._known:
-            self._known[key] = self._refined(row)
-        return self._known[key]
+        if (key, stage) not in self._known:
+            earlier = [self._known[key, n] for n in range(stage) if (key, n) in self._known]
+            known = earlier[-1] if earlier else _Refined(-inf, self._elsewhere, True)
+            refine = self._raised if stage == TIGHT else self._refined
+            self._known[key, stage] = refine(row, known, exact=stage == EXACT)
+        return self._known[key, stage]
 
     @cached_property
     def _orders(self) -> list[list[int]]:
@@ -366,74 +398,101 @@ class _Holders:
             share * (words * update + rest * (again if view.plain else 0.0)), np.float64
         )
 
-    def _refined(self, row: NDArray[np.int64]) -> float:
+    def _refined(self, row: NDArray[np.int64], known: _Refined, *, exact: bool) -> _Refined:
         """The rank of the best temporal loops for one choice of spatial loops.
 
         The best loops that a walk finds are offered as a mapping.
         """
-        mapspace, one = self.bound.mapspace, compute_boundary(self.room, row[None])
-        fetches = Fetches(mapspace.architecture, mapspace.problem, self.keeps, row.tolist())
-        rank_of, entering, rank = self._rank_of(one), self._elsewhere, -inf
-        if not self._known:
-            with suppress(LimitReached):
-                self._first_mapping(one, row, fetches)
-        for exact in (False, True):
-            before: dict[int, int] | None = None
-            with suppress(LimitReached):
-                while rank < self.race.limit:
-                    limit = self.race.limit
-                    most = {d: self._most(one, row, d, entering, limit) for d in fetches.dims}
-                    if most == before:
-                        break
-                    before, budget = most, self._budget(one, limit)
-                    walk = TemporalWalk(
-                        fetches,
-                        most,
-                        rank_of,
-                        exact=exact,
-                        budget=budget,
-                        later=self._later,
-                        fixed=self._fixed,
-                        effort=self.race.effort,
-                    )
-                    least = walk.least()
-                    entering = max(entering, min(least.energy, budget))
-                    rank = max(rank, min(least.rank, limit))
-                    if rank < limit:
-                        self._offer(row, walk)
-        return rank
+        one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
+        rank, entering = known.rank, known.entering
+        before: dict[int, int] | None = None
+        try:
+            while rank < self.race.limit:
+                limit = self.race.limit
+                most = {d: self._most(one, row, d, entering, limit) for d in fetches.dims}
+                if most == before:
+                    break
+                before, budget = most, self._budget(one, limit)
+                walk = self._walk(one, fetches, most, budget, exact=exact)
+                least = walk.least()
+                entering = max(entering, min(least.energy, budget))
+                rank = max(rank, min(least.rank, limit))
+                if rank < limit:
+                    self._offer(row, walk)
+        except LimitReached:
+            found = _Refined(rank, entering, False)
+            if self.race.heavy or exact:
+                return found
+            self.race.heavy = True
+            return self._raised(row, found)._replace(ended=False)
+        return _Refined(rank, entering, True)
 
-    def _first_mapping(
-        self, one: ComputeBoundary, row: NDArray[np.int64], fetches: Fetches
-    ) -> None:
-        """Look for a mapping near the least energy that the fewest steps need: by exact walks with
-        rising budgets, which take little time as long as these are tight.
+    def _raised(self, row: NDArray[np.int64], known: _Refined, *, exact: bool = False) -> _Refined:
+        """The same by walks with tight budgets, which end soon. Where they find nothing, no loops
+        keep the budget.
         """
-        most, rank_of = {dim: self._fewest(row, dim) for dim in fetches.dims}, self._rank_of(one)
-        limit = self._budget(one, self.race.limit)
-        walk = TemporalWalk(
+        one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
+        limit, rank, entering = self.race.limit, known.rank, known.entering
+        whole = self._budget(one, limit)
+        most = {d: self._most(one, row, d, entering, limit) for d in fetches.dims}
+        with suppress(LimitReached):
+            for part in PARTS:
+                budget = known.entering + part * (whole - known.entering)
+                if budget <= entering:
+                    continue
+                walk = self._walk(one, fetches, most, budget, exact=exact)
+                least = walk.least()
+                entering = max(entering, min(least.energy, budget))
+                rank = max(rank, min(self._least_with(one, entering), limit))
+                if least.energy < budget:
+                    self._offer(row, walk)
+                    break
+        return _Refined(rank, entering, True)
+
+    def _least_with(self, one: ComputeBoundary, entering: float) -> float:
+        """The least rank where so much energy enters levels."""
+        cycles = np.maximum(one.steps + self._latency, self._cycles).astype(np.float64)
+        operations = self._charged(one)
+        computing = self._computing(one, operations) + self._charges(operations)
+        energy = max(entering, self._elsewhere) + self._work(cycles) + computing
+        return float(self._rank(energy, cycles)[0])
+
+    def _fetches(self, row: NDArray[np.int64]) -> Fetches:
+        mapspace = self.bound.mapspace
+        return Fetches(mapspace.architecture, mapspace.problem, self.keeps, row.tolist())
+
+    def _walk(
+        self,
+        one: ComputeBoundary,
+        fetches: Fetches,
+        most: dict[int, int],
+        budget: float,
+        *,
+        exact: bool,
+    ) -> TemporalWalk:
+        return TemporalWalk(
             fetches,
             most,
-            rank_of,
-            budget=limit,
+            self._rank_of(one),
+            exact=exact,
+            budget=budget,
             later=self._later,
             fixed=self._fixed,
             effort=self.race.effort,
         )
+
+    def _first_mapping(self, row: NDArray[np.int64]) -> None:
+        """Look for a mapping near the least energy that the fewest steps need: by exact walks with
+        rising budgets, which take little time as long as these are tight.
+        """
+        one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
+        most = {dim: self._fewest(row, dim) for dim in fetches.dims}
+        walk = self._walk(one, fetches, most, self._budget(one, self.race.limit), exact=False)
         least = walk.least().energy
         self._offer(row, walk)
         for part in BUDGETS:
             budget = min(least * part, self._budget(one, self.race.limit))
-            walk = TemporalWalk(
-                fetches,
-                most,
-                rank_of,
-                exact=True,
-                budget=budget,
-                later=self._later,
-                fixed=self._fixed,
-                effort=self.race.effort,
-            )
+            walk = self._walk(one, fetches, most, budget, exact=True)
             if walk.least().rank < inf or budget < least * part:
                 self._offer(row, walk)
                 return
