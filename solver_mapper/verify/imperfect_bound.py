@@ -22,6 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
+from itertools import product
 from math import prod
 from typing import NamedTuple
 
@@ -340,60 +341,91 @@ def _spreads(mapspace: EnumeratedMapspace) -> tuple[tuple[Ints, ...], ...] | Non
     """For each level and dimension the instances along it, in all choices for all levels together
     that no other choice exceeds; None if they are too many.
     """
-    sizes, levels = list(mapspace.problem.bounds.values()), []
-    for level in range(len(mapspace.architecture.levels)):
-        room = _Room.of(mapspace, level)
-        rows = np.ones((1, 0), dtype=np.int64)
-        for most in room.most:
-            counts = np.minimum(room.instances // rows.prod(axis=1), most)
-            if counts.sum() > MOST_SPREADS:
-                return None
-            at = np.repeat(np.arange(len(rows)), counts)
-            bound = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
-            rows = np.concatenate([rows[at], bound[:, None]], axis=1)
+    for strict in (True, False):
+        levels = [
+            _rows(_Room.of(mapspace, level, strict=strict))
+            for level in range(len(mapspace.architecture.levels))
+        ]
+        tables = [rows for rows in levels if rows is not None]
+        if len(tables) == len(levels) and prod(map(len, tables)) <= MOST_SPREADS:
+            return _combined(tables)
+    return None
+
+
+def _rows(room: _Room) -> Ints | None:
+    """Choices of spatial loops for one level, (rows, dimensions); None if they are too many."""
+    rows = np.ones((1, 0), dtype=np.int64)
+    for most in room.most:
+        counts = np.minimum(room.instances // rows.prod(axis=1), most)
+        if counts.sum() > MOST_SPREADS:
+            return None
+        source = np.repeat(np.arange(len(rows)), counts)
+        bound = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+        rows = np.concatenate([rows[source], bound[:, None]], axis=1)
         rows = rows[room.fits(rows)]
-        grown = [room.fits(rows + one) for one in np.eye(len(sizes), dtype=np.int64)]
-        levels.append(rows[~np.any(grown, axis=0)])
-    if prod(map(len, levels)) > MOST_SPREADS:
-        return None
+    grown = [room.fits(rows + one) for one in np.eye(len(room.most), dtype=np.int64)]
+    return np.asarray(rows[~np.any(grown, axis=0)])
+
+
+def _combined(levels: list[Ints]) -> tuple[tuple[Ints, ...], ...]:
+    """All choices for all levels together."""
     picks = np.indices([len(rows) for rows in levels], dtype=np.int32).reshape(len(levels), -1)
     return tuple(
-        tuple(rows[pick, dim].astype(np.int32) for dim in range(len(sizes)))
+        tuple(rows[pick, dim].astype(np.int32) for dim in range(rows.shape[1]))
         for rows, pick in zip(levels, picks, strict=True)
     )
 
 
 class _Room(NamedTuple):
     """What spatial loops of a level have room for: along each dimension, which lies along one axis
-    only, all together, and those together to which constraints leave the same axis only, as
-    (dimensions, instances).
+    only, and all together. `meshes` are the sides along X and Y, and `along` the dimensions that
+    lie along each of them: in all ways to lay the dimensions that constraints leave, or, unless it
+    is `strict`, only those to which they leave one axis.
     """
 
     most: tuple[int, ...]
     instances: int
-    alone: tuple[tuple[list[int], int], ...]
+    meshes: tuple[int, int]
+    along: tuple[tuple[frozenset[int], frozenset[int]], ...]
 
     @classmethod
-    def of(cls, mapspace: EnumeratedMapspace, level: int) -> _Room:
-        fanout = dict(zip("XY", mapspace.architecture.fanout(level), strict=True))
+    def of(cls, mapspace: EnumeratedMapspace, level: int, *, strict: bool = True) -> _Room:
+        meshes = mapspace.architecture.fanout(level)
+        fanout = dict(zip("XY", meshes, strict=True))
         axes = [mapspace.axes(level, dim) for dim in mapspace.problem.dims]
         most = [
             min(_most_along(mapspace, level, dim), max([1, *(fanout[axis] for axis in allowed)]))
             for dim, allowed in zip(mapspace.problem.dims, axes, strict=True)
         ]
         alone = [
-            ([dim for dim, allowed in enumerate(axes) if allowed == axis], instances)
-            for axis, instances in fanout.items()
+            frozenset(dim for dim, allowed in enumerate(axes) if tuple(allowed) == (axis,))
+            for axis in "XY"
         ]
-        return cls(tuple(most), prod(fanout.values()), tuple(alone))
+        both = [dim for dim, each in enumerate(most) if each > 1 and len(axes[dim]) == len("XY")]
+        laid = list(product("XY", repeat=len(both))) if strict and min(meshes) > 1 else [()]
+        along = [
+            tuple(
+                alone[number] | {dim for dim, axis in zip(both, each, strict=False) if axis == name}
+                for number, name in enumerate("XY")
+            )
+            for each in laid
+        ]
+        return cls(tuple(most), prod(meshes), meshes, tuple((x, y) for x, y in along))
 
     def fits(self, rows: Ints) -> NDArray[np.bool_]:
-        """Which choices of instances along each dimension fit."""
+        """Which choices of instances along each of the first dimensions fit."""
         fits = np.asarray(rows.prod(axis=1) <= self.instances)
-        for most, along in zip(self.most, rows.T, strict=True):
+        for most, along in zip(self.most, rows.T, strict=False):
             fits &= along <= most
-        for dims, instances in self.alone:
-            fits &= rows[:, dims].prod(axis=1) <= instances
+        left = np.flatnonzero(fits)
+        fits = np.zeros(len(rows), dtype=bool)
+        for each in self.along:
+            some = np.ones(len(left), dtype=bool)
+            for dims, side in zip(each, self.meshes, strict=True):
+                here = sorted(dim for dim in dims if dim < rows.shape[1])
+                some &= rows[left][:, here].prod(axis=1) <= side
+            fits[left[some]] = True
+            left = left[~some]
         return fits
 
 
