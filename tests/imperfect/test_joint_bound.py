@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -17,6 +18,8 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.solve.imperfect.joint import bound as joint
+from solver_mapper.solve.imperfect.joint import points
 from solver_mapper.solve.imperfect.joint.bound import JointBound, without_loops
 from solver_mapper.solve.imperfect.joint.symmetry import symmetries
 from solver_mapper.solve.imperfect.search import Tree
@@ -134,6 +137,59 @@ def test_it_does_not_exceed_the_least_of_all_mappings(seed: int) -> None:
     spec = small(seed, 1500)
     assert spec is not None
     assert not too_high(spec, all_figures(spec))
+
+
+@pytest.mark.parametrize("seed", QUICK[::2])
+def test_it_does_not_exceed_the_least_where_walks_are_too_large(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large walks end early, and walks with tight budgets say what they can."""
+    monkeypatch.setattr(points, "MOST_POINTS", 10 + 30 * (seed % 4))
+    monkeypatch.setattr(joint, "_Race", partial(joint._Race, heavy=True))
+    spec = small(seed, 1500)
+    assert spec is not None
+    assert not too_high(spec, all_figures(spec))
+
+
+def test_walks_with_tight_budgets_raise_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all larger walks fail, the bound is still above that of each level apart."""
+    spec = sm.load("simba", "resnet50/layer2.x.conv1_1x1")
+    assert isinstance(spec, Spec)
+    goal = parse_objective("edp").goals[0]
+    best = sm.solve(spec, "edp").rank
+    assert best is not None
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    monkeypatch.setattr(points, "MOST_POINTS", 1500)
+    few = JointBound(ImperfectLowerBound(space)).goal(goal, best)
+    monkeypatch.setattr(joint, "PARTS", ())
+    none = JointBound(ImperfectLowerBound(space)).goal(goal, best)
+    assert none < few <= best
+
+
+def test_it_tells_what_it_knows_where_choices_are_many() -> None:
+    spec = sm.load("simba", "resnet50/layer2.x.conv1_1x1")
+    assert isinstance(spec, Spec)
+    goal = parse_objective("edp").goals[0]
+    best = sm.solve(spec, "edp").rank
+    assert best is not None
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    bound = JointBound(ImperfectLowerBound(space), effort=10_000)
+    found = bound.goal(goal, best * 2)
+    assert bound.exhausted
+    assert 0.9 * best < found <= best
+
+
+def test_spatial_loops_fit_along_the_sides_of_a_mesh() -> None:
+    """3 x 7 x 8 loops fill 168 units, but no two sides of 14 and 12."""
+    unit = {"name": "MAC", "instances": 168, "meshX": 14, "meshY": 12, "vector-access-energy": 1.0}
+    storage = [{"name": "DRAM", "technology": "DRAM", "instances": 1, "vector-access-energy": 9.0}]
+    arch = {"arithmetic": unit, "storage": storage}
+    spec = sm.load({"arch": arch}, gemm(3, 7, 8))
+    assert isinstance(spec, Spec)
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    assert ImperfectLowerBound(space).steps == 2
+    best = sm.solve(spec, "delay", factors="imperfect").evaluation
+    assert best is not None and best.cycles == 2
 
 
 def test_a_window_may_leave_holes_where_its_last_tile_is_short() -> None:

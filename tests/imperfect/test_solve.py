@@ -12,13 +12,17 @@ import pytest
 from typer.testing import CliRunner
 
 import solver_mapper as sm
+from solver_mapper.check.mapping import is_legal
 from solver_mapper.cli.app import app
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.primes import with_more_divisors
+from solver_mapper.core.spec import Spec
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve import run
 from solver_mapper.solve.imperfect import run as imperfect_run
 from solver_mapper.solve.imperfect import search
+from solver_mapper.solve.imperfect.search import EvaluatedMapping
 from solver_mapper.solve.session import Session
 from solver_mapper.verify.imperfect import ImperfectMapspace
 
@@ -67,6 +71,30 @@ def test_prime_sizes_use_the_array() -> None:
     assert imperfect.value < perfect.value / 10
     assert imperfect.to_dict()["certificate"]["mapspace"]["factors"] == "imperfect"
     assert perfect.to_dict()["certificate"]["mapspace"]["factors"] == "perfect"
+
+
+def test_sizes_with_few_divisors_begin_with_a_mapping_of_sizes_with_more() -> None:
+    """Of 251 x 1021 x 2 points, perfect factors tile only the last dimension."""
+    spec = sm.load(ARCHITECTURE, gemm(251, 1021, 2))
+    assert isinstance(spec, Spec)
+    problem = spec.need_problem()
+    space = ImperfectMapspace(spec.need_architecture(), problem, spec.constraints)
+    goals = parse_objective("edp")
+    perfect = sm.solve(spec, "edp")
+    assert perfect.mapping is not None and perfect.evaluation is not None
+    first = EvaluatedMapping(perfect.mapping, perfect.evaluation)
+    session = Session(spec)
+    found = imperfect_run._from_more_divisors(session, space, goals, Fraction(0), first)
+    assert found.statistics.edp * 4 < first.statistics.edp
+    assert space.contains(found.mapping) and is_legal(spec, found.mapping)
+    proven = first.statistics.edp
+    assert imperfect_run._from_more_divisors(session, space, goals, proven, first) is first
+
+
+def test_the_size_with_the_most_divisors_is_the_least_of_them() -> None:
+    assert with_more_divisors(50257, 1 / 150) == 50400
+    assert [with_more_divisors(size, 1 / 150) for size in (1, 13, 149, 197)] == [1, 13, 149, 198]
+    assert with_more_divisors(96, 0.3) == 120
 
 
 @pytest.mark.parametrize("objective", ["energy", "edp"])
