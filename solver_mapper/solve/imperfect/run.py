@@ -27,22 +27,26 @@ from solver_mapper.solve.imperfect.incumbent import Incumbent
 from solver_mapper.solve.imperfect.joint.bound import FEW_CHOICES, MOST_CHOICES, JointBound
 from solver_mapper.solve.imperfect.local_search import LocalSearch, trimmed
 from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSearch, Tree
+from solver_mapper.solve.local_search import LocalSearch as PerfectSearch
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import CHECKS, Session, describe
 from solver_mapper.solve.start import begin
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
+from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 BOUND_SHARE = 0.75
 """The part of the time left after perfect factors that the bound for all tensors together may take
 before other searches.
 """
-PADDED_SHARE = 0.25
+PADDED_SHARE = 0.4
 """The part of the time left after perfect factors that sizes with more divisors may take."""
 WIDE_GAP = 0.03
 """From this gap on, sizes with more divisors are tried."""
 PADDING = 1 / 150
 """How much larger such sizes may be."""
+PADDED_EFFORT = 32
+"""The effort of local search for a first mapping of these sizes."""
 PADDED_GAP = 0.01
 """How much better another mapping for these sizes may be."""
 LITTLE_EFFORT = 1e6
@@ -154,6 +158,7 @@ def _from_more_divisors(
     if sizes == problem.bounds or _reached(floor, best, goal, WIDE_GAP) or session.clock.over:
         return best
     larger = replace(session.spec, problem=replace(problem, bounds=sizes), mapping=None)
+    larger = replace(larger, mapping=_simple(larger, goal, best.mapping, session))
     try:
         found = solve_spec(
             replace(session, spec=larger, on_progress=None), goals.names[:1], gap=PADDED_GAP
@@ -165,6 +170,23 @@ def _from_more_divisors(
     incumbent = Incumbent(session.spec, space, goal, 0.0, best, _reporter(session, goal, ()))
     incumbent.offer(trimmed(space, found.mapping))
     return incumbent.best
+
+
+def _simple(spec: Spec, goal: Goal, like: Mapping, session: Session) -> Mapping | None:
+    """A mapping of perfect factors that local search finds from all loops at the outermost level,
+    with tensors stored as in another mapping; None if constraints forbid that.
+    """
+    every = EnumeratedMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    loops = tuple((dim, size, "") for dim, size in every.problem.bounds.items() if size > 1)
+    stores = tuple(
+        tuple(name in level.keep for level in like.levels) for name in every.problem.tensor_names
+    )
+    first = every.mapping(((loops, ()), *[((), ())] * (every.depth - 1)), stores)
+    if not every.contains(first) or not is_legal(spec, first):
+        return None
+    search = PerfectSearch(spec, every, goal, session.settings.seed, PADDED_EFFORT)
+    found, _ = search.best_from(first, over=lambda: session.clock.over)
+    return found if every.contains(found) else first
 
 
 def _loops_are_free(space: ImperfectMapspace) -> bool:
