@@ -65,8 +65,16 @@ def test_where_mappings_cost_nothing_the_target_is_the_last_one():
     assert targets == [0.0, 7.0]
 
 
-@given(st.integers(1, 5000), st.lists(st.integers(1, 9), max_size=3))
-def test_loops_use_what_divides_their_rounds(rounds, sides):
-    """Against all ways to fill a grid."""
-    ways = map(prod, product(*(range(1, side + 1) for side in sides)))
-    assert in_use(rounds, tuple(sides)) == max(each for each in ways if rounds % each == 0)
+LENGTHS = st.lists(st.integers(1, 6), max_size=2)
+
+
+@given(st.integers(1, 600), LENGTHS, st.integers(1, 60), LENGTHS)
+def test_loops_use_what_divides_their_rounds(rounds, sides, more, further):
+    """Against all ways to fill two grids, of which the second one has further loops."""
+    ways = [
+        first * second
+        for first in map(prod, product(*(range(1, side + 1) for side in sides)))
+        for second in map(prod, product(*(range(1, side + 1) for side in further)))
+        if rounds % first == 0 and rounds // first * more % second == 0
+    ]
+    assert in_use(rounds, tuple(sides), more, tuple(further)) == max(ways)

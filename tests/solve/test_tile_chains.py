@@ -4,9 +4,12 @@ what the cost model counts.
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import product
 from math import prod
 from random import Random
 
+import numpy as np
 import pytest
 
 from solver_mapper.core.problem import Problem
@@ -124,3 +127,18 @@ def test_neighbours_pass_on_no_more_than_the_walk_says(seed):
         assert walked <= share + 1e-12, shift
         if exact:
             assert walked == pytest.approx(share), shift
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_no_more_elements_meet_at_a_place_than_the_walk_says(seed):
+    """All loops over both dimensions of a window rank, spread over meshes."""
+    random = Random(seed)
+    begun, rest = ([random.choice([1, 1, 2, 3, 4, 6, 8]) for _ in "PR"] for _ in "12")
+    sizes = tuple(extent * more for extent, more in zip(begun, rest, strict=True))
+    steps = random.choice([1, 1, 2, 3]), random.choice([1, 1, 2, 3])
+    rank, tile = Rank((0, 1), steps, (sizes[0], sizes[1])), np.array([begun])
+    often = Counter(
+        sum(step * extent * place for step, extent, place in zip(steps, begun, places, strict=True))
+        for places in product(*map(range, rest))
+    )
+    assert max(often.values()) <= rank.most_shared(tile, tile)[0]
