@@ -15,13 +15,15 @@ from math import exp, inf, log
 from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.walk import Ends, Walk
 
-MANY = 60_000
+MANY = 80_000
 """Inner mappings that walks examine for each unit of effort, at most."""
 PATIENCE, MOST_PATIENCE = 4.0, 64.0
 """Units of effort for walks that look as if they would end: the former to the power of the levels
 that may hold what they like, but for one. Each of these makes CP-SAT's proofs that much longer.
 """
-STEPS, TABLES = 500, 0.05
+ANYWAY = 1 / 16
+"""The share of these units that walks take in any turn, however they look."""
+STEPS, TABLES = 200, 0.05
 """As how many inner mappings each step of a walk counts, and each figure of its tables."""
 FEW = 2_000
 """A walk that may examine fewer is not begun."""
@@ -72,6 +74,7 @@ class Deepening:
         """
         if self._ended:
             return
+        effort = max(effort, ANYWAY * self._patience)
         used = 0.0 if self._last else TABLES * self._walk.outer.figures
         if MANY * min(effort, self._patience) - used < FEW:
             yield Ends((), None, whole=False)
@@ -106,9 +109,7 @@ class Deepening:
         """
         if examined < FEW:
             return 2.0
-        before = self._known[-1][1] if self._known else 0
-        if before < FEW:
-            return 1.0
+        before = max(self._known[-1][1] if self._known else 0, FEW)
         growth = max(examined / before, 1.0001)
         return min(max(log(GROWTH) / log(growth), SHORTER), LONGER)
 
