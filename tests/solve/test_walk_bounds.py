@@ -12,7 +12,11 @@ import pytest
 
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
 from solver_mapper.core.constraints import Constraints, KeepConstraint
+from solver_mapper.core.mapping import LevelMapping, Mapping, loop
+from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
+from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.solve.test_outward import wrong_claims
 from tests.strategies import tensor
@@ -86,6 +90,45 @@ def test_a_tile_may_come_back_by_the_other_dimension_after_an_idle_loop(idle):
     assert not wrong_claims(
         made(Problem("stay", tuple("PRK"), sizes, tensors), levels, units), exact=False
     )
+
+
+@pytest.mark.parametrize("name", ["energy", "edp"])
+@pytest.mark.parametrize("above", [1.001, 1.25])
+def test_words_that_a_mesh_may_yet_send_more_often_are_not_priced_as_counted(name, above):
+    """L1 hands inputs on, of which its mesh shares more by R than by P and R together."""
+    tensors = (
+        tensor("W", "K", "R"),
+        tensor("I", [("P", 2), ("R", 1)]),
+        tensor("O", "K", "P", read_write=True),
+    )
+    problem = Problem("shared", tuple("PRK"), {"P": 4, "R": 8, "K": 5}, tensors)
+    levels = (
+        Buffer("L0", None, 1, 1, 1, energy=energy(50)),
+        Buffer("L1", None, 16, 4, 4, energy=energy(30)),
+        Buffer("PE", 2, 16, 4, 4, energy=energy(0)),
+    )
+    units = Arithmetic("MAC", 16, 4, 4, energy=Fraction(0), leak=Fraction(1000))
+    architecture, holds = Architecture("small", levels, units), ("WIO", "WO", "IO")
+    kept = (
+        KeepConstraint(level.name, "test", each, each in held)
+        for level, held in zip(levels, holds, strict=True)
+        for each in "WIO"
+    )
+    mapspace = EnumeratedMapspace(architecture, problem, Constraints(tuple(kept)))
+    best = Mapping(
+        (
+            LevelMapping("L0", (), (loop("R", 4, "X"), loop("P", 4, "Y")), frozenset("WIO")),
+            LevelMapping("L1", (loop("R", 2, ""), loop("K", 5, "")), (), frozenset("WO")),
+            LevelMapping("PE", (), (), frozenset("IO")),
+        ),
+        tuple("PRK"),
+        tuple("WIO"),
+    )
+    goal = parse_objective(name).goals[0]
+    rank = float(goal.rank(Evaluator(architecture, problem).evaluate(best)))
+    assert mapspace.contains(best)
+    least = Walk(mapspace, goal).ends(rank * above).least
+    assert least is not None and least <= rank
 
 
 @pytest.mark.campaign

@@ -194,10 +194,12 @@ def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Flo
         due, is_open, sends = rows.due[:, n], rows.open[:, n], rows.sends[:, n]
         begun: Ints | None = None
         spared, beside = np.zeros(len(rows)), np.ones(len(rows), dtype=np.int64)
+        growth = np.ones(len(rows))
         for each in costs.sliding:
             if each.number == n:
                 sparing = each.most_sparing(rows, tensor.words)
-                due = np.maximum(due - each.sparing_words(rows, sparing), tensor.words)
+                growth = each.growth(rows)
+                due = np.maximum(due - each.sparing_words(rows, sparing), tensor.words / growth)
                 spared = each.sparing_energy(rows, sparing)
                 beside, begun = each.sharers(rows), each.begun(rows)
         shared = np.minimum(room, most_shared(costs, n, rows.tile, begun))
@@ -219,7 +221,7 @@ def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Flo
         high, slow = np.zeros(len(rows)), np.zeros(len(rows))
         for level, price in enumerate(prices):
             paid = least[level] <= limit
-            high = np.maximum(high, np.where(paid, np.minimum(price, limit), 0.0))
+            high = np.maximum(high, np.where(paid, np.minimum(price * growth, limit), 0.0))
             instances = room / costs.room(level)
             slow = np.maximum(slow, np.where(paid, costs.slowness(level) * instances, 0.0))
         fetched = np.minimum(base, _ratio(left, due + sends * low))

@@ -186,6 +186,10 @@ class Sliding:
 
         return self._by_state(rows, "sharers", sharing)
 
+    def growth(self, rows: InnerMappings) -> Floats:
+        """How many times as many words as is counted the mesh that is being filled may send."""
+        return self._by_state(rows, "growth", self.windows.growth)
+
     def begun(self, rows: InnerMappings) -> Ints:
         """The tiles without the loops of the mesh that is being filled, as far as more over
         dimensions of windows may come.
@@ -298,6 +302,9 @@ class AtRisk:
         self.due, self.states = rows.due[:, sliding.number], rows.states[:, sliding.column]
         self.waiting = sliding.sparing_words(rows, Sparing(np.ones_like(sent), np.ones_like(sent)))
         self.more = np.asarray(sent[np.arange(len(rows)), sliding.outermost(rows)])
+        # Counts that are too low may fall below what has to be sent anyway.
+        least = self.due - self.waiting * self.more - words
+        self.spare = np.maximum(least, 0.0)
         self.may_lose = sliding.may_lose(rows) * growth
         prices = sliding.prices(rows)
         self.tiles = np.concatenate(
@@ -325,6 +332,7 @@ class AtRisk:
         more = self.due[one] - self.due[other]
         waiting = self.waiting[other] - np.where(same, self.waiting[one], 0.0)
         words = np.maximum(more, more + waiting * self.more[other])
+        words = np.maximum(words, -self.spare[other])
         return np.asarray(energy + words * np.where(words > 0, high, low))
 
 

@@ -251,6 +251,16 @@ class Windows:
         )
         return state, more
 
+    def growth(self, state: TileState) -> float:
+        """How many times as many words as is counted the mesh that is being filled may send."""
+        if not (state.filled and state.mesh):
+            return 1.0
+        different = prod(
+            sent_words(tuple(each for each in state.mesh if each.rank == n), exact=True)
+            for n in range(len(self.ranks))
+        )
+        return different / self._counted(state)
+
     def _counted(self, state: TileState) -> float:
         """How many times as many words as one element gets were counted for a mesh that is not
         right above the holder.
