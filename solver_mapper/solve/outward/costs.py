@@ -126,7 +126,7 @@ class Costs:
     are `moving`, first.
 
     Raises: ValueError if there is a tensor that is not as `TensorCosts` says, that the outermost
-    level may bypass, or whose windows may not be reused; and if a word costs less than nothing.
+    level may bypass, or whose windows may not be reused; and if anything costs less than nothing.
     """
 
     def __init__(self, mapspace: EnumeratedMapspace):
@@ -143,8 +143,8 @@ class Costs:
             [sorted({choice[level] for choice in keep}) for keep in keeps]
             for level in range(self.depth)
         ]
-        if any(rate < 0 for rates in self.rates for rate in rates):
-            raise ValueError("some words cost less than nothing")
+        if min(self.work) < 0 or any(rate < 0 for rates in self.rates for rate in rates):
+            raise ValueError("some words or operations cost less than nothing")
         if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
             raise ValueError("the walk has no costs for a tensor, or its outermost level")
         self.sliding = self._sliding(mapspace)

@@ -273,7 +273,8 @@ def least_rank(
                 energy = energy + rows.due[:, n] * costs.base(n, rows.tile)
                 energy -= rows.refund[:, n] * tensor.words
     fixed, leak = costs.work
-    figures = {"energy": energy + fixed + leak * cycles, "delay": cycles}
+    # What may still be saved can exceed what is settled; the square of that would be too high.
+    figures = {"energy": np.maximum(energy + fixed + leak * cycles, 0.0), "delay": cycles}
     return np.asarray(prod((figures[metric] ** power for metric, power in goal.powers)))
 
 
