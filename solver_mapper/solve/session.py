@@ -7,6 +7,7 @@ checks work alike in all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -33,6 +34,7 @@ from solver_mapper.core.results.verdict import Verdict, Violation
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
+from solver_mapper.deadline import check_time
 from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
@@ -44,8 +46,11 @@ from solver_mapper.solve.outward.deepening import Deepening
 from solver_mapper.solve.outward.walk import Ends, Walk
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
+from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
+FEW_NESTS = 2_000
+"""Mapspaces of at most so many loop nests are enumerated where CP-SAT does not prove at once."""
 MOST_OPERATIONS = 2**60
 """What the words and cycles of the compiled model, small multiples of it, can count up to."""
 CHECKS = (
@@ -105,26 +110,34 @@ class Session:
         return best if self.all_mappings.contains(best) else mapping
 
     def walked(self, goal: Goal) -> Walked | None:
-        """Walks outwards over the mapspace; None if these say nothing of the goal, or if there are
-        constraints on factors, of which they know nothing.
+        """Walks outwards over the mapspace, or all of its mappings if these are few; None if there
+        are constraints on factors, of which walks know nothing.
         """
         factors = (FactorConstraint, ProductConstraint)
         if any(isinstance(each, factors) for each in self.all_mappings.constraints):
             return None
-        try:
+        walks: Deepening | None = None
+        with suppress(ValueError, MemoryError):
             walks = Deepening(Walk(self.all_mappings, goal))
-        except (ValueError, MemoryError):
-            return None
 
         def ends(span: Span, effort: float) -> Iterator[Ends]:
-            try:
-                for each in walks.ends(span, effort):
-                    legal = [mapping for mapping in each.mappings if self._admits(mapping)]
-                    yield each._replace(mappings=tuple(legal))
-            except (ValueError, MemoryError):
-                return
+            if self.all_mappings.count(FEW_NESTS) is not None:
+                yield self._enumerated(goal)
+            elif walks is not None:
+                with suppress(ValueError, MemoryError):
+                    for each in walks.ends(span, effort):
+                        legal = [mapping for mapping in each.mappings if self._admits(mapping)]
+                        yield each._replace(mappings=tuple(legal))
 
         return ends
+
+    def _enumerated(self, goal: Goal) -> Ends:
+        """The best of all mappings, each evaluated."""
+        (best,) = Exhaustive(self.all_mappings).best([Objective((goal,))], check_time)
+        if best is None:
+            return Ends((), None)
+        mapping, statistics = best
+        return Ends((mapping,), goal.rank(statistics))
 
     def _admits(self, mapping: Mapping) -> bool:
         return self.all_mappings.contains(mapping) and is_legal(self.spec, mapping)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from math import inf
 from typing import NamedTuple
 
@@ -59,7 +60,7 @@ class Ends(NamedTuple):
     """
 
     mappings: tuple[Mapping, ...]
-    least: float | None
+    least: float | Fraction | None
     whole: bool = True
     beyond: float = inf
     examined: int = 0
