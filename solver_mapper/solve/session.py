@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from math import comb, prod
 from typing import Any
 
 from solver_mapper.check.mapping import all_violations, is_legal, require_legal
@@ -25,6 +26,7 @@ from solver_mapper.core.constraints import (
 )
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal, Objective
+from solver_mapper.core.primes import factorize
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.results.solution import Certificate
@@ -49,8 +51,10 @@ from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
-FEW_NESTS = 2_000
-"""Mapspaces of at most so many loop nests are enumerated where CP-SAT does not prove at once."""
+FEW_NESTS, FEW_WAYS = 2_000, 20_000
+"""Mapspaces of at most so many loop nests, and ways to factorize all dimensions, are enumerated
+where CP-SAT does not prove at once.
+"""
 MOST_OPERATIONS = 2**60
 """What the words and cycles of the compiled model, small multiples of it, can count up to."""
 CHECKS = (
@@ -121,7 +125,7 @@ class Session:
             walks = Deepening(Walk(self.all_mappings, goal))
 
         def ends(span: Span, effort: float) -> Iterator[Ends]:
-            if self.all_mappings.count(FEW_NESTS) is not None:
+            if self._few_nests():
                 yield self._enumerated(goal)
             elif walks is not None:
                 with suppress(ValueError, MemoryError):
@@ -130,6 +134,18 @@ class Session:
                         yield each._replace(mappings=tuple(legal))
 
         return ends
+
+    def _few_nests(self) -> bool:
+        """Whether there are few loop nests, and few ways to factorize: these have to be looked at
+        one by one.
+        """
+        places = len(self.all_mappings.loop_slots)
+        ways = prod(
+            comb(times + places - 1, times)
+            for size in self.all_mappings.problem.bounds.values()
+            for _, times in factorize(size)
+        )
+        return ways <= FEW_WAYS and self.all_mappings.count(FEW_NESTS) is not None
 
     def _enumerated(self, goal: Goal) -> Ends:
         """The best of all mappings, each evaluated."""
