@@ -6,10 +6,12 @@ instances, and the smallest tile of equal rounds takes the least room; so one ti
 of rounds is looked at. Where there are too many combinations, tiles of similar size stand together:
 with the room of the smallest and the rounds of the largest.
 
-What holds for perfect factors (`boundary.py`) holds here, but for two points. Where the loop that
+What holds for perfect factors (`boundary.py`) holds here, but for three points. Where the loop that
 moves a tile runs once in its last round, the tile stays, and the rounds of idle loops outside cost
 nothing: among v >= 3 positions along a dimension, at the last one. And shares of partial sums whose
 first reads are elided may be up to twice as large along each dimension that is spread unevenly.
+Instances that are not in use in last rounds may be taken to have in place what the first one has;
+so below a mesh, only the dimensions outside windows are counted.
 
 Right above the compute units, where most words cross, spatial loops are chosen for all tensors
 together (`ComputeBoundary`); so a multicast of one is not promised with instances that the sums of
@@ -65,7 +67,8 @@ class ImperfectBoundary(Boundary):
         below, instances = self.shared(view, parent), self.instances
         direct = parent == self.child - 1 and not passing
         words: Shares = ones * view.words
-        if _apart(view) or (steady and direct):
+        together = self.feeds_compute_units or self.below(parent) == 1
+        if _apart(view) or (steady and direct and together):
             sent, filled = np.maximum(rounds / below, 1), rounds
             if _apart(view) and not passing:
                 words = words * self._boxes(view)

@@ -14,7 +14,7 @@ import pytest
 import solver_mapper as sm
 from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.constraints import Constraints, FactorConstraint
-from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.objective import Goal, parse_objective
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
@@ -98,6 +98,18 @@ def bound_of(spec: Spec, target: Fraction) -> Fraction:
     return JointBound(ImperfectLowerBound(space)).goal(parse_objective("energy").goals[0], target)
 
 
+def with_perfect_factors(layer: str) -> tuple[Goal, ImperfectMapspace, Fraction]:
+    """The objective edp, the mapspace of a layer of ResNet-50 on `simba`, and the rank of its best
+    mapping of perfect factors.
+    """
+    spec = sm.load("simba", f"resnet50/{layer}")
+    assert isinstance(spec, Spec)
+    best = sm.solve(spec, "edp").rank
+    assert best is not None
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    return parse_objective("edp").goals[0], space, best
+
+
 @pytest.mark.parametrize("seed", QUICK[1::3])
 def test_it_does_not_exceed_the_least_of_all_mappings_with_fewer_loops(seed: int) -> None:
     spec = small(seed, 1500)
@@ -153,13 +165,8 @@ def test_it_does_not_exceed_the_least_where_walks_are_too_large(
 
 def test_walks_with_tight_budgets_raise_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all larger walks fail, the bound is still above that of each level apart."""
-    spec = sm.load("simba", "resnet50/layer2.x.conv1_1x1")
-    assert isinstance(spec, Spec)
-    goal = parse_objective("edp").goals[0]
-    best = sm.solve(spec, "edp").rank
-    assert best is not None
-    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
-    monkeypatch.setattr(points, "MOST_POINTS", 1500)
+    goal, space, best = with_perfect_factors("layer2.x.conv3_1x1")
+    monkeypatch.setattr(points, "MOST_POINTS", 4000)
     few = JointBound(ImperfectLowerBound(space)).goal(goal, best)
     monkeypatch.setattr(joint, "PARTS", ())
     none = JointBound(ImperfectLowerBound(space)).goal(goal, best)
@@ -167,12 +174,7 @@ def test_walks_with_tight_budgets_raise_it(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_it_tells_what_it_knows_where_choices_are_many() -> None:
-    spec = sm.load("simba", "resnet50/layer2.x.conv1_1x1")
-    assert isinstance(spec, Spec)
-    goal = parse_objective("edp").goals[0]
-    best = sm.solve(spec, "edp").rank
-    assert best is not None
-    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    goal, space, best = with_perfect_factors("layer2.x.conv1_1x1")
     bound = JointBound(ImperfectLowerBound(space), effort=10_000)
     found = bound.goal(goal, best * 2)
     assert bound.exhausted
@@ -231,12 +233,7 @@ def test_a_tile_stays_while_a_loop_runs_once_in_its_last_round() -> None:
 
 @pytest.mark.parametrize("layer", ("layer2.x.conv1_1x1", "layer2.x.conv3_1x1"))
 def test_it_proves_layers_whose_tensors_compete(layer: str) -> None:
-    spec = sm.load("simba", f"resnet50/{layer}")
-    assert isinstance(spec, Spec)
-    goal = parse_objective("edp").goals[0]
-    best = sm.solve(spec, "edp").rank
-    assert best is not None
-    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    goal, space, best = with_perfect_factors(layer)
     target = best * (1 - Fraction(1, 10**6))
     assert float(ImperfectLowerBound(space).goal(goal) or 0) < 0.995 * best
     assert JointBound(ImperfectLowerBound(space)).goal(goal, target) == target

@@ -459,7 +459,10 @@ class _Holders:
 
     def _fetches(self, row: NDArray[np.int64]) -> Fetches:
         mapspace = self.bound.mapspace
-        return Fetches(mapspace.architecture, mapspace.problem, self.keeps, row.tolist())
+        forgets = any(level.no_temporal_reuse for level in mapspace.plans)
+        return Fetches(
+            mapspace.architecture, mapspace.problem, self.keeps, row.tolist(), forgets=forgets
+        )
 
     def _walk(
         self,

@@ -10,6 +10,7 @@ that comes outside is the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+PARTS = ("last", "fewest", "most", "smallest", "largest")
+"""What `Since` has of each state."""
 
 
 class Pairs(NamedTuple):
@@ -53,12 +56,19 @@ class Since:
     last: instances of the level in the last tile, at least.
     fewest, most: tiles of the level, if no temporal loop has come; infinite and 0 where one must
         have.
+    smallest, largest: points of a tile of the level.
     """
 
     copies: int
     last: Floats
     fewest: Floats
     most: Floats
+    smallest: Floats
+    largest: Floats
+
+    def only(self, rows: Ints) -> Since:
+        """Some of the states."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in PARTS})
 
 
 @dataclass(frozen=True)
@@ -89,10 +99,7 @@ class TileCounts:
 
     def only(self, rows: Ints) -> TileCounts:
         """Some of the states."""
-        since = {
-            level: Since(each.copies, each.last[rows], each.fewest[rows], each.most[rows])
-            for level, each in self.since.items()
-        }
+        since = {level: each.only(rows) for level, each in self.since.items()}
         return replace(
             self,
             tiles=self.tiles[rows],
@@ -104,8 +111,20 @@ class TileCounts:
 
     def stored(self, level: int) -> TileCounts:
         """The same at the place where `level` holds its tile."""
+        return replace(self, since=self.since | {level: self.here})
+
+    @cached_property
+    def here(self) -> Since:
+        """What is known of a level that holds its tile here. Of n tiles, all but the last have as
+        many points, and n - 1 of them do not make up the dimension.
+        """
         tiles, ones = self.tiles.astype(np.float64), np.ones(len(self.tiles))
-        return replace(self, since=self.since | {level: Since(1, ones, tiles, tiles)})
+        if self.exact:
+            smallest = largest = self.points.astype(np.float64)
+        else:
+            smallest = np.ceil(self.size / tiles)
+            largest = np.where(tiles > 1, (self.size - 1) // np.maximum(tiles - 1, 1), self.size)
+        return Since(1, ones, tiles, tiles, smallest, largest)
 
     def spread(self, bound: int, *, innermost: bool) -> tuple[TileCounts, Pairs] | None:
         """States after a spatial loop, which needs as many tiles; None if no state has them.
@@ -124,6 +143,8 @@ class TileCounts:
                 _least((left - 1) * each.copies + each.last[rows], target),
                 _least(each.fewest[rows], target),
                 -_least(-each.most[rows], target),
+                _least(each.smallest[rows], target),
+                -_least(-each.largest[rows], target),
             )
             for level, each in self.since.items()
         }
@@ -161,6 +182,8 @@ class TileCounts:
                 _least(np.where(same, each.last[source], each.copies), target),
                 _least(np.where(stays, each.fewest[source], np.inf), target),
                 -_least(-np.where(stays, each.most[source], 0.0), target),
+                _least(each.smallest[source], target),
+                -_least(-each.largest[source], target),
             )
             for level, each in self.since.items()
         }

@@ -20,11 +20,22 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.energy import Prices, prices
 from solver_mapper.solve.imperfect.joint.counts import Floats, Since, TileCounts
+from solver_mapper.solve.imperfect.joint.sharing import (
+    Along,
+    Rank,
+    at_the_end,
+    distinct,
+    far,
+    meet,
+    most_alike,
+    places,
+)
 from solver_mapper.solve.imperfect.shapes import TensorShape, tensor_shape
 
 Counts = Mapping[int, TileCounts]
@@ -49,7 +60,10 @@ class Settled(NamedTuple):
     lone: the dimension whose loop runs once in its last round; the tile stays in that round.
     passed: whether that loop stands further in, not next.
     ended: the same for a window that slides: it is taken to slide up to the end.
-    short: see `Waiting`.
+    short, paused: see `Waiting`.
+    by: the dimension whose loop moves the tile, unless a window slides; None if no loop does.
+    idle: whether idle loops stand further in than that loop.
+    resumed: the share of the runs of a window that slides that go on with another one, at most.
     """
 
     sliding: int | None = None
@@ -58,6 +72,10 @@ class Settled(NamedTuple):
     passed: bool = False
     ended: bool = False
     short: bool = False
+    by: int | None = None
+    idle: bool = False
+    resumed: float = 0.0
+    paused: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +106,7 @@ class Fetches:
     Args:
         stores: for each tensor, which levels hold it.
         spread: for each level and dimension, the instances along it below one instance.
+        forgets: whether constraints may keep levels from reusing words of the step before.
 
     Raises: ValueError if a dimension stands in a tensor twice, or with a coefficient of zero.
     """
@@ -98,8 +117,11 @@ class Fetches:
         problem: Problem,
         stores: Sequence[Sequence[bool]],
         spread: Sequence[Sequence[int]],
+        *,
+        forgets: bool = False,
     ):
         self.architecture, self.stores, self.spread = architecture, stores, spread
+        self.forgets = forgets
         self.depth = len(architecture.levels)
         self.sizes = list(problem.bounds.values())
         self.dims = [dim for dim, size in enumerate(self.sizes) if size > 1]
@@ -137,7 +159,7 @@ class Fetches:
         words = self._words(shape, flow.into, counts, how)
         free = [dim for dim in shape.free if dim in counts]
         filled = self._copies(free, flow.into, counts)
-        shared = self._shared(shape, parent, flow.into)
+        shared, arrive = self._shared(flow, counts, how)
         within = self.over(free, range(parent, flow.into))
         if parent == flow.into - 1:
             sent = self._copies(free, parent, counts) / shared
@@ -149,20 +171,58 @@ class Fetches:
             once = np.maximum(copies / within, 1) / shared
             sent = sent * (1 - part) + part * once
             filled = filled * (1 - part) + part * copies
-        return self._charged(flow, parent, words * sent, words * filled)
+            words = words * self._unless_others_slide(shape, how, part, counts)
+        sent = np.maximum(words * sent, self._once(flow))
+        return self._charged(flow, parent, sent, words * filled * arrive)
+
+    def _unless_others_slide(
+        self, shape: TensorShape, how: Settled, part: Floats, counts: Counts
+    ) -> Floats:
+        """The share of words before the last round of a loop that moves the tile, but runs once
+        there, so that another loop may let a window slide, and neighbours help. Tiles have holes
+        where coefficients are above 1; so a point is taken off.
+        """
+        size = self.sizes[how.lone] if how.lone is not None else 1
+        if how.lone != (how.by if how.sliding is None else how.sliding) or size == 1:
+            return np.ones(1)
+        slides = np.zeros(1, dtype=bool)
+        for dim in shape.sliding:
+            slides = slides | ((counts[dim].tiles > 1) & (dim != how.lone))
+        holes = max(step for rank in shape.ranks for dim, step in rank if dim == how.lone) > 1
+        before = np.maximum(size * (1 - part) - holes, 0) / (size - holes)
+        return np.where(slides, before, 1)
 
     def least(self, flow: Flow) -> float:
-        """Energy in pJ of a flow at least, wherever it is settled: each word once. Nothing is known
-        of windows.
+        """Energy in pJ of a flow at least, wherever it is settled: each word once."""
+        words, sent = np.array(self._words_of(flow)), np.array(self._once(flow))
+        return float(self._charged(flow, self.parents[flow], sent, words))
+
+    def _words_of(self, flow: Flow) -> float:
+        """Different words of a tensor that arrive, at least. Instances that are not in use in last
+        rounds may be taken to have in place what the first one has. So where they are along the
+        dimension of a window, only the first ones count, which have as many points as any.
         """
-        shape, parent = self.shapes[flow.tensor], self.parents[flow]
-        if shape.windows:
-            return 0.0
-        words = np.array(float(prod(self.sizes[dim] for dim in shape.dims)))
-        levels = range(parent, flow.into)
-        within = 1 if parent == flow.into - 1 else self.over(shape.free, levels)
-        shared = self._shared(shape, parent, flow.into)
-        return float(self._charged(flow, parent, words / (within * shared), words))
+        shape, near = self.shapes[flow.tensor], self.spread[flow.into - 1]
+        points = [
+            size if each in (1, size) else -(-size // each)
+            for size, each in zip(self.sizes, near, strict=True)
+        ]
+        words = prod(self.sizes[dim] for dim, _ in shape.single)
+        for rank in shape.windows:
+            if all(points[dim] == self.sizes[dim] for dim, _ in rank):
+                words *= distinct(rank, self.sizes)
+            else:
+                words *= 1 + sum(points[dim] - 1 for dim, _ in rank)
+        return float(words)
+
+    def _once(self, flow: Flow) -> float:
+        """Words that all instances send at least, since a word arrives only if it was sent once,
+        whoever passes it on. Past levels that do not hold the tensor, what the network right above
+        the level sends is divided by how many instances each network further out serves together.
+        """
+        shape, outer = self.shapes[flow.tensor], self.spread[self.parents[flow] : flow.into - 1]
+        alike = prod(most_alike(shape.windows, level) for level in outer)
+        return self._words_of(flow) / alike
 
     def _charged(self, flow: Flow, parent: int, sent: Floats, filled: Floats) -> Floats:
         """Energy of words that all instances send and take in, rounded as the cost model does."""
@@ -198,23 +258,60 @@ class Fetches:
                     words *= max(1.0, bound * (-(-size // (bound - 1)) - 1) / size)
         return words
 
-    def _shared(self, shape: TensorShape, parent: int, child: int) -> int:
-        """Instances that one word of a window can serve at most, apart from idle dimensions: those
-        at different places along it, or whose neighbours pass it on.
+    def _shared(self, flow: Flow, counts: Counts, how: Settled) -> tuple[Floats, Floats]:
+        """Instances that one word of a window serves at most, apart from idle dimensions; and the
+        share of their words that the cost model counts as fills, at least: it divides words that
+        neighbours pass on by all instances, even if these are below several of the level above.
         """
-        near = self.over(shape.sliding, range(child - 1, child))
-        if near > 1:
-            return self.over(shape.sliding, range(parent, child))
-        total = 1
-        for rank in shape.windows:
-            along = [self.over([dim], range(parent, child)) for dim, _ in rank]
-            total *= prod(along) // max(along)
-        return total
+        shape, near = self.shapes[flow.tensor], self.spread[flow.into - 1]
+        outer = self.spread[self.parents[flow] : flow.into - 1]
+        alike = float(prod(most_alike(shape.windows, level) for level in outer))
+        by = how.by if how.sliding is None else how.sliding
+        windows = {rank: self._along(flow, rank, counts, by) for rank in shape.windows}
+        instances = {rank: prod(near[dim] for dim, _ in rank) for rank in shape.windows}
+        alone = {rank: instances[rank] / places(along) for rank, along in windows.items()}
+        unaided: Floats = reduce(np.multiply, alone.values(), np.full(1, alike))
+        moved = next((rank for rank in shape.windows if by in dict(rank)), None)
+        if by is None or moved is None or (how.idle and not self.forgets):
+            return unaided, np.ones(1)
+        window, at = windows[moved], [dim for dim, _ in moved].index(by)
+        most = unaided / alone[moved] * instances[moved]
+        free = prod([*instances.values(), *(near[dim] for dim in shape.free)])
+        begin = self._begin(flow, by, counts) if free > 1 else np.zeros(1)
+        met = np.where(meet(window), most / (1 - begin), unaided)
+        last = most / at_the_end(window, at)
+        shared = np.where(self._steady(moved, window, by, counts), last, met)
+        few = 1 / self.used[flow.into - 1]
+        return shared, np.where(shared > unaided, few + (1 - few) * alike / shared, 1)
+
+    def _steady(
+        self, rank: Rank, window: Sequence[Along], by: int, counts: Counts
+    ) -> NDArray[np.bool_]:
+        """Whether only steps of the loop over `by` move a window by the distance of two instances:
+        no other loop moves it, or these do so only as the loop over all of `by` starts over, which
+        moves it further.
+        """
+        dims = [dim for dim, _ in rank]
+        alone = (counts[by].tiles == 1) & far(window, dims.index(by))
+        others = [counts[dim].tiles == 1 for dim in dims if dim != by]
+        steady: NDArray[np.bool_] = reduce(np.logical_and, others) | alone
+        return steady
+
+    def _along(self, flow: Flow, rank: Rank, counts: Counts, by: int | None) -> list[Along]:
+        """The dimensions of a window. There are several rounds of tiles of all instances if a loop
+        over `by` moves them.
+        """
+        spread, found = self.spread[flow.into - 1], []
+        for dim, step in rank:
+            size, here = self.sizes[dim], self._since(dim, flow.into, counts)
+            most = (size - 1) // spread[dim] if dim == by else size
+            largest = np.maximum(np.minimum(here.largest, most), here.smallest)
+            found.append(Along(size, step, spread[dim], here.smallest, largest))
+        return found
 
     def _since(self, dim: int, level: int, counts: Counts) -> Since:
         here = counts[dim]
-        ones, tiles = np.ones(len(here.tiles)), here.tiles.astype(np.float64)
-        return here.since.get(level, Since(1, ones, tiles, tiles))
+        return here.since.get(level, here.here)
 
     def _copies(self, dims: Sequence[int], level: int, counts: Counts) -> Floats:
         """Positions of all loops outside and of the spatial loops up to `level`, at least."""
@@ -243,27 +340,65 @@ class Fetches:
                 tiles = np.where(most > 0, np.minimum(most, size), size)
                 words = words * (step * size - (step - 1) * tiles)
         for rank in shape.windows:
-            words = words * self._window(rank, level, counts, how)
+            words = words * self._window(shape, rank, level, counts, how)
+            by = how.sliding if how.paused else how.apart
+            if by is not None and by in dict(rank):
+                words = words / self._back(rank, by, level, counts)
         return words
 
+    def _back(self, rank: Rank, by: int, level: int, counts: Counts) -> Floats:
+        """What words of a window have to be divided by that a loop over `by` moves where idle loops
+        stand further in, in some rounds at least. If other loops move it as well, it may be back
+        where it was at the first step of a run over `by`, and find its words in place.
+        """
+        alone = np.ones(1, dtype=bool)
+        for dim, _ in rank:
+            alone = alone & ((counts[dim].tiles == 1) | (dim == by))
+        return np.where(alone, 1, 1 + self._uneven(level, [by], counts))
+
+    def _begin(self, flow: Flow, by: int, counts: Counts) -> Floats:
+        """The share of the words that come at the first step of a run over a dimension, if these
+        are no more for an instance than those of each step that follows, at most.
+        """
+        here = self._since(by, flow.into, counts)
+        if self.spread[flow.into - 1][by] > 1:
+            return 1 - 1 / (1 + self._uneven(flow.into, [by], counts))
+        share: Floats = counts[by].tiles / np.ceil(self.sizes[by] / here.largest)
+        return np.minimum(share, 1 / 2)
+
+    def _uneven(self, level: int, dims: Sequence[int], counts: Counts) -> Floats:
+        """How many times as many instances along these dimensions may be in use in one round of
+        loops over them as in another, at most.
+        """
+        total = np.ones(1)
+        for dim in dims:
+            spread = self.spread[level - 1][dim]
+            if spread > 1:
+                here, size = self._since(dim, level, counts), self.sizes[dim]
+                largest = np.minimum(here.largest, (size - 1) // spread)  # in several rounds
+                tiles = np.ceil(size / here.smallest)
+                even = (here.smallest > largest) | (
+                    (here.smallest == largest) & (tiles % spread == 0)
+                )
+                total = total * np.where(even, 1, spread)
+        return total
+
     def _window(
-        self, rank: Sequence[tuple[int, int]], level: int, counts: Counts, how: Settled
+        self, shape: TensorShape, rank: Rank, level: int, counts: Counts, how: Settled
     ) -> Floats:
         """Words of a window of several dimensions. Where its steps leave holes, a run may be less
         than one box; this may differ from the last tile along another dimension to all others.
         """
         steps = dict(rank)
-        ranges = {dim: self._tiles(dim, level, counts, how) for dim in steps}
+        ranges = {dim: self._tiles(shape, dim, level, counts, how) for dim in steps}
         words = self._boxes(rank, ranges)
-        moved = how.sliding if how.sliding in steps else how.apart
+        moved = how.sliding
         if moved is None or moved not in steps:
             return words
         others = [dim for dim in steps if dim != moved]
         continued = np.ones(1)
         for dim in others:
             continued = continued * counts[dim].tiles.astype(np.float64)
-        if moved == how.apart:
-            return np.where(continued > 1, words / 2, words)
         uncovered = np.full(1, float(steps[moved] * self.sizes[moved]))
         for dim in others:
             uncovered = uncovered * ranges[dim][0]
@@ -306,14 +441,18 @@ class Fetches:
         known = here.exact & (since.most > 0) & (since.fewest == since.most)
         return np.where(known, points, 0)
 
-    def _tiles(self, dim: int, level: int, counts: Counts, how: Settled) -> tuple[Floats, Floats]:
+    def _tiles(
+        self, shape: TensorShape, dim: int, level: int, counts: Counts, how: Settled
+    ) -> tuple[Floats, Floats]:
         """The fewest and the most boxes of a window along a dimension."""
         here, since = counts[dim], self._since(dim, level, counts)
         runs, size = _runs(here, since), np.full(len(here.tiles), float(self.sizes[dim]))
         if how.ended and dim == how.sliding:
             return np.ones(len(size)), size
         if dim == how.sliding:
-            return runs, size
+            more = self._uneven(level, shape.free, counts) if how.resumed else np.ones(1)
+            part = how.resumed * more / (how.resumed * more + 1 - how.resumed)
+            return runs - part * (runs - since.last), size
         known = since.most > 0
         return np.where(known, since.fewest, runs), np.where(known, since.most, size)
 

@@ -16,6 +16,8 @@ class Waiting(NamedTuple):
         runs once in its last round; otherwise the dimension over which the window slides.
     short: whether it slides over three tiles or more, of which the last is shorter by two words or
         more.
+    paused: whether an idle loop of a tensor with windows has come that runs once in its last round,
+        before anything moved the tile.
     """
 
     tensor: int
@@ -23,6 +25,7 @@ class Waiting(NamedTuple):
     mode: int = FRESH
     lone: int | None = None
     short: bool = False
+    paused: bool = False
 
 
 State = tuple[Waiting, ...]

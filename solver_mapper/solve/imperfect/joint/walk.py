@@ -351,16 +351,16 @@ class TemporalWalk:
             for tensor in range(len(self.fetches.shapes)):
                 if Flow(tensor, level) not in self.fetches.parents:
                     continue
-                levels: tuple[int, ...] = ()
+                levels, paused = tuple[int, ...](), False
                 for each in [each for each in state if each.tensor == tensor]:
                     if each.mode == LONE:
                         settled = self._settled(each, here, points, _ended(each))
                         points = points._replace(value=points.value + settled)
                         after.remove(each)
                     elif each.mode == FRESH:
-                        levels = each.levels
+                        levels, paused = each.levels, each.paused
                         after.remove(each)
-                after.append(Waiting(tensor, (*levels, level)))
+                after.append(Waiting(tensor, (*levels, level), paused=paused))
             before[state], names[state] = points, tuple(sorted(after))
             _put(found, names[state], points)
         self._steps.append(Renamed(before, names))
@@ -396,6 +396,7 @@ class TemporalWalk:
 
     def _settled_anew(self, each: Waiting, counts: CountsAt, how: Settled) -> Floats:
         this = how if each.mode < 0 else how._replace(sliding=each.mode, short=each.short)
+        this = this._replace(paused=each.paused)
         flows = [Flow(each.tensor, level) for level in each.levels]
         return reduce(np.add, (self.fetches.energy(flow, counts, this) for flow in flows))
 
@@ -406,10 +407,10 @@ class TemporalWalk:
             return each
         if each.mode == LONE:
             return each if lone and not free else None
-        if free and (lone or not shape.windows or each.mode == IDLE):
+        if free and (not shape.windows or each.mode == IDLE):
             return each
         if each.mode == FRESH and free:
-            return each._replace(mode=IDLE)
+            return each._replace(paused=True) if lone else each._replace(mode=IDLE, paused=False)
         if each.mode == FRESH and dim in shape.sliding and not lone:
             return each._replace(mode=dim)
         if lone and not shape.windows:
@@ -426,8 +427,22 @@ class TemporalWalk:
         return total
 
     def _how(self, each: Waiting, dim: int, *, lone: bool) -> Settled:
-        """How a loop settles flows."""
-        shape, how = self.fetches.shapes[each.tensor], Settled(lone=dim if lone else None)
+        """How a loop settles flows.
+
+        An idle loop ends the run of a window that slides. It starts over as a loop over the same
+        dimension goes on, which may then go on with the run: once for all rounds of the idle loop,
+        which are two at least, or one of three if it runs once in its last round. A loop that moves
+        the tile, but runs once in its last round, leaves the run alone in this one only.
+        """
+        shape = self.fetches.shapes[each.tensor]
+        if each.mode >= 0 and dim in shape.free:
+            return Settled(by=dim, resumed=2 / 3 if lone else 1 / 2)
+        how = Settled(
+            lone=dim if lone else None,
+            by=dim,
+            idle=each.mode == IDLE,
+            resumed=1 / 3 if each.mode >= 0 and lone else 0.0,
+        )
         if each.mode == LONE:
             return _ended(each) if dim in shape.free else Settled()
         if dim in shape.sliding and each.mode == FRESH:
