@@ -172,7 +172,9 @@ class Costs:
                     one_fixed=len(others) == 1 and others <= tensor.fixed,
                     idle=not others <= tensor.fixed,
                 )
-                found.append(Sliding(number, len(found), windows, self.sizes, self.rates))
+                parents = [self.room(max(level - 1, 0)) for level in range(self.depth)]
+                sliding = Sliding(number, len(found), windows, self.sizes, self.rates, parents)
+                found.append(sliding)
         return found
 
     @cached_property

@@ -4,6 +4,7 @@ on, as the cost model has them (`cost/timeloop/spatial_elements.py`, `multicast_
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import permutations, product
@@ -78,13 +79,25 @@ class _Help(NamedTuple):
         return len(np.unique(rest)), len(rest)
 
 
-Links = tuple[tuple[Vector, float], ...]
-"""Displacements between neighbours, and for each the share of words that these cannot pass on."""
+class Link(NamedTuple):
+    """What neighbours do when tiles come by `shift`, a displacement between some.
+
+    rest: the share of the different words that they do not pass on, at least.
+    fewest, most: the share of the elements that they serve.
+    """
+
+    shift: Vector
+    rest: float
+    fewest: float = 0.0
+    most: float = 1.0
+
+
+Links = tuple[Link, ...]
 
 
 def links(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Links:
-    """The displacements between neighbours on a mesh, and for each the share of the different words
-    that neighbours cannot pass on when tiles come by it; or less.
+    """The displacements between neighbours on the mesh of the compute units, and for each what the
+    neighbours do.
 
     Elements count as neighbours only if they agree in all loops but `loops`, unless rows are ragged
     and there may be loops that leave the words alone. Words count as passed on if all elements that
@@ -103,10 +116,10 @@ def _in_units(loops: tuple[Placed, ...], ranks: int) -> tuple[tuple[Placed, ...]
 
 
 def _times(found: Links, units: Vector) -> Links:
-    return tuple(
-        (tuple(step * unit for step, unit in zip(shift, units, strict=True)), rest)
-        for shift, rest in found
-    )
+    def in_words(shift: Vector) -> Vector:
+        return tuple(step * unit for step, unit in zip(shift, units, strict=True))
+
+    return tuple(each._replace(shift=in_words(each.shift)) for each in found)
 
 
 @lru_cache(maxsize=10_000)
@@ -114,8 +127,8 @@ def _links(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Links:
     helped = _helped(loops, ranks, grid)
     number = len(np.unique(helped.words))
     exact = grid.filled or grid.one_fixed
-    found = [(s, helped.rest(s, all_have=exact)[0] / number) for s in sorted(helped.by_shift)]
-    return tuple((shift, rest) for shift, rest in found if rest < 1)
+    found = [Link(s, helped.rest(s, all_have=exact)[0] / number) for s in sorted(helped.by_shift)]
+    return tuple(each for each in found if each.rest < 1)
 
 
 def _helped(
@@ -174,7 +187,8 @@ class Sharing(NamedTuple):
 
 
 def least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
-    """The least over all orders of the loops along each axis.
+    """The least over all orders of the loops along each axis, and the most and the fewest elements
+    that neighbours serve if the mesh has no other loops, or all these are over one fixed dimension.
 
     Where rows are filled, loops over other dimensions may as well stand outside these: elsewhere,
     fewer elements have neighbours along this axis that agree in all other loops, and no more words
@@ -192,25 +206,35 @@ def least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
 def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
     extent = _extent(loops)
     ways: list[tuple[int, ...]] = [(0, 1)]
-    if grid.used != extent and not grid.one_fixed:
+    known = grid.used == extent or grid.one_fixed
+    if not known:
         if not grid.filled:
             return Sharing(fewest_sent(loops, ranks), all_links(loops, ranks))
         grid = Grid(extent, extent[0], one_fixed=True)
         ways = [(), (0,), (1,), (0, 1)]
-    rests: dict[Vector, float] = {}
-    each = 1.0
+    found: dict[Vector, list[Link]] = defaultdict(list)
+    each, orders = 1.0, 0
     for axes in ways:
         for order in _orders(loops, grid.used):
-            helped = _helped(order, ranks, grid, axes)
+            helped, orders = _helped(order, ranks, grid, axes), orders + 1
             words, elements = len(np.unique(helped.words)), len(helped.words)
             each = min(each, words / elements)
             for shift in helped.by_shift:
                 left, who = helped.rest(shift, all_have=True)
-                rests[shift] = min(rests.get(shift, 1.0), left / words)
+                if left < words:
+                    served = 1 - who / elements
+                    found[shift].append(Link(shift, left / words, served, served))
                 if 0 < left < words:
                     each = min(each, left / who)
-    near = tuple((shift, rest) for shift, rest in sorted(rests.items()) if rest < 1)
-    return Sharing(each * prod(extent), near)
+    near = []
+    for shift, some in sorted(found.items()):
+        link = Link(shift, min(one.rest for one in some))
+        if known:
+            always = len(some) == orders
+            fewest = min(one.fewest for one in some) if always else 0.0
+            link = link._replace(fewest=fewest, most=max(one.most for one in some))
+        near.append(link)
+    return Sharing(each * prod(extent), tuple(near))
 
 
 def _orders(loops: tuple[Placed, ...], used: tuple[int, int]) -> Iterator[tuple[Placed, ...]]:
@@ -283,7 +307,7 @@ def _all_links(loops: tuple[Placed, ...], ranks: int) -> Links:
     _, first, served = np.unique(shifts, return_index=True, return_counts=True)
     vectors = wanted.words[there[first]] - wanted.words[here[first]]
     rests = 1 - served / len(wanted.words)
-    return tuple(sorted(zip(map(tuple, vectors.tolist()), rests.tolist(), strict=True)))
+    return tuple(sorted(map(Link, map(tuple, vectors.tolist()), rests.tolist())))
 
 
 def fewest_sent(loops: tuple[Placed, ...], ranks: int) -> float:

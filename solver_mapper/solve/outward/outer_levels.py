@@ -142,7 +142,7 @@ class OuterLevels:
             words = np.maximum(sent / shared, tensor.words)
             if not tensor.written:
                 energy = words * float(rates.send) + filled * float(own.fill)
-                energy = energy - rounded * (float(rates.send) + float(own.fill))
+                energy = energy - rounded * float(rates.send + own.fill + own.send)
             else:
                 energy = words * float(rates.update)
                 if tensor.exact:
@@ -165,12 +165,15 @@ class OuterLevels:
             return (once, once, 0.0) if stays else (base, base, 0.0)
         (sliding,) = (each for each in costs.sliding if each.number == number)
         linked = max(costs.architecture.fanout(level - 1)) > 1
-        spared = self._spared(sliding, kind, linked=linked)
+        alone = np.maximum(base * (1 - self._spared(sliding, kind, linked=False)), once)
         rounded = float(costs.room(level)) if costs.room(level) > 1 else 0.0
-        left = base * (1 - spared)
-        # What neighbours pass on may be filled less often than once in each instance.
-        filled = left if linked and kind > FIXED else np.maximum(left, once)
-        return filled, np.maximum(left, once), rounded
+        if not linked:
+            return alone, alone, rounded
+        sent = base * (1 - self._spared(sliding, kind, linked=True))
+        fill, passing = float(costs.rates[level].fill), float(sliding.passing[level])
+        # What neighbours pass on spares a part of the price of filling it, if anything.
+        filled = alone - np.maximum(alone - sent, 0.0) * (max(passing, 0.0) / fill if fill else 0.0)
+        return filled, np.maximum(sent, once), rounded
 
     def _spared(self, sliding: Sliding, kind: int, *, linked: bool) -> Floats | float:
         """The share of its words that a tensor with windows may be spared, as `Windows.possible`

@@ -7,6 +7,7 @@ tiles. What loops spare is taken off when they are added.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from math import prod
 from typing import Any, NamedTuple
@@ -23,19 +24,22 @@ ROUNDED = 0.5
 
 
 class Sparing(NamedTuple):
-    """Per chain, whole tiles; arrays are (rows, depth + 1), chains by the level of their holder."""
+    """Per chain, whole tiles; arrays are (rows, depth + 1), chains by the level of their holder.
+
+    passed: of those that have to be fetched, what neighbours pass on.
+    """
 
     fetched: Floats
     sent: Floats
+    passed: Floats
 
 
 class Less(NamedTuple):
     """What a temporal loop changes: new states; the energy in pJ that it spares, and the words that
     the next holder need not send; and in pJ what rounding may save.
 
-    Where neighbours pass words on, the cost model rounds down what an instance gets from the next
-    holder on average. What they pay for passing is left out: the model has them pass words on even
-    where that costs more than it spares.
+    Where neighbours pass words on, the cost model rounds what an instance gets and passes on, on
+    average.
     """
 
     states: Ints
@@ -59,6 +63,10 @@ class Sliding:
     """One tensor.
 
     number: of the tensor; `column`: of its arrays in `InnerMappings`.
+    passing: what a word of each level spares that neighbours pass on, in pJ, at most; below 0 if it
+        costs more. One of the `parents`, instances of the level outside that loops can use, has its
+        elements pay for reading such a word and for filling it, and all have it delivered to fewer.
+    rounding: what an instance of each level may save by rounding, in pJ, if words are passed on.
     """
 
     def __init__(
@@ -68,9 +76,17 @@ class Sliding:
         windows: Windows,
         sizes: Ints,
         rates: list[Rates],
+        parents: list[int],
     ):
         self.number, self.column, self.windows, self.sizes = number, column, windows, sizes
         self.rates, self.depth = rates, len(rates)
+        passing = [
+            each.fill - (each.send + each.fill) / many
+            for each, many in zip(rates, parents, strict=True)
+        ]
+        self.passing = np.array([*map(float, passing), 0.0])
+        rounding = [each.fill + Fraction(ROUNDED) * each.send for each in rates]
+        self.rounding = np.array([*map(float, rounding), 0.0])
         self.states: list[TileState] = []
         self._numbers: dict[TileState, int] = {}
         self._meshes: dict[object, int] = {}
@@ -117,12 +133,13 @@ class Sliding:
         fetched, sent, passed, rounded = spared[:, where]
         prices = self.prices(rows)
         mine, theirs = rows.fetched[:, self.column], rows.sent[:, self.column]
-        energy = mine * (fetched + passed) * prices.fill + theirs * sent * prices.send
+        energy = mine * (fetched * prices.fill + passed * self.passing)
+        energy += theirs * sent * prices.send
         return Less(
             np.array(states, dtype=np.int64)[where],
             energy.sum(axis=1) * rounds,
             (theirs * sent)[np.arange(len(rows)), self.outermost(rows)] * rounds,
-            (rounded * rows.copies[:, self.column] * prices.fill).sum(axis=1),
+            (rounded * rows.copies[:, self.column] * self.rounding).sum(axis=1),
         )
 
     def may_lose(self, rows: InnerMappings) -> Floats:
@@ -131,7 +148,7 @@ class Sliding:
         """
         may = self._by_state(rows, "may lose", self._passing)
         copies = rows.copies[:, self.column]
-        return np.asarray((may * copies * self.prices(rows).fill).sum(axis=1))
+        return np.asarray((may * copies * self.rounding).sum(axis=1))
 
     def _passing(self, state: TileState) -> Floats:
         """(depth + 1): 1 where neighbours may yet pass words on."""
@@ -143,16 +160,18 @@ class Sliding:
         return may
 
     def _after(self, state: int, dim: int, bound: int) -> tuple[int, Floats]:
-        """The state with a temporal loop, and (4, depth + 1) the fields of `Spared` and 1 where
-        neighbours pass words on for the first time.
+        """The state with a temporal loop; and (4, depth + 1) tiles that are neither fetched nor
+        sent, those that neighbours pass on, as many or as few of them as spares most, and 1 where
+        they do for the first time.
         """
         key = state, dim, bound
         if key not in self._repeated:
             after, each = self.windows.repeated(self.states[state], dim, bound)
             spared = np.zeros((4, self.depth + 1))
             for chain, less in zip(self.states[state].chains, each, strict=True):
-                first = less.passed > 0 and not chain.passing
-                spared[:, chain.level] = *less, first
+                first = less.most > 0 and not chain.passing
+                passed = less.most if self.passing[chain.level] > 0 else less.fewest
+                spared[:, chain.level] = less.fetched, less.sent, passed, first
             self._repeated[key] = self._number(after), spared
         return self._repeated[key]
 
@@ -213,7 +232,7 @@ class Sliding:
         `words`: how many different ones the tensor has.
         """
         table = self._by_state(rows, dim, partial(self._possible_table, dim))
-        fetched, sent, idle, stays, single, rank = table.transpose(1, 0, 2)
+        fetched, sent, passed, idle, stays, single, rank = table.transpose(1, 0, 2)
         left = self.sizes / rows.tile
         fixed = left[:, self.fixed].prod(axis=1)[:, None]
         others = np.where(rank < 0, left[:, self.moving].prod(axis=1)[:, None], 1.0)
@@ -228,20 +247,19 @@ class Sliding:
         tiles = rows.fetched[:, self.column]
         least = words / np.where(tiles > 0, tiles, np.inf)
         least = np.where(single > 0, least, 0.0)
-        return Sparing(np.minimum(fetched * most, all_rounds - least), sent * most)
+        return Sparing(np.minimum(fetched * most, all_rounds - least), sent * most, passed * most)
 
     def most_sparing(self, rows: InnerMappings, words: int) -> Sparing:
         """The same, whatever the next one is over."""
         found = [self.sparing(rows, dim, words) for dim in (*self.idle[:1], *self.moving)]
-        fetched, sent = (np.maximum.reduce(each) for each in zip(*found, strict=True))
-        return Sparing(fetched, sent)
+        return Sparing(*(np.maximum.reduce(each) for each in zip(*found, strict=True)))
 
     def sparing_energy(self, rows: InnerMappings, sparing: Sparing) -> Floats:
         """The energy in pJ of what is spared, apart from words that no holder has to send yet."""
-        prices = self.prices(rows)
-        mine = rows.fetched[:, self.column] * sparing.fetched * prices.fill
+        prices, passing = self.prices(rows), np.maximum(self.passing, 0.0)
+        fills = sparing.fetched * prices.fill + sparing.passed * passing
         theirs = rows.sent[:, self.column] * sparing.sent * prices.send
-        return np.asarray((mine + theirs).sum(axis=1))
+        return np.asarray((rows.fetched[:, self.column] * fills + theirs).sum(axis=1))
 
     def sparing_words(self, rows: InnerMappings, sparing: Sparing) -> Floats:
         """The words that the next holder need not send."""
@@ -278,12 +296,11 @@ class Sliding:
         return table
 
     def _possible_table(self, dim: int, state: TileState) -> Floats:
-        """(6, depth + 1): the fields of `Possible`."""
-        table = np.zeros((6, self.depth + 1))
+        """(7, depth + 1): the fields of `Possible`."""
+        table = np.zeros((7, self.depth + 1))
         possible = self.windows.possible(state, dim)
         for chain, each in zip(state.chains, possible, strict=True):
             table[:, chain.level] = each
-            table[0, chain.level] = each.sent
         return table
 
     def _number(self, state: TileState) -> int:
@@ -297,23 +314,25 @@ class AtRisk:
     """What one tensor may still be spared, in inner mappings that are compared with each other."""
 
     def __init__(self, sliding: Sliding, rows: InnerMappings, words: int, growth: Ints):
-        fetched, sent = sliding.most_sparing(rows, words)
-        self.number = sliding.number
+        sparing = sliding.most_sparing(rows, words)
+        sent, self.number = sparing.sent, sliding.number
         self.due, self.states = rows.due[:, sliding.number], rows.states[:, sliding.column]
-        self.waiting = sliding.sparing_words(rows, Sparing(np.ones_like(sent), np.ones_like(sent)))
+        self.waiting = sliding.sparing_words(rows, Sparing(*[np.ones_like(sent)] * 3))
         self.more = np.asarray(sent[np.arange(len(rows)), sliding.outermost(rows)])
         # Counts that are too low may fall below what has to be sent anyway.
         least = self.due - self.waiting * self.more - words
         self.spare = np.maximum(least, 0.0)
         self.may_lose = sliding.may_lose(rows) * growth
-        prices = sliding.prices(rows)
+        prices, mine = sliding.prices(rows), rows.fetched[:, sliding.column]
         self.tiles = np.concatenate(
             [
-                rows.fetched[:, sliding.column] * prices.fill * fetched,
+                mine * prices.fill * sparing.fetched,
+                mine * np.maximum(sliding.passing, 0.0) * sparing.passed,
                 rows.sent[:, sliding.column] * prices.send * sent,
             ],
             axis=1,
         )
+        self.charged = mine * np.maximum(-sliding.passing, 0.0) * sparing.passed
 
     def rounding(self, one: Ints, other: Ints) -> Floats:
         """By how much energy in pJ rounding may yet save more in `other` than in `one`."""
@@ -329,6 +348,8 @@ class AtRisk:
         same = self.states[one] == self.states[other]
         mine = np.where(same[:, None], self.tiles[one], 0.0)
         energy = np.maximum(self.tiles[other] - mine, 0.0).sum(axis=1)
+        theirs = np.where(same[:, None], self.charged[other], 0.0)
+        energy += np.maximum(self.charged[one] - theirs, 0.0).sum(axis=1)
         more = self.due[one] - self.due[other]
         waiting = self.waiting[other] - np.where(same, self.waiting[one], 0.0)
         words = np.maximum(more, more + waiting * self.more[other])

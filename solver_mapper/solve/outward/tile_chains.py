@@ -21,6 +21,7 @@ import numpy as np
 from solver_mapper.solve.outward.inner import Floats, Ints
 from solver_mapper.solve.outward.mesh_sharing import (
     Grid,
+    Link,
     Links,
     Placed,
     Vector,
@@ -108,23 +109,26 @@ class Spared(NamedTuple):
     """What a loop spares a chain, in whole tiles for each round of all loops outside it.
 
     fetched: tiles that the holder need not fetch. sent: tiles that the next holder need not send.
-    passed: tiles that neighbours pass on.
+    fewest, most: tiles that neighbours pass on, on average over the elements.
+    """
+
+    fetched: float = 0.0
+    sent: float = 0.0
+    fewest: float = 0.0
+    most: float = 0.0
+
+
+class Possible(NamedTuple):
+    """How much of its tiles all loops still to come may spare a chain at most, if the next loop is
+    of some kind. `passed`: how many tiles neighbours may pass on. `idle`: whether by idle loops,
+    too; `stays`: by these alone, since each place that a tile comes to costs a jump; `rank`: by
+    loops over this window rank, or over any if below 0. `single`: whether there is one tile in each
+    round so far.
     """
 
     fetched: float = 0.0
     sent: float = 0.0
     passed: float = 0.0
-
-
-class Possible(NamedTuple):
-    """How much of its tiles all loops still to come may spare a chain at most, if the next loop is
-    of some kind. `idle`: whether by idle loops, too; `stays`: by these alone, since each place that
-    a tile comes to costs a jump; `rank`: by loops over this window rank, or over any if below 0.
-    `single`: whether there is one tile in each round so far.
-    """
-
-    fetched: float = 0.0
-    sent: float = 0.0
     idle: bool = False
     stays: bool = False
     single: bool = False
@@ -320,7 +324,7 @@ class Windows:
             chain = chain._replace(shift=shift, kept=self._kept(chain, shift))
         spared = _spared(chain, shift, bound, first)
         back = tuple(old + (bound - 1) * step for old, step in zip(chain.back, forth, strict=True))
-        chain = chain._replace(back=back, passing=chain.passing or spared.passed > 0)
+        chain = chain._replace(back=back, passing=chain.passing or spared.most > 0)
         over = sum(map(bool, back)) > 1 if chain.kept else not (chain.links or chain.beside)
         return dead(chain) if over else chain, spared
 
@@ -337,15 +341,21 @@ class Windows:
             return IMPOSSIBLE
         open_mesh = not state.filled and chain is state.chains[-1]
         beside = chain.beside or (open_mesh and self.idle)
-        linked = 1.0 if open_mesh and not state.placed else 1 - _least_rest(chain)
-        passed = Possible(0.0, 1.0 if beside else linked, idle=True)
+        to_come = open_mesh and not state.placed
+        most = _most(chain) if not to_come else Link((), rest=0.0)
+        linked, served = 1 - most.rest, most.most
+        passed = Possible(0.0, linked, served, idle=True)
+        if beside or (open_mesh and chain.level == self.depth):
+            passed = Possible(0.0, 1.0, 1.0, idle=True)
         if open_mesh and chain.level == self.depth:
-            return Possible(0.0, 1.0, idle=True)
+            return passed
         idle = dim not in self.place
         if chain.shift is not None and (chain.kept < 1 or any(chain.back)):
-            return self._as_before(state, chain, linked) if chain.kept else passed
-        if idle and (chain.level < self.depth or chain.beside):
-            return Possible(1.0 if chain.level < self.depth else 0.0, 1.0, True, True, True)
+            return self._as_before(state, chain, most) if chain.kept else passed
+        if idle and chain.level < self.depth:
+            return Possible(1.0, 1.0, idle=True, stays=True, single=True)
+        if idle and chain.beside:
+            return Possible(0.0, 1.0, 1.0, idle=True, stays=True, single=True)
         if idle:
             return passed
         rank, _ = self.place[dim]
@@ -358,10 +368,11 @@ class Windows:
         kept = self._kept(chain, tuple(forth))
         if kept:
             # What neighbours pass on may be filled less often than once in each instance.
-            return Possible(kept, kept + (1 - kept) * linked, single=not linked, rank=rank)
+            sent = kept + (1 - kept) * linked
+            return Possible(kept, sent, (1 - kept) * served, single=not linked, rank=rank)
         return passed
 
-    def _as_before(self, state: TileState, chain: Chain, linked: float) -> Possible:
+    def _as_before(self, state: TileState, chain: Chain, most: Link) -> Possible:
         """What may be spared a chain of which some tiles move, where others can come by the shift
         that was the first: along the same window rank.
         """
@@ -370,8 +381,8 @@ class Windows:
         (rank,) = moved
         if not self._left(state, rank):
             return IMPOSSIBLE
-        passed = 2 * (1 - chain.kept) * linked
-        return Possible(chain.kept, chain.kept + passed, rank=rank)
+        new = 2 * (1 - chain.kept)
+        return Possible(chain.kept, chain.kept + new * (1 - most.rest), new * most.most, rank=rank)
 
     def _left(self, state: TileState, rank: int) -> list[int]:
         """Dimensions of a window rank over which loops may still come."""
@@ -381,27 +392,25 @@ class Windows:
 
 def _spared(chain: Chain, shift: Vector, bound: int, first: bool) -> Spared:
     """The cost model's `Fetch`es: `bound - 1` further tiles in each round come by `shift`."""
-    if not chain.kept:
-        passed = (bound - 1) * (1 - _rest(chain, shift))
-        return Spared(0.0, passed, passed)
-    if shift != chain.shift:
-        return NOTHING
-    # The first tile that comes by the shift after a jump is not passed on.
-    often = bound - 2 if first else 2 * (bound - 1)
-    passed = often * (1 - chain.kept) * (1 - _rest(chain, shift)) if any(shift) else 0.0
-    kept = (bound - 1) * chain.kept
-    return Spared(kept, kept + passed, passed)
+    kept, new = (bound - 1) * chain.kept, float(bound - 1)
+    if chain.kept:
+        if shift != chain.shift:
+            return NOTHING
+        # The first tile that comes by the shift after a jump is not passed on.
+        often = bound - 2 if first else 2 * (bound - 1)
+        new = often * (1 - chain.kept) if any(shift) else 0.0
+    link = _link(chain, shift)
+    return Spared(kept, kept + new * (1 - link.rest), new * link.fewest, new * link.most)
 
 
-def _rest(chain: Chain, shift: Vector) -> float:
-    """The share of the elements' different words that neighbours cannot pass on when tiles come by
-    `shift`; less than that nowhere.
-    """
+def _link(chain: Chain, shift: Vector) -> Link:
+    """What neighbours do when tiles come by `shift`."""
     if chain.beside and not any(shift):
-        return 0.0
-    return dict(chain.links).get(shift, 1.0)
+        return Link(shift, rest=0.0)
+    return next((each for each in chain.links if each.shift == shift), Link(shift, 1.0, most=0.0))
 
 
-def _least_rest(chain: Chain) -> float:
-    """The least that `_rest` can be for any shift, as far as `links` say."""
-    return min((rest for _, rest in chain.links), default=1.0)
+def _most(chain: Chain) -> Link:
+    """The most that neighbours do for any shift, as far as `links` say."""
+    rest = min((each.rest for each in chain.links), default=1.0)
+    return Link((), rest, most=max((each.most for each in chain.links), default=0.0))
