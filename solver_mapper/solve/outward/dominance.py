@@ -106,9 +106,15 @@ def undominated(
             lost = rows.lost[behind] - rows.lost[best]
             owed += np.maximum(lost * growth[then[behind]], 0.0)
             owed += sum(risk.rounding(then[best], then[behind]) for risk in at_risk)
+            passing = rows.passing[best] - rows.passing[behind]
+            owed += np.maximum(passing, passing / growth[then[behind]])
         worse = rows.energy[best] + owed <= rows.energy[behind]
         if cycles_count:
-            worse &= _as_quick(costs, rows, future, best, behind)
+            with_windows = sum((risk.most_words[then[best]] for risk in at_risk), 0.0)
+            worse &= _as_quick(costs, rows, future, best, behind, with_windows)
+            for risk in at_risk:
+                fewer = risk.more_words(then[best], then[behind]) <= 0
+                worse &= fewer | (future.slow[behind, risk.number] == 0)
         keep = np.ones(len(group), dtype=bool)
         keep[behind[worse]] = False
         kept = np.flatnonzero(keep)
@@ -146,15 +152,23 @@ def _owed(
     return total
 
 
-def _as_quick(costs: Costs, rows: InnerMappings, future: _Future, one: Ints, other: Ints) -> Flags:
-    """Whether `one` needs no more cycles than `other`, whatever follows: its pace is no lower, and
-    no tensor has more words to be sent at a level with a bandwidth, unless all its words together
-    take no more time there than `other` needs already.
+def _as_quick(
+    costs: Costs,
+    rows: InnerMappings,
+    future: _Future,
+    one: Ints,
+    other: Ints,
+    with_windows: Floats | float,
+) -> Flags:
+    """Whether `one` needs no more cycles than `other`, whatever follows, but for tensors with
+    windows: its pace is no lower, and no other tensor has more words to be sent at a level with a
+    bandwidth, unless all its words together, and those of tensors `with_windows`, take no more time
+    there than `other` needs already.
     """
     quick: Flags = rows.pace[one] >= rows.pace[other]
     if not future.slow.any():
         return quick
-    words, total = {}, np.zeros(len(one))
+    words, total = {}, np.zeros(len(one)) + with_windows
     plain = [(n, tensor) for n, tensor in enumerate(costs.tensors) if not tensor.ranks]
     for n, tensor in plain:
         most = rows.sends[one, n] * future.base[one, n]
@@ -223,7 +237,9 @@ def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Flo
             paid = least[level] <= limit
             high = np.maximum(high, np.where(paid, np.minimum(price * growth, limit), 0.0))
             instances = room / costs.room(level)
-            slow = np.maximum(slow, np.where(paid, costs.slowness(level) * instances, 0.0))
+            # Words of windows count at the outermost level alone (`bandwidth.slowed`).
+            counts = not (level and tensor.ranks)
+            slow = np.maximum(slow, np.where(paid & counts, costs.slowness(level) * instances, 0.0))
         fetched = np.minimum(base, _ratio(left, due + sends * low))
         columns.append((low, high, base, fetched, shared, slow))
     return _Future(*(np.column_stack(each) for each in zip(*columns, strict=True)))

@@ -35,11 +35,12 @@ class InnerMappings:
          word of the tile; not 1 where a rank has a stride.
     refund: (rows, tensors), in pJ a word: partial sums are not read again the first time.
     pace: operations a cycle that all instances in use do at most (`bandwidth.py`).
-    energy: in pJ, what is settled.
+    energy: in pJ, what is settled. `passing`: what words cost that neighbours pass on, if no more
+            instances than so far have some between their elements.
     states: (rows, windowed), the numbers of their `TileState`.
     fetched, sent: (rows, windowed, depth + 1), for each chain by the level of its holder: the words
          of a tile, and those that the next holder sends of it, in one round of all loops so far.
-    copies: the same, instances of the holder in use so far.
+    copies, parents: the same, instances in use so far: of the holder, and of the level outside it.
     lost: in pJ, what rounding may save.
     meshes: (rows, 2), what is in use along X and Y of the mesh that is being filled.
     parent, move: the row of the history that this one comes from, and by which move; -1 for none.
@@ -52,10 +53,12 @@ class InnerMappings:
     refund: Floats
     pace: Floats
     energy: Floats
+    passing: Floats
     states: Ints
     fetched: Floats
     sent: Floats
     copies: Floats
+    parents: Floats
     lost: Floats
     meshes: Ints
     parent: Ints
@@ -68,8 +71,8 @@ class InnerMappings:
         """All arrays, in the order of the fields."""
         return (
             *(self.tile, self.open, self.due, self.sends, self.refund),
-            *(self.pace, self.energy, self.states, self.fetched, self.sent),
-            *(self.copies, self.lost, self.meshes, self.parent, self.move),
+            *(self.pace, self.energy, self.passing, self.states, self.fetched, self.sent),
+            *(self.copies, self.parents, self.lost, self.meshes, self.parent, self.move),
         )
 
     def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:

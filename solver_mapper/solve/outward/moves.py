@@ -68,9 +68,11 @@ def empty(costs: Costs) -> InnerMappings:
         fetched=units.copy(),
         sent=units,
         copies=units.copy(),
+        parents=np.ones_like(units),
         lost=np.zeros(1),
         pace=np.ones(1),
         energy=np.zeros(1),
+        passing=np.zeros(1),
         meshes=np.ones((1, 2), dtype=np.int64),
         parent=np.full(1, -1, dtype=np.int64),
         move=np.full(1, -1, dtype=np.int64),
@@ -88,6 +90,8 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
     refund, states = rows.refund.copy(), rows.states.copy()
     fetched, sent = rows.fetched * bound, rows.sent * bound
+    parents = rows.parents.copy()
+    parents[..., move.level + 2 :] *= bound
     for each in costs.sliding:
         column = each.column
         states[:, column], more = each.spread(rows, move.level, dim, bound, axis)
@@ -123,6 +127,8 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         fetched=fetched,
         sent=sent,
         copies=rows.copies * bound,
+        parents=parents,
+        passing=rows.passing / bound,
         lost=rows.lost * bound,
         meshes=meshes,
         move=_same(rows, number),
@@ -164,12 +170,12 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     tile = rows.tile.copy()
     tile[:, dim] *= move.bound
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
-    energy, states, lost = rows.energy, rows.states.copy(), rows.lost
+    energy, passing, states, lost = rows.energy, rows.passing, rows.states.copy(), rows.lost
     rounds: Floats = np.prod(costs.sizes / tile, axis=1)
     for each in costs.sliding:
         less = each.repeated(rows, dim, move.bound, rounds)
         states[:, each.column] = less.states
-        energy = energy - less.energy
+        energy, passing = energy - less.energy, passing + less.passing
         due[:, each.number] -= less.words
         lost = lost + less.lost
     for n, tensor in enumerate(costs.tensors):
@@ -186,6 +192,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         due=due,
         sends=sends,
         energy=energy,
+        passing=passing,
         states=states,
         lost=lost,
         move=_same(rows, number),

@@ -101,7 +101,7 @@ def _settled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     if outside.holders:
         for each in costs.sliding:
             lost = lost + each.may_lose(rows) + ROUNDED * send * each.rounded(rows)
-    return np.asarray(rows.energy - lost * growth)
+    return np.asarray(rows.energy + rows.passing / growth - lost * growth)
 
 
 def _by_left(

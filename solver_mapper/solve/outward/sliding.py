@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.tile_chains import TileState, Windows
 from solver_mapper.verify.bound import Rates
 
@@ -35,8 +35,8 @@ class Sparing(NamedTuple):
 
 
 class Less(NamedTuple):
-    """What a temporal loop changes: new states; the energy in pJ that it spares, and the words that
-    the next holder need not send; and in pJ what rounding may save.
+    """What a temporal loop changes: new states; the energy in pJ that it spares, and what it makes
+    neighbours pay; the words that the next holder need not send; and in pJ what rounding may save.
 
     Where neighbours pass words on, the cost model rounds what an instance gets and passes on, on
     average.
@@ -44,6 +44,7 @@ class Less(NamedTuple):
 
     states: Ints
     energy: Floats
+    passing: Floats
     words: Floats
     lost: Floats
 
@@ -63,9 +64,9 @@ class Sliding:
     """One tensor.
 
     number: of the tensor; `column`: of its arrays in `InnerMappings`.
-    passing: what a word of each level spares that neighbours pass on, in pJ, at most; below 0 if it
-        costs more. One of the `parents`, instances of the level outside that loops can use, has its
-        elements pay for reading such a word and for filling it, and all have it delivered to fewer.
+    paid: what elements pay in pJ for a word that neighbours pass on. The cost model charges those
+        of one instance of the level outside alone, of as many as loops can use of `parents`.
+    passing: what each of these words spares on average, at most, in pJ; below 0 if it costs more.
     rounding: what an instance of each level may save by rounding, in pJ, if words are passed on.
     """
 
@@ -80,11 +81,9 @@ class Sliding:
     ):
         self.number, self.column, self.windows, self.sizes = number, column, windows, sizes
         self.rates, self.depth = rates, len(rates)
-        passing = [
-            each.fill - (each.send + each.fill) / many
-            for each, many in zip(rates, parents, strict=True)
-        ]
-        self.passing = np.array([*map(float, passing), 0.0])
+        self.paid = np.array([*(float(each.send + each.fill) for each in rates), 0.0])
+        self.least_paid = self.paid / [*parents, 1]
+        self.passing = np.array([*(float(each.fill) for each in rates), 0.0]) - self.least_paid
         rounding = [each.fill + Fraction(ROUNDED) * each.send for each in rates]
         self.rounding = np.array([*map(float, rounding), 0.0])
         self.states: list[TileState] = []
@@ -126,18 +125,18 @@ class Sliding:
     def repeated(self, rows: InnerMappings, dim: int, bound: int, rounds: Floats) -> Less:
         """What a temporal loop changes. `rounds`: of all loops outside it."""
         keys, where = _unique(rows.states[:, self.column])
-        states, spared = [], np.zeros((4, len(keys), self.depth + 1))
+        states, spared = [], np.zeros((5, len(keys), self.depth + 1))
         for row, (state,) in enumerate(keys):
             after, spared[:, row] = self._after(state, dim, bound)
             states.append(after)
-        fetched, sent, passed, rounded = spared[:, where]
-        prices = self.prices(rows)
+        fetched, sent, saved, paid, rounded = spared[:, where]
+        prices, parents = self.prices(rows), rows.parents[:, self.column]
         mine, theirs = rows.fetched[:, self.column], rows.sent[:, self.column]
-        energy = mine * (fetched * prices.fill + passed * self.passing)
-        energy += theirs * sent * prices.send
+        energy = mine * (fetched * prices.fill + saved) + theirs * sent * prices.send
         return Less(
             np.array(states, dtype=np.int64)[where],
             energy.sum(axis=1) * rounds,
+            (mine * paid / parents).sum(axis=1) * rounds,
             (theirs * sent)[np.arange(len(rows)), self.outermost(rows)] * rounds,
             (rounded * rows.copies[:, self.column] * self.rounding).sum(axis=1),
         )
@@ -160,18 +159,20 @@ class Sliding:
         return may
 
     def _after(self, state: int, dim: int, bound: int) -> tuple[int, Floats]:
-        """The state with a temporal loop; and (4, depth + 1) tiles that are neither fetched nor
-        sent, those that neighbours pass on, as many or as few of them as spares most, and 1 where
-        they do for the first time.
+        """The state with a temporal loop; and (5, depth + 1) tiles that are not fetched, and not
+        sent; for each word of a tile, what passing words on spares in pJ at most but for `Less.
+        passing`, and what counts there; and 1 where neighbours do so for the first time.
         """
         key = state, dim, bound
         if key not in self._repeated:
             after, each = self.windows.repeated(self.states[state], dim, bound)
-            spared = np.zeros((4, self.depth + 1))
+            spared = np.zeros((5, self.depth + 1))
             for chain, less in zip(self.states[state].chains, each, strict=True):
-                first = less.most > 0 and not chain.passing
-                passed = less.most if self.passing[chain.level] > 0 else less.fewest
-                spared[:, chain.level] = less.fetched, less.sent, passed, first
+                level, first = chain.level, less.most > 0 and not chain.passing
+                passed = less.most if self.passing[level] > 0 else less.fewest
+                saved = passed * self.passing[level] + less.fewest * self.least_paid[level]
+                paid = less.fewest * self.paid[level]
+                spared[:, level] = less.fetched, less.sent, saved, paid, first
             self._repeated[key] = self._number(after), spared
         return self._repeated[key]
 
@@ -318,6 +319,7 @@ class AtRisk:
         sent, self.number = sparing.sent, sliding.number
         self.due, self.states = rows.due[:, sliding.number], rows.states[:, sliding.column]
         self.waiting = sliding.sparing_words(rows, Sparing(*[np.ones_like(sent)] * 3))
+        self.most_words = self.due * sliding.growth(rows) + words
         self.more = np.asarray(sent[np.arange(len(rows)), sliding.outermost(rows)])
         # Counts that are too low may fall below what has to be sent anyway.
         least = self.due - self.waiting * self.more - words
@@ -327,16 +329,18 @@ class AtRisk:
         self.tiles = np.concatenate(
             [
                 mine * prices.fill * sparing.fetched,
-                mine * np.maximum(sliding.passing, 0.0) * sparing.passed,
                 rows.sent[:, sliding.column] * prices.send * sent,
             ],
             axis=1,
         )
-        self.charged = mine * np.maximum(-sliding.passing, 0.0) * sparing.passed
+        passed = mine * sparing.passed
+        self.filled = passed * prices.fill
+        self.saved = passed * np.maximum(sliding.passing, 0.0)
+        self.paid = passed * sliding.paid / rows.parents[:, sliding.column]
 
     def rounding(self, one: Ints, other: Ints) -> Floats:
         """By how much energy in pJ rounding may yet save more in `other` than in `one`."""
-        same = self.states[one] == self.states[other]
+        same = self._alike(one, other)
         return np.maximum(self.may_lose[other] - np.where(same, self.may_lose[one], 0.0), 0.0)
 
     def owed(self, one: Ints, other: Ints, low: Floats, high: Floats) -> Floats:
@@ -345,16 +349,36 @@ class AtRisk:
 
         low, high: the least and the most that a word costs that the next holder sends.
         """
-        same = self.states[one] == self.states[other]
+        same = self._alike(one, other)
         mine = np.where(same[:, None], self.tiles[one], 0.0)
         energy = np.maximum(self.tiles[other] - mine, 0.0).sum(axis=1)
-        theirs = np.where(same[:, None], self.charged[other], 0.0)
-        energy += np.maximum(self.charged[one] - theirs, 0.0).sum(axis=1)
-        more = self.due[one] - self.due[other]
-        waiting = self.waiting[other] - np.where(same, self.waiting[one], 0.0)
-        words = np.maximum(more, more + waiting * self.more[other])
-        words = np.maximum(words, -self.spare[other])
+        energy += np.where(same, self._apart(one, other), self._at_most(one, other))
+        words = np.maximum(self.more_words(one, other), -self.spare[other])
         return np.asarray(energy + words * np.where(words > 0, high, low))
+
+    def more_words(self, one: Ints, other: Ints) -> Floats:
+        """How many more words the next holder may come to send in `one` than in `other`, at most,
+        but for those that it has to send anyway.
+        """
+        more = self.due[one] - self.due[other]
+        waiting = self.waiting[other] - np.where(self._alike(one, other), self.waiting[one], 0.0)
+        return np.asarray(np.maximum(more, more + waiting * self.more[other]))
+
+    def _alike(self, one: Ints, other: Ints) -> Flags:
+        """Whether as many tiles are spared in both, whatever follows."""
+        return np.asarray(self.states[one] == self.states[other])
+
+    def _apart(self, one: Ints, other: Ints) -> Floats:
+        """By how much energy in pJ passing words on may come to be worth more in `other`, where as
+        many tiles are passed on in both.
+        """
+        filled = np.maximum(self.filled[other] - self.filled[one], 0.0)
+        return np.asarray((filled + np.maximum(self.paid[one] - self.paid[other], 0.0)).sum(axis=1))
+
+    def _at_most(self, one: Ints, other: Ints) -> Floats:
+        """The same, whatever is passed on."""
+        charged = np.maximum(self.paid[one] - self.filled[one], 0.0)
+        return np.asarray((self.saved[other] + charged).sum(axis=1))
 
 
 def _unique(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
