@@ -14,7 +14,7 @@ from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.cost.timeloop.tiles import build_nest
 from solver_mapper.mapspace.space import Space
 from solver_mapper.mapspace.symmetry import symmetries
-from solver_mapper.solve.cpsat.compile import compile_space
+from solver_mapper.solve.cpsat.compile import CompiledSpace, compile_space
 from solver_mapper.solve.cpsat.engine import Settings
 from solver_mapper.solve.cpsat.model_hook import Hook, Model
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
@@ -32,14 +32,18 @@ def prepare(
     symmetric: bool = False,
     hook: Hook | None = None,
 ) -> Search[Statistics]:
-    """The space compiled, ready to be searched; `symmetric` leaves mappings in that mirror others.
-    A `hook` may add to the model.
+    """The space, ready to be compiled and searched; `symmetric` leaves mappings in that mirror
+    others. A `hook` may add to the model.
     """
-    compiled = compile_space(space)
-    if hook is not None:
-        hook(Model(compiled))
-    elif not symmetric:
-        break_symmetries(compiled.variables, symmetries(space))
+
+    def compiled() -> CompiledSpace:
+        found = compile_space(space)
+        if hook is not None:
+            hook(Model(found))
+        elif not symmetric:
+            break_symmetries(found.variables, symmetries(space))
+        return found
+
     evaluator = Evaluator(space.architecture, space.problem)
     search = Search(
         compiled,

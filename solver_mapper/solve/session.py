@@ -42,7 +42,7 @@ from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.cpsat.search import ProvenStep, Search
-from solver_mapper.solve.cpsat.turns import Span, Walked
+from solver_mapper.solve.cpsat.turns import Span, Walks
 from solver_mapper.solve.local_search import LocalSearch
 from solver_mapper.solve.outward.deepening import Deepening
 from solver_mapper.solve.outward.walk import Ends, Walk
@@ -76,6 +76,7 @@ class Session:
     timer: Timer = field(default_factory=Timer)
     out_of_memory: bool = False
     """Whether a phase ended for want of memory: the answer is the best so far."""
+    _walks: dict[Goal, Walks | None] = field(default_factory=dict)
 
     def ended_by(self, error: Exception) -> None:
         """Note what ended a phase early."""
@@ -101,10 +102,10 @@ class Session:
         return all_violations(self.spec, mapping)
 
     def search(self, gap: float, *, hook: Hook | None = None) -> Search[Statistics]:
-        """The mapspace compiled anew, ready to be searched."""
+        """The mapspace, ready to be compiled anew and searched."""
         search = prepare(self.space, self.settings, self.clock, self.on_progress, gap, hook=hook)
         if hook is None:
-            search.improve, search.walks = self.improved, self.walked
+            search.improve, search.walks = self.improved, self.walks
         return search
 
     def improved(self, goal: Goal, mapping: Mapping, effort: int) -> Mapping:
@@ -113,10 +114,15 @@ class Session:
         best, _ = local.best_from(mapping, over=lambda: self.clock.over)
         return best if self.all_mappings.contains(best) else mapping
 
-    def walked(self, goal: Goal) -> Walked | None:
+    def walks(self, goal: Goal) -> Walks | None:
         """Walks outwards over the mapspace, or all of its mappings if these are few; None if there
         are constraints on factors, of which walks know nothing.
         """
+        if goal not in self._walks:
+            self._walks[goal] = self._made(goal)
+        return self._walks[goal]
+
+    def _made(self, goal: Goal) -> Walks | None:
         factors = (FactorConstraint, ProductConstraint)
         if any(isinstance(each, factors) for each in self.all_mappings.constraints):
             return None
@@ -133,7 +139,7 @@ class Session:
                         legal = [mapping for mapping in each.mappings if self._admits(mapping)]
                         yield each._replace(mappings=tuple(legal))
 
-        return ends
+        return Walks(ends, walks is not None and walks.first)
 
     def _few_nests(self) -> bool:
         """Whether there are few loop nests, and few ways to factorize: these have to be looked at

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Generic, TypeVar
 
 from ortools.sat.python import cp_model
@@ -41,7 +41,7 @@ from solver_mapper.solve.cpsat.networks.help_limits import HelpLimits
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
-from solver_mapper.solve.cpsat.turns import Turns, Walked
+from solver_mapper.solve.cpsat.turns import TURNS, Turns, Walks
 from solver_mapper.solve.outward.walk import Ends
 
 FEW_EXCLUDED = 3
@@ -108,9 +108,9 @@ class ProvenStep:
 
 @dataclass
 class Search(Generic[F]):
-    """Minimizes an objective over a compiled space."""
+    """Minimizes an objective over a space that is compiled when the model is first needed."""
 
-    compiled: CompiledSpace
+    compile: Callable[[], CompiledSpace]
     assess: Callable[[Mapping], F]
     settings: Settings
     clock: Clock
@@ -121,7 +121,7 @@ class Search(Generic[F]):
     """Whether a user added to the model, about which the exact model knows nothing."""
     improve: Callable[[Goal, Mapping, int], Mapping] | None = None
     """Looks for a better mapping from a legal one, so many times as hard as usual."""
-    walks: Callable[[Goal], Walked | None] | None = None
+    walks: Callable[[Goal], Walks | None] | None = None
     """Walks outwards for a goal, if there are any."""
     best: Candidate[F] | None = None
     proofs: list[ProvenStep] = field(default_factory=list)
@@ -130,6 +130,7 @@ class Search(Generic[F]):
     bound: Fraction | None = None
     last: Candidate[F] | None = None
     _start: Candidate[F] | None = None
+    _hint: Mapping | None = None
     _last_values: dict[int, int] = field(default_factory=dict)
     _last_variants: list[Candidate[F]] = field(default_factory=list)
     _complete: bool = True
@@ -145,8 +146,17 @@ class Search(Generic[F]):
     mappings that were ruled out.
     """
 
-    def __post_init__(self) -> None:
-        self._help_limits = HelpLimits(self.compiled, self.clock)
+    @cached_property
+    def compiled(self) -> CompiledSpace:
+        """The space compiled, with the mapping that the search starts from as a hint."""
+        compiled = self.compile()
+        for variable, value in (self._hint and values_of(compiled, self._hint)) or []:
+            compiled.model.add_hint(variable, value)
+        return compiled
+
+    @cached_property
+    def _help_limits(self) -> HelpLimits:
+        return HelpLimits(self.compiled, self.clock)
 
     def minimize(self, objective: Objective) -> bool:
         """Minimize goal after goal; True if all were proven, ties aside.
@@ -186,8 +196,7 @@ class Search(Generic[F]):
         candidate = Candidate(mapping, self.assess(mapping))
         if self._admits(candidate.statistics) and not self.hooked:
             self.best = self._start = candidate
-        for variable, value in values_of(self.compiled, mapping) or []:
-            self.compiled.model.add_hint(variable, value)
+        self._hint = mapping
 
     def _admits(self, statistics: F) -> bool:
         return all(goal.rank(statistics) <= rank for goal, rank in self.fixed) and all(
@@ -204,10 +213,10 @@ class Search(Generic[F]):
         """Minimize one goal; True if that was proven. A `tie` whose proof would need more effort
         is left with the best mapping met: deciding it may cost much more than the goals do.
         """
-        walked = None
-        if self.walks is not None and not (tie or self.limits or self.fixed):
-            walked = self.walks(goal)
-        turns = Turns(walked)
+        turns = Turns(None if tie else self._walks(goal))
+        if turns.walks_first and self.best is not None:
+            self._look_further(goal, TURNS[0])
+            self._take(goal, turns.before(partial(self._span, goal)))
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
         effort: float | None = LITTLE if tie else EFFORT
@@ -247,6 +256,16 @@ class Search(Generic[F]):
         return self._closed(goal) and self._proven(
             goal, "the bound meets the incumbent", runs, excluded
         )
+
+    def _walks(self, goal: Goal) -> Walks | None:
+        """Walks outwards, which know neither limits nor what was fixed before."""
+        return None if self.walks is None or self.limits or self.fixed else self.walks(goal)
+
+    def compile_first(self, goal: Goal) -> None:
+        """Compile the space, unless walks for the goal come first."""
+        walks = self._walks(goal)
+        if walks is None or not walks.first or self.best is None:
+            self.compiled  # noqa: B018
 
     def _look_further(self, goal: Goal, effort: float) -> None:
         """Where a proof takes long: a better incumbent makes the rest of it shorter. Local search

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from solver_mapper.solve.outward.walk import Ends
 
@@ -15,19 +16,37 @@ LEAST = 0.5
 
 Span = Callable[[], tuple[float, float]]
 """What is proven of a goal, and what mappings have to be below."""
-Walked = Callable[[Span, float], Iterable[Ends]]
-"""What walks outwards find within a span, which may change meanwhile, with so much effort more.
-Each may give mappings, and a bound that holds without the model.
-"""
+
+
+class Walks(NamedTuple):
+    """Walks outwards.
+
+    ends: what they find within a span, which may change meanwhile, with so much effort more. Each
+          may give mappings, and a bound that holds without the model.
+    first: whether they come before the model is compiled.
+    """
+
+    ends: Callable[[Span, float], Iterable[Ends]]
+    first: bool = False
 
 
 class Turns:
-    """The turns of one goal: of the model alone, if there is nothing `walked`."""
+    """The turns of one goal: of the model alone, if there are no `walks`."""
 
-    def __init__(self, walked: Walked | None):
-        self._walked = walked
-        self._left = [] if walked is None else list(TURNS)
+    def __init__(self, walks: Walks | None):
+        self._walks = walks
+        self._left = [] if walks is None else list(TURNS)
         self._spent = 0.0
+
+    @property
+    def walks_first(self) -> bool:
+        """Whether walks come before the model."""
+        return self._walks is not None and self._walks.first
+
+    def before(self, span: Span) -> Iterator[Ends]:
+        """What walks find in the first turn, without the model."""
+        if self._walks is not None:
+            yield from self._walks.ends(span, self._left.pop(0))
 
     def effort(self, otherwise: float | None) -> float | None:
         """The solver's deterministic time for its next run."""
@@ -43,10 +62,10 @@ class Turns:
         did not end or several have taken as long together.
         """
         self._spent += max(effort, LEAST)
-        if self._walked is None or not self._left or (ended and self._spent < self._left[0]):
+        if self._walks is None or not self._left or (ended and self._spent < self._left[0]):
             return
         some = False
-        for ends in self._walked(span, self._left[0]):
+        for ends in self._walks.ends(span, self._left[0]):
             some = True
             yield ends
         self._left, self._spent = self._left[1:] if some else [], 0.0

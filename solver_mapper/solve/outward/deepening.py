@@ -45,14 +45,24 @@ high an estimate.
 """
 
 
+FREE = 2
+"""Where more levels than that may hold what they like, and windows slide, compiling the model takes
+longer than many walks.
+"""
+
+
 class Deepening:
-    """Walks of one mapspace and goal, which go on where they were when there is more effort."""
+    """Walks of one mapspace and goal, which go on where they were when there is more effort.
+
+    first: whether they are worth the first turn.
+    """
 
     def __init__(self, walk: Walk):
         self._walk = walk
         free = [len(choices) > 1 for level in walk.costs.holds for choices in level]
         levels = sum(free) / len(walk.costs.tensors)
         self._patience = min(PATIENCE ** max(levels - 1, 0), MOST_PATIENCE)
+        self.first = bool(walk.costs.sliding) and levels > FREE
         self._ended = False
         self._proven, self._goal, self._next = -inf, 0.0, 0.0
         self._step = STEP
