@@ -44,9 +44,11 @@ class Turns:
         return self._walks is not None and self._walks.first
 
     def before(self, span: Span) -> Iterator[Ends]:
-        """What walks find in the first turn, without the model."""
+        """What walks find in the first two turns, without the model."""
         if self._walks is not None:
-            yield from self._walks.ends(span, self._left.pop(0))
+            for effort in TURNS[:2]:
+                yield from self._walks.ends(span, effort)
+            self._left = list(TURNS[1:])
 
     def effort(self, otherwise: float | None) -> float | None:
         """The solver's deterministic time for its next run."""
