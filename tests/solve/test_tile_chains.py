@@ -20,6 +20,8 @@ from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, linked_e
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
 from solver_mapper.solve.outward import mesh_sharing
 from solver_mapper.solve.outward.mesh_sharing import (
+    Link,
+    Links,
     Placed,
     Vector,
     all_links,
@@ -68,11 +70,16 @@ def test_loops_spare_what_the_cost_model_does_not_fetch(seed):
     assert tiles * sums.words(extents) == pytest.approx(words, rel=1e-12)
 
 
+def by_shift(links: Links) -> dict[Vector, Link]:
+    return {each.shift: each for each in links}
+
+
 def passed_on(
     random: Random, width: int, height: int
 ) -> tuple[list[tuple[Vector, float, float]], bool]:
     """Of a random mesh, shifts with the share of words that neighbours do not pass on, by the cost
-    model and by the walk; and whether the walk should know it exactly.
+    model and by the walk; and whether the walk should know it exactly. Above other levels than
+    compute units, the elements that neighbours serve are between those that it grants.
     """
     sums, ranks = projection(random)
     placed: list[PlacedLoop] = []
@@ -97,11 +104,11 @@ def passed_on(
     mesh_grid = mesh_sharing.Grid((used[0], used[1]), width, one_fixed)
     every = range(len(elements.offsets))
     groups = sum(each.scatter for each in multicast_groups(elements, every, True, grid))
-    walked = dict(links(tuple(seen), len(RANKS), mesh_grid))
+    walked = by_shift(links(tuple(seen), len(RANKS), mesh_grid))
     mesh = tuple(sorted(each._replace(inner=0) for each in seen))
-    loose = dict(all_links(mesh, len(RANKS)))
+    loose = by_shift(all_links(mesh, len(RANKS)))
     least = least_sharing(mesh, len(RANKS), mesh_grid)
-    tight, sharers = dict(least.links), least.sent / prod(each.bound for each in seen)
+    tight, sharers = by_shift(least.links), least.sent / prod(each.bound for each in seen)
     idle = prod(each.bound for each in placed if each.dim == IDLE)
     assert sharers <= idle * groups / len(elements.offsets) + 1e-12
     found = []
@@ -109,12 +116,15 @@ def passed_on(
         linked = set(linked_elements(elements, elements, code_of((0, *shift)), grid))
         rest = multicast_groups(elements, set(every) - linked, True, grid)
         share = sum(each.scatter for each in rest) / groups
-        assert loose.get(shift, 1.0) <= share + 1e-12
-        assert tight.get(shift, 1.0) <= share + 1e-12
+        unknown = Link(shift, rest=1.0, most=0.0)
+        served = len(linked) / len(elements.offsets) if share < 1 else 0.0
+        for granted in (loose.get(shift, unknown), tight.get(shift, unknown)):
+            assert granted.rest <= share + 1e-12
+            assert granted.fewest - 1e-12 <= served <= granted.most + 1e-12
         receivers = sum(each.scatter * each.multicast for each in rest)
         if share < 1 and receivers:
             assert sharers <= idle * share * groups / receivers + 1e-12
-        found.append((shift, share, walked.get(shift, 1.0)))
+        found.append((shift, share, walked.get(shift, unknown).rest))
     return found, mesh_grid.filled or one_fixed
 
 
