@@ -4,6 +4,7 @@ one finds, however little effort each call has.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import inf, prod
@@ -12,7 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solver_mapper import solve
+from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
 from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.problem import Problem
+from solver_mapper.core.spec import Spec
+from solver_mapper.solve import prepare
 from solver_mapper.solve.outward import deepening
 from solver_mapper.solve.outward.costs import in_use
 from solver_mapper.solve.outward.deepening import Deepening
@@ -20,6 +26,7 @@ from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from tests.instances import PLAIN, instance
 from tests.solve.test_outward import CLOSE, bare
+from tests.strategies import tensor
 
 EFFORTS = (1e-3, 1e-2, 1.0)
 
@@ -63,6 +70,28 @@ def test_where_mappings_cost_nothing_the_target_is_the_last_one():
 
     list(Deepening(Free()).ends(partial(_span, 0.0, 7.0), 1.0))
     assert targets == [0.0, 7.0]
+
+
+def test_walks_come_before_the_model_where_compiling_takes_long(monkeypatch):
+    """Several levels may hold what they like, and a window slides: no model is compiled."""
+    levels = [
+        Buffer(f"L{number}", 64 >> number if number else None, 1, 1, 1, energy=cost)
+        for number, cost in enumerate(
+            AccessEnergy(*[Fraction(price)] * 3) for price in (100, 20, 5, 1)
+        )
+    ]
+    window = tensor("I", "C", [("P", 1), ("R", 1)])
+    tensors = (tensor("W", "C", "R"), window, tensor("O", "P", read_write=True))
+    problem = Problem("window", ("C", "P", "R"), {"C": 2, "P": 4, "R": 3}, tensors)
+    units = Arithmetic("MAC", 1, 1, 1, energy=Fraction(1))
+    spec = Spec(architecture=Architecture("deep", tuple(levels), units), problem=problem)
+    with monkeypatch.context() as patched:
+        patched.setattr(deepening, "FREE", 9)
+        modelled = solve(spec, "edp")
+    monkeypatch.setattr(prepare, "compile_space", None)
+    walked = solve(spec, "edp")
+    assert walked.status == modelled.status == "optimal"
+    assert walked.value == modelled.value
 
 
 LENGTHS = st.lists(st.integers(1, 6), max_size=2)

@@ -174,7 +174,9 @@ class Search(Generic[F]):
                 return number >= len(objective.goals)
             if self.best is None:
                 return True
-            self._fix(goal, goal.rank(self.best.statistics))
+            self.fixed.append((goal, goal.rank(self.best.statistics)))
+            if number + 1 < len(objective.all):
+                self._keep(*self.fixed[-1])
         return True
 
     def below(self, goal: Goal, rank: Fraction) -> None:
@@ -203,8 +205,8 @@ class Search(Generic[F]):
             limit.admits(statistics) for limit in self.limits
         )
 
-    def _fix(self, goal: Goal, rank: Fraction) -> None:
-        self.fixed.append((goal, rank))
+    def _keep(self, goal: Goal, rank: Fraction) -> None:
+        """Hold what a goal has come to while later ones are minimized."""
         self._retire(self._passing)
         self._passing.clear()
         self._require(goal, rank, strict=False)
