@@ -17,7 +17,7 @@ from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.costs import Costs, Outside, most_shared
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.remaining import least_without
+from solver_mapper.solve.outward.remaining import least_without, rounding
 from solver_mapper.solve.outward.sliding import AtRisk
 
 CAUTION = 1e-9
@@ -106,6 +106,10 @@ def undominated(
             lost = rows.lost[behind] - rows.lost[best]
             owed += np.maximum(lost * growth[then[behind]], 0.0)
             owed += sum(risk.rounding(then[best], then[behind]) for risk in at_risk)
+            saved = rounding(costs, outside)
+            for risk in at_risk:
+                more = risk.rounded[then[behind]] - risk.rounded[then[best]]
+                owed += saved * np.maximum(more, 0)
             passing = rows.passing[best] - rows.passing[behind]
             owed += np.maximum(passing, passing / growth[then[behind]])
         worse = rows.energy[best] + owed <= rows.energy[behind]

@@ -96,12 +96,19 @@ def _settled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     sends, and where neighbours pass words on.
     """
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
-    send = max((float(each.send) for each in costs.rates[: outside.holders]), default=0.0)
-    lost = rows.lost
+    settled = rows.energy + rows.passing / growth - rows.lost * growth
     if outside.holders:
+        saved, meshes = rounding(costs, outside), costs.room(outside.meshes) > 1
         for each in costs.sliding:
-            lost = lost + each.may_lose(rows) + ROUNDED * send * each.rounded(rows)
-    return np.asarray(rows.energy + rows.passing / growth - lost * growth)
+            settled = settled - each.may_lose(rows) * growth
+            settled = settled - saved * (1 if meshes else each.rounded(rows))
+    return np.asarray(settled)
+
+
+def rounding(costs: Costs, outside: Outside) -> float:
+    """What the next holder of a tensor with windows may save by rounding what it sends, in pJ."""
+    levels = range(outside.holders)
+    return ROUNDED * max(float(costs.rates[level].send) * costs.room(level) for level in levels)
 
 
 def _by_left(

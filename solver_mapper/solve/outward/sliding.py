@@ -325,6 +325,7 @@ class AtRisk:
         least = self.due - self.waiting * self.more - words
         self.spare = np.maximum(least, 0.0)
         self.may_lose = sliding.may_lose(rows) * growth
+        self.rounded = sliding.rounded(rows)
         prices, mine = sliding.prices(rows), rows.fetched[:, sliding.column]
         self.tiles = np.concatenate(
             [
