@@ -37,6 +37,7 @@ class Turns:
         self._walks = walks
         self._left = [] if walks is None else list(TURNS)
         self._spent = 0.0
+        self._walked = False
 
     @property
     def walks_first(self) -> bool:
@@ -44,11 +45,10 @@ class Turns:
         return self._walks is not None and self._walks.first
 
     def before(self, span: Span) -> Iterator[Ends]:
-        """What walks find in the first two turns, without the model."""
+        """What walks find in their first turn, without the model."""
         if self._walks is not None:
-            for effort in TURNS[:2]:
-                yield from self._walks.ends(span, effort)
-            self._left = list(TURNS[1:])
+            self._walked = True
+            yield from self._walks.ends(span, self._left[0])
 
     def effort(self, otherwise: float | None) -> float | None:
         """The solver's deterministic time for its next run."""
@@ -66,8 +66,10 @@ class Turns:
         self._spent += max(effort, LEAST)
         if self._walks is None or not self._left or (ended and self._spent < self._left[0]):
             return
-        some = False
-        for ends in self._walks.ends(span, self._left[0]):
-            some = True
-            yield ends
+        some = self._walked
+        if not self._walked:
+            for ends in self._walks.ends(span, self._left[0]):
+                some = True
+                yield ends
+        self._walked = False
         self._left, self._spent = self._left[1:] if some else [], 0.0
