@@ -83,7 +83,7 @@ def solve_spec(
             search = session.search(gap, hook=hook)
             if start.mapping is not None:
                 search.start_from(start.mapping)
-            search.compile_first(goals.goals[0])
+            search.compile_ahead(goals.goals[0])
             timer.lap("compile")
             proven = search.minimize(goals)
     except (LimitReached, MemoryError) as error:

@@ -76,7 +76,6 @@ class Session:
     timer: Timer = field(default_factory=Timer)
     out_of_memory: bool = False
     """Whether a phase ended for want of memory: the answer is the best so far."""
-    _walks: dict[Goal, Walks | None] = field(default_factory=dict)
 
     def ended_by(self, error: Exception) -> None:
         """Note what ended a phase early."""
@@ -118,11 +117,6 @@ class Session:
         """Walks outwards over the mapspace, or all of its mappings if these are few; None if there
         are constraints on factors, of which walks know nothing.
         """
-        if goal not in self._walks:
-            self._walks[goal] = self._made(goal)
-        return self._walks[goal]
-
-    def _made(self, goal: Goal) -> Walks | None:
         factors = (FactorConstraint, ProductConstraint)
         if any(isinstance(each, factors) for each in self.all_mappings.constraints):
             return None

@@ -5,6 +5,7 @@ the way to a mapping is above what it costs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -18,7 +19,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.primes import factorize
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.model import Evaluator
-from solver_mapper.solve.outward.costs import Outside
+from solver_mapper.solve.outward.costs import Costs, Outside
 from solver_mapper.solve.outward.inner import InnerMappings
 from solver_mapper.solve.outward.moves import (
     Move,
@@ -158,38 +159,60 @@ def on_the_way(
     """
     costs, moves, rows = walk.costs, Moves(), empty(walk.costs)
     dims, names = mapping.dims, mapping.tensors
+
+    def place(each: Loop) -> int:
+        return 0 if each in innermost else 1 + costs.order.index(dims.index(each.dim))
+
     for level in reversed(range(costs.depth)):
-        buffer, windows = mapping.levels[level], len(costs.moving)
-        units = level == costs.depth - 1
-
-        def place(each: Loop) -> int:
-            return 0 if each in innermost else 1 + costs.order.index(dims.index(each.dim))
-
-        to_place = not units and max(costs.architecture.fanout(level)) > 1
-        for each in sorted(buffer.spatial, key=place):
-            if to_place and place(each) > windows:
-                to_place, rows = False, windows_placed(costs, rows)
-                yield rows, Outside(level + 1, level + 1, windows)
-            move = Move(level, dims.index(each.dim), each.bound, each.axis)
-            rows = spread(costs, rows, move, moves.number(move))
-            yield rows, Outside(level + 1, level + 1, 0 if units else place(each))
-        if to_place:
-            rows = windows_placed(costs, rows)
-            yield rows, Outside(level + 1, level + 1, windows)
-        rows = mesh_filled(costs, rows, level)
-        yield rows, Outside(level + 1, level)
+        buffer = mapping.levels[level]
+        loops = [
+            Move(level, dims.index(each.dim), each.bound, each.axis)
+            for each in sorted(buffer.spatial, key=place)
+        ]
+        for some, outside in over_mesh(costs, rows, level, loops, moves):
+            yield some, outside
+            rows = some
         for each in reversed(buffer.temporal):
             for prime in (prime for prime, often in factorize(each.bound) for _ in range(often)):
                 move = Move(level, dims.index(each.dim), prime)
                 rows = repeat(costs, rows, move, moves.number(move))
                 yield rows, Outside(level + 1, level)
         holds = sum(1 << number for number, name in enumerate(names) if name in buffer.keep)
-        (rows,) = (
-            some
-            for some in hold(costs, rows, level, moves)
-            if moves.made[int(some.move[0])].holds == holds
-        )
+        rows = holding(costs, rows, level, holds, moves)
         yield rows, Outside(level, level)
+
+
+def over_mesh(
+    costs: Costs, rows: InnerMappings, level: int, loops: list[Move], moves: Moves
+) -> Iterator[tuple[InnerMappings, Outside]]:
+    """The rows with one after the other of the loops of a level's mesh, in the walk's order, until
+    it is filled.
+    """
+    units, windows = level == costs.depth - 1, len(costs.moving)
+    to_place = not units and max(costs.architecture.fanout(level)) > 1
+    for each in loops:
+        place = costs.order.index(each.dim)
+        if to_place and place >= windows:
+            to_place, rows = False, windows_placed(costs, rows)
+            yield rows, Outside(level + 1, level + 1, windows)
+        rows = spread(costs, rows, each, moves.number(each))
+        yield rows, Outside(level + 1, level + 1, 0 if units else place + 1)
+    if to_place:
+        rows = windows_placed(costs, rows)
+        yield rows, Outside(level + 1, level + 1, windows)
+    yield mesh_filled(costs, rows, level), Outside(level + 1, level)
+
+
+def holding(
+    costs: Costs, rows: InnerMappings, level: int, holds: int, moves: Moves
+) -> InnerMappings:
+    """The rows when a level holds these tensors, one bit for each."""
+    (rows,) = (
+        some
+        for some in hold(costs, rows, level, moves)
+        if moves.made[int(some.move[0])].holds == holds
+    )
+    return rows
 
 
 def above(walk: Walk, mapping: Mapping) -> Iterator[str]:
@@ -242,6 +265,58 @@ def test_what_neighbours_pass_on_spares_no_more_than_it_may(first):
     """More elements may get their words from neighbours than the share of different words says."""
     seeds = range(first, first + 50)
     assert not [wrong for seed in seeds for wrong in too_high_for_a_window(seed)]
+
+
+def each_word(price: int) -> AccessEnergy:
+    return AccessEnergy(Fraction(price), Fraction(price), Fraction(price))
+
+
+def row_stationary(outer: Buffer, parents: int) -> tuple[Walk, Mapping]:
+    """Each of three units keeps a row of weights, and takes the inputs that its neighbour had."""
+    sizes = {"G": parents, "K": 2, "C": 16, "P": 64, "R": 3}
+    tensors = (
+        tensor("W", "G", "K", "C", "R"),
+        tensor("I", "G", "C", [("P", 1), ("R", 1)]),
+        tensor("O", "G", "K", "P", read_write=True),
+    )
+    problem, elements = Problem("rows", tuple(sizes), sizes, tensors), 3 * parents
+    levels = (
+        outer,
+        Buffer("bus", None, parents, parents, 1, energy=each_word(0)),
+        Buffer("PE", None, elements, elements, 1, energy=each_word(5)),
+    )
+    units = Arithmetic("MAC", elements, elements, 1, energy=Fraction(0))
+    nest = (
+        LevelMapping("DRAM", (loop("K", 2),), (loop("G", parents, "X"),), frozenset("WIO")),
+        LevelMapping("bus", (loop("P", 64),), (loop("R", 3, "X"),), frozenset()),
+        LevelMapping("PE", (loop("C", 16),), (), frozenset("WIO")),
+    )
+    walk = walk_of(problem, Architecture("rows", levels, units), "edp")
+    return walk, Mapping(nest, tuple(sizes), tuple("WIO"))
+
+
+def claim(walk: Walk, mapping: Mapping) -> float:
+    """What the walk claims of a mapping in the end, relative to what it costs."""
+    evaluator = Evaluator(walk.mapspace.architecture, walk.mapspace.problem)
+    *_, (rows, outside) = on_the_way(walk, mapping, ())
+    least = float(least_rank(walk.outer, walk.goal, walk.latency, rows, outside)[0])
+    return least / float(walk.goal.rank(evaluator.evaluate(mapping)))
+
+
+@pytest.mark.parametrize("parents", [1, 2, 8])
+def test_what_neighbours_pass_on_is_charged(parents):
+    """As the cost model charges it: a read and a fill for each word, below one parent alone."""
+    outer = Buffer("DRAM", None, 1, 1, 1, energy=each_word(20))
+    walk, mapping = row_stationary(outer, parents)
+    assert claim(walk, mapping) == pytest.approx(1, rel=5e-3)
+
+
+def test_words_of_windows_count_for_the_bandwidth_of_the_outermost_level():
+    """Inputs that are read twice take longer than the operations."""
+    outer = Buffer("DRAM", None, 1, 1, 1, energy=each_word(20))
+    quick, mapping = row_stationary(outer, 2)
+    slow, _ = row_stationary(replace(outer, read_bandwidth=Fraction(1, 2)), 2)
+    assert claim(quick, mapping) == claim(slow, mapping) == pytest.approx(1, rel=5e-3)
 
 
 @pytest.mark.campaign

@@ -19,19 +19,16 @@ from solver_mapper.core.problem import Problem
 from solver_mapper.solve.outward.costs import Outside
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, joined
-from solver_mapper.solve.outward.moves import (
-    Move,
-    Moves,
-    empty,
-    hold,
-    mesh_filled,
-    repeat,
-    spread,
-    windows_placed,
-)
+from solver_mapper.solve.outward.moves import Move, Moves, empty, mesh_filled, repeat
 from solver_mapper.solve.outward.remaining import least_rank, most_energy
 from solver_mapper.solve.outward.walk import Walk
-from tests.solve.test_bounds_on_the_way import drawn_architecture, drawn_problem, walk_of
+from tests.solve.test_bounds_on_the_way import (
+    drawn_architecture,
+    drawn_problem,
+    holding,
+    over_mesh,
+    walk_of,
+)
 
 INNER, FUTURES = 24, 8
 """How many inner mappings are compared, and with how many different futures."""
@@ -180,8 +177,8 @@ def grown(
     end: Outside,
     moves: Moves,
 ) -> InnerMappings:
-    """The rows of one stage at another one, with these loops, inner ones first where the walk does
-    not settle their order, and what levels hold.
+    """The rows of one stage at another one, with these loops and what levels hold. Loops of one
+    place come in the order given, where the walk has none of its own.
     """
     for level in reversed(range(end.meshes, start.holders)):
         if level < start.meshes:
@@ -198,31 +195,21 @@ def meshed(
     walk: Walk, rows: InnerMappings, level: int, loops: list[Move], moves: Moves
 ) -> InnerMappings:
     """The rows with the loops of a level's mesh, in the walk's order."""
-    costs = walk.costs
-    units, windows = level == costs.depth - 1, len(costs.moving)
+    costs, units = walk.costs, level == walk.costs.depth - 1
 
     def place(each: Move) -> int:
         return "XY".index(each.axis) if units else costs.order.index(each.dim)
 
-    to_place = not units and max(costs.architecture.fanout(level)) > 1
-    for each in sorted((each for each in loops if each.level == level), key=place):
-        if to_place and place(each) >= windows:
-            to_place, rows = False, windows_placed(costs, rows)
-        rows = spread(costs, rows, each, moves.number(each))
-    if to_place:
-        rows = windows_placed(costs, rows)
-    return mesh_filled(costs, rows, level)
+    mine = sorted((each for each in loops if each.level == level), key=place)
+    *_, (rows, _) = over_mesh(costs, rows, level, mine, moves)
+    return rows
 
 
 def held(walk: Walk, rows: InnerMappings, level: int, holds: int, moves: Moves) -> InnerMappings:
     """The rows when a level holds these tensors; a mesh of one element below the next level is
     filled then.
     """
-    (rows,) = (
-        some
-        for some in hold(walk.costs, rows, level, moves)
-        if moves.made[int(some.move[0])].holds == holds
-    )
+    rows = holding(walk.costs, rows, level, holds, moves)
     if level and max(walk.costs.architecture.fanout(level - 1)) == 1:
         rows = mesh_filled(walk.costs, rows, level - 1)
     return rows
@@ -266,7 +253,7 @@ def wrong(seed: int) -> list[str]:
     return [*too_high(rivals), *lost(random, rivals)]
 
 
-@pytest.mark.parametrize("seed", [229, 264, 287, 419, *range(12)])
+@pytest.mark.parametrize("seed", [203, 209, 229, 264, 287, 419, *range(12)])
 def test_one_of_the_best_is_kept_whatever_follows(seed):
     assert not wrong(seed)
 

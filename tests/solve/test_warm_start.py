@@ -6,6 +6,7 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.core.objective import parse_objective
+from solver_mapper.solve.session import open_session
 from tests.instances import PLAIN, instance
 from tests.test_solve_small import ARCH, GEMM
 
@@ -34,6 +35,18 @@ def test_a_poor_start_changes_nothing_but_the_way():
     assert sm.validate(spec).legal
     for objective in ("energy", "delay", "edp", "last-level-accesses", "delay,energy"):
         assert sm.solve(spec, objective).value == sm.solve(SPEC, objective).value
+
+
+def test_the_solver_gets_the_start_as_a_hint_below_a_cap_too():
+    """A cap has the model compiled before the mapping is given."""
+    cap = {"mapspace_constraints": [{"metrics": {"cycles": "<= 10000"}}]}
+    for more in ([], [cap]):
+        session = open_session(sm.load(GEMM, ARCH, POOR, *more))
+        search = session.search(0.0)
+        assert session.spec.mapping is not None
+        search.start_from(session.spec.mapping)
+        assert search.minimize(parse_objective("energy"))
+        assert search.compiled.model.proto.solution_hint.vars
 
 
 def test_without_time_the_start_is_the_answer():

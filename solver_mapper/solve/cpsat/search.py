@@ -131,6 +131,7 @@ class Search(Generic[F]):
     last: Candidate[F] | None = None
     _start: Candidate[F] | None = None
     _hint: Mapping | None = None
+    _made: dict[Goal, Walks | None] = field(default_factory=dict)
     _last_values: dict[int, int] = field(default_factory=dict)
     _last_variants: list[Candidate[F]] = field(default_factory=list)
     _complete: bool = True
@@ -148,11 +149,8 @@ class Search(Generic[F]):
 
     @cached_property
     def compiled(self) -> CompiledSpace:
-        """The space compiled, with the mapping that the search starts from as a hint."""
-        compiled = self.compile()
-        for variable, value in (self._hint and values_of(compiled, self._hint)) or []:
-            compiled.model.add_hint(variable, value)
-        return compiled
+        """The space compiled."""
+        return self.compile()
 
     @cached_property
     def _help_limits(self) -> HelpLimits:
@@ -192,8 +190,8 @@ class Search(Generic[F]):
         self._require(goal, rank, strict=strict and self._whole(goal))
 
     def start_from(self, mapping: Mapping) -> None:
-        """Take a mapping of the space as the solver's hint and, unless a user added to the model,
-        as the incumbent.
+        """Take a mapping of the space as the solver's hint for its first run and, unless a user
+        added to the model, as the incumbent.
         """
         candidate = Candidate(mapping, self.assess(mapping))
         if self._admits(candidate.statistics) and not self.hooked:
@@ -216,7 +214,7 @@ class Search(Generic[F]):
         is left with the best mapping met: deciding it may cost much more than the goals do.
         """
         turns = Turns(None if tie else self._walks(goal))
-        if turns.walks_first and self.best is not None:
+        if not tie and self._walks_first(goal):
             self._look_further(goal, TURNS[0])
             self._take(goal, turns.before(partial(self._span, goal)))
         runs = excluded = 0
@@ -261,13 +259,25 @@ class Search(Generic[F]):
 
     def _walks(self, goal: Goal) -> Walks | None:
         """Walks outwards, which know neither limits nor what was fixed before."""
-        return None if self.walks is None or self.limits or self.fixed else self.walks(goal)
+        if self.walks is None or self.limits or self.fixed:
+            return None
+        if goal not in self._made:
+            self._made[goal] = self.walks(goal)
+        return self._made[goal]
 
-    def compile_first(self, goal: Goal) -> None:
-        """Compile the space, unless walks for the goal come first."""
+    def compile_ahead(self, goal: Goal) -> None:
+        """Compile the space now, unless walks for the goal come before the model."""
+        if not self._walks_first(goal):
+            _ = self.compiled
+
+    def _walks_first(self, goal: Goal) -> bool:
         walks = self._walks(goal)
-        if walks is None or not walks.first or self.best is None:
-            self.compiled  # noqa: B018
+        return walks is not None and walks.first and self.best is not None
+
+    def _give_hint(self) -> None:
+        hint, self._hint = self._hint, None
+        for variable, value in (hint and values_of(self.compiled, hint)) or []:
+            self.compiled.model.add_hint(variable, value)
 
     def _look_further(self, goal: Goal, effort: float) -> None:
         """Where a proof takes long: a better incumbent makes the rest of it shorter. Local search
@@ -317,6 +327,7 @@ class Search(Generic[F]):
         """Minimize among mappings below `cut`, and learn what the outcome says about the goal."""
         cuts = [] if cut is None else self._require(goal, cut, strict=True)
         scale, constant, rounding = self._set_objective(goal)
+        self._give_hint()
         self.last = None
         outcome = run(
             self.compiled.model,

@@ -39,11 +39,6 @@ class Turns:
         self._spent = 0.0
         self._walked = False
 
-    @property
-    def walks_first(self) -> bool:
-        """Whether walks come before the model."""
-        return self._walks is not None and self._walks.first
-
     def before(self, span: Span) -> Iterator[Ends]:
         """What walks find in their first turn, without the model."""
         if self._walks is not None:

@@ -17,7 +17,7 @@ from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.costs import Costs, Outside, most_shared
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.remaining import least_without, rounding
+from solver_mapper.solve.outward.remaining import least_without, saved_by_rounding
 from solver_mapper.solve.outward.sliding import AtRisk
 
 CAUTION = 1e-9
@@ -80,8 +80,10 @@ def undominated(
     rows, group = rows.take(order), group[order]
     future = _futures(outer, rows, outside, most[order])
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
+    saved = saved_by_rounding(costs, outside)
     at_risk = [
-        AtRisk(each, rows, costs.tensors[each.number].words, growth) for each in costs.sliding
+        AtRisk(each, rows, costs.tensors[each.number].words, growth, saved)
+        for each in costs.sliding
     ]
     then = np.arange(len(rows))
     # Compute units that take words from each other forget what was due.
@@ -106,16 +108,12 @@ def undominated(
             lost = rows.lost[behind] - rows.lost[best]
             owed += np.maximum(lost * growth[then[behind]], 0.0)
             owed += sum(risk.rounding(then[best], then[behind]) for risk in at_risk)
-            saved = rounding(costs, outside)
-            for risk in at_risk:
-                more = risk.rounded[then[behind]] - risk.rounded[then[best]]
-                owed += saved * np.maximum(more, 0)
-            passing = rows.passing[best] - rows.passing[behind]
-            owed += np.maximum(passing, passing / growth[then[behind]])
+            charged = rows.charged[best] - rows.charged[behind]
+            owed += np.maximum(charged, charged / growth[then[behind]])
         worse = rows.energy[best] + owed <= rows.energy[behind]
         if cycles_count:
-            with_windows = sum((risk.most_words[then[best]] for risk in at_risk), 0.0)
-            worse &= _as_quick(costs, rows, future, best, behind, with_windows)
+            of_windows = sum((risk.most_words[then[best]] for risk in at_risk), 0.0)
+            worse &= _as_quick(costs, rows, future, best, behind, of_windows)
             for risk in at_risk:
                 fewer = risk.more_words(then[best], then[behind]) <= 0
                 worse &= fewer | (future.slow[behind, risk.number] == 0)
@@ -162,17 +160,17 @@ def _as_quick(
     future: _Future,
     one: Ints,
     other: Ints,
-    with_windows: Floats | float,
+    of_windows: Floats | float,
 ) -> Flags:
     """Whether `one` needs no more cycles than `other`, whatever follows, but for tensors with
     windows: its pace is no lower, and no other tensor has more words to be sent at a level with a
-    bandwidth, unless all its words together, and those of tensors `with_windows`, take no more time
+    bandwidth, unless all its words together, and those of tensors `of_windows`, take no more time
     there than `other` needs already.
     """
     quick: Flags = rows.pace[one] >= rows.pace[other]
     if not future.slow.any():
         return quick
-    words, total = {}, np.zeros(len(one)) + with_windows
+    words, total = {}, np.zeros(len(one)) + of_windows
     plain = [(n, tensor) for n, tensor in enumerate(costs.tensors) if not tensor.ranks]
     for n, tensor in plain:
         most = rows.sends[one, n] * future.base[one, n]

@@ -35,7 +35,7 @@ class InnerMappings:
          word of the tile; not 1 where a rank has a stride.
     refund: (rows, tensors), in pJ a word: partial sums are not read again the first time.
     pace: operations a cycle that all instances in use do at most (`bandwidth.py`).
-    energy: in pJ, what is settled. `passing`: what words cost that neighbours pass on, if no more
+    energy: in pJ, what is settled. `charged`: what words cost that neighbours pass on, if no more
             instances than so far have some between their elements.
     states: (rows, windowed), the numbers of their `TileState`.
     fetched, sent: (rows, windowed, depth + 1), for each chain by the level of its holder: the words
@@ -53,7 +53,7 @@ class InnerMappings:
     refund: Floats
     pace: Floats
     energy: Floats
-    passing: Floats
+    charged: Floats
     states: Ints
     fetched: Floats
     sent: Floats
@@ -71,7 +71,7 @@ class InnerMappings:
         """All arrays, in the order of the fields."""
         return (
             *(self.tile, self.open, self.due, self.sends, self.refund),
-            *(self.pace, self.energy, self.passing, self.states, self.fetched, self.sent),
+            *(self.pace, self.energy, self.charged, self.states, self.fetched, self.sent),
             *(self.copies, self.parents, self.lost, self.meshes, self.parent, self.move),
         )
 

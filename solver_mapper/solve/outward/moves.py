@@ -72,7 +72,7 @@ def empty(costs: Costs) -> InnerMappings:
         lost=np.zeros(1),
         pace=np.ones(1),
         energy=np.zeros(1),
-        passing=np.zeros(1),
+        charged=np.zeros(1),
         meshes=np.ones((1, 2), dtype=np.int64),
         parent=np.full(1, -1, dtype=np.int64),
         move=np.full(1, -1, dtype=np.int64),
@@ -128,7 +128,7 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         sent=sent,
         copies=rows.copies * bound,
         parents=parents,
-        passing=rows.passing / bound,
+        charged=rows.charged / bound,
         lost=rows.lost * bound,
         meshes=meshes,
         move=_same(rows, number),
@@ -170,12 +170,12 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     tile = rows.tile.copy()
     tile[:, dim] *= move.bound
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
-    energy, passing, states, lost = rows.energy, rows.passing, rows.states.copy(), rows.lost
+    energy, charged, states, lost = rows.energy, rows.charged, rows.states.copy(), rows.lost
     rounds: Floats = np.prod(costs.sizes / tile, axis=1)
     for each in costs.sliding:
         less = each.repeated(rows, dim, move.bound, rounds)
         states[:, each.column] = less.states
-        energy, passing = energy - less.energy, passing + less.passing
+        energy, charged = energy - less.energy, charged + less.charged
         due[:, each.number] -= less.words
         lost = lost + less.lost
     for n, tensor in enumerate(costs.tensors):
@@ -192,7 +192,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         due=due,
         sends=sends,
         energy=energy,
-        passing=passing,
+        charged=charged,
         states=states,
         lost=lost,
         move=_same(rows, number),

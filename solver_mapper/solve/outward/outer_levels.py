@@ -170,9 +170,9 @@ class OuterLevels:
         if not linked:
             return alone, alone, rounded
         sent = base * (1 - self._spared(sliding, kind, linked=True))
-        fill, passing = float(costs.rates[level].fill), float(sliding.passing[level])
+        fill, worth = float(costs.rates[level].fill), float(sliding.worth[level])
         # What neighbours pass on spares a part of the price of filling it, if anything.
-        filled = alone - np.maximum(alone - sent, 0.0) * (max(passing, 0.0) / fill if fill else 0.0)
+        filled = alone - np.maximum(alone - sent, 0.0) * (max(worth, 0.0) / fill if fill else 0.0)
         return filled, np.maximum(sent, once), rounded
 
     def _spared(self, sliding: Sliding, kind: int, *, linked: bool) -> Floats | float:

@@ -96,16 +96,16 @@ def _settled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     sends, and where neighbours pass words on.
     """
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
-    settled = rows.energy + rows.passing / growth - rows.lost * growth
+    settled = rows.energy + rows.charged / growth - rows.lost * growth
     if outside.holders:
-        saved, meshes = rounding(costs, outside), costs.room(outside.meshes) > 1
+        saved, meshes = saved_by_rounding(costs, outside), costs.room(outside.meshes) > 1
         for each in costs.sliding:
             settled = settled - each.may_lose(rows) * growth
             settled = settled - saved * (1 if meshes else each.rounded(rows))
     return np.asarray(settled)
 
 
-def rounding(costs: Costs, outside: Outside) -> float:
+def saved_by_rounding(costs: Costs, outside: Outside) -> float:
     """What the next holder of a tensor with windows may save by rounding what it sends, in pJ."""
     levels = range(outside.holders)
     return ROUNDED * max(float(costs.rates[level].send) * costs.room(level) for level in levels)

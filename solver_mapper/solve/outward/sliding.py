@@ -44,7 +44,7 @@ class Less(NamedTuple):
 
     states: Ints
     energy: Floats
-    passing: Floats
+    charged: Floats
     words: Floats
     lost: Floats
 
@@ -64,9 +64,9 @@ class Sliding:
     """One tensor.
 
     number: of the tensor; `column`: of its arrays in `InnerMappings`.
-    paid: what elements pay in pJ for a word that neighbours pass on. The cost model charges those
+    charge: what elements pay in pJ for a word that neighbours pass on. The cost model charges those
         of one instance of the level outside alone, of as many as loops can use of `parents`.
-    passing: what each of these words spares on average, at most, in pJ; below 0 if it costs more.
+    worth: what each of these words spares on average, at most, in pJ; below 0 if it costs more.
     rounding: what an instance of each level may save by rounding, in pJ, if words are passed on.
     """
 
@@ -81,9 +81,9 @@ class Sliding:
     ):
         self.number, self.column, self.windows, self.sizes = number, column, windows, sizes
         self.rates, self.depth = rates, len(rates)
-        self.paid = np.array([*(float(each.send + each.fill) for each in rates), 0.0])
-        self.least_paid = self.paid / [*parents, 1]
-        self.passing = np.array([*(float(each.fill) for each in rates), 0.0]) - self.least_paid
+        self.charge = np.array([*(float(each.send + each.fill) for each in rates), 0.0])
+        self.least_charge = self.charge / [*parents, 1]
+        self.worth = np.array([*(float(each.fill) for each in rates), 0.0]) - self.least_charge
         rounding = [each.fill + Fraction(ROUNDED) * each.send for each in rates]
         self.rounding = np.array([*map(float, rounding), 0.0])
         self.states: list[TileState] = []
@@ -129,14 +129,14 @@ class Sliding:
         for row, (state,) in enumerate(keys):
             after, spared[:, row] = self._after(state, dim, bound)
             states.append(after)
-        fetched, sent, saved, paid, rounded = spared[:, where]
+        fetched, sent, saved, charged, rounded = spared[:, where]
         prices, parents = self.prices(rows), rows.parents[:, self.column]
         mine, theirs = rows.fetched[:, self.column], rows.sent[:, self.column]
         energy = mine * (fetched * prices.fill + saved) + theirs * sent * prices.send
         return Less(
             np.array(states, dtype=np.int64)[where],
             energy.sum(axis=1) * rounds,
-            (mine * paid / parents).sum(axis=1) * rounds,
+            (mine * charged / parents).sum(axis=1) * rounds,
             (theirs * sent)[np.arange(len(rows)), self.outermost(rows)] * rounds,
             (rounded * rows.copies[:, self.column] * self.rounding).sum(axis=1),
         )
@@ -160,8 +160,8 @@ class Sliding:
 
     def _after(self, state: int, dim: int, bound: int) -> tuple[int, Floats]:
         """The state with a temporal loop; and (5, depth + 1) tiles that are not fetched, and not
-        sent; for each word of a tile, what passing words on spares in pJ at most but for `Less.
-        passing`, and what counts there; and 1 where neighbours do so for the first time.
+        sent; for each word of a tile, what passing words on spares in pJ at most but for what is
+        charged, and what is; and 1 where neighbours do so for the first time.
         """
         key = state, dim, bound
         if key not in self._repeated:
@@ -169,10 +169,10 @@ class Sliding:
             spared = np.zeros((5, self.depth + 1))
             for chain, less in zip(self.states[state].chains, each, strict=True):
                 level, first = chain.level, less.most > 0 and not chain.passing
-                passed = less.most if self.passing[level] > 0 else less.fewest
-                saved = passed * self.passing[level] + less.fewest * self.least_paid[level]
-                paid = less.fewest * self.paid[level]
-                spared[:, level] = less.fetched, less.sent, saved, paid, first
+                passed = less.most if self.worth[level] > 0 else less.fewest
+                saved = passed * self.worth[level] + less.fewest * self.least_charge[level]
+                charged = less.fewest * self.charge[level]
+                spared[:, level] = less.fetched, less.sent, saved, charged, first
             self._repeated[key] = self._number(after), spared
         return self._repeated[key]
 
@@ -257,8 +257,8 @@ class Sliding:
 
     def sparing_energy(self, rows: InnerMappings, sparing: Sparing) -> Floats:
         """The energy in pJ of what is spared, apart from words that no holder has to send yet."""
-        prices, passing = self.prices(rows), np.maximum(self.passing, 0.0)
-        fills = sparing.fetched * prices.fill + sparing.passed * passing
+        prices, worth = self.prices(rows), np.maximum(self.worth, 0.0)
+        fills = sparing.fetched * prices.fill + sparing.passed * worth
         theirs = rows.sent[:, self.column] * sparing.sent * prices.send
         return np.asarray((rows.fetched[:, self.column] * fills + theirs).sum(axis=1))
 
@@ -312,9 +312,17 @@ class Sliding:
 
 
 class AtRisk:
-    """What one tensor may still be spared, in inner mappings that are compared with each other."""
+    """What one tensor may still be spared, in inner mappings that are compared with each other.
 
-    def __init__(self, sliding: Sliding, rows: InnerMappings, words: int, growth: Ints):
+    Args:
+        words: how many different ones the tensor has.
+        growth: how many times as many instances as so far each row may come to use.
+        saved: what the next holder may save by rounding, in pJ.
+    """
+
+    def __init__(
+        self, sliding: Sliding, rows: InnerMappings, words: int, growth: Ints, saved: float
+    ):
         sparing = sliding.most_sparing(rows, words)
         sent, self.number = sparing.sent, sliding.number
         self.due, self.states = rows.due[:, sliding.number], rows.states[:, sliding.column]
@@ -325,7 +333,7 @@ class AtRisk:
         least = self.due - self.waiting * self.more - words
         self.spare = np.maximum(least, 0.0)
         self.may_lose = sliding.may_lose(rows) * growth
-        self.rounded = sliding.rounded(rows)
+        self.rounded = saved * sliding.rounded(rows)
         prices, mine = sliding.prices(rows), rows.fetched[:, sliding.column]
         self.tiles = np.concatenate(
             [
@@ -336,13 +344,14 @@ class AtRisk:
         )
         passed = mine * sparing.passed
         self.filled = passed * prices.fill
-        self.saved = passed * np.maximum(sliding.passing, 0.0)
-        self.paid = passed * sliding.paid / rows.parents[:, sliding.column]
+        self.saved = passed * np.maximum(sliding.worth, 0.0)
+        self.charged = passed * sliding.charge / rows.parents[:, sliding.column]
 
     def rounding(self, one: Ints, other: Ints) -> Floats:
         """By how much energy in pJ rounding may yet save more in `other` than in `one`."""
-        same = self._alike(one, other)
-        return np.maximum(self.may_lose[other] - np.where(same, self.may_lose[one], 0.0), 0.0)
+        mine = np.where(self._alike(one, other), self.may_lose[one], 0.0)
+        passed_on = np.maximum(self.may_lose[other] - mine, 0.0)
+        return np.asarray(passed_on + np.maximum(self.rounded[other] - self.rounded[one], 0.0))
 
     def owed(self, one: Ints, other: Ints, low: Floats, high: Floats) -> Floats:
         """By how much energy in pJ the tensor may come to cost more further out in `one` than in
@@ -353,7 +362,7 @@ class AtRisk:
         same = self._alike(one, other)
         mine = np.where(same[:, None], self.tiles[one], 0.0)
         energy = np.maximum(self.tiles[other] - mine, 0.0).sum(axis=1)
-        energy += np.where(same, self._apart(one, other), self._at_most(one, other))
+        energy += np.where(same, self._if_alike(one, other), self._otherwise(one, other))
         words = np.maximum(self.more_words(one, other), -self.spare[other])
         return np.asarray(energy + words * np.where(words > 0, high, low))
 
@@ -369,16 +378,17 @@ class AtRisk:
         """Whether as many tiles are spared in both, whatever follows."""
         return np.asarray(self.states[one] == self.states[other])
 
-    def _apart(self, one: Ints, other: Ints) -> Floats:
+    def _if_alike(self, one: Ints, other: Ints) -> Floats:
         """By how much energy in pJ passing words on may come to be worth more in `other`, where as
         many tiles are passed on in both.
         """
         filled = np.maximum(self.filled[other] - self.filled[one], 0.0)
-        return np.asarray((filled + np.maximum(self.paid[one] - self.paid[other], 0.0)).sum(axis=1))
+        charged = np.maximum(self.charged[one] - self.charged[other], 0.0)
+        return np.asarray((filled + charged).sum(axis=1))
 
-    def _at_most(self, one: Ints, other: Ints) -> Floats:
+    def _otherwise(self, one: Ints, other: Ints) -> Floats:
         """The same, whatever is passed on."""
-        charged = np.maximum(self.paid[one] - self.filled[one], 0.0)
+        charged = np.maximum(self.charged[one] - self.filled[one], 0.0)
         return np.asarray((self.saved[other] + charged).sum(axis=1))
 
 
