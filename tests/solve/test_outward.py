@@ -228,6 +228,37 @@ def test_where_tables_of_outer_levels_would_be_too_large_the_model_answers(monke
     assert sm.solve(made.spec, "energy").rank == best[1].energy_pj
 
 
+def test_mappings_of_walks_have_loops_along_y_outside_those_along_x():
+    """Elsewhere other units would be neighbours, and the window would cost more than is claimed."""
+    buffer = {"name": "Buffer", "entries": 64, "instances": 12, "meshX": 4}
+    dram = {"name": "DRAM", "technology": "DRAM", "instances": 1, "vector-access-energy": 100.0}
+    units = {"name": "MAC", "instances": 12, "meshX": 4}
+    storage = [buffer | {"vector-access-energy": 1.0}, dram]
+    spaces = [
+        {"name": "W", "projection": [[["C"]], [["R"]]]},
+        {"name": "I", "projection": [[["C"]], [["P"], ["R"]]]},
+        {"name": "O", "projection": [[["C"]], [["P"]]], "read-write": True},
+    ]
+    shape = {"name": "depthwise", "dimensions": ["C", "P", "R"], "data-spaces": spaces}
+    spec = sm.load(
+        {"arch": {"arithmetic": units, "storage": storage}},
+        {"problem": {"shape": shape, "instance": {"C": 4, "P": 7, "R": 3}}},
+    )
+    mapspace = EnumeratedMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    objective = parse_objective("energy")
+    found = Walk(mapspace, objective.goals[0]).ends(INFINITE).mappings[0]
+    (best,) = Exhaustive(mapspace).best([objective])
+    assert best is not None
+    assert {each.axis for each in found.levels[0].spatial} == {"X", "Y"}
+    assert sm.evaluate(spec, found).energy_pj == best[1].energy_pj
+
+
+def test_the_only_mapping_of_a_single_operation_is_found():
+    made = instance(2544, 1500, SHAPES)
+    assert set(made.problem.bounds.values()) == {1}
+    assert not wrong_claims(made, exact=False)
+
+
 def test_words_that_cost_less_than_nothing_are_left_to_the_model():
     """A bound that leaves words out would be too high."""
     made = bare(instance(103, 400, SHAPES))

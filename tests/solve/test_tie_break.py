@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pytest
 
 import solver_mapper as sm
 from solver_mapper.core.objective import parse_objective
+from solver_mapper.deadline import TimeUp
 from tests.study.commands import run
 
 
@@ -49,22 +51,45 @@ def test_a_tie_is_broken_as_a_second_goal_would(spec: sm.Spec) -> None:
     assert "ties broken by" in str(broken) and "ties broken by" not in str(free)
 
 
+@pytest.mark.parametrize("timely", [False, True])
 def test_a_tie_that_is_not_proven_leaves_the_proof_of_the_goal(
-    spec: sm.Spec, monkeypatch: pytest.MonkeyPatch
+    spec: sm.Spec, monkeypatch: pytest.MonkeyPatch, timely: bool
 ) -> None:
-    """The search ends while the tie is searched: the goal is proven, the tie is not."""
+    """The search ends while the tie is searched, by its own limits or with the time: the goal is
+    proven, the tie is not.
+    """
     from solver_mapper.solve.cpsat.search import Search
 
     minimize = Search._minimize_goal
 
     def stopped(self: Search, goal, tie: bool) -> bool:  # type: ignore[no-untyped-def, type-arg]
-        return not tie and minimize(self, goal)
+        if tie and timely:
+            raise TimeUp
+        return not tie and minimize(self, goal, tie)
 
     monkeypatch.setattr(Search, "_minimize_goal", stopped)
     solution = sm.solve(spec, "delay")
     assert (solution.status, solution.gap) == ("optimal", 0.0)
     assert "tie_break" not in solution.to_dict()["objective"]
     assert "ties broken by  energy, without a proof: " in str(solution)
+
+
+def test_the_bound_is_that_of_the_first_goal_where_time_ends_with_the_second(
+    spec: sm.Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from solver_mapper.solve.cpsat.search import Search
+
+    minimize = Search._minimize_goal
+
+    def stopped(self: Search, goal, tie: bool) -> bool:  # type: ignore[no-untyped-def, type-arg]
+        if goal.name == "energy":
+            self.bound = Fraction(10**9)
+            raise TimeUp
+        return minimize(self, goal, tie)
+
+    monkeypatch.setattr(Search, "_minimize_goal", stopped)
+    solution = sm.solve(spec, ["delay", "energy"])
+    assert (solution.status, solution.gap) == ("feasible", 0.0)
 
 
 def test_a_tie_costs_a_bounded_effort() -> None:

@@ -20,11 +20,13 @@ from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, linked_e
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
 from solver_mapper.solve.outward import mesh_sharing
 from solver_mapper.solve.outward.mesh_sharing import (
+    ANY,
     Link,
     Links,
     Placed,
     Vector,
     all_links,
+    fewest_sent,
     least_sharing,
     links,
 )
@@ -70,8 +72,9 @@ def test_loops_spare_what_the_cost_model_does_not_fetch(seed):
     assert tiles * sums.words(extents) == pytest.approx(words, rel=1e-12)
 
 
-def by_shift(links: Links) -> dict[Vector, Link]:
-    return {each.shift: each for each in links}
+def link(links: Links, shift: Vector) -> Link:
+    nothing = Link(shift, rest=1.0, most=0.0)
+    return next((each for each in links if each.shift in (shift, ANY)), nothing)
 
 
 def passed_on(
@@ -104,27 +107,27 @@ def passed_on(
     mesh_grid = mesh_sharing.Grid((used[0], used[1]), width, one_fixed)
     every = range(len(elements.offsets))
     groups = sum(each.scatter for each in multicast_groups(elements, every, True, grid))
-    walked = by_shift(links(tuple(seen), len(RANKS), mesh_grid))
+    walked = links(tuple(seen), len(RANKS), mesh_grid)
     mesh = tuple(sorted(each._replace(inner=0) for each in seen))
-    loose = by_shift(all_links(mesh, len(RANKS)))
+    loose = all_links(mesh, len(RANKS))
     least = least_sharing(mesh, len(RANKS), mesh_grid)
-    tight, sharers = by_shift(least.links), least.sent / prod(each.bound for each in seen)
+    tight, sharers = least.links, least.sent / prod(each.bound for each in seen)
+    fewest = fewest_sent(mesh, len(RANKS)) / prod(each.bound for each in seen)
     idle = prod(each.bound for each in placed if each.dim == IDLE)
-    assert sharers <= idle * groups / len(elements.offsets) + 1e-12
+    assert max(sharers, fewest) <= idle * groups / len(elements.offsets) + 1e-12
     found = []
     for shift in [(a, b) for a in range(-9, 10) for b in range(-9, 10) if a or b]:
         linked = set(linked_elements(elements, elements, code_of((0, *shift)), grid))
         rest = multicast_groups(elements, set(every) - linked, True, grid)
         share = sum(each.scatter for each in rest) / groups
-        unknown = Link(shift, rest=1.0, most=0.0)
         served = len(linked) / len(elements.offsets) if share < 1 else 0.0
-        for granted in (loose.get(shift, unknown), tight.get(shift, unknown)):
+        for granted in (link(loose, shift), link(tight, shift)):
             assert granted.rest <= share + 1e-12
             assert granted.fewest - 1e-12 <= served <= granted.most + 1e-12
         receivers = sum(each.scatter * each.multicast for each in rest)
         if share < 1 and receivers:
-            assert sharers <= idle * share * groups / receivers + 1e-12
-        found.append((shift, share, walked.get(shift, unknown).rest))
+            assert max(sharers, fewest) <= idle * share * groups / receivers + 1e-12
+        found.append((shift, share, link(walked, shift).rest))
     return found, mesh_grid.filled or one_fixed
 
 
@@ -137,6 +140,26 @@ def test_neighbours_pass_on_no_more_than_the_walk_says(seed):
         assert walked <= share + 1e-12, shift
         if exact:
             assert walked == pytest.approx(share), shift
+
+
+@pytest.fixture
+def coarse(monkeypatch):
+    """Meshes count as large, on which elements are not looked at one by one."""
+    caches = [each for each in vars(mesh_sharing).values() if hasattr(each, "cache_clear")]
+    for each in caches:
+        each.cache_clear()
+    monkeypatch.setattr(mesh_sharing, "MANY", 2)
+    yield
+    for each in caches:
+        each.cache_clear()
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_neighbours_on_large_meshes_pass_on_no_more_than_the_walk_says(seed, coarse):
+    random = Random(seed)
+    width, height = random.choice([(1, 8), (8, 1), (4, 4), (3, 5), (5, 3), (12, 2), (6, 6)])
+    for shift, share, walked in passed_on(random, width, height)[0]:
+        assert walked <= share + 1e-12, shift
 
 
 @pytest.mark.parametrize("seed", range(200))

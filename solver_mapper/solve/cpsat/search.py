@@ -21,7 +21,7 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP, Goal, HasStatistics, Limit, Objective, figure
 from solver_mapper.core.progress import Progress
-from solver_mapper.errors import ExactnessError
+from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.solve.cpsat.compile import CompiledSpace
 from solver_mapper.solve.cpsat.engine import LARGEST, Read, Settings, SolverRun, invalid_model, run
 from solver_mapper.solve.cpsat.exclusion import (
@@ -164,17 +164,24 @@ class Search(Generic[F]):
         """
         bounds: list[Fraction | None] = []
         for number, goal in enumerate(objective.all):
+            tie = number >= len(objective.goals)
             self.bound = None
-            proven = self._minimize_goal(goal, tie=number >= len(objective.goals))
-            bounds.append(self.bound)
-            self.bound = bounds[0]
+            try:
+                if number:
+                    self._keep(*self.fixed[-1])
+                proven = self._minimize_goal(goal, tie)
+            except (LimitReached, MemoryError):
+                if not tie:
+                    raise
+                proven = False
+            finally:
+                bounds.append(self.bound)
+                self.bound = bounds[0]
             if not proven:
-                return number >= len(objective.goals)
+                return tie
             if self.best is None:
                 return True
             self.fixed.append((goal, goal.rank(self.best.statistics)))
-            if number + 1 < len(objective.all):
-                self._keep(*self.fixed[-1])
         return True
 
     def below(self, goal: Goal, rank: Fraction) -> None:
@@ -209,7 +216,7 @@ class Search(Generic[F]):
         self._passing.clear()
         self._require(goal, rank, strict=False)
 
-    def _minimize_goal(self, goal: Goal, tie: bool = False) -> bool:
+    def _minimize_goal(self, goal: Goal, tie: bool) -> bool:
         """Minimize one goal; True if that was proven. A `tie` whose proof would need more effort
         is left with the best mapping met: deciding it may cost much more than the goals do.
         """
@@ -300,12 +307,14 @@ class Search(Generic[F]):
         return proven, math.nextafter(float(rank), math.inf)
 
     def _take(self, goal: Goal, found: Iterable[Ends]) -> None:
-        """Learn from walks that need no model."""
+        """Learn from walks that need no model, until nothing is left to learn."""
         for ends in found:
             for mapping in ends.mappings:
                 self._adopt(goal, Candidate(mapping, self.assess(mapping)))
             if ends.least is not None and math.isfinite(ends.least):
                 self._learn_rank(goal, Fraction(ends.least), None)
+            if self._closed(goal):
+                return
 
     def _narrow(self, goal: Goal) -> None:
         """Take values out of variables that alone cost more energy than any mapping that is better

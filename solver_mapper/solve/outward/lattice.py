@@ -46,7 +46,7 @@ class Lattice:
     def least_outside(self, figures: Floats) -> Floats:
         """For each tile the least figure (..., tiles) of all its multiples."""
         before = figures.shape[:-1]
-        found = figures.reshape(*before, *self._shape)
+        found = figures.reshape((*before, *self._shape))
         for axis in range(len(before), found.ndim):
             found = np.flip(np.minimum.accumulate(np.flip(found, axis), axis=axis), axis)
         return np.ascontiguousarray(found).reshape(*before, len(self))

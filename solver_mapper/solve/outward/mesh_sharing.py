@@ -5,7 +5,7 @@ on, as the cost model has them (`cost/timeloop/spatial_elements.py`, `multicast_
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations, product
 from math import gcd, prod
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.inner import Flags, Ints
 
 Vector = tuple[int, ...]
@@ -21,6 +22,12 @@ Vector = tuple[int, ...]
 
 OTHER = -1
 """The rank of loops over dimensions that are not in a window."""
+ANY: Vector = ()
+"""Any shift but none at all."""
+MANY = 2_000
+"""So many elements in rows that are not filled, words along a rank, or shifts between elements, are
+looked at one by one.
+"""
 
 
 class Placed(NamedTuple):
@@ -59,28 +66,8 @@ class Grid(NamedTuple):
         return self.used[1] > 1 and self.width % self.used[0] > 0
 
 
-class _Help(NamedTuple):
-    """words: of each element, as numbers. `by_shift`: which elements have a neighbour that had the
-    words that they want, if these are so many words further on.
-    """
-
-    words: Ints
-    by_shift: dict[Vector, Flags]
-
-    def rest(self, shift: Vector, *, all_have: bool) -> tuple[int, int]:
-        """How many different words neighbours do not pass on, and how many elements want them from
-        the level above. Words are passed on if all elements that want them have such a neighbour,
-        or if one has, unless `all_have`.
-        """
-        helped = self.by_shift[shift]
-        rest = self.words[~helped]
-        if not all_have:
-            rest = rest[~np.isin(rest, self.words[helped])]
-        return len(np.unique(rest)), len(rest)
-
-
 class Link(NamedTuple):
-    """What neighbours do when tiles come by `shift`, a displacement between some.
+    """What neighbours do when tiles come by `shift`, a displacement between some, or by ANY.
 
     rest: the share of the different words that they do not pass on, at least.
     fewest, most: the share of the elements that they serve.
@@ -119,37 +106,161 @@ def _times(found: Links, units: Vector) -> Links:
     def in_words(shift: Vector) -> Vector:
         return tuple(step * unit for step, unit in zip(shift, units, strict=True))
 
-    return tuple(each._replace(shift=in_words(each.shift)) for each in found)
+    return tuple(
+        each if each.shift == ANY else each._replace(shift=in_words(each.shift)) for each in found
+    )
 
 
 @lru_cache(maxsize=10_000)
 def _links(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Links:
-    helped = _helped(loops, ranks, grid)
-    number = len(np.unique(helped.words))
-    exact = grid.filled or grid.one_fixed
-    found = [Link(s, helped.rest(s, all_have=exact)[0] / number) for s in sorted(helped.by_shift)]
+    if not grid.filled and prod(grid.used) > MANY:
+        return _all_links(tuple(sorted(each._replace(inner=0) for each in loops)), ranks)
+    helped = _helped(loops, ranks, grid, all_have=grid.one_fixed)
+    found = [Link(shift, helped.rest(shift)[0] / helped.number) for shift in sorted(helped.shifts)]
     return tuple(each for each in found if each.rest < 1)
 
 
+class _Axis(NamedTuple):
+    """One axis of a mesh of which rows are filled: what stands along it moves the words of all
+    elements alike.
+
+    codes: of each place, numbers whose sums over both axes tell words apart. `by_shift`: which
+    places have a neighbour whose words are so many further on.
+    """
+
+    codes: Ints
+    by_shift: dict[Vector, Flags]
+
+    def left(self, shift: Vector) -> Ints:
+        """The codes of places that have no such neighbour."""
+        helped = self.by_shift.get(shift)
+        return self.codes if helped is None else self.codes[~helped]
+
+
+class _Filled(NamedTuple):
+    """Elements in filled rows: neighbours along either axis may help."""
+
+    along: tuple[_Axis, _Axis]
+    number: int
+
+    @property
+    def shifts(self) -> set[Vector]:
+        """Displacements between neighbours."""
+        return {shift for axis in self.along for shift in axis.by_shift}
+
+    def rest(self, shift: Vector) -> tuple[int, int]:
+        """How many different words neighbours do not pass on, if the elements wanted those that are
+        so many words further back just before; and how many elements want them from the level
+        above.
+        """
+        x, y = (axis.left(shift) for axis in self.along)
+        return _different(x, y), len(x) * len(y)
+
+
+class _Ragged(NamedTuple):
+    """Elements in rows that are not filled. `words`: of each element, as numbers. `by_shift`: which
+    elements have a neighbour whose words are so many further on.
+    """
+
+    words: Ints
+    by_shift: dict[Vector, Flags]
+    all_have: bool
+
+    @property
+    def number(self) -> int:
+        """How many different words there are."""
+        return len(np.unique(self.words))
+
+    @property
+    def shifts(self) -> set[Vector]:
+        """See `_Filled.shifts`."""
+        return set(self.by_shift)
+
+    def rest(self, shift: Vector) -> tuple[int, int]:
+        """See `_Filled.rest`. Words count as passed on if all elements that want them have such a
+        neighbour, or if one has, unless `all_have`.
+        """
+        helped = self.by_shift[shift]
+        rest = self.words[~helped]
+        if not self.all_have:
+            rest = rest[~np.isin(rest, self.words[helped])]
+        return len(np.unique(rest)), len(rest)
+
+
 def _helped(
-    loops: tuple[Placed, ...], ranks: int, grid: Grid, axes: tuple[int, ...] = (0, 1)
-) -> _Help:
-    """Which elements neighbours along the `axes` may help."""
-    number = np.arange(grid.used[0] * grid.used[1])
-    place = np.stack([number % grid.used[0], number // grid.used[0]])
-    others = place.copy()
-    words = np.zeros((len(number), ranks), dtype=np.int64)
+    loops: tuple[Placed, ...],
+    ranks: int,
+    grid: Grid,
+    axes: tuple[int, ...] = (0, 1),
+    *,
+    all_have: bool = True,
+) -> _Filled | _Ragged:
+    """Which elements neighbours may help; along the `axes`, where rows are filled."""
+    if not grid.filled:
+        return _ragged(loops, ranks, grid, all_have=all_have)
+    radices = _radices(loops, ranks, grid)
+    x, y = (
+        _axis(tuple(each for each in loops if each.axis == axis), grid.used[axis], radices[axis])
+        for axis in (0, 1)
+    )
+    near = x if 0 in axes else x._replace(by_shift={}), y if 1 in axes else y._replace(by_shift={})
+    return _Filled(near, _different(x.codes, y.codes))
+
+
+def _radices(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> tuple[Vector, Vector]:
+    """For each axis, what a word along each rank counts in codes; and what a place does, if
+    elements at different places along the only other dimension share no word.
+    """
+    most = [0] * ranks
     for loop in loops:
-        digit = place[loop.axis] // loop.inner % loop.bound
+        if loop.rank != OTHER:
+            most[loop.rank] += loop.step * (loop.bound - 1)
+    values = [prod(each + 1 for each in most[:rank]) for rank in range(ranks + 1)]
+    x, y = (values[-1], values[-1] * grid.used[0]) if grid.one_fixed else (0, 0)
+    return (*values[:-1], x), (*values[:-1], y)
+
+
+@lru_cache(maxsize=10_000)
+def _axis(loops: tuple[Placed, ...], length: int, radices: Vector) -> _Axis:
+    place: Ints = np.arange(length, dtype=np.int64)
+    words, others = _along(loops, place, len(radices) - 1)
+    codes = words @ np.array(radices[:-1], dtype=np.int64) + others * radices[-1]
+    by_shift: dict[Vector, Flags] = {}
+    alike = np.flatnonzero(others[1:] == others[:-1])
+    for one, other in ((alike, alike + 1), (alike + 1, alike)):
+        for element, shift in zip(one, map(tuple, words[other] - words[one]), strict=True):
+            by_shift.setdefault(shift, np.zeros(length, dtype=bool))[element] = True
+    return _Axis(codes, by_shift)
+
+
+def _along(loops: Iterable[Placed], place: Ints, ranks: int) -> tuple[Ints, Ints]:
+    """How many words loops of one axis move each place along each rank (places, ranks), and which
+    places loops over other dimensions tell apart.
+    """
+    words, others = np.zeros((len(place), ranks), dtype=np.int64), place.copy()
+    for loop in loops:
+        digit = place // loop.inner % loop.bound
         if loop.rank != OTHER:
             words[:, loop.rank] += loop.step * digit
-            others[loop.axis] -= digit * loop.inner
+            others -= digit * loop.inner
+    return words, others
+
+
+def _different(x: Ints, y: Ints) -> int:
+    """How many different sums there are of one of either."""
+    return len(np.unique(np.unique(x)[:, None] + np.unique(y)))
+
+
+def _ragged(loops: tuple[Placed, ...], ranks: int, grid: Grid, *, all_have: bool) -> _Ragged:
+    number = np.arange(grid.used[0] * grid.used[1])
+    place = number % grid.used[0], number // grid.used[0]
+    (x, of_x), (y, of_y) = (
+        _along([each for each in loops if each.axis == axis], place[axis], ranks) for axis in (0, 1)
+    )
+    words, others = x + y, np.stack([of_x, of_y])
     alike = not grid.ragged or grid.one_fixed
     pairs = []
-    for axis in axes:
-        apart, possible = ((1, number % grid.width < grid.width - 1), (grid.width, number >= 0))[
-            axis
-        ]
+    for apart, possible in ((1, number % grid.width < grid.width - 1), (grid.width, number >= 0)):
         near = number[possible & (number + apart < len(number))]
         if alike:
             near = near[(others[:, near] == others[:, near + apart]).all(axis=0)]
@@ -164,7 +275,7 @@ def _helped(
             flags[one[where == kind]] = True
     if grid.one_fixed:
         code = _code(np.column_stack([code, *others]), np.array([1, *grid.used]))
-    return _Help(np.unique(code, return_inverse=True)[1], by_shift)
+    return _Ragged(np.unique(code, return_inverse=True)[1], by_shift, all_have)
 
 
 def _code(columns: Ints, radices: Ints) -> Ints:
@@ -207,20 +318,21 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing
     extent = _extent(loops)
     ways: list[tuple[int, ...]] = [(0, 1)]
     known = grid.used == extent or grid.one_fixed
+    if not grid.filled and not (known and prod(grid.used) <= MANY):
+        return Sharing(fewest_sent(loops, ranks), all_links(loops, ranks))
     if not known:
-        if not grid.filled:
-            return Sharing(fewest_sent(loops, ranks), all_links(loops, ranks))
         grid = Grid(extent, extent[0], one_fixed=True)
         ways = [(), (0,), (1,), (0, 1)]
     found: dict[Vector, list[Link]] = defaultdict(list)
     each, orders = 1.0, 0
     for axes in ways:
         for order in _orders(loops, grid.used):
+            check_time()
             helped, orders = _helped(order, ranks, grid, axes), orders + 1
-            words, elements = len(np.unique(helped.words)), len(helped.words)
+            words, elements = helped.number, prod(grid.used)
             each = min(each, words / elements)
-            for shift in helped.by_shift:
-                left, who = helped.rest(shift, all_have=True)
+            for shift in helped.shifts:
+                left, who = helped.rest(shift)
                 if left < words:
                     served = 1 - who / elements
                     found[shift].append(Link(shift, left / words, served, served))
@@ -265,33 +377,30 @@ def _extent(loops: tuple[Placed, ...]) -> tuple[int, int]:
 
 
 class _Wanted(NamedTuple):
-    """words: the displacements that occur among a mesh's elements, (words, ranks). `often`: in how
-    many elements each one does. `code`: a number for each, so that differences tell shifts apart.
+    """What elements of a mesh want along one window rank: different `words`, and in how many
+    elements each occurs, apart from other ranks.
     """
 
     words: Ints
     often: Ints
-    code: Ints
 
-    def elsewhere(self) -> tuple[Ints, Ints, Ints]:
-        """All pairs of words of different elements: the shift from one to the other as a number,
-        which the one is, and which the other, by shift and by how often the one occurs.
-        """
-        here, there = np.nonzero((self.often[:, None] > 1) | ~np.eye(len(self.code), dtype=bool))
-        shift = self.code[there] - self.code[here]
-        order = np.lexsort((self.often[here], shift))
-        return shift[order], here[order], there[order]
+    def served(self) -> dict[int, int]:
+        """By the shift: of how many words the ones so many further on are there as well."""
+        apart = self.words[None, :] - self.words[:, None]
+        shifts, number = np.unique(apart, return_counts=True)
+        return dict(zip(shifts.tolist(), number.tolist(), strict=True))
 
 
-def _wanted(loops: tuple[Placed, ...], ranks: int) -> _Wanted:
-    bounds = [loop.bound for loop in loops]
-    places = np.indices(bounds).reshape(len(loops), prod(bounds))
-    words = np.zeros((places.shape[1], ranks), dtype=np.int64)
-    for loop, place in zip(loops, places, strict=True):
-        words[:, loop.rank] += loop.step * place
-    code = _code(words, 2 * words.max(axis=0) + 1)
-    code, first, often = np.unique(code, return_index=True, return_counts=True)
-    return _Wanted(words[first], often, code)
+def _wanted(loops: tuple[Placed, ...], rank: int) -> _Wanted:
+    words: Ints = np.zeros(1, dtype=np.int64)
+    often: Ints = np.ones(1, dtype=np.int64)
+    for loop in loops:
+        if loop.rank == rank:
+            moved = words[:, None] + loop.step * np.arange(loop.bound)
+            words, where = np.unique(moved, return_inverse=True)
+            grown = np.repeat(often, loop.bound)
+            often = np.bincount(where.reshape(-1), weights=grown).astype(np.int64)
+    return _Wanted(words, often)
 
 
 def all_links(loops: tuple[Placed, ...], ranks: int) -> Links:
@@ -302,12 +411,30 @@ def all_links(loops: tuple[Placed, ...], ranks: int) -> Links:
 
 @lru_cache(maxsize=10_000)
 def _all_links(loops: tuple[Placed, ...], ranks: int) -> Links:
-    wanted = _wanted(loops, ranks)
-    shifts, here, there = wanted.elsewhere()
-    _, first, served = np.unique(shifts, return_index=True, return_counts=True)
-    vectors = wanted.words[there[first]] - wanted.words[here[first]]
-    rests = 1 - served / len(wanted.words)
-    return tuple(sorted(map(Link, map(tuple, vectors.tolist()), rests.tolist())))
+    wanted = [_wanted(loops, rank) for rank in range(ranks)]
+    number = prod(len(each.words) for each in wanted)
+    once = prod(int((each.often == 1).sum()) for each in wanted)
+    stays = [Link((0,) * ranks, once / number)] if once < number else []
+    if max(len(each.words) for each in wanted) > MANY:
+        return (*stays, Link(ANY, 0.0))
+    served = [each.served() for each in wanted]
+    if prod(map(len, served)) > MANY:
+        return (*stays, Link(ANY, 1 - _most_served(served) / number))
+    moves = [
+        Link(shift, 1 - prod(some[step] for some, step in zip(served, shift, strict=True)) / number)
+        for shift in product(*served)
+        if any(shift)
+    ]
+    return tuple(sorted([*stays, *moves]))
+
+
+def _most_served(served: Sequence[dict[int, int]]) -> int:
+    """For how many words at most the ones further on by any one shift are there as well."""
+    number = prod(each[0] for each in served)
+    return max(
+        max((times for step, times in each.items() if step), default=0) * (number // each[0])
+        for each in served
+    )
 
 
 def fewest_sent(loops: tuple[Placed, ...], ranks: int) -> float:
@@ -319,21 +446,19 @@ def fewest_sent(loops: tuple[Placed, ...], ranks: int) -> float:
 
 @lru_cache(maxsize=10_000)
 def _fewest_sent(loops: tuple[Placed, ...], ranks: int) -> float:
-    wanted = _wanted(loops, ranks)
-    number, elements = len(wanted.words), int(wanted.often.sum())
-    least = number / elements
-    shifts, here, _ = wanted.elsewhere()
-    moves = shifts != 0
-    shifts, often = shifts[moves], wanted.often[here[moves]]
-    if len(shifts):
-        starts = np.flatnonzero(np.concatenate([[True], shifts[1:] != shifts[:-1]]))
-        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(shifts))))
-        total = np.cumsum(often)
-        gone = total - (total - often)[starts][group]
-        left = number - 1 - (np.arange(len(shifts)) - starts[group])
-        some = left > 0
-        least = min(least, float((left[some] / (elements - gone[some])).min(initial=np.inf)))
-    return least * elements
+    wanted = [_wanted(loops, rank) for rank in range(ranks)]
+    often: Ints = np.ones(1, dtype=np.int64)
+    for each in wanted:
+        often = (often[:, None] * each.often).reshape(-1)
+    number, elements = len(often), int(often.sum())
+    if max(len(each.words) for each in wanted) > MANY:
+        served = number - 1
+    else:
+        served = _most_served([each.served() for each in wanted])
+    # What the fewest elements want is passed on first.
+    gone = np.concatenate([[0], np.cumsum(np.sort(often))])[: served + 1]
+    left = number - np.arange(served + 1)
+    return float((left / (elements - gone)).min() * elements)
 
 
 @lru_cache(maxsize=10_000)
@@ -341,5 +466,5 @@ def sent_words(loops: tuple[Placed, ...], exact: bool) -> float:
     """How many times as many words a mesh gets as one of its elements, by its loops over one window
     rank: different sums of their places; or at least, if not `exact`.
     """
-    often = _wanted(tuple(loop._replace(rank=0) for loop in loops), 1).often
+    often = _wanted(tuple(loop._replace(rank=0) for loop in loops), 0).often
     return float(len(often) if exact else often.sum() / often.max())

@@ -20,6 +20,7 @@ import numpy as np
 
 from solver_mapper.solve.outward.inner import Floats, Ints
 from solver_mapper.solve.outward.mesh_sharing import (
+    ANY,
     Grid,
     Link,
     Links,
@@ -407,7 +408,8 @@ def _link(chain: Chain, shift: Vector) -> Link:
     """What neighbours do when tiles come by `shift`."""
     if chain.beside and not any(shift):
         return Link(shift, rest=0.0)
-    return next((each for each in chain.links if each.shift == shift), Link(shift, 1.0, most=0.0))
+    known = (shift, ANY) if any(shift) else (shift,)
+    return next((each for each in chain.links if each.shift in known), Link(shift, 1.0, most=0.0))
 
 
 def _most(chain: Chain) -> Link:

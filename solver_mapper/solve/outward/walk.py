@@ -295,12 +295,12 @@ class _Run:
         return Mapping(tuple(levels), tuple(problem.dims), tuple(problem.tensor_names))
 
     def _spatial(self, steps: list[Move]) -> list[Move]:
-        """Spatial loops of a level, outer to inner. Where the order is free those of windows stand
-        inside, so that neighbours share words.
+        """Spatial loops of a level, outer to inner: those along Y first. Where the order is free
+        those of windows stand inside, so that neighbours share words.
         """
         if any(step.level == self.costs.depth - 1 for step in steps):
             return steps
-        return sorted(steps, key=lambda step: step.dim in self.costs.moving)
+        return sorted(steps, key=lambda step: (step.axis == "X", step.dim in self.costs.moving))
 
 
 def _loops(steps: list[Move], dims: tuple[str, ...]) -> tuple[Loop, ...]:
