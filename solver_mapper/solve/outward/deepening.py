@@ -29,8 +29,12 @@ FEW = 2_000
 """A walk that may examine fewer is not begun."""
 STEP = 0.005
 """How far, relative, the first target lies above what the next inner mapping needs."""
-GROWTH = 3.0
+GROWTH = 2.5
 """How many times as many inner mappings as the one before a walk should examine."""
+OVERRUN, SOME = 6.0, 20_000
+"""A walk that examines so many times as many as the last whole one, or as a few, was given too high
+a target: it ends. The next one may examine twice as many.
+"""
 SHORTER, LONGER = 0.5, 8.0
 """By how much a step is changed at most; by the former if a walk could not end."""
 STEEP = 40.0
@@ -65,7 +69,7 @@ class Deepening:
         self.first = bool(walk.costs.sliding) and levels > FREE
         self._ended = False
         self._proven, self._goal, self._next = -inf, 0.0, 0.0
-        self._step = STEP
+        self._step, self._overrun = STEP, OVERRUN
         self._last: Ends | None = None
         self._known: list[tuple[float, int]] = []
 
@@ -96,9 +100,10 @@ class Deepening:
             most = MANY * (longer if near else shorter) - used
             if most < FEW:
                 return
-            goal = max(self._next, proven) * (1 + self._step)
+            least = max(self._next, proven)
+            goal = least * (1 + self._step)
             goal = goal if self._proven < goal < last else last
-            ends = self._walk.ends(goal, examined=most)
+            ends = self._walk.ends(goal, examined=min(most, self._overrun * self._usual()))
             self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
             yield ends
             if self._ended:
@@ -108,9 +113,16 @@ class Deepening:
                 self._proven, self._next = goal, max(goal, ends.beyond)
                 self._step *= self._changed(ends.examined)
                 self._known = [*self._known[-1:], (goal, ends.examined)]
+                self._overrun = OVERRUN
             else:
+                self._step = min(self._step, goal / least - 1) if least > 0 else self._step
                 self._step *= SHORTER
+                self._overrun *= 2
             self._last, self._goal = ends, goal
+
+    def _usual(self) -> int:
+        """How many inner mappings the last whole walk examined, or a few."""
+        return max(self._known[-1][1] if self._known else 0, SOME)
 
     def _changed(self, examined: int) -> float:
         """By how much to change the step after a walk that examined so many inner mappings, if
