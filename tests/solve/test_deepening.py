@@ -72,6 +72,28 @@ def test_where_mappings_cost_nothing_the_target_is_the_last_one():
     assert targets == [0.0, 7.0]
 
 
+def test_shorter_steps_follow_a_walk_whose_target_was_too_high(monkeypatch):
+    """The optimum is 1.06; a walk below 1.08 would not end."""
+    walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
+    optimum, incumbent, total = 1.06, 2.0, 3_000_000
+
+    class Steep:
+        outer, costs = walk.outer, walk.costs
+
+        def ends(self, target, *, examined):
+            needed = int(1_000 * target**30) if target < 1.08 else 10**12
+            if needed > examined:
+                return deepening.Ends((), None, False, examined=int(examined))
+            found = ("a mapping",) if target > optimum else ()
+            least, beyond = min(target, optimum), max(target, 1.0)
+            return deepening.Ends(found, least, True, beyond, needed)
+
+    monkeypatch.setattr(deepening, "PATIENCE", 1e9)
+    monkeypatch.setattr(deepening, "MOST_PATIENCE", total / deepening.MANY)
+    found = list(Deepening(Steep()).ends(lambda: (1.0, incumbent), total / deepening.MANY))
+    assert found[-1].mappings and found[-1].least == optimum
+
+
 def test_walks_come_before_the_model_where_compiling_takes_long(monkeypatch):
     """Several levels may hold what they like, and a window slides: no model is compiled."""
     levels = [
