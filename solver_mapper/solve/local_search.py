@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
 from random import Random
 
 from solver_mapper.check.mapping import is_legal
@@ -36,6 +37,10 @@ than `MOST_STEPS`.
 """
 ROUGH_STEPS = 8
 """Steps by estimates for each of those."""
+FEW_ELEMENTS = 1024
+"""Where windows slide over a mesh of more elements, the exact model looks at each one, and so fewer
+mappings are evaluated.
+"""
 FINALISTS = 4
 """How many of the mappings that estimates find are evaluated."""
 TOLERANCE = 0.1
@@ -84,6 +89,13 @@ class LocalSearch:
             if len({keep[level] for keep in self.mapspace.keeps(name)}) > 1
         ]
 
+    @cached_property
+    def _elements(self) -> int:
+        """Those of the largest mesh, if windows slide over it."""
+        slides = any(len(rank) > 1 for tensor in self._problem.tensors for rank in tensor.ranks)
+        meshes = map(self._architecture.fanout, range(self.mapspace.depth))
+        return max(x * y for x, y in meshes) if slides else 1
+
     def best_from(
         self, mapping: Mapping, over: Callable[[], bool] = lambda: False
     ) -> tuple[Mapping, Statistics]:
@@ -93,6 +105,7 @@ class LocalSearch:
         choices = len(self._primes) + len(self._free)
         steps = self.effort * min(MOST_STEPS, STEPS_EACH * choices)
         here, statistics = self._roughly(mapping, ROUGH_STEPS * steps, over)
+        steps = ceil(steps * min(1, FEW_ELEMENTS / self._elements))
         value = self.goal.rank(statistics)
         best, best_value, best_figures = here, value, statistics
         with suppress(TimeUp):

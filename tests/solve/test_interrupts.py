@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -39,6 +41,35 @@ def test_a_solver_that_runs_on_is_not_taken_for_ended() -> None:
         go_on.set()
     _wait(thread, Clock())
     assert not left_behind()
+
+
+GIVEN_UP = """
+import time
+from solver_mapper.core.clock import Clock
+from solver_mapper.deadline import TimeUp, running
+from solver_mapper.solve.cpsat.engine import solved
+
+class Slow:
+    def solve(self, model, watch):
+        time.sleep(2)
+        print("ended")
+
+    def stop_search(self):
+        pass
+
+clock = Clock(0.1)
+try:
+    with running(clock):
+        solved(Slow(), None, clock)
+except TimeUp:
+    print("given up")
+"""
+
+
+def test_a_program_waits_at_its_end_for_a_run_that_was_given_up() -> None:
+    """Python would abort it: the solver's thread must not outlive the interpreter."""
+    done = subprocess.run([sys.executable, "-c", GIVEN_UP], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split("\n")) == (0, ["given up", "ended", ""])
 
 
 def test_a_clock_that_is_stopped_ends_the_wait() -> None:

@@ -12,6 +12,7 @@ import solver_mapper as sm
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
+from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.io import bundled
 from solver_mapper.solve.legality.queries import legal_mapping
 from solver_mapper.solve.local_search import LocalSearch
@@ -65,3 +66,34 @@ def test_real_layers_have_a_mapping_within_a_second(architecture, layer):
     assert solution.value == value
     assert value < float(sm.evaluate(spec, legal_mapping(spec, Clock())).edp) / 2
     assert 0 < solution.bound < value
+
+
+def test_few_mappings_are_evaluated_where_windows_slide_over_a_large_mesh(monkeypatch):
+    """The exact model looks at each of 65,536 elements."""
+    evaluated = []
+    exact = Evaluator.evaluate
+    monkeypatch.setattr(Evaluator, "evaluate", lambda *of: evaluated.append(of) or exact(*of))
+    spaces = {"W": [["K"], ["R"]], "I": [["P", "R"]], "O": [["K"], ["P"]]}
+    shape = {
+        "name": "conv1d",
+        "dimensions": ["K", "P", "R"],
+        "data-spaces": [
+            {"name": name, "projection": [[[dim] for dim in rank] for rank in ranks]}
+            | ({"read-write": True} if name == "O" else {})
+            for name, ranks in spaces.items()
+        ],
+    }
+    problem = {"problem": {"shape": shape, "instance": {"K": 256, "P": 256, "R": 3}}}
+    counts = []
+    for side in (16, 256):
+        mesh = {"instances": side * side, "meshX": side}
+        storage = [{"name": "DRAM", "technology": "DRAM", "instances": 1}]
+        spec = sm.load(
+            {"arch": {"arithmetic": {"name": "MAC"} | mesh, "storage": storage}}, problem
+        )
+        start = legal_mapping(spec, Clock())
+        assert start is not None
+        evaluated.clear()
+        LocalSearch(spec, Session(spec).all_mappings, EDP, effort=16).best_from(start)
+        counts.append(len(evaluated))
+    assert counts[1] < counts[0] / 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 from collections.abc import Callable
@@ -166,6 +167,8 @@ def solved(
         clock.end_run = None
         if not thread.ended.is_set():
             solver.stop_search()
+            # A process whose solver still runs when Python is torn down is aborted.
+            atexit.register(thread.ended.wait)
     if failures:
         raise failures[0]
     return status[0]
