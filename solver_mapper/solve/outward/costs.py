@@ -168,9 +168,7 @@ class Costs:
                 many = {dim for dim, size in enumerate(self.sizes) if size > 1}
                 others = many - {dim for rank in tensor.ranks for dim in rank.dims}
                 windows = Windows(
-                    *(tensor.ranks, tensor.fixed, self.depth),
-                    one_fixed=len(others) == 1 and others <= tensor.fixed,
-                    idle=not others <= tensor.fixed,
+                    tensor.ranks, tensor.fixed, self.depth, idle=not others <= tensor.fixed
                 )
                 parents = [self.room(max(level - 1, 0)) for level in range(self.depth)]
                 sliding = Sliding(number, len(found), windows, self.sizes, self.rates, parents)

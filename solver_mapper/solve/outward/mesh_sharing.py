@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations, product
-from math import gcd, prod
+from math import factorial, gcd, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -22,18 +22,21 @@ Vector = tuple[int, ...]
 
 OTHER = -1
 """The rank of loops over dimensions that are not in a window."""
+APART, IDLE = 0, 1
+"""Their sides: elements at different places share no word, or want the same ones."""
 ANY: Vector = ()
 """Any shift but none at all."""
 MANY = 2_000
-"""So many elements in rows that are not filled, words along a rank, or shifts between elements, are
-looked at one by one.
-"""
+"""So many elements, words along a rank, or shifts between elements, are looked at one by one."""
+MOST_ORDERS = 1_000
+"""So many orders of the loops of a mesh."""
 
 
 class Placed(NamedTuple):
     """A spatial loop of a mesh, over dimension `side` of a rank: the words of its elements are
-    `step` apart. Above compute units `inner` elements stand inside it along its axis; elsewhere it
-    may stand anywhere along it (0). `rank` is OTHER for a loop over another dimension.
+    `step` apart. `inner` elements stand inside it along its axis; 0 if that is not known, and it is
+    not the innermost one of an axis of compute units. `rank` is OTHER for a loop over another
+    dimension, of which APART or IDLE is the `side`.
     """
 
     rank: int
@@ -45,15 +48,10 @@ class Placed(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A mesh of which `used` columns and rows are in use, row by row of a grid of `width` columns.
-
-    one_fixed: whether all loops that are not over a dimension of a window are over one dimension,
-               along which tiles share no word.
-    """
+    """A mesh of which `used` columns and rows are in use, row by row of a grid of `width` columns."""
 
     used: tuple[int, int]
     width: int
-    one_fixed: bool
 
     @property
     def filled(self) -> bool:
@@ -61,9 +59,9 @@ class Grid(NamedTuple):
         return self.used[1] == 1 or self.used[0] == self.width
 
     @property
-    def ragged(self) -> bool:
-        """Whether elements of one column do not stand in one column of the grid."""
-        return self.used[1] > 1 and self.width % self.used[0] > 0
+    def few(self) -> bool:
+        """Whether its elements can be looked at one by one."""
+        return prod(self.used) <= MANY
 
 
 class Link(NamedTuple):
@@ -82,18 +80,6 @@ class Link(NamedTuple):
 Links = tuple[Link, ...]
 
 
-def links(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Links:
-    """The displacements between neighbours on the mesh of the compute units, and for each what the
-    neighbours do.
-
-    Elements count as neighbours only if they agree in all loops but `loops`, unless rows are ragged
-    and there may be loops that leave the words alone. Words count as passed on if all elements that
-    want them have such a neighbour; where rows are not filled, if one has.
-    """
-    small, units = _in_units(loops, ranks)
-    return _times(_links(small, ranks, grid), units)
-
-
 def _in_units(loops: tuple[Placed, ...], ranks: int) -> tuple[tuple[Placed, ...], Vector]:
     """The loops with steps in units as large as possible along each rank, and these in words."""
     units = tuple(
@@ -109,15 +95,6 @@ def _times(found: Links, units: Vector) -> Links:
     return tuple(
         each if each.shift == ANY else each._replace(shift=in_words(each.shift)) for each in found
     )
-
-
-@lru_cache(maxsize=10_000)
-def _links(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Links:
-    if not grid.filled and prod(grid.used) > MANY:
-        return _all_links(tuple(sorted(each._replace(inner=0) for each in loops)), ranks)
-    helped = _helped(loops, ranks, grid, all_have=grid.one_fixed)
-    found = [Link(shift, helped.rest(shift)[0] / helped.number) for shift in sorted(helped.shifts)]
-    return tuple(each for each in found if each.rest < 1)
 
 
 class _Axis(NamedTuple):
@@ -164,7 +141,6 @@ class _Ragged(NamedTuple):
 
     words: Ints
     by_shift: dict[Vector, Flags]
-    all_have: bool
 
     @property
     def number(self) -> int:
@@ -177,27 +153,19 @@ class _Ragged(NamedTuple):
         return set(self.by_shift)
 
     def rest(self, shift: Vector) -> tuple[int, int]:
-        """See `_Filled.rest`. Words count as passed on if all elements that want them have such a
-        neighbour, or if one has, unless `all_have`.
-        """
-        helped = self.by_shift[shift]
-        rest = self.words[~helped]
-        if not self.all_have:
-            rest = rest[~np.isin(rest, self.words[helped])]
+        """See `_Filled.rest`."""
+        rest = self.words[~self.by_shift[shift]]
         return len(np.unique(rest)), len(rest)
 
 
 def _helped(
-    loops: tuple[Placed, ...],
-    ranks: int,
-    grid: Grid,
-    axes: tuple[int, ...] = (0, 1),
-    *,
-    all_have: bool = True,
+    loops: tuple[Placed, ...], ranks: int, grid: Grid, axes: tuple[int, ...] = (0, 1)
 ) -> _Filled | _Ragged:
-    """Which elements neighbours may help; along the `axes`, where rows are filled."""
+    """Which elements neighbours may help; along the `axes`, where rows are filled. `loops`: all of
+    the mesh, with their places.
+    """
     if not grid.filled:
-        return _ragged(loops, ranks, grid, all_have=all_have)
+        return _ragged(loops, ranks, grid)
     radices = _radices(loops, ranks, grid)
     x, y = (
         _axis(tuple(each for each in loops if each.axis == axis), grid.used[axis], radices[axis])
@@ -208,25 +176,24 @@ def _helped(
 
 
 def _radices(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> tuple[Vector, Vector]:
-    """For each axis, what a word along each rank counts in codes; and what a place does, if
-    elements at different places along the only other dimension share no word.
+    """For each axis, what a word along each rank counts in codes; and what a place along dimensions
+    does that share no word.
     """
     most = [0] * ranks
     for loop in loops:
         if loop.rank != OTHER:
             most[loop.rank] += loop.step * (loop.bound - 1)
     values = [prod(each + 1 for each in most[:rank]) for rank in range(ranks + 1)]
-    x, y = (values[-1], values[-1] * grid.used[0]) if grid.one_fixed else (0, 0)
-    return (*values[:-1], x), (*values[:-1], y)
+    return tuple(values), (*values[:-1], values[-1] * grid.used[0])
 
 
 @lru_cache(maxsize=10_000)
 def _axis(loops: tuple[Placed, ...], length: int, radices: Vector) -> _Axis:
     place: Ints = np.arange(length, dtype=np.int64)
-    words, others = _along(loops, place, len(radices) - 1)
-    codes = words @ np.array(radices[:-1], dtype=np.int64) + others * radices[-1]
+    words, apart = _along(loops, place, len(radices) - 1)
+    codes = words @ np.array(radices[:-1], dtype=np.int64) + apart * radices[-1]
     by_shift: dict[Vector, Flags] = {}
-    alike = np.flatnonzero(others[1:] == others[:-1])
+    alike = np.flatnonzero(apart[1:] == apart[:-1])
     for one, other in ((alike, alike + 1), (alike + 1, alike)):
         for element, shift in zip(one, map(tuple, words[other] - words[one]), strict=True):
             by_shift.setdefault(shift, np.zeros(length, dtype=bool))[element] = True
@@ -235,15 +202,16 @@ def _axis(loops: tuple[Placed, ...], length: int, radices: Vector) -> _Axis:
 
 def _along(loops: Iterable[Placed], place: Ints, ranks: int) -> tuple[Ints, Ints]:
     """How many words loops of one axis move each place along each rank (places, ranks), and which
-    places loops over other dimensions tell apart.
+    places dimensions tell apart that share no word.
     """
-    words, others = np.zeros((len(place), ranks), dtype=np.int64), place.copy()
+    words, apart = np.zeros((len(place), ranks), dtype=np.int64), np.zeros_like(place)
     for loop in loops:
         digit = place // loop.inner % loop.bound
         if loop.rank != OTHER:
             words[:, loop.rank] += loop.step * digit
-            others -= digit * loop.inner
-    return words, others
+        elif loop.side == APART:
+            apart += digit * loop.inner
+    return words, apart
 
 
 def _different(x: Ints, y: Ints) -> int:
@@ -251,20 +219,18 @@ def _different(x: Ints, y: Ints) -> int:
     return len(np.unique(np.unique(x)[:, None] + np.unique(y)))
 
 
-def _ragged(loops: tuple[Placed, ...], ranks: int, grid: Grid, *, all_have: bool) -> _Ragged:
+def _ragged(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> _Ragged:
     number = np.arange(grid.used[0] * grid.used[1])
     place = number % grid.used[0], number // grid.used[0]
     (x, of_x), (y, of_y) = (
         _along([each for each in loops if each.axis == axis], place[axis], ranks) for axis in (0, 1)
     )
-    words, others = x + y, np.stack([of_x, of_y])
-    alike = not grid.ragged or grid.one_fixed
+    words, apart = x + y, of_x + grid.used[0] * of_y
     pairs = []
-    for apart, possible in ((1, number % grid.width < grid.width - 1), (grid.width, number >= 0)):
-        near = number[possible & (number + apart < len(number))]
-        if alike:
-            near = near[(others[:, near] == others[:, near + apart]).all(axis=0)]
-        pairs += [(near, near + apart), (near + apart, near)]
+    for step, possible in ((1, number % grid.width < grid.width - 1), (grid.width, number >= 0)):
+        near = number[possible & (number + step < len(number))]
+        near = near[apart[near] == apart[near + step]]
+        pairs += [(near, near + step), (near + step, near)]
     code = _code(words, 2 * words.max(axis=0) + 1)
     by_shift: dict[Vector, Flags] = {}
     for one, other in pairs:
@@ -273,9 +239,8 @@ def _ragged(loops: tuple[Placed, ...], ranks: int, grid: Grid, *, all_have: bool
         for kind, shift in enumerate(map(tuple, shifts.tolist())):
             flags = by_shift.setdefault(shift, np.zeros(len(number), dtype=bool))
             flags[one[where == kind]] = True
-    if grid.one_fixed:
-        code = _code(np.column_stack([code, *others]), np.array([1, *grid.used]))
-    return _Ragged(np.unique(code, return_inverse=True)[1], by_shift, all_have)
+    code = _code(np.column_stack([code, apart]), np.array([1, len(number)]))
+    return _Ragged(np.unique(code, return_inverse=True)[1], by_shift)
 
 
 def _code(columns: Ints, radices: Ints) -> Ints:
@@ -287,10 +252,11 @@ def _code(columns: Ints, radices: Ints) -> Ints:
 
 
 class Sharing(NamedTuple):
-    """What the loops of a mesh share, wherever they stand along their axes, at least.
+    """What the loops of a mesh share, in the best of their orders.
 
-    sent: how many times as many words the mesh gets as one of its elements, by these loops.
-    `links`: as the function of this name gives them.
+    sent: how many times as many words the mesh gets as one of its elements, by the loops over
+          dimensions of windows, and idle ones that are given.
+    links: by how much the words of neighbours differ, and what these do then.
     """
 
     sent: float
@@ -298,12 +264,13 @@ class Sharing(NamedTuple):
 
 
 def least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
-    """The least over all orders of the loops along each axis, and the most and the fewest elements
-    that neighbours serve if the mesh has no other loops, or all these are over one fixed dimension.
+    """The least over all orders of the loops along each axis, but for innermost ones that are
+    known; and the most and the fewest elements that neighbours serve if all loops are given.
 
-    Where rows are filled, loops over other dimensions may as well stand outside these: elsewhere,
-    fewer elements have neighbours along this axis that agree in all other loops, and no more words
-    are passed on to all who want them than without any neighbours along it.
+    Where rows are filled, loops over dimensions that are not in a window may be left out. They may
+    as well stand outside the others: elsewhere, fewer elements have neighbours along this axis that
+    agree in all other loops, and no more words are passed on to all who want them than without any
+    neighbours along it.
 
     A mesh above one whose level holds nothing sends so many words as those of its own elements that
     neighbours do not serve want, over their number (`cost/timeloop/accesses.py`, `bypass`).
@@ -317,49 +284,53 @@ def least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
 def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
     extent = _extent(loops)
     ways: list[tuple[int, ...]] = [(0, 1)]
-    known = grid.used == extent or grid.one_fixed
-    if not grid.filled and not (known and prod(grid.used) <= MANY):
+    known = grid.used == extent
+    if not known and grid.filled:
+        grid, ways = Grid(extent, extent[0]), [(), (0,), (1,), (0, 1)]
+    orders = _orders(loops)
+    if orders is None or not (grid.filled or grid.few):
         return Sharing(fewest_sent(loops, ranks), all_links(loops, ranks))
-    if not known:
-        grid = Grid(extent, extent[0], one_fixed=True)
-        ways = [(), (0,), (1,), (0, 1)]
     found: dict[Vector, list[Link]] = defaultdict(list)
-    each, orders = 1.0, 0
-    for axes in ways:
-        for order in _orders(loops, grid.used):
-            check_time()
-            helped, orders = _helped(order, ranks, grid, axes), orders + 1
-            words, elements = helped.number, prod(grid.used)
-            each = min(each, words / elements)
-            for shift in helped.shifts:
-                left, who = helped.rest(shift)
-                if left < words:
-                    served = 1 - who / elements
-                    found[shift].append(Link(shift, left / words, served, served))
-                if 0 < left < words:
-                    each = min(each, left / who)
+    each, looked = 1.0, 0
+    for axes, order in product(ways, orders):
+        check_time()
+        helped, looked = _helped(order, ranks, grid, axes), looked + 1
+        words, elements = helped.number, prod(grid.used)
+        each = min(each, words / elements)
+        for shift in helped.shifts:
+            left, who = helped.rest(shift)
+            if left < words:
+                served = 1 - who / elements
+                found[shift].append(Link(shift, left / words, served, served))
+            if 0 < left < words:
+                each = min(each, left / who)
     near = []
     for shift, some in sorted(found.items()):
         link = Link(shift, min(one.rest for one in some))
         if known:
-            always = len(some) == orders
+            always = len(some) == looked
             fewest = min(one.fewest for one in some) if always else 0.0
             link = link._replace(fewest=fewest, most=max(one.most for one in some))
         near.append(link)
-    return Sharing(each * prod(extent), tuple(near))
+    sharing = prod(loop.bound for loop in loops if (loop.rank, loop.side) != (OTHER, APART))
+    return Sharing(each * sharing, tuple(near))
 
 
-def _orders(loops: tuple[Placed, ...], used: tuple[int, int]) -> Iterator[tuple[Placed, ...]]:
-    """The loops in each order along their axes, among one over another dimension that takes what
-    else is in use there.
+def _orders(loops: tuple[Placed, ...]) -> list[tuple[Placed, ...]] | None:
+    """The loops in each order along their axes, the innermost first if that is known; None if there
+    are too many.
     """
     along = []
-    for axis, extent in enumerate(_extent(loops)):
+    for axis in (0, 1):
         mine = [loop for loop in loops if loop.axis == axis]
-        rest = used[axis] // extent
-        along.append([*mine, *([Placed(OTHER, 0, 0, rest, axis)] if rest > 1 else [])])
-    for orders in product(*map(permutations, along)):
-        yield tuple(loop for order in orders for loop in _stacked(order))
+        first = [loop for loop in mine if loop.inner == 1]
+        free = [loop for loop in mine if loop.inner != 1]
+        if factorial(len(free)) > MOST_ORDERS:
+            return None
+        along.append([(*first, *order) for order in sorted(set(permutations(free)))])
+    if prod(map(len, along)) > MOST_ORDERS:
+        return None
+    return [tuple(_stacked(x)) + tuple(_stacked(y)) for x, y in product(*along)]
 
 
 def _stacked(loops: Iterable[Placed]) -> Iterator[Placed]:
@@ -414,6 +385,8 @@ def _all_links(loops: tuple[Placed, ...], ranks: int) -> Links:
     wanted = [_wanted(loops, rank) for rank in range(ranks)]
     number = prod(len(each.words) for each in wanted)
     once = prod(int((each.often == 1).sum()) for each in wanted)
+    if any((loop.rank, loop.side) == (OTHER, IDLE) for loop in loops):
+        once = 0
     stays = [Link((0,) * ranks, once / number)] if once < number else []
     if max(len(each.words) for each in wanted) > MANY:
         return (*stays, Link(ANY, 0.0))

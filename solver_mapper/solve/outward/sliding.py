@@ -223,7 +223,8 @@ class Sliding:
         """The same number for states that agree in the mesh that is being filled."""
 
         def number(state: TileState) -> int:
-            return self._meshes.setdefault((state.mesh, state.filled), len(self._meshes))
+            key = state.mesh, state.others, state.filled
+            return self._meshes.setdefault(key, len(self._meshes))
 
         return self._by_state(rows, "meshes", number)
 

@@ -21,6 +21,9 @@ import numpy as np
 from solver_mapper.solve.outward.inner import Floats, Ints
 from solver_mapper.solve.outward.mesh_sharing import (
     ANY,
+    APART,
+    IDLE,
+    OTHER,
     Grid,
     Link,
     Links,
@@ -29,7 +32,6 @@ from solver_mapper.solve.outward.mesh_sharing import (
     all_links,
     fewest_sent,
     least_sharing,
-    links,
     sent_words,
 )
 
@@ -90,9 +92,9 @@ class TileState(NamedTuple):
 
     extents: of the dimensions of each window rank.
     chains: of all holders so far, inner to outer.
-    mesh: loops over window dimensions of the mesh that is being filled. `beside`: whether a loop
-        over an idle dimension is the innermost one along an axis there. `placed`: whether no more
-        of the former will come.
+    mesh: loops over window dimensions of the mesh that is being filled. `others`: those over other
+        dimensions, where they matter. `beside`: whether a loop over an idle dimension is the
+        innermost one along an axis there. `placed`: whether no more of `mesh` will come.
     filled: whether the mesh right above the outermost holder so far is filled.
     rounded: whether what the next holder sends may not be a whole number.
     """
@@ -100,6 +102,7 @@ class TileState(NamedTuple):
     extents: tuple[tuple[int, int], ...]
     chains: tuple[Chain, ...]
     mesh: tuple[Placed, ...] = ()
+    others: tuple[Placed, ...] = ()
     beside: bool = False
     placed: bool = False
     filled: bool = False
@@ -152,8 +155,7 @@ class Windows:
         ranks: its window ranks.
         fixed: its other dimensions.
         depth: the number of levels.
-        one_fixed: whether only one dimension is fixed, and none is idle.
-        idle: whether some dimension is.
+        idle: whether some dimension is neither fixed nor in a window.
     """
 
     def __init__(
@@ -162,11 +164,9 @@ class Windows:
         fixed: frozenset[int],
         depth: int,
         *,
-        one_fixed: bool = False,
         idle: bool = True,
     ):
-        self.ranks, self.fixed, self.depth = ranks, fixed, depth
-        self.one_fixed, self.idle = one_fixed, idle
+        self.ranks, self.fixed, self.depth, self.idle = ranks, fixed, depth, idle
         self.place = {
             dim: (number, side)
             for number, rank in enumerate(ranks)
@@ -191,19 +191,23 @@ class Windows:
         """The state with a spatial loop below `level`, and how many times as many words the next
         holder sends then. `inner` elements stand inside the loop along its axis.
         """
-        if dim in self.fixed:
-            return state, float(bound)
-        ordered = level == self.depth - 1
+        units = level == self.depth - 1
+        innermost = int(units and inner == 1)
         if dim not in self.place:
-            return state._replace(beside=state.beside or inner == 1 or not ordered), 1.0
+            apart = dim in self.fixed
+            loop = Placed(OTHER, APART if apart else IDLE, 0, bound, axis, innermost)
+            state = state._replace(others=tuple(sorted((*state.others, loop))))
+            if apart:
+                return state, float(bound)
+            return state._replace(beside=state.beside or inner == 1 or not units), 1.0
         rank, side = self.place[dim]
-        loop = Placed(rank, side, self._step(state, dim), bound, axis, inner if ordered else 0)
+        loop = Placed(rank, side, self._step(state, dim), bound, axis, innermost)
         before = tuple(each for each in state.mesh if each.rank == rank)
         exact = not before or state.chains[-1].level == level + 1
         more = sent_words((*before, loop), exact) / sent_words(before, exact)
         state = self._extended(state, dim, bound)
-        mesh = (*state.mesh, loop) if ordered else tuple(sorted((*state.mesh, loop)))
         rounded = state.rounded or state.chains[-1].level != level + 1
+        mesh = tuple(sorted((*state.mesh, loop)))
         return state._replace(mesh=mesh, rounded=rounded), more
 
     def begun(self, state: TileState) -> tuple[int, ...]:
@@ -238,22 +242,24 @@ class Windows:
         grid of `width` columns; and how many times as many words the next holder sends as was
         counted, now that it is clear which elements may be neighbours.
         """
-        grid = Grid(used, width, self.one_fixed)
-        chain, more, units = state.chains[-1], 1.0, level == self.depth - 1
+        grid = Grid(used, width)
+        complete = grid.few or not grid.filled
+        loops = (*state.mesh, *state.others) if complete else state.mesh
+        chain, more, beside = state.chains[-1], 1.0, state.beside
         if not state.filled:
             near: Links = ()
-            if state.mesh:
-                mesh = state.mesh, len(self.ranks), grid
-                near = links(*mesh) if units else least_sharing(*mesh).links
-            chain = chain._replace(links=near, beside=state.beside)
-            if units and not (chain.links or chain.beside):
+            if loops:
+                near = least_sharing(loops, len(self.ranks), grid).links
+            if complete:
+                beside = any(not any(each.shift) and not each.rest for each in near)
+                near = tuple(each for each in near if any(each.shift) or each.rest)
+            chain = chain._replace(links=near, beside=beside)
+            if level == self.depth - 1 and not (chain.links or chain.beside):
                 chain = dead(chain)
         elif state.mesh:
-            sharing = least_sharing(state.mesh, len(self.ranks), grid)
-            more = sharing.sent / self._counted(state)
-        state = state._replace(
-            chains=(*state.chains[:-1], chain), mesh=(), beside=False, placed=False, filled=True
-        )
+            more = least_sharing(loops, len(self.ranks), grid).sent / self._counted(state)
+        chains = (*state.chains[:-1], chain)
+        state = TileState(state.extents, chains, filled=True, rounded=state.rounded)
         return state, more
 
     def growth(self, state: TileState) -> float:
