@@ -48,7 +48,7 @@ class Placed(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A mesh of which `used` columns and rows are in use, row by row of a grid of `width` columns."""
+    """A mesh of which `used` columns and rows are in use, row by row of a grid `width` wide."""
 
     used: tuple[int, int]
     width: int
@@ -263,7 +263,9 @@ class Sharing(NamedTuple):
     links: Links
 
 
-def least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
+def least_sharing(
+    loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector | None = None
+) -> Sharing:
     """The least over all orders of the loops along each axis, but for innermost ones that are
     known; and the most and the fewest elements that neighbours serve if all loops are given.
 
@@ -274,14 +276,19 @@ def least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
 
     A mesh above one whose level holds nothing sends so many words as those of its own elements that
     neighbours do not serve want, over their number (`cost/timeloop/accesses.py`, `bypass`).
+
+    moves: in words along each rank, of what temporal loops move tiles by multiples; 0 if they do
+           not. Any number of words, if nothing is given.
     """
     small, units = _in_units(loops, ranks)
-    found = _least_sharing(small, ranks, grid)
+    moves = moves or (1,) * ranks
+    in_units = tuple(step // gcd(step, unit) for step, unit in zip(moves, units, strict=True))
+    found = _least_sharing(small, ranks, grid, in_units)
     return found._replace(links=_times(found.links, units))
 
 
 @lru_cache(maxsize=10_000)
-def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing:
+def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector) -> Sharing:
     extent = _extent(loops)
     ways: list[tuple[int, ...]] = [(0, 1)]
     known = grid.used == extent
@@ -298,6 +305,8 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> Sharing
         words, elements = helped.number, prod(grid.used)
         each = min(each, words / elements)
         for shift in helped.shifts:
+            if any(step % unit if unit else step for step, unit in zip(shift, moves, strict=True)):
+                continue
             left, who = helped.rest(shift)
             if left < words:
                 served = 1 - who / elements

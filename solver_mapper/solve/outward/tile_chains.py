@@ -13,7 +13,7 @@ can, so that what the outer holder sends may be counted too low, but never too h
 
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -249,7 +249,7 @@ class Windows:
         if not state.filled:
             near: Links = ()
             if loops:
-                near = least_sharing(loops, len(self.ranks), grid).links
+                near = least_sharing(loops, len(self.ranks), grid, self._moves(state)).links
             if complete:
                 beside = any(not any(each.shift) and not each.rest for each in near)
                 near = tuple(each for each in near if any(each.shift) or each.rest)
@@ -257,10 +257,18 @@ class Windows:
             if level == self.depth - 1 and not (chain.links or chain.beside):
                 chain = dead(chain)
         elif state.mesh:
-            more = least_sharing(loops, len(self.ranks), grid).sent / self._counted(state)
+            sharing = least_sharing(loops, len(self.ranks), grid, self._moves(state))
+            more = sharing.sent / self._counted(state)
         chains = (*state.chains[:-1], chain)
         state = TileState(state.extents, chains, filled=True, rounded=state.rounded)
         return state, more
+
+    def _moves(self, state: TileState) -> Vector:
+        """Of what loops still to come move tiles by multiples, along each window rank."""
+        return tuple(
+            gcd(*(self._step(state, dim) for dim in self._left(state, rank)))
+            for rank in range(len(self.ranks))
+        )
 
     def growth(self, state: TileState) -> float:
         """How many times as many words as is counted the mesh that is being filled may send."""
