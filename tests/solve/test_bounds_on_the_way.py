@@ -161,7 +161,8 @@ def on_the_way(
     dims, names = mapping.dims, mapping.tensors
 
     def place(each: Loop) -> int:
-        return 0 if each in innermost else 1 + costs.order.index(dims.index(each.dim))
+        first = level == costs.depth - 1 and each in innermost
+        return 0 if first else 1 + costs.order.index(dims.index(each.dim))
 
     for level in reversed(range(costs.depth)):
         buffer = mapping.levels[level]
