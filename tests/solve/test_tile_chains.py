@@ -60,9 +60,9 @@ def test_loops_spare_what_the_cost_model_does_not_fetch(seed):
     sums, ranks = projection(random)
     windows = Windows(ranks, frozenset([0]), depth=2)
     extents = [random.choice([1, 1, 2, 3]) for _ in DIMS]
-    state, _ = windows.mesh_filled(windows.start, 1, (1, 1), 1)
+    state, *_ = windows.mesh_filled(windows.start, 1, (1, 1), 1)
     state = state._replace(extents=tuple((extents[a], extents[b]) for a, b in RANKS))
-    state, _ = windows.mesh_filled(windows.held(state, 1), 0, (1, 1), 1)
+    state, *_ = windows.mesh_filled(windows.held(state, 1), 0, (1, 1), 1)
     loops: list[PlacedLoop] = []
     tiles, grown = 1.0, list(extents)
     for _ in range(random.randint(1, 6)):

@@ -43,6 +43,12 @@ as nothing else is known.
 """
 MOST_GROWTH = 50.0
 """More than this, as a logarithm, is out of reach anyway."""
+NEAR, CLOSE = 1e-3, 1e-9
+"""How far a claim may be from the figure of the best mapping, relative, for all other mappings
+between the two to be looked at; and from where on it need not.
+"""
+TIES = 8
+"""How many times as many inner mappings that takes, at most, as the walk before it."""
 BETTER, DOUBT = 0.97, 2.0
 """The optimum is taken to be so much of the incumbent; and what walks need, to be so many times too
 high an estimate.
@@ -107,6 +113,7 @@ class Deepening:
             self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
             yield ends
             if self._ended:
+                yield from self._near_ties(span, ends)
                 return
             used += ends.examined + STEPS * ends.steps
             if ends.whole:
@@ -119,6 +126,12 @@ class Deepening:
                 self._step *= SHORTER
                 self._overrun *= 2
             self._last, self._goal = ends, goal
+
+    def _near_ties(self, span: Callable[[], tuple[float, float]], found: Ends) -> Iterator[Ends]:
+        """What else is near the mappings found, if the best of them costs more than it claims."""
+        proven, last = span()
+        if self._walk.exact and 0 < (1 - NEAR) * last < proven < last * (1 - CLOSE):
+            yield self._walk.near_ties(last, proven, examined=TIES * max(found.examined, SOME))
 
     def _usual(self) -> int:
         """How many inner mappings the last whole walk examined, or a few."""

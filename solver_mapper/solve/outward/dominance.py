@@ -24,6 +24,8 @@ CAUTION = 1e-9
 """By how much more than the target mappings may cost when limits of prices are worked out."""
 
 
+SAME = 1e-12
+"""How far figures of twins are apart, relative, as sums of doubles are."""
 AT_ONCE = 65_536
 """Rows whose future is worked out together."""
 
@@ -63,6 +65,7 @@ def undominated(
     ranks: Floats,
     *,
     cycles_count: bool,
+    margin: Floats | None = None,
 ) -> InnerMappings:
     """The rows that are not dominated.
 
@@ -71,6 +74,8 @@ def undominated(
             operations and leakage.
         ranks: which rows are likely to dominate others: those of low rank.
         cycles_count: whether a higher pace is worth anything.
+        margin: by how much energy in pJ each row has to be worse than another one to be dropped;
+            twins (`_twins`) are dropped all the same.
 
     Raises: TimeUp if the clock that runs is over.
     """
@@ -110,19 +115,36 @@ def undominated(
             owed += sum(risk.rounding(then[best], then[behind]) for risk in at_risk)
             charged = rows.charged[best] - rows.charged[behind]
             owed += np.maximum(charged, charged / growth[then[behind]])
-        worse = rows.energy[best] + owed <= rows.energy[behind]
+        limit = rows.energy if margin is None else rows.energy - margin[order][then]
+        worse = rows.energy[best] + owed <= limit[behind]
         if cycles_count:
             of_windows = sum((risk.most_words[then[best]] for risk in at_risk), 0.0)
             worse &= _as_quick(costs, rows, future, best, behind, of_windows)
             for risk in at_risk:
                 fewer = risk.more_words(then[best], then[behind]) <= 0
                 worse &= fewer | (future.slow[behind, risk.number] == 0)
+        if margin is not None:
+            worse |= _twins(rows, best, behind)
         keep = np.ones(len(group), dtype=bool)
         keep[behind[worse]] = False
         kept = np.flatnonzero(keep)
         rows, group, future = rows.take(kept), group[kept], future.take(kept)
         then = then[kept]
         turn += 1
+
+
+def _twins(rows: InnerMappings, one: Ints, other: Ints) -> Flags:
+    """Whether both cost the same, whatever follows: they agree in all that is known of them, and
+    nothing else is in doubt but the rounding of what neighbours of one holder pass on. That depends
+    on how many words these are, in which the two agree as they are charged the same for them.
+    """
+    alike = rows.doubts[other] < 2
+    for known, name in zip(rows.columns(), (each.name for each in fields(rows)), strict=True):
+        if name not in ("parent", "move"):
+            mine, theirs = known[one], known[other]
+            same = np.abs(np.subtract(mine, theirs, dtype=float)) <= SAME * np.abs(mine)
+            alike &= same.reshape(len(one), -1).all(axis=1)
+    return alike
 
 
 def _owed(

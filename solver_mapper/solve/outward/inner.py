@@ -42,6 +42,8 @@ class InnerMappings:
          of a tile, and those that the next holder sends of it, in one round of all loops so far.
     copies, parents: the same, instances in use so far: of the holder, and of the level outside it.
     lost: in pJ, what rounding may save.
+    doubts: of how many figures the cost model may count more than `energy` says. One is what it
+            rounds where neighbours of a single holder pass words on; other doubts count twice.
     meshes: (rows, 2), what is in use along X and Y of the mesh that is being filled.
     parent, move: the row of the history that this one comes from, and by which move; -1 for none.
     """
@@ -60,6 +62,7 @@ class InnerMappings:
     copies: Floats
     parents: Floats
     lost: Floats
+    doubts: Ints
     meshes: Ints
     parent: Ints
     move: Ints
@@ -72,7 +75,8 @@ class InnerMappings:
         return (
             *(self.tile, self.open, self.due, self.sends, self.refund),
             *(self.pace, self.energy, self.charged, self.states, self.fetched, self.sent),
-            *(self.copies, self.parents, self.lost, self.meshes, self.parent, self.move),
+            *(self.copies, self.parents, self.lost, self.doubts, self.meshes),
+            *(self.parent, self.move),
         )
 
     def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:

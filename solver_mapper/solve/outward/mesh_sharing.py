@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations, product
-from math import factorial, gcd, prod
+from math import factorial, gcd, inf, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -255,12 +255,16 @@ class Sharing(NamedTuple):
     """What the loops of a mesh share, in the best of their orders.
 
     sent: how many times as many words the mesh gets as one of its elements, by the loops over
-          dimensions of windows, and idle ones that are given.
-    links: by how much the words of neighbours differ, and what these do then.
+          dimensions of windows, and idle ones that are given. `always`: whether that is so in all
+          orders, and whatever neighbours do.
+    links: by how much the words of neighbours differ, and what these do then. `certain`: whether
+           they do so in all orders.
     """
 
     sent: float
     links: Links
+    always: bool = False
+    certain: bool = False
 
 
 def least_sharing(
@@ -298,12 +302,12 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vec
     if orders is None or not (grid.filled or grid.few):
         return Sharing(fewest_sent(loops, ranks), all_links(loops, ranks))
     found: dict[Vector, list[Link]] = defaultdict(list)
-    each, looked = 1.0, 0
+    alone, helped_most, looked = set[float](), inf, 0
     for axes, order in product(ways, orders):
         check_time()
         helped, looked = _helped(order, ranks, grid, axes), looked + 1
         words, elements = helped.number, prod(grid.used)
-        each = min(each, words / elements)
+        alone.add(words / elements)
         for shift in helped.shifts:
             if any(step % unit if unit else step for step, unit in zip(shift, moves, strict=True)):
                 continue
@@ -312,7 +316,7 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vec
                 served = 1 - who / elements
                 found[shift].append(Link(shift, left / words, served, served))
             if 0 < left < words:
-                each = min(each, left / who)
+                helped_most = min(helped_most, left / who)
     near = []
     for shift, some in sorted(found.items()):
         link = Link(shift, min(one.rest for one in some))
@@ -322,7 +326,13 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vec
             link = link._replace(fewest=fewest, most=max(one.most for one in some))
         near.append(link)
     sharing = prod(loop.bound for loop in loops if (loop.rank, loop.side) != (OTHER, APART))
-    return Sharing(each * sharing, tuple(near))
+    return Sharing(
+        min(*alone, helped_most) * sharing,
+        tuple(near),
+        always=known and len(alone) == 1 and helped_most >= min(alone),
+        certain=known
+        and all(len(some) == looked == some.count(some[0]) for some in found.values()),
+    )
 
 
 def _orders(loops: tuple[Placed, ...]) -> list[tuple[Placed, ...]] | None:

@@ -13,7 +13,6 @@ The counts are the cost model's own:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
@@ -70,6 +69,7 @@ def empty(costs: Costs) -> InnerMappings:
         copies=units.copy(),
         parents=np.ones_like(units),
         lost=np.zeros(1),
+        doubts=np.zeros(1, dtype=np.int64),
         pace=np.ones(1),
         energy=np.zeros(1),
         charged=np.zeros(1),
@@ -139,29 +139,32 @@ def windows_placed(costs: Costs, rows: InnerMappings) -> InnerMappings:
     """The rows when no more loops over dimensions of windows will stand on the mesh, above other
     levels than the compute units.
     """
-    return _meshed(costs, rows, Sliding.placed)
+    for each in costs.sliding:
+        rows = _sending(rows, each, *each.placed(rows))
+    return rows
 
 
 def mesh_filled(costs: Costs, rows: InnerMappings, level: int) -> InnerMappings:
     """The rows when all spatial loops below `level` stand."""
     width = costs.architecture.fanout(level)[0]
-    rows = _meshed(costs, rows, lambda each, some: each.mesh_filled(some, level, width))
-    return replace(rows, meshes=np.ones_like(rows.meshes))
-
-
-def _meshed(
-    costs: Costs,
-    rows: InnerMappings,
-    change: Callable[[Sliding, InnerMappings], tuple[Ints, Floats]],
-) -> InnerMappings:
-    """The rows with the states of `change`, where so many times as many words are sent."""
-    states, due, sent = rows.states.copy(), rows.due.copy(), rows.sent.copy()
+    x, y = rows.meshes.T
+    doubts = rows.doubts.copy()
+    if level == costs.depth - 1:
+        doubts += 2 * ((y > 1) & (x < width))
     for each in costs.sliding:
-        column = each.column
-        states[:, column], more = change(each, rows)
-        due[:, each.number] *= more
-        sent[np.arange(len(rows)), column, each.outermost(rows)] *= more
-    return replace(rows, due=due, sent=sent, states=states)
+        states, more, certain = each.mesh_filled(rows, level, width)
+        rows = _sending(rows, each, states, more)
+        doubts += 2 * ~certain
+    return replace(rows, doubts=doubts, meshes=np.ones_like(rows.meshes))
+
+
+def _sending(rows: InnerMappings, sliding: Sliding, states: Ints, more: Floats) -> InnerMappings:
+    """The rows with new states of a tensor, of which so many times as many words are sent."""
+    column, now, due, sent = sliding.column, rows.states.copy(), rows.due.copy(), rows.sent.copy()
+    due[:, sliding.number] *= more
+    sent[np.arange(len(rows)), column, sliding.outermost(rows)] *= more
+    now[:, column] = states
+    return replace(rows, states=now, due=due, sent=sent)
 
 
 def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerMappings:
@@ -171,13 +174,14 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     tile[:, dim] *= move.bound
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
     energy, charged, states, lost = rows.energy, rows.charged, rows.states.copy(), rows.lost
+    doubts = rows.doubts
     rounds: Floats = np.prod(costs.sizes / tile, axis=1)
     for each in costs.sliding:
         less = each.repeated(rows, dim, move.bound, rounds)
         states[:, each.column] = less.states
         energy, charged = energy - less.energy, charged + less.charged
         due[:, each.number] -= less.words
-        lost = lost + less.lost
+        lost, doubts = lost + less.lost, doubts + less.begun
     for n, tensor in enumerate(costs.tensors):
         if dim in tensor.fixed and not tensor.ranks:
             words = costs.base(n, rows.tile)
@@ -195,6 +199,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         charged=charged,
         states=states,
         lost=lost,
+        doubts=doubts,
         move=_same(rows, number),
     )
 
@@ -221,14 +226,15 @@ def _held(
     refund, energy = rows.refund.copy(), rows.energy
     rates = costs.rates[level]
     states, fetched, sent = rows.states.copy(), rows.fetched.copy(), rows.sent.copy()
-    copies, lost = rows.copies.copy(), rows.lost
+    copies, lost, doubts = rows.copies.copy(), rows.lost, rows.doubts
     for each in costs.sliding:
         n, column = each.number, each.column
         if n in held:
             send = float(costs.rates[level].send)
             words = np.maximum(due[:, n], costs.tensors[n].words)
             energy = energy + words * send
-            lost = lost + ROUNDED * send * each.rounded(rows)
+            rounded = each.rounded(rows)
+            lost, doubts = lost + ROUNDED * send * rounded, doubts + 2 * rounded
             due[:, n] = costs.base(n, rows.tile) if level else 0.0
             energy = energy + due[:, n] * float(costs.rates[level].fill)
             fetched[:, column, level] = sent[:, column, level] = costs.tensors[n].tile_words(
@@ -261,6 +267,7 @@ def _held(
         sent=sent,
         copies=copies,
         lost=lost,
+        doubts=doubts,
         move=_same(rows, number),
     )
 

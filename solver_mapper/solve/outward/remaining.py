@@ -287,12 +287,12 @@ def least_rank(
 
 def most_energy(
     costs: Costs, goal: Goal, latency: int, rows: InnerMappings, outside: Outside, target: float
-) -> Floats:
-    """The energy in pJ that a whole mapping below `target` has at most, apart from that of
-    operations and leakage.
+) -> tuple[Floats, Floats]:
+    """The energy in pJ that a whole mapping below `target` has at most: apart from that of
+    operations and leakage, and with it.
     """
     cycles = least_cycles(costs, latency, rows, outside)
     powers = dict(goal.powers)
     fixed, leak = costs.work
     rank = (target / cycles ** powers.get("delay", 0)) ** (1 / powers["energy"])
-    return np.asarray(rank - fixed - leak * cycles)
+    return np.asarray(rank - fixed - leak * cycles), np.asarray(rank)

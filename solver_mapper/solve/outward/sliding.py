@@ -36,7 +36,8 @@ class Sparing(NamedTuple):
 
 class Less(NamedTuple):
     """What a temporal loop changes: new states; the energy in pJ that it spares, and what it makes
-    neighbours pay; the words that the next holder need not send; and in pJ what rounding may save.
+    neighbours pay; the words that the next holder need not send; in pJ what rounding may save; and
+    in how many chains neighbours pass words on for the first time.
 
     Where neighbours pass words on, the cost model rounds what an instance gets and passes on, on
     average.
@@ -47,6 +48,7 @@ class Less(NamedTuple):
     charged: Floats
     words: Floats
     lost: Floats
+    begun: Ints
 
 
 class Prices(NamedTuple):
@@ -110,17 +112,21 @@ class Sliding:
         states = np.array([self._number(state) for state, _ in found], dtype=np.int64)
         return states[where], np.array([more for _, more in found])[where]
 
-    def mesh_filled(self, rows: InnerMappings, level: int, width: int) -> tuple[Ints, Floats]:
-        """The states when all spatial loops below `level` stand, and how many times as many words
-        are sent as was counted.
+    def mesh_filled(
+        self, rows: InnerMappings, level: int, width: int
+    ) -> tuple[Ints, Floats, Flags]:
+        """The states when all spatial loops below `level` stand, how many times as many words are
+        sent as was counted, and whether that is certain (`Windows.mesh_filled`).
         """
         keys, where = _unique(rows.states[:, self.column], *rows.meshes.T)
         found = [
             self.windows.mesh_filled(self.states[state], level, (x, y), width)
             for state, x, y in keys
         ]
-        states = np.array([self._number(state) for state, _ in found], dtype=np.int64)
-        return states[where], np.array([more for _, more in found])[where]
+        states = np.array([self._number(state) for state, *_ in found], dtype=np.int64)
+        more = np.array([more for _, more, _ in found])
+        certain = np.array([certain for *_, certain in found], dtype=bool)
+        return states[where], more[where], certain[where]
 
     def repeated(self, rows: InnerMappings, dim: int, bound: int, rounds: Floats) -> Less:
         """What a temporal loop changes. `rounds`: of all loops outside it."""
@@ -139,6 +145,7 @@ class Sliding:
             (mine * charged / parents).sum(axis=1) * rounds,
             (theirs * sent)[np.arange(len(rows)), self.outermost(rows)] * rounds,
             (rounded * rows.copies[:, self.column] * self.rounding).sum(axis=1),
+            rounded.sum(axis=1).astype(np.int64),
         )
 
     def may_lose(self, rows: InnerMappings) -> Floats:

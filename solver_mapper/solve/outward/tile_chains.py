@@ -237,19 +237,21 @@ class Windows:
 
     def mesh_filled(
         self, state: TileState, level: int, used: tuple[int, int], width: int
-    ) -> tuple[TileState, float]:
+    ) -> tuple[TileState, float, bool]:
         """The state when all spatial loops below `level` stand, on `used` columns and rows of a
-        grid of `width` columns; and how many times as many words the next holder sends as was
-        counted, now that it is clear which elements may be neighbours.
+        grid of `width` columns; how many times as many words the next holder sends as was counted,
+        now that it is clear which elements may be neighbours; and whether all this is certain, in
+        whatever order the loops stand.
         """
         grid = Grid(used, width)
         complete = grid.few or not grid.filled
         loops = (*state.mesh, *state.others) if complete else state.mesh
-        chain, more, beside = state.chains[-1], 1.0, state.beside
+        chain, more, beside, certain = state.chains[-1], 1.0, state.beside, complete
         if not state.filled:
             near: Links = ()
             if loops:
-                near = least_sharing(loops, len(self.ranks), grid, self._moves(state)).links
+                sharing = least_sharing(loops, len(self.ranks), grid, self._moves(state))
+                near, certain = sharing.links, certain and sharing.certain
             if complete:
                 beside = any(not any(each.shift) and not each.rest for each in near)
                 near = tuple(each for each in near if any(each.shift) or each.rest)
@@ -258,10 +260,10 @@ class Windows:
                 chain = dead(chain)
         elif state.mesh:
             sharing = least_sharing(loops, len(self.ranks), grid, self._moves(state))
-            more = sharing.sent / self._counted(state)
+            more, certain = sharing.sent / self._counted(state), sharing.always
         chains = (*state.chains[:-1], chain)
         state = TileState(state.extents, chains, filled=True, rounded=state.rounded)
-        return state, more
+        return state, more, certain
 
     def _moves(self, state: TileState) -> Vector:
         """Of what loops still to come move tiles by multiples, along each window rank."""

@@ -15,15 +15,19 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
+from itertools import islice, permutations, product
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
+from solver_mapper.core.constraints import KeepConstraint
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.primes import divisors, factorize
 from solver_mapper.cost.timeloop.latency import latency
+from solver_mapper.cost.timeloop.network_energy import networks_below
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.outward.costs import NOISE, Costs, Outside
@@ -45,6 +49,8 @@ from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
+MOST_TIES = 4_096
+"""Mappings whose claims are below a target, in all orders of their spatial loops, at most."""
 AT_ONCE = 16_384
 """Inner mappings of which bounds are worked out together."""
 
@@ -93,7 +99,30 @@ class Walk:
 
         Raises: ValueError if tables of outer levels would be too large.
         """
-        run = _Run(self, target, examined)
+        return self._ended(_Run(self, target, examined), most)
+
+    def near_ties(self, target: float, least: float, *, examined: float = inf) -> Ends:
+        """All mappings whose claims are below `target`, but for those that cost the same as another
+        one; so that no mapping costs less than the best of these and the target. No claim is below
+        `least`, which has to be near the target.
+
+        A mapping below the target that is dropped would be worse by its claim than another one by
+        the margin between the two; whose claim would then be below `least`.
+
+        Raises: see `ends`.
+        """
+        ends = self._ended(_Run(self, target, examined, 1 - least / target), MOST_TIES + 1)
+        orders = [each for mapping in ends.mappings for each in spatial_orders(mapping, MOST_TIES)]
+        if not ends.whole or len(ends.mappings) > MOST_TIES or len(orders) > MOST_TIES:
+            return ends._replace(mappings=(), least=least, whole=False)
+        return ends._replace(mappings=tuple(orders), least=target * (1 - NOISE))
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether claims leave out nothing but what `InnerMappings.doubts` speak of."""
+        return _nothing_else_costs(self.mapspace, self.costs, cycles_count=self.cycles_count)
+
+    def _ended(self, run: _Run, most: int) -> Ends:
         try:
             mappings, whole = run.ends(most), True
         except LimitReached:
@@ -101,10 +130,47 @@ class Walk:
         return Ends(mappings, run.least, whole, run.beyond, run.examined, len(run.parents))
 
 
+def _nothing_else_costs(mapspace: EnumeratedMapspace, costs: Costs, *, cycles_count: bool) -> bool:
+    architecture = mapspace.architecture
+    plain = all(
+        level.block_size == level.cluster_size == 1
+        and not (level.min_utilization or level.address_energy)
+        for level in architecture.levels
+    )
+    free = all(below.free for networks in networks_below(architecture) for below in networks)
+    slow = cycles_count and any(costs.slowness(level) for level in range(1, costs.depth))
+    return (
+        plain
+        and free
+        and not slow
+        and all(isinstance(each, KeepConstraint) for each in mapspace.constraints)
+        and all(tensor.exact or tensor.ranks for tensor in costs.tensors)
+    )
+
+
+def spatial_orders(mapping: Mapping, most: int) -> Iterator[Mapping]:
+    """The mapping with its spatial loops in each order along their axes; after more than `most`,
+    no further ones.
+    """
+    levels = [
+        [
+            replace(level, spatial=(*outer, *inner))
+            for outer, inner in product(
+                *(
+                    permutations(each for each in level.spatial if each.axis == axis)
+                    for axis in "YX"
+                )
+            )
+        ]
+        for level in mapping.levels
+    ]
+    return islice((replace(mapping, levels=chosen) for chosen in product(*levels)), most + 1)
+
+
 class _Run:
-    def __init__(self, walk: Walk, target: float, most_examined: float):
+    def __init__(self, walk: Walk, target: float, most_examined: float, margin: float = 0.0):
         self.walk, self.costs, self.target = walk, walk.costs, target
-        self.most_examined = most_examined
+        self.most_examined, self.margin = most_examined, margin
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
@@ -153,10 +219,13 @@ class _Run:
         rows = joined([each for each, _ in found])
         self._limit(len(rows), MOST_GROWN)
         if len(rows) and outside.holders:
-            most = most_energy(self.costs, walk.goal, walk.latency, rows, outside, self.target)
-            ranks = np.concatenate([each for _, each in found])
+            most, all_energy = most_energy(
+                self.costs, walk.goal, walk.latency, rows, outside, self.target
+            )
             rows = undominated(
-                walk.outer, rows, outside, most, ranks, cycles_count=walk.cycles_count
+                *(walk.outer, rows, outside, most, np.concatenate([each for _, each in found])),
+                cycles_count=walk.cycles_count,
+                margin=self.margin * all_energy if self.margin else None,
             )
         self._limit(len(rows), MOST_ROWS)
         return self._recorded(rows)
