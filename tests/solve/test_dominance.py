@@ -219,7 +219,7 @@ def kept(random: Random, rivals: Rivals, target: float) -> Ints:
     """The rows that are kept if mappings above the target do not count."""
     walk, outside = rivals.walk, rivals.outside
     rows = replace(rivals.rows, parent=np.arange(len(rivals.rows)))
-    most = most_energy(walk.costs, walk.goal, walk.latency, rows, outside, target)
+    most, _ = most_energy(walk.costs, walk.goal, walk.latency, rows, outside, target)
     ranks = np.array([random.random() for _ in range(len(rows))])
     return undominated(
         walk.outer, rows, outside, most, ranks, cycles_count=walk.cycles_count
