@@ -252,7 +252,7 @@ class Search(Generic[F]):
                     )
                 continue
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
-            if not ended:
+            if not (ended or tie):
                 self._look_further(goal, outcome.effort)
             self._take(goal, turns.after(partial(self._span, goal), outcome.effort, ended=ended))
             if not ended:

@@ -112,8 +112,9 @@ class Deepening:
             ends = self._walk.ends(goal, examined=min(most, self._overrun * self._usual()))
             self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
             yield ends
-            if self._ended:
+            if self._ended and ends.mappings:
                 yield from self._near_ties(span, ends)
+            if self._ended:
                 return
             used += ends.examined + STEPS * ends.steps
             if ends.whole:
@@ -130,7 +131,8 @@ class Deepening:
     def _near_ties(self, span: Callable[[], tuple[float, float]], found: Ends) -> Iterator[Ends]:
         """What else is near the mappings found, if the best of them costs more than it claims."""
         proven, last = span()
-        if self._walk.exact and 0 < (1 - NEAR) * last < proven < last * (1 - CLOSE):
+        near = 0 < (1 - NEAR) * last < proven < last * (1 - CLOSE)
+        if near and self._walk.exact:
             yield self._walk.near_ties(last, proven, examined=TIES * max(found.examined, SOME))
 
     def _usual(self) -> int:
