@@ -90,6 +90,9 @@ class Sliding:
         self.rounding = np.array([*map(float, rounding), 0.0])
         self.states: list[TileState] = []
         self._numbers: dict[TileState, int] = {}
+        self._alike: list[TileState] = []
+        self._kind_numbers: dict[TileState, int] = {}
+        self._kinds: dict[TileState, int] = {}
         self._meshes: dict[object, int] = {}
         self.start = self._number(windows.start)
         many = [dim for dim, size in enumerate(sizes) if size > 1]
@@ -152,7 +155,7 @@ class Sliding:
         """What rounding may save further out, in pJ, of what loops to come make neighbours pass on,
         for instances in use so far.
         """
-        may = self._by_state(rows, "may lose", self._passing)
+        may = self._by_chains(rows, "may lose", self._passing)
         copies = rows.copies[:, self.column]
         return np.asarray((may * copies * self.rounding).sum(axis=1))
 
@@ -240,7 +243,7 @@ class Sliding:
 
         `words`: how many different ones the tensor has.
         """
-        table = self._by_state(rows, dim, partial(self._possible_table, dim))
+        table = self._by_chains(rows, dim, partial(self._possible_table, dim))
         fetched, sent, passed, idle, stays, single, rank = table.transpose(1, 0, 2)
         left = self.sizes / rows.tile
         fixed = left[:, self.fixed].prod(axis=1)[:, None]
@@ -277,22 +280,38 @@ class Sliding:
 
     def outermost(self, rows: InnerMappings) -> Ints:
         """The level of the outermost holder so far."""
-        return self._by_state(rows, "outermost", lambda state: state.chains[-1].level)
+        return self._by_chains(rows, "outermost", lambda state: state.chains[-1].level)
 
     def _by_state(
         self, rows: InnerMappings, name: object, figure: Callable[[TileState], Any]
     ) -> NDArray[Any]:
-        """The figure of each row's state, from a table of all states that grows as these do."""
+        """The figure of each row's state."""
+        return np.asarray(self._table(name, figure, self.states)[rows.states[:, self.column]])
+
+    def _by_chains(
+        self, rows: InnerMappings, name: object, figure: Callable[[TileState], Any]
+    ) -> NDArray[Any]:
+        """The same of a figure that does not depend on the loops of a mesh that is being filled: of
+        many states it is worked out once.
+        """
+        table = self._table(name, figure, self._alike)
+        kinds = self._table("kind", self._kinds.__getitem__, self.states)
+        return np.asarray(table[kinds[rows.states[:, self.column]]])
+
+    def _table(
+        self, name: object, figure: Callable[[TileState], Any], states: list[TileState]
+    ) -> NDArray[Any]:
+        """The figure of each state, in a table that grows as the states do."""
         known = self._tables.get(name)
-        if known is None or len(known) < len(self.states):
-            new = self.states[0 if known is None else len(known) :]
+        if known is None or len(known) < len(states):
+            new = states[0 if known is None else len(known) :]
             more = np.array([figure(state) for state in new])
             known = self._tables[name] = more if known is None else np.concatenate([known, more])
-        return np.asarray(known[rows.states[:, self.column]])
+        return known
 
     def prices(self, rows: InnerMappings) -> Prices:
         """The prices of each row's chains."""
-        return Prices(*self._by_state(rows, "prices", self._price_table).transpose(1, 0, 2))
+        return Prices(*self._by_chains(rows, "prices", self._price_table).transpose(1, 0, 2))
 
     def _price_table(self, state: TileState) -> Floats:
         """(2, depth + 1): the fields of `Prices`."""
@@ -316,6 +335,11 @@ class Sliding:
         if state not in self._numbers:
             self._numbers[state] = len(self.states)
             self.states.append(state)
+            alike = state._replace(mesh=(), others=(), beside=False)
+            if alike not in self._kind_numbers:
+                self._kind_numbers[alike] = len(self._alike)
+                self._alike.append(alike)
+            self._kinds[state] = self._kind_numbers[alike]
         return self._numbers[state]
 
 
