@@ -51,7 +51,7 @@ TIES = 8
 """How many times as many inner mappings that takes, at most, as the walk before it."""
 BETTER, DOUBT = 0.97, 2.0
 """The optimum is taken to be so much of the incumbent; and what walks need, to be so many times too
-high an estimate.
+high an estimate, or too low a one where they look as if they would end.
 """
 
 
@@ -102,8 +102,10 @@ class Deepening:
             check_time()
             proven, last = span()
             shorter, longer = sorted((effort, self._patience))
-            near = self._need(last) <= DOUBT * MANY * longer
-            most = MANY * (longer if near else shorter) - used
+            need = self._need(last)
+            most = MANY * shorter - used
+            if need <= DOUBT * MANY * longer:
+                most = max(MANY * longer - used, min(DOUBT * need, MANY * longer))
             if most < FEW:
                 return
             least = max(self._next, proven)
