@@ -22,6 +22,7 @@ import imperfect  # noqa: E402
 import peers  # noqa: E402
 import proofs  # noqa: E402
 import suites  # noqa: E402
+import two_workers  # noqa: E402
 
 
 def run(script: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -54,6 +55,21 @@ def test_suites_measure_what_they_say(tmp_path, monkeypatch):
         ).certificate.solver
     )
     assert suites.table(timings).row_count == 1
+
+
+def test_two_workers_are_compared_case_by_case():
+    """Medians of the wall, and of the larger one of two processes' processor time."""
+    runs = [
+        two_workers.Run("7:edp", workers, "optimal", 1.0, wall, search, helper)
+        for workers, wall, search, helper in (
+            *((1, 9.0, 8.0, 0.0), (1, 11.0, 8.0, 0.0)),
+            *((2, 5.0, 2.0, 4.0), (2, 5.0, 2.0, 4.0)),
+        )
+    ]
+    row = list(two_workers.table(runs))[-1]
+    assert row == "| 7, edp | 10.0 | 5.0 | 2.00 | 8.0 | 2.0 + 4.0 | 2.00 |"
+    assert two_workers.specification("7").problem is not None
+    assert two_workers.specification("simba energy/conv1").problem is not None
 
 
 def test_benchmarks_of_proofs_group_their_answers(tmp_path):

@@ -123,9 +123,10 @@ def solve(
 
     Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles),
     "edp", "last-level-accesses" (words), or a product such as "energy^2*delay"; `time_limit` in
-    seconds; `workers`, CP-SAT's threads (default 1, with which equal input gives equal answers;
-    more may find another of several optimal mappings); `seed`, CP-SAT's; `on_progress`, called with
-    a `Progress` as the search advances; `gap`, the accepted relative optimality gap (0: exact);
+    seconds; `workers`, with 2 or more a second process takes part in searches that take long
+    (default 1; it may find another of several mappings of equal cost); `seed`, CP-SAT's;
+    `on_progress`, called with a `Progress` as the search advances; `gap`, the accepted relative
+    optimality gap (0: exact);
     `verify`, to prove the answer by other routes, which the certificate then names; `certificate`,
     a file for a certificate that `check_certificate` verifies (where its proof takes too long none
     is written, and the answer says so); `clock`, to stop the search from outside; `keep_mapping`,

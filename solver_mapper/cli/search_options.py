@@ -47,7 +47,7 @@ Workers = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="CP-SAT threads; with more than 1, which of several optima is found may vary.",
+        help="With 2 or more, a second process takes part in searches that take long.",
     ),
 ]
 Factors = Annotated[

@@ -257,11 +257,7 @@ def _again(
     """By the solver once more: from nothing, or from the answer, with as little as possible done
     the same way.
     """
-    seed, workers = (
-        solution.certificate.seed + 1,
-        int(solution.certificate.parameters.get("num_workers", 1)),
-    )
-    settings = Settings(seed=seed, workers=workers, presolve=False, others=OTHERS)
+    settings = Settings(seed=solution.certificate.seed + 1, presolve=False, others=OTHERS)
     changed = {
         name: value
         for name, value in settings.parameters().items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 
 from solver_mapper.core.objective import METRICS, parse_objective
 from solver_mapper.core.results.pareto_front import Front, FrontPoint, FrontStatus
@@ -22,7 +23,7 @@ def find_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -
     last: tuple[ProvenStep, ...] = ()
     proven = False
     try:
-        with running(session.clock):
+        with running(session.clock), closing(session.helper):
             while True:
                 search = session.search(0.0)
                 if points:

@@ -8,6 +8,7 @@ With the engine "branch-and-bound" `search_boxes` is the search; with "both" it 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -54,8 +55,21 @@ def solve_spec(
     engine: Engine = "cpsat",
 ) -> Solution:
     """See `api.solve`. Args: `explain_conflict`, called where no mapping is legal."""
-    goals, timer = parse_objective(objective), session.timer
+    goals = parse_objective(objective)
     goals = goals.with_tie_break() if tie_break else goals
+    with closing(session.helper):
+        return _solve(session, goals, gap, hook, explain_conflict, engine)
+
+
+def _solve(
+    session: Session,
+    goals: Objective,
+    gap: float,
+    hook: Hook | None,
+    explain_conflict: ExplainConflict,
+    engine: Engine,
+) -> Solution:
+    timer = session.timer
     with running(session.clock):
         start = begin(session, goals.goals[0], local_search=hook is None)
     timer.lap("start")

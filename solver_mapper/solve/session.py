@@ -39,12 +39,14 @@ from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.mapspace.space import Space, build_space
+from solver_mapper.solve.beside.helper import Helper
+from solver_mapper.solve.beside.race import RacedWalks
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.cpsat.search import ProvenStep, Search
-from solver_mapper.solve.cpsat.turns import Span, Walks
+from solver_mapper.solve.cpsat.turns import Walks
 from solver_mapper.solve.local_search import LocalSearch
-from solver_mapper.solve.outward.deepening import Deepening
+from solver_mapper.solve.outward.deepening import Span
 from solver_mapper.solve.outward.walk import Ends, Walk
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
@@ -74,12 +76,19 @@ class Session:
     clock: Clock = field(default_factory=Clock)
     on_progress: Callable[[Progress], None] | None = None
     timer: Timer = field(default_factory=Timer)
+    workers: int = 1
+    """How many processes may take part in the search."""
     out_of_memory: bool = False
     """Whether a phase ended for want of memory: the answer is the best so far."""
 
     def ended_by(self, error: Exception) -> None:
         """Note what ended a phase early."""
         self.out_of_memory |= isinstance(error, MemoryError)
+
+    @cached_property
+    def helper(self) -> Helper:
+        """A process that takes part in the search. Whoever searches closes it at the end."""
+        return Helper(self.spec, wanted=self.workers > 1)
 
     @cached_property
     def space(self) -> Space:
@@ -109,6 +118,7 @@ class Session:
 
     def improved(self, goal: Goal, mapping: Mapping, effort: int) -> Mapping:
         """The best mapping that local search finds from a legal one of the mapspace."""
+        self.helper.start()
         local = LocalSearch(self.spec, self.all_mappings, goal, self.settings.seed, effort)
         best, _ = local.best_from(mapping, over=lambda: self.clock.over)
         return best if self.all_mappings.contains(best) else mapping
@@ -120,21 +130,29 @@ class Session:
         factors = (FactorConstraint, ProductConstraint)
         if any(isinstance(each, factors) for each in self.all_mappings.constraints):
             return None
-        walks: Deepening | None = None
+        walks: RacedWalks | None = None
         with suppress(ValueError, MemoryError):
-            walks = Deepening(Walk(self.all_mappings, goal))
+            walks = RacedWalks(Walk(self.all_mappings, goal), self.helper)
 
         def ends(span: Span, effort: float) -> Iterator[Ends]:
-            if self._few_nests():
+            if self._few_nests:
                 yield self._enumerated(goal)
             elif walks is not None:
-                with suppress(ValueError, MemoryError):
-                    for each in walks.ends(span, effort):
-                        legal = [mapping for mapping in each.mappings if self._admits(mapping)]
-                        yield each._replace(mappings=tuple(legal))
+                yield from self._legal(walks.ends(span, effort))
 
-        return Walks(ends, walks is not None and walks.first)
+        def meanwhile(span: Span, effort: float) -> Iterator[Ends]:
+            if walks is not None and not self._few_nests:
+                yield from self._legal(walks.meanwhile(span, effort))
 
+        return Walks(ends, meanwhile, walks is not None and walks.first)
+
+    def _legal(self, found: Iterator[Ends]) -> Iterator[Ends]:
+        """The same with those mappings that constraints admit, as long as memory suffices."""
+        with suppress(ValueError, MemoryError):
+            for ends in found:
+                yield ends._replace(mappings=tuple(filter(self._admits, ends.mappings)))
+
+    @cached_property
     def _few_nests(self) -> bool:
         """Whether there are few loop nests, and few ways to factorize: these have to be looked at
         one by one.
@@ -226,10 +244,11 @@ def open_session(
     timer = Timer()
     return Session(
         with_directives(spec, keep_mapping),
-        Settings(seed=seed, workers=workers or 1),
+        Settings(seed=seed),
         clock or Clock(time_limit),
         on_progress,
         timer,
+        workers or 1,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from tests.faults import inputs
 from tests.faults.command import Outcome, run
-from tests.faults.registry import clean, commands, ends_with, probe, within, write
+from tests.faults.registry import Run, clean, commands, ends_with, probe, within, write
 
 LARGE = {
     "six.yaml": inputs.levels([65536, 16384, 4096, 512, 64]),
@@ -201,7 +202,7 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
 def _answer_when_stopped(folder: Path) -> None:
     write(folder, LARGE)
     words = ["solve", "meshed.yaml", "convolution.yaml", "--json", "-o", "out"]
-    outcome = run(words, folder, signals=[(6.0, signal.SIGTERM)], timeout=90)
+    outcome = run(words, folder, signals=[(9.0, signal.SIGTERM)], timeout=90)
     ends_with(143, out='"status": "feasible"')(outcome)
     assert {"solution.json", "map.yaml", "stats.txt"} <= set(os.listdir(folder / "out")), outcome
 
@@ -256,6 +257,61 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         probe(f"{number.name} during start-up, after {after} s", slow=True)(
             _start_up(number, after)
         )
+
+
+_MARK = "SOLVER_MAPPER_PROBE"
+"""A variable of the environment that tells a probe's processes from those of others."""
+TWO = ("solve", "meshed.yaml", "convolution.yaml", "--objective", "energy", "--workers", "2")
+
+
+def _marked(mark: str, number: int, seconds: float) -> bool:
+    """Whether so many processes with the mark run within some time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = 0
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                variables = (folder / "environ").read_bytes().split(b"\0")
+                found += f"{_MARK}={mark}".encode() in variables
+        if found == number:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _two_workers(signals: Sequence[int], words: Sequence[str], *codes: int) -> Run:
+    """The process beside the search ends with it, however that ends."""
+
+    def work(folder: Path) -> None:
+        write(folder, LARGE)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "solver_mapper", *TWO, *words],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, _MARK: folder.name},
+        )
+        assert _marked(folder.name, 2, 60), "no process has been started beside the search"
+        for number in signals:
+            time.sleep(0.5)
+            process.send_signal(number)
+        out, err = process.communicate(timeout=90)
+        assert b"Traceback" not in out + err, err
+        assert process.returncode in codes, (process.returncode, err)
+        assert _marked(folder.name, 0, 10), "a process is left"
+
+    return work
+
+
+for name, signals, words, codes in (
+    ("--time-limit", (), ("--time-limit", "20"), (0,)),
+    ("--memory-limit", (), ("--memory-limit", "190M", "--time-limit", "60"), (0, 3)),
+    ("SIGINT", (signal.SIGINT,), (), (130,)),
+    ("SIGTERM", (signal.SIGTERM,), (), (143,)),
+    ("SIGKILL", (signal.SIGKILL,), (), (-signal.SIGKILL,)),
+    ("SIGINT twice", (signal.SIGINT, signal.SIGINT), (), (130, -signal.SIGINT)),
+):
+    probe(f"two workers: {name}", slow=True)(_two_workers(signals, words, *codes))
 
 
 def _same_clock(outcome: Outcome) -> None:

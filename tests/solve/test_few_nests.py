@@ -43,4 +43,4 @@ def test_a_large_mapspace_is_not_counted():
     tensors = (tensor("A", "M"), tensor("Z", "M", read_write=True))
     problem = Problem("long", ("M",), {"M": 2**20 * 3**10 * 5**5}, tensors)
     made = Session(Spec(Architecture("deep", levels, units), problem))
-    assert not made._few_nests()
+    assert not made._few_nests

@@ -32,22 +32,20 @@ def solver_name() -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """`workers` above 1 may change which of several optimal mappings is found. `others` are further
-    parameters by name.
-    """
+    """`others` are further parameters by name."""
 
     seed: int = 0
-    workers: int = 1
     presolve: bool = True
     others: tuple[tuple[str, int | bool], ...] = ()
 
     def parameters(self) -> dict[str, int | bool]:
         """What is set, beyond defaults. `presolve_inclusion_work_limit=0` keeps clear of or-tools
         issue 5293. Probing, before the search or during it, takes longer than it saves: a
-        selection has thousands of literals, and to fix one of them tells little.
+        selection has thousands of literals, and to fix one of them tells little. Two threads take
+        up to eight times as long as one, and end with other answers from run to run.
         """
         return {
-            "num_workers": self.workers,
+            "num_workers": 1,
             "random_seed": self.seed,
             "presolve_inclusion_work_limit": 0,
             "linearization_level": 2,

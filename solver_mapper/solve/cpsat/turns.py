@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from solver_mapper.solve.outward.deepening import Span
 from solver_mapper.solve.outward.walk import Ends
 
 TURNS = (1.0, 16.0, 64.0, 256.0)
@@ -14,19 +15,18 @@ longer if they look as if they would end.
 LEAST = 0.5
 """What a run counts at least: many short ones rule candidates out one by one."""
 
-Span = Callable[[], tuple[float, float]]
-"""What is proven of a goal, and what mappings have to be below."""
-
 
 class Walks(NamedTuple):
     """Walks outwards.
 
     ends: what they find within a span, which may change meanwhile, with so much effort more. Each
           may give mappings, and a bound that holds without the model.
+    meanwhile: the same of walks that are made beside the model, which took so much effort.
     first: whether they come before the model is compiled.
     """
 
     ends: Callable[[Span, float], Iterable[Ends]]
+    meanwhile: Callable[[Span, float], Iterable[Ends]]
     first: bool = False
 
 
@@ -58,7 +58,10 @@ class Turns:
         """What walks find after a run that took so much effort: if it is their turn, since the run
         did not end or several have taken as long together.
         """
-        self._spent += max(effort, LEAST)
+        effort = max(effort, LEAST)
+        self._spent += effort
+        if self._walks is not None:
+            yield from self._walks.meanwhile(span, effort)
         if self._walks is None or not self._left or (ended and self._spent < self._left[0]):
             return
         some = self._walked

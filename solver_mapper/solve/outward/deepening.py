@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import exp, inf, log
+from typing import Protocol
 
 from solver_mapper.deadline import check_time
-from solver_mapper.solve.outward.walk import Ends, Walk
+from solver_mapper.solve.outward.costs import Costs
+from solver_mapper.solve.outward.outer_levels import OuterLevels
+from solver_mapper.solve.outward.walk import Ends
 
 MANY = 80_000
 """Inner mappings that walks examine for each unit of effort, at most."""
@@ -23,8 +26,8 @@ that may hold what they like, but for one. Each of these makes CP-SAT's proofs t
 """
 ANYWAY = 1 / 16
 """The share of these units that walks take in any turn, however they look."""
-STEPS, TABLES = 200, 0.05
-"""As how many inner mappings each step of a walk counts, and each figure of its tables."""
+TABLES = 0.05
+"""As how many inner mappings each figure of the tables of a walk counts."""
 FEW = 2_000
 """A walk that may examine fewer is not begun."""
 STEP = 0.005
@@ -61,13 +64,37 @@ longer than many walks.
 """
 
 
+Span = Callable[[], tuple[float, float]]
+"""What is proven of a goal, and what mappings have to be below."""
+
+
+class Walks(Protocol):
+    """Makes walks of one mapspace and goal; see `Walk`."""
+
+    outer: OuterLevels
+    costs: Costs
+
+    def ends(self, target: float, *, examined: float) -> Ends:
+        """See `Walk.ends`."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """See `Walk.exact`."""
+        ...
+
+    def near_ties(self, target: float, least: float, *, examined: float) -> Ends:
+        """See `Walk.near_ties`."""
+        ...
+
+
 class Deepening:
     """Walks of one mapspace and goal, which go on where they were when there is more effort.
 
     first: whether they are worth the first turn.
     """
 
-    def __init__(self, walk: Walk):
+    def __init__(self, walk: Walks):
         self._walk = walk
         free = [len(choices) > 1 for level in walk.costs.holds for choices in level]
         levels = sum(free) / len(walk.costs.tensors)
@@ -79,7 +106,7 @@ class Deepening:
         self._last: Ends | None = None
         self._known: list[tuple[float, int]] = []
 
-    def ends(self, span: Callable[[], tuple[float, float]], effort: float) -> Iterator[Ends]:
+    def ends(self, span: Span, effort: float) -> Iterator[Ends]:
         """What walks find below rising targets: nothing more after one that found mappings, or that
         none is below the last target.
 
@@ -112,13 +139,14 @@ class Deepening:
             goal = least * (1 + self._step)
             goal = goal if self._proven < goal < last else last
             ends = self._walk.ends(goal, examined=min(most, self._overrun * self._usual()))
+            goal = max(goal, ends.target)
             self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
             yield ends
             if self._ended and ends.mappings:
                 yield from self._near_ties(span, ends)
             if self._ended:
                 return
-            used += ends.examined + STEPS * ends.steps
+            used += ends.work
             if ends.whole:
                 self._proven, self._next = goal, max(goal, ends.beyond)
                 self._step *= self._changed(ends.examined)
@@ -130,7 +158,7 @@ class Deepening:
                 self._overrun *= 2
             self._last, self._goal = ends, goal
 
-    def _near_ties(self, span: Callable[[], tuple[float, float]], found: Ends) -> Iterator[Ends]:
+    def _near_ties(self, span: Span, found: Ends) -> Iterator[Ends]:
         """What else is near the mappings found, if the best of them costs more than it claims."""
         proven, last = span()
         near = 0 < (1 - NEAR) * last < proven < last * (1 - CLOSE)

@@ -12,7 +12,7 @@ model.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -55,6 +55,10 @@ AT_ONCE = 16_384
 """Inner mappings of which bounds are worked out together."""
 
 
+STEP = 200
+"""As how many inner mappings each step counts in the work of a walk."""
+
+
 class Ends(NamedTuple):
     """What arrived: the mappings of the least claims, best first; none if the walk was not `whole`:
     there were too many inner mappings, or too little time.
@@ -63,6 +67,7 @@ class Ends(NamedTuple):
            of all of them.
     beyond: the least that an inner mapping needed which was dropped because of the target.
     examined: of how many inner mappings bounds were worked out, in so many `steps`.
+    target: what the walk looked below, if that is more than was asked for.
     """
 
     mappings: tuple[Mapping, ...]
@@ -71,6 +76,12 @@ class Ends(NamedTuple):
     beyond: float = inf
     examined: int = 0
     steps: int = 0
+    target: float = -inf
+
+    @property
+    def work(self) -> int:
+        """How much work the walk was, in inner mappings."""
+        return _work(self.examined, self.steps)
 
 
 class Walk:
@@ -89,17 +100,26 @@ class Walk:
         self.latency = latency(mapspace.architecture)
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
 
-    def ends(self, target: float, most: int = 16, *, examined: float = inf) -> Ends:
+    def ends(
+        self,
+        target: float,
+        most: int = 16,
+        *,
+        examined: float = inf,
+        advanced: Callable[[int], None] = lambda _: None,
+    ) -> Ends:
         """The best mappings by their claims, as far as these are below `target`.
 
         Args:
             most: how many mappings are returned.
             examined: of how many inner mappings bounds may be worked out in all; the walk ends
                 early when the clock that runs is over, too.
+            advanced: is told at each step how much work the walk is so far; it may end the walk by
+                raising `LimitReached`.
 
         Raises: ValueError if tables of outer levels would be too large.
         """
-        return self._ended(_Run(self, target, examined), most)
+        return self._ended(_Run(self, target, examined, advanced=advanced), most)
 
     def near_ties(self, target: float, least: float, *, examined: float = inf) -> Ends:
         """All mappings whose claims are below `target`, but for those that cost the same as another
@@ -168,9 +188,16 @@ def spatial_orders(mapping: Mapping, most: int) -> Iterator[Mapping]:
 
 
 class _Run:
-    def __init__(self, walk: Walk, target: float, most_examined: float, margin: float = 0.0):
+    def __init__(
+        self,
+        walk: Walk,
+        target: float,
+        most_examined: float,
+        margin: float = 0.0,
+        advanced: Callable[[int], None] = lambda _: None,
+    ):
         self.walk, self.costs, self.target = walk, walk.costs, target
-        self.most_examined, self.margin = most_examined, margin
+        self.most_examined, self.margin, self.advanced = most_examined, margin, advanced
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
@@ -212,6 +239,7 @@ class _Run:
         rows = joined([nothing, *parts])
         self.examined += len(rows)
         self._limit(self.examined, self.most_examined)
+        self.advanced(_work(self.examined, len(self.parents)))
         found = [
             self._promising(rows.take(slice(start, start + AT_ONCE)), outside)
             for start in range(0, max(len(rows), 1), AT_ONCE)
@@ -370,6 +398,10 @@ class _Run:
         if any(step.level == self.costs.depth - 1 for step in steps):
             return steps
         return sorted(steps, key=lambda step: (step.axis == "X", step.dim in self.costs.moving))
+
+
+def _work(examined: int, steps: int) -> int:
+    return examined + STEP * steps
 
 
 def _loops(steps: list[Move], dims: tuple[str, ...]) -> tuple[Loop, ...]:

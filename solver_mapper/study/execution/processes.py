@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import pickle
 import signal
-import subprocess
-import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
+from typing import Any
 
+from solver_mapper.core.child_process import ChildProcess
 from solver_mapper.core.progress import Progress
 from solver_mapper.study.execution.clock import StudyClock
 from solver_mapper.study.execution.events import Advanced, Died, Listener, Started
@@ -22,7 +18,7 @@ from solver_mapper.study.execution.job import Job, Outcome
 from solver_mapper.study.execution.record import Record
 from solver_mapper.study.execution.worker import OUT_OF_MEMORY, STOP
 
-_SERVE = "import sys; from solver_mapper.study.execution.worker import main; main(sys.argv[1:])"
+_SERVE = "solver_mapper.study.execution.worker:main"
 GRACE = 15.0
 """Seconds that a search has to end after it was told to."""
 _TICK = 0.2
@@ -30,53 +26,16 @@ _TICK = 0.2
 Message = tuple["_Process", Progress | Record | None]
 
 
-class _Process:
+class _Process(ChildProcess):
     """A worker process. Its messages arrive in `inbox`, and None when it is gone."""
 
     def __init__(self, memory: int | None, inbox: SimpleQueue[Message]) -> None:
-        paths = [path or os.getcwd() for path in sys.path]
         words = [] if memory is None else [str(memory)]
-        # A session of its own: Ctrl-C on the terminal reaches the parent, which tells the workers.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _SERVE, *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )
-        self._inbox = inbox
-        threading.Thread(target=self._read, daemon=True).start()
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+        def receive(message: Any) -> None:
+            inbox.put((self, message))
 
-    def send(self, message: object) -> None:
-        """A message to a process that is gone is lost; its end is told in `inbox`."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            pickle.dump(message, self._process.stdin)
-            self._process.stdin.flush()
-
-    def end(self) -> str:
-        """End the process; the result says how it had ended before, if it had."""
-        before = self._process.poll()
-        self._process.kill()
-        code = self._process.wait() if before is None else before
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        return _ending(code)
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
-            while True:
-                self._inbox.put((self, pickle.load(self._process.stdout)))
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=1.0)
-        self._inbox.put((self, None))
+        super().__init__(_SERVE, words, receive)
 
 
 def _ending(code: int) -> str:
@@ -186,7 +145,7 @@ class _Run:
         """The process is gone: its job begins again in another one, unless that has happened
         before.
         """
-        job, reason = self.busy.pop(process), process.end()
+        job, reason = self.busy.pop(process), _ending(process.end())
         retried = job.digest not in self.died and not self.clock.over
         self.listen(Died(job, reason, retried))
         if retried:

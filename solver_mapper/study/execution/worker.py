@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
 import threading
 import time
 from queue import SimpleQueue
-from typing import IO, Any
+from typing import IO
 
+from solver_mapper.core.child_process import to_parent
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.progress import Progress
 from solver_mapper.study.execution.job import Job, solve_job
@@ -78,10 +78,8 @@ def cap_memory(limit: int) -> None:
 
 def main(words: list[str]) -> None:
     """`words` may hold the limit of memory in bytes."""
-    own = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not get between the frames
-    worker = _Worker(own)
-    source: Any = sys.stdin.buffer
+    source, out = to_parent()
+    worker = _Worker(out)
     threading.Thread(target=worker.listen, args=(source,), daemon=True).start()
     try:
         if words:

@@ -1,0 +1,95 @@
+"""A Python process of this package beside the one that runs, and messages to and from it.
+
+Messages are pickled objects on its standard input and output. It starts anew, without a copy of
+this process or its threads, and ends when this process does. It runs this package alone, never the
+user's main module, so that scripts without a guard and notebooks may start one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import IO, Any
+
+PERIOD = 1.0
+"""Seconds that a process has to end after it closed its output."""
+
+
+class ChildProcess:
+    """Calls `serve`, as "module:function", with `words`. Each message that it sends is handed to
+    `receive`, in a thread; None when it is gone. What a `quiet` one has to say is lost.
+
+    Raises: OSError or MemoryError if there is no room for it.
+    """
+
+    def __init__(
+        self,
+        serve: str,
+        words: list[str],
+        receive: Callable[[object | None], None],
+        *,
+        quiet: bool = False,
+    ):
+        paths = [path or os.getcwd() for path in sys.path]
+        module, function = serve.split(":")
+        code = f"import sys; from {module} import {function}; {function}(sys.argv[1:])"
+        # A session of its own: Ctrl-C on the terminal reaches the parent, which tells the child.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", code, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if quiet else None,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )
+        self._receive, self._sending = receive, threading.Lock()
+        try:
+            threading.Thread(target=self._read, daemon=True).start()
+        except RuntimeError as error:
+            self.end()
+            raise MemoryError("there is no room for another thread") from error
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    def send(self, message: object) -> None:
+        """A message to a process that is gone is lost."""
+        assert self._process.stdin is not None
+        with self._sending, contextlib.suppress(OSError, ValueError):  # closed, or it is gone
+            pickle.dump(message, self._process.stdin)
+            self._process.stdin.flush()
+
+    def end(self) -> int:
+        """End the process; its exit code, or minus the signal that ended it."""
+        before = self._process.poll()
+        self._process.kill()
+        code = self._process.wait() if before is None else before
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        return code
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+            while True:
+                self._receive(pickle.load(self._process.stdout))
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=PERIOD)
+        self._receive(None)
+
+
+def to_parent() -> tuple[IO[bytes], IO[bytes]]:
+    """In the child: where messages come from, and where they go to."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not get between the messages
+    source: Any = sys.stdin.buffer
+    return source, out
