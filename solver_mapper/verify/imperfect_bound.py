@@ -35,7 +35,7 @@ from solver_mapper.core.constraints import FactorConstraint
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.problem import Problem
 from solver_mapper.deadline import check_time
-from solver_mapper.verify.bound import Keeps, LowerBound
+from solver_mapper.verify.bound import Keeps, LowerBound, Rates
 from solver_mapper.verify.boundary import Boundary, Ints, Moved
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import View, view
@@ -247,9 +247,13 @@ class ImperfectLowerBound(LowerBound):
         found = [each for each in sums if each is not None]
         return Fraction(max(found)) / unit if len(found) == len(sums) else None
 
-    def entering_from(self, keeps: Keeps, level: int) -> Fraction | None:
-        """The same for the words that enter a level or one further out."""
-        scaled, unit = self.scaled(self.rates)
+    def entering_from(
+        self, keeps: Keeps, level: int, rates: list[Rates] | None = None
+    ) -> Fraction | None:
+        """The same for the words that enter a level or one further out; or the least sum of what
+        other rates make of them.
+        """
+        scaled, unit = self.scaled(self.rates if rates is None else rates)
         least = self._sum(keeps, False, scaled, level)
         return None if least is None else Fraction(least) / unit
 

@@ -25,7 +25,7 @@ from solver_mapper.solve.imperfect.joint.symmetry import symmetries
 from solver_mapper.solve.imperfect.search import Tree
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
-from tests.imperfect.enumeration import legal_mappings
+from tests.imperfect.enumeration import few, legal_mappings
 from tests.imperfect.test_against_enumeration import QUICK, drawn, small
 from tests.imperfect.test_bounds import arranged
 from tests.imperfect.test_solve import gemm
@@ -33,6 +33,14 @@ from tests.instances import instance
 
 LOOSE = (Fraction(1), Fraction(11, 10), Fraction(3))
 """Targets, over the least value known: more is left out where they are near."""
+UNEVEN = {
+    "rows": {"A": ("M", "K"), "Z": ("M",)},
+    "copies": {"A": ("M",), "B": ("K",), "Z": ("M",)},
+    "outer": {"A": ("M",), "B": ("K",), "Z": ("M", "K")},
+    "sums": {"A": ("M", "K"), "B": ("M",), "Z": ("K",)},
+    "window": {"A": ("MK",), "B": ("K",), "Z": ("M",)},
+}
+"""Tensors of small problems and their ranks; the last one is written."""
 
 
 def too_high(
@@ -108,6 +116,67 @@ def with_perfect_factors(layer: str) -> tuple[Goal, ImperfectMapspace, Fraction]
     assert best is not None
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     return parse_objective("edp").goals[0], space, best
+
+
+def uneven(seed: int) -> Spec:
+    """A random problem of two dimensions, one of which is long, on a mesh below one or two buffers,
+    some with limited bandwidth.
+    """
+    random = Random(seed)
+    kind = random.choice(sorted(UNEVEN))
+    long = random.randint(5, 10) if kind == "window" else random.randint(7, 16)
+    instances, lanes = random.choice([2, 2, 3, 4]), random.choice([1, 1, 1, 2])
+    buffers = [_buffer(random, "Local", (2, 10), instances)]
+    if random.random() < 0.5:
+        buffers.append(_buffer(random, "Global", (4, 30), random.choice([1, instances])))
+    outer = {"name": "DRAM", "technology": "DRAM", "instances": 1}
+    outer |= {"vector-access-energy": random.choice([5, 20, 200])} | _bandwidth(random)
+    unit = {"name": "MAC", "instances": instances * lanes, "meshX": instances * lanes}
+    unit |= {"vector-access-energy": random.choice([0.1, 1, 10])}
+    tensors = [
+        {"name": name, "projection": [[[dim] for dim in rank] for rank in ranks]}
+        for name, ranks in UNEVEN[kind].items()
+    ]
+    tensors[-1]["read-write"] = True
+    stores = []
+    for buffer in buffers:
+        kept = {name: random.random() < 0.6 for name in UNEVEN[kind]}
+        lists = {
+            word: [name for name, keep in kept.items() if keep is each]
+            for word, each in (("keep", True), ("bypass", False))
+        }
+        stores.append({"target": buffer["name"], "type": "bypass", **lists})
+    shape = {"name": kind, "dimensions": ["M", "K"], "data-spaces": tensors}
+    sizes = {"M": long, "K": random.randint(1, 3)}
+    spec = sm.load(
+        {
+            "arch": {"arithmetic": unit, "storage": [*buffers, outer]},
+            "mapspace_constraints": stores,
+        },
+        {"problem": {"shape": shape, "instance": sizes}},
+    )
+    assert isinstance(spec, Spec)
+    return spec
+
+
+def _buffer(
+    random: Random, name: str, entries: tuple[int, int], instances: int
+) -> dict[str, object]:
+    energy = random.choice([0.5, 1, 2, 6, 20])
+    found = {"name": name, "entries": random.randint(*entries), "vector-access-energy": energy}
+    return found | {"instances": instances, "meshX": instances} | _bandwidth(random)
+
+
+def _bandwidth(random: Random) -> dict[str, float]:
+    port = random.choice(["read_bandwidth", "write_bandwidth", "shared_bandwidth"])
+    return {port: random.choice([0.25, 0.5, 1, 2])} if random.random() < 0.4 else {}
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_it_does_not_exceed_the_least_where_spatial_loops_are_uneven(seed: int) -> None:
+    spec = uneven(seed)
+    if few(spec, 1500):
+        assert not too_high(spec, all_figures(spec))
 
 
 @pytest.mark.parametrize("seed", QUICK[1::3])
@@ -231,8 +300,11 @@ def test_a_tile_stays_while_a_loop_runs_once_in_its_last_round() -> None:
     assert not too_high(spec, all_figures(spec))
 
 
-@pytest.mark.parametrize("layer", ("layer2.x.conv1_1x1", "layer2.x.conv3_1x1"))
+@pytest.mark.parametrize(
+    "layer", ("layer2.x.conv1_1x1", "layer2.x.conv3_1x1", "layer4.x.conv1_1x1")
+)
 def test_it_proves_layers_whose_tensors_compete(layer: str) -> None:
+    """Of the last one the bandwidth of DRAM decides."""
     goal, space, best = with_perfect_factors(layer)
     target = best * (1 - Fraction(1, 10**6))
     assert float(ImperfectLowerBound(space).goal(goal) or 0) < 0.995 * best
@@ -299,6 +371,17 @@ def test_it_does_not_exceed_the_least_with_fewer_loops_of_many(seeds: range) -> 
     for seed in seeds:
         spec = with_fewer_loops(drawn(seed).spec, Random(seed))
         if found := too_high(spec, all_figures(spec)):
+            wrong[seed] = found
+    assert not wrong
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(100, 700, 50)])
+def test_it_does_not_exceed_the_least_of_many_with_uneven_spatial_loops(seeds: range) -> None:
+    wrong = {}
+    for seed in seeds:
+        spec = uneven(seed)
+        if few(spec, 4000) and (found := too_high(spec, all_figures(spec))):
             wrong[seed] = found
     assert not wrong
 

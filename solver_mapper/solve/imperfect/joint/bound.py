@@ -7,7 +7,7 @@ excludes already, being above a target, stand for themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,8 +24,10 @@ from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal
 from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.cost.timeloop.latency import latency
+from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
+from solver_mapper.solve.imperfect.joint.bandwidth import CycleRange, Port, Price, ports
 from solver_mapper.solve.imperfect.joint.counts import Floats
 from solver_mapper.solve.imperfect.joint.fetches import ROUNDING, Fetches
 from solver_mapper.solve.imperfect.joint.mapping import mapping_of
@@ -41,6 +43,8 @@ from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 NOISE = 1e-10
 """More than the relative rounding error of a bound in double precision."""
+MARGIN = 1e-8
+"""How much further ranges of cycles reach than those that lead below the target, relatively."""
 MOST_CHOICES = 20_000
 """Choices of spatial loops that may be better than the target."""
 FEW_CHOICES = 400
@@ -144,12 +148,13 @@ class _Open(NamedTuple):
 
 class _Refined(NamedTuple):
     """What walks for a choice of spatial loops have shown: the least rank, the least energy of what
-    enters levels, and whether they came to their end.
+    enters levels, whether they came to their end, and the cycles of the last mapping they found.
     """
 
     rank: float
     entering: float
-    ended: bool
+    ended: bool = True
+    cycles: int = 0
 
 
 @dataclass
@@ -242,7 +247,7 @@ class _Holders:
         key = min(row[:, order].tobytes() for order in self._orders)
         if (key, stage) not in self._known:
             earlier = [self._known[key, n] for n in range(stage) if (key, n) in self._known]
-            known = earlier[-1] if earlier else _Refined(-inf, self._elsewhere, True)
+            known = earlier[-1] if earlier else _Refined(-inf, self._elsewhere)
             refine = self._raised if stage == TIGHT else self._refined
             self._known[key, stage] = refine(row, known, exact=stage == EXACT)
         return self._known[key, stage]
@@ -403,29 +408,112 @@ class _Holders:
 
         The best loops that a walk finds are offered as a mapping.
         """
-        one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
-        rank, entering = known.rank, known.entering
-        before: dict[int, int] | None = None
+        one, found = compute_boundary(self.room, row[None]), known
+        narrow = self._port is not None and self._port[1] > one.steps[0]
         try:
-            while rank < self.race.limit:
-                limit = self.race.limit
-                most = {d: self._most(one, row, d, entering, limit) for d in fetches.dims}
-                if most == before:
-                    break
-                before, budget = most, self._budget(one, limit)
-                walk = self._walk(one, fetches, most, budget, exact=exact)
-                least = walk.least()
-                entering = max(entering, min(least.energy, budget))
-                rank = max(rank, min(least.rank, limit))
-                if rank < limit:
-                    self._offer(row, walk)
+            if narrow:
+                found = self._by_bandwidth(row, found, exact=exact)
+            if not narrow or exact:
+                for shown in self._by_steps(row, found, exact=exact):
+                    found = shown
+            if exact and not narrow and found.cycles > self._fewest_cycles(one):
+                found = self._by_bandwidth(row, found, exact=exact)
         except LimitReached:
-            found = _Refined(rank, entering, False)
+            found = found._replace(ended=False)
             if self.race.heavy or exact:
                 return found
             self.race.heavy = True
             return self._raised(row, found)._replace(ended=False)
-        return _Refined(rank, entering, True)
+        return found
+
+    def _by_steps(
+        self, row: NDArray[np.int64], known: _Refined, *, exact: bool
+    ) -> Iterator[_Refined]:
+        """What one walk after the other shows, where energy and steps decide."""
+        one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
+        rank, entering = known.rank, known.entering
+        before: dict[int, int] | None = None
+        while rank < self.race.limit:
+            limit = self.race.limit
+            most = {d: self._most(one, row, d, entering, limit) for d in fetches.dims}
+            if most == before:
+                break
+            before, budget = most, self._budget(one, limit)
+            walk = self._walk(one, fetches, most, budget, exact=exact)
+            least = walk.least()
+            entering = max(entering, min(least.energy, budget))
+            rank = max(rank, min(least.rank, limit))
+            yield _Refined(rank, entering, cycles=self._offer(row, walk) if rank < limit else 0)
+
+    def _by_bandwidth(self, row: NDArray[np.int64], known: _Refined, *, exact: bool) -> _Refined:
+        """What walks show where the time that words take at a port counts as well, for all numbers
+        of cycles that may lead below the target.
+        """
+        one, limit = compute_boundary(self.room, row[None]), self.race.limit
+        if self._port is None or known.rank >= limit:
+            return known
+        fewest = self._fewest_cycles(one)
+        energy = self._energy_with(one, known.entering)
+        ratio = limit / energy ** self.powers["energy"]
+        most = ratio ** (1 / self.powers["delay"]) * (1 + MARGIN)
+        if most <= fewest:
+            return known._replace(rank=limit)
+        found = self._within(row, known, CycleRange(fewest, most), exact=exact)
+        return known._replace(rank=max(known.rank, found))
+
+    def _within(
+        self, row: NDArray[np.int64], known: _Refined, cycles: CycleRange, *, exact: bool
+    ) -> float:
+        """The same for a range of cycles."""
+        assert self._port is not None
+        one, limit = compute_boundary(self.room, row[None]), self.race.limit
+        early, late = (self._budget(one, limit, each) for each in cycles)
+        price = Price(self._port[0], max(early - late, 0.0) / (cycles.most - cycles.fewest))
+        fetches = self._fetches(row, price)
+        walk = TemporalWalk(
+            fetches,
+            {d: self._most(one, row, d, known.entering, limit) for d in fetches.dims},
+            self._rank_within(one, known.entering, cycles, price.cycle),
+            exact=exact,
+            budget=early + price.cycle * (cycles.fewest - self._latency),
+            later=[
+                e + price.cycle * c for e, c in zip(self._later, self._later_cycles, strict=True)
+            ],
+            fixed=self._fixed,
+            effort=self.race.effort,
+        )
+        rank = min(walk.least().rank, limit)
+        taken = self._offer(row, walk) if rank < limit else 0
+        if not exact or not cycles.fewest < taken < cycles.most:
+            return rank
+        parts = CycleRange(cycles.fewest, taken), CycleRange(taken, cycles.most)
+        return min(self._within(row, known, part, exact=True) for part in parts)
+
+    def _rank_within(
+        self, one: ComputeBoundary, entering: float, cycles: CycleRange, price: float
+    ) -> Callable[[Ended], Floats]:
+        """The rank of temporal loops within a range of cycles, each of which has a price where a
+        port needs it. `entering`: what enters levels at least, without that price.
+
+        For a given sum of both the rank is least at one of two ends: with the fewest cycles, or
+        with the least energy.
+        """
+        charged, least = self._charged(one), max(entering, self._elsewhere)
+
+        def rank(ended: Ended) -> Floats:
+            steps = np.maximum(np.floor(ended.steps + ROUNDING), one.steps)
+            fewest = np.maximum(np.maximum(steps + self._latency, self._cycles), cycles.fewest)
+            operations = np.maximum(ended.operations * (1 - NOISE), charged)
+            computing = self._computing(one, operations) + self._charges(operations)
+            spare = np.maximum(ended.energy - least, 0) / price if price else np.zeros(1)
+            most = np.clip(spare + self._latency, fewest, np.maximum(cycles.most, fewest))
+            ranks = []
+            for each in (fewest, most):
+                energy = np.maximum(ended.energy - price * (each - self._latency), least)
+                ranks.append(self._rank(energy + self._work(each) + computing, each))
+            return np.minimum(*ranks)
+
+        return rank
 
     def _raised(self, row: NDArray[np.int64], known: _Refined, *, exact: bool = False) -> _Refined:
         """The same by walks with tight budgets, which end soon. Where they find nothing, no loops
@@ -447,21 +535,34 @@ class _Holders:
                 if least.energy < budget:
                     self._offer(row, walk)
                     break
-        return _Refined(rank, entering, True)
+        return _Refined(rank, entering)
 
     def _least_with(self, one: ComputeBoundary, entering: float) -> float:
         """The least rank where so much energy enters levels."""
-        cycles = np.maximum(one.steps + self._latency, self._cycles).astype(np.float64)
+        energy, cycles = self._energy_with(one, entering), self._fewest_cycles(one)
+        return float(self._rank(np.array(energy), np.array(cycles)))
+
+    def _fewest_cycles(self, one: ComputeBoundary) -> float:
+        """Cycles for a choice of spatial loops, at least."""
+        return float(max(one.steps[0] + self._latency, self._cycles))
+
+    def _energy_with(self, one: ComputeBoundary, entering: float) -> float:
+        """The energy in pJ at least, where so much energy enters levels."""
         operations = self._charged(one)
         computing = self._computing(one, operations) + self._charges(operations)
-        energy = max(entering, self._elsewhere) + self._work(cycles) + computing
-        return float(self._rank(energy, cycles)[0])
+        worked = self._work(self._fewest_cycles(one))
+        return float(max(entering, self._elsewhere) + worked + computing[0])
 
-    def _fetches(self, row: NDArray[np.int64]) -> Fetches:
+    def _fetches(self, row: NDArray[np.int64], price: Price | None = None) -> Fetches:
         mapspace = self.bound.mapspace
         forgets = any(level.no_temporal_reuse for level in mapspace.plans)
         return Fetches(
-            mapspace.architecture, mapspace.problem, self.keeps, row.tolist(), forgets=forgets
+            mapspace.architecture,
+            mapspace.problem,
+            self.keeps,
+            row.tolist(),
+            forgets=forgets,
+            price=price,
         )
 
     def _walk(
@@ -500,13 +601,38 @@ class _Holders:
                 self._offer(row, walk)
                 return
 
-    def _budget(self, one: ComputeBoundary, limit: float) -> float:
-        """How much energy may enter levels where the rank is below the limit."""
-        cycles = np.maximum(one.steps + self._latency, self._cycles)[0]
-        most = (limit / float(cycles) ** self.powers.get("delay", 0)) ** (1 / self.powers["energy"])
+    def _budget(self, one: ComputeBoundary, limit: float, cycles: float | None = None) -> float:
+        """How much energy may enter levels where the rank is below the limit, with so many cycles
+        or the fewest.
+        """
+        cycles = self._fewest_cycles(one) if cycles is None else cycles
+        most = (limit / cycles ** self.powers.get("delay", 0)) ** (1 / self.powers["energy"])
         operations = self._charged(one)
         computing = self._computing(one, operations) + self._charges(operations)
-        return float(most * (1 + 1e-9) - computing[0] - self._work(float(cycles)))
+        return float(most * (1 + 1e-9) - computing[0] - self._work(cycles))
+
+    @cached_property
+    def _port(self) -> tuple[Port, float] | None:
+        """The port that needs the most cycles of all, at least, and these cycles; None where no
+        bandwidth is limited or cycles do not count.
+        """
+        if not self.powers.get("delay"):
+            return None
+        architecture, levels = self.bound.mapspace.architecture, self.bound.depth
+        found = []
+        for port in ports(architecture):
+            needed = self.bound.entering_from(self.keeps, levels, port.rates(architecture))
+            found.append((port, inf if needed is None else float(needed)))
+        return max(found, key=lambda each: each[1], default=None)
+
+    @cached_property
+    def _later_cycles(self) -> list[float]:
+        """Cycles that the port needs for what enters each level and those further out, at least."""
+        assert self._port is not None
+        rates = self._port[0].rates(self.bound.mapspace.architecture)
+        levels = range(self.bound.depth)
+        found = [self.bound.entering_from(self.keeps, level, rates) for level in levels]
+        return [inf if each is None else float(each) * (1 - NOISE) for each in found]
 
     @cached_property
     def _later(self) -> list[float]:
@@ -533,13 +659,16 @@ class _Holders:
         sizes = list(self.bound.mapspace.problem.bounds.values())
         return -(-sizes[dim] // int(row[:, dim].prod()))
 
-    def _offer(self, row: NDArray[np.int64], walk: TemporalWalk) -> None:
-        """Offer the mapping of a walk's best loops."""
-        loops = walk.loops
-        if loops is not None:
-            mapping = mapping_of(self.bound.mapspace, row.tolist(), loops, self.keeps)
-            if mapping is not None:
-                self.race.offer(mapping)
+    def _offer(self, row: NDArray[np.int64], walk: TemporalWalk) -> int:
+        """Offer the mapping of a walk's best loops. Returns its cycles; 0 if there is none."""
+        loops, mapspace = walk.loops, self.bound.mapspace
+        if loops is None:
+            return 0
+        mapping = mapping_of(mapspace, row.tolist(), loops, self.keeps)
+        if mapping is None:
+            return 0
+        self.race.offer(mapping)
+        return evaluate(mapspace.architecture, mapspace.problem, mapping).cycles
 
     def _most(
         self,

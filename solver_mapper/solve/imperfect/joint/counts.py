@@ -2,9 +2,9 @@
 
 Going outwards from the compute units, a spatial loop of bound S makes ceil(n / S) tiles of n, and
 so does a temporal loop. Chains that lead to as many tiles are one state; of what they differ in,
-each state has the least. In `exact` counts tiles of other sizes are other states. From one state to
-as many tiles only the loop of the least bound is looked at then: its tile is the smallest, and all
-that comes outside is the same.
+each state has the least. In `exact` counts tiles of other sizes, or with other charges, are other
+states. From one state to as many tiles only the loop of the least bound is looked at then, unless a
+spatial loop may come: its tile is the smallest, and all that comes outside is the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-PARTS = ("last", "fewest", "most", "smallest", "largest")
+LARGE = 1 << 20
+"""Dimensions of so many points or more: what is charged for the last tile makes no other states."""
+PARTS = ("last", "fewest", "most", "smallest", "largest", "charged")
 """What `Since` has of each state."""
 
 
@@ -27,6 +29,10 @@ class Pairs(NamedTuple):
 
     source: Ints
     target: Ints
+
+    def only(self, rows: NDArray[np.bool_]) -> Pairs:
+        """Some of the pairs."""
+        return Pairs(self.source[rows], self.target[rows])
 
 
 class Steps(NamedTuple):
@@ -53,10 +59,13 @@ class Since:
     """What has come since some level, counted along the dimension. Arrays are (states,).
 
     copies: instances of the level in one tile.
-    last: instances of the level in the last tile, at least.
+    last: instances of the level in the last tile, at least. Those below another instance of the
+        level outside count like those below the first one.
     fewest, most: tiles of the level, if no temporal loop has come; infinite and 0 where one must
         have.
     smallest, largest: points of a tile of the level.
+    charged: points of the last tile, at least, where each instance of the level counts like the
+        first one.
     """
 
     copies: int
@@ -65,6 +74,7 @@ class Since:
     most: Floats
     smallest: Floats
     largest: Floats
+    charged: Floats
 
     def only(self, rows: Ints) -> Since:
         """Some of the states."""
@@ -93,9 +103,13 @@ class TileCounts:
     inside: int
     since: dict[int, Since]
 
-    def keys(self, tiles: Ints, points: Ints) -> Ints:
+    def keys(self, tiles: Ints, points: Ints, charged: Floats) -> Ints:
         """Numbers that are equal in one state, in the order of the states."""
-        return (tiles << 32) + points if self.exact else tiles
+        if not self.exact:
+            return tiles
+        if self.size >= LARGE:
+            return (tiles << 32) + points
+        return (tiles << 42) + (points << 21) + charged.astype(np.int64)
 
     def only(self, rows: Ints) -> TileCounts:
         """Some of the states."""
@@ -124,34 +138,42 @@ class TileCounts:
         else:
             smallest = np.ceil(self.size / tiles)
             largest = np.where(tiles > 1, (self.size - 1) // np.maximum(tiles - 1, 1), self.size)
-        return Since(1, ones, tiles, tiles, smallest, largest)
+        left = self.size - (tiles - 1) * largest
+        return Since(1, ones, tiles, tiles, smallest, largest, left)
 
-    def spread(self, bound: int, *, innermost: bool) -> tuple[TileCounts, Pairs] | None:
-        """States after a spatial loop, which needs as many tiles; None if no state has them.
-        `innermost`: right above the compute units.
+    def spread(self, bound: int, below: int, *, innermost: bool) -> tuple[TileCounts, Pairs] | None:
+        """States after a spatial loop over instances of the level `below`, which needs as many
+        tiles; None if no state has them. `innermost`: over compute units.
         """
         rows = np.flatnonzero(self.tiles >= bound)
         if not len(rows):
             return None
         tiles, points = -(-self.tiles[rows] // bound), self.points[rows] * bound
-        order, target, firsts = _ranked(self.keys(tiles, points))
+        left = self.tiles[rows] - (tiles - 1) * bound
+        charged = np.where(left > 1, self.points[rows], self.charged[rows])
+        charged = charged * (left if innermost else bound)
+        order, target, firsts = _ranked(self.keys(tiles, points, charged))
         rows, tiles, points = rows[order], tiles[order][firsts], points[order]
-        left = self.tiles[rows] - (tiles[target] - 1) * bound
+        left, charged, whole = left[order], charged[order], self.points[rows]
+
+        def last(level: int, each: Since) -> Floats:
+            if level == below:
+                return (left - 1) * each.copies + each.last[rows]
+            return np.where(left > 1, each.copies, each.last[rows]) * bound
+
         since = {
             level: Since(
                 each.copies * bound,
-                _least((left - 1) * each.copies + each.last[rows], target),
+                _least(last(level, each), target),
                 _least(each.fewest[rows], target),
                 -_least(-each.most[rows], target),
                 _least(each.smallest[rows], target),
                 -_least(-each.largest[rows], target),
+                _least(np.where(left > 1, whole, each.charged[rows]) * bound, target),
             )
             for level, each in self.since.items()
         }
-        full = np.where(left > 1, self.points[rows], 0)
-        steps = np.maximum(full / self.inside, np.where(left > 1, 0, self.steps[rows]))
-        charged = np.maximum(full, np.where(left > 1, 0, self.charged[rows]))
-        charged = charged * (left if innermost else bound)
+        steps = np.where(left > 1, whole / self.inside, self.steps[rows])
         found = TileCounts(
             self.size,
             self.exact,
@@ -164,6 +186,15 @@ class TileCounts:
         )
         return found, Pairs(rows, target)
 
+    def more(self, bound: int) -> Floats:
+        """How many times as much as in all tiles is in those that a spatial loop has, if each
+        instance has as many as the first one, at least. The last tile has no more than any other.
+        Only if the first instance has it, other instances have one less in the last round.
+        """
+        rounds = -(-self.tiles // bound)
+        lone = self.tiles - (rounds - 1) * bound == 1
+        return np.where(lone, 1.0, rounds * bound / self.tiles)
+
     def repeated(self, steps: Steps) -> tuple[TileCounts, Pairs] | None:
         """States after any temporal loop or none, and where the states so far are among them; None
         if all need too many steps.
@@ -172,9 +203,10 @@ class TileCounts:
         if not len(kept):
             return None
         loops = self._loops(steps, kept)
-        order, target, firsts = _ranked(self.keys(loops.tiles, loops.points))
+        order, target, firsts = _ranked(self.keys(loops.tiles, loops.points, loops.charged))
         source, stays = loops.source[order], loops.bounds[order] == 1
         points, tiles = loops.points[order], loops.tiles[order][firsts]
+        whole, left = self.points[source], loops.left[order] - 1
         same = stays | loops.lone[order]
         since = {
             level: Since(
@@ -184,17 +216,17 @@ class TileCounts:
                 -_least(-np.where(stays, each.most[source], 0.0), target),
                 _least(each.smallest[source], target),
                 -_least(-each.largest[source], target),
+                _least(left * whole + each.charged[source], target),
             )
             for level, each in self.since.items()
         }
-        whole, left = self.points[source], loops.left[order] - 1
         found = TileCounts(
             self.size,
             self.exact,
             tiles,
             _least(points, target),
             _least(left * (whole / self.inside) + self.steps[source], target),
-            _least(left * whole + self.charged[source], target),
+            _least(loops.charged[order], target),
             self.inside,
             since,
         )
@@ -205,8 +237,8 @@ class TileCounts:
         round, and those that run once there.
         """
         loops = self._loops(steps, np.arange(len(self.tiles)))
-        states = self.keys(self.tiles, self.points)
-        wanted = self.keys(loops.tiles, loops.points)
+        states = self.keys(self.tiles, self.points, self.charged)
+        wanted = self.keys(loops.tiles, loops.points, loops.charged)
         target = np.minimum(np.searchsorted(states, wanted), len(states) - 1)
         some = (loops.bounds > 1) & (states[target] == wanted)
         found = []
@@ -246,19 +278,21 @@ class TileCounts:
         left = self.tiles[source] - (tiles - 1) * bounds
         lone = (left == 1) & (tiles > 1)
         rows = steps.allowed(self.points[source] * bounds, tiles)
-        if self.exact:
+        if self.exact and steps.outside == 1:
             key = (source * (int(most.max()) + 1) + tiles) * 2 + lone
             firsts = np.zeros(len(key), dtype=bool)
             firsts[np.unique(key, return_index=True)[1]] = True
             rows &= firsts
         source, bounds = source[rows], bounds[rows]
-        points = self.points[source] * bounds
-        return _Loops(source, bounds, tiles[rows], points, left[rows], lone[rows])
+        points, left = self.points[source] * bounds, left[rows]
+        charged = (left - 1) * self.points[source] + self.charged[source]
+        return _Loops(source, bounds, tiles[rows], points, charged, left, lone[rows])
 
 
 class _Loops(NamedTuple):
     """Temporal loops: from which states, to how many tiles of how many points. Arrays are (loops,).
 
+    charged: see `TileCounts`.
     left: tiles in the last round.
     lone: whether a loop runs once in its last round.
     """
@@ -267,6 +301,7 @@ class _Loops(NamedTuple):
     bounds: Ints
     tiles: Ints
     points: Ints
+    charged: Floats
     left: Ints
     lone: NDArray[np.bool_]
 

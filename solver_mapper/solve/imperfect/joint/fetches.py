@@ -8,6 +8,12 @@ tile settles it: all loops outside count. Counts are products over dimensions of
 Words of windows are at least those of the bounding boxes of all tiles. Where a window slides, the
 tiles of a run are one box, unless other loops of the window can continue the run: then only what
 each move uncovers is counted.
+
+The cost model charges each instance like the first one. Say that spatial loops outside make up S
+instances along a dimension, to which n tiles go. Each tile of another instance has one of the first
+instance before it. So if the first one has the last tile, it has (n - 1) / S whole ones besides, at
+least. Unless n - 1 is a multiple of S, n whole tiles are charged then, and so they are if it has
+only whole ones. `TileCounts.more` adds what this leaves out.
 """
 
 from __future__ import annotations
@@ -25,6 +31,7 @@ from numpy.typing import NDArray
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.energy import Prices, prices
+from solver_mapper.solve.imperfect.joint.bandwidth import Price
 from solver_mapper.solve.imperfect.joint.counts import Floats, Since, TileCounts
 from solver_mapper.solve.imperfect.joint.sharing import (
     Along,
@@ -80,16 +87,21 @@ class Settled(NamedTuple):
 
 @dataclass(frozen=True)
 class Level:
-    """Prices in pJ of an access of each kind and of an address; instances that share accesses."""
+    """Prices in pJ of an access of each kind and of an address; instances that share accesses.
+
+    read_time, write_time: prices of the time that a word takes which an instance reads or writes.
+    """
 
     read: float
     fill: float
     update: float
     address: float
     clusters: int
+    read_time: float
+    write_time: float
 
 
-def _level(each: Prices) -> Level:
+def _level(each: Prices, times: tuple[float, float]) -> Level:
     words = each.unit * each.block
     return Level(
         each.read / words,
@@ -97,6 +109,7 @@ def _level(each: Prices) -> Level:
         each.update / words,
         each.address / each.unit,
         each.clusters,
+        *times,
     )
 
 
@@ -107,6 +120,7 @@ class Fetches:
         stores: for each tensor, which levels hold it.
         spread: for each level and dimension, the instances along it below one instance.
         forgets: whether constraints may keep levels from reusing words of the step before.
+        price: of the time that words take at a port; none if None. It counts as energy.
 
     Raises: ValueError if a dimension stands in a tensor twice, or with a coefficient of zero.
     """
@@ -119,6 +133,7 @@ class Fetches:
         spread: Sequence[Sequence[int]],
         *,
         forgets: bool = False,
+        price: Price | None = None,
     ):
         self.architecture, self.stores, self.spread = architecture, stores, spread
         self.forgets = forgets
@@ -130,7 +145,11 @@ class Fetches:
             terms = [term for rank in shape.ranks for term in rank]
             if len(dict(terms)) < len(terms) or not all(step for _, step in terms):
                 raise ValueError(f"{shape.name} has a dimension twice")
-        self.levels = [_level(prices(each)) for each in architecture.levels]
+        self.levels = [
+            _level(prices(each), (0.0, 0.0) if price is None else price.words(number))
+            for number, each in enumerate(architecture.levels)
+        ]
+        self.along = [self.over([dim], range(self.depth)) for dim in range(len(self.sizes))]
         self.used = [prod(prod(each) for each in spread[:level]) for level in range(self.depth + 1)]
         self.parents: dict[Flow, int] = {}
         for tensor, held in enumerate(stores):
@@ -167,13 +186,37 @@ class Fetches:
             sent = filled / (within * shared)
         if how.lone is not None:
             part = _last_part(counts[how.lone], passed=how.passed)
+            part = np.where(self._whole(how.lone, counts), 0, part)
             copies = self._last(free, flow.into, counts)
             once = np.maximum(copies / within, 1) / shared
             sent = sent * (1 - part) + part * once
             filled = filled * (1 - part) + part * copies
             words = words * self._unless_others_slide(shape, how, part, counts)
+        first = self.over(free, range(parent)), self.over(free, range(flow.into))
+        again = (
+            words * np.maximum(sent - first[0], 0),
+            words * np.maximum(filled - first[1] * self._apart(flow, counts), 0),
+        )
         sent = np.maximum(words * sent, self._once(flow))
-        return self._charged(flow, parent, sent, words * filled * arrive)
+        return self._charged(flow, parent, sent, words * filled * arrive, again)
+
+    def _apart(self, flow: Flow, counts: Counts) -> Floats:
+        """Words of which the cost model takes the first reads off at the first instance of a level,
+        over the average at those below the same instance of the level outside, at most.
+        """
+        total = np.ones(1)
+        for dim in self.shapes[flow.tensor].dims:
+            bound = self.spread[flow.into - 1][dim]
+            if bound > 1:
+                total = total * np.where(counts[dim].tiles > 1, 1, self._beyond(dim, bound))
+        return total
+
+    def _beyond(self, dim: int, bound: int) -> float:
+        """Points of the first instance over the average, at most, where a spatial loop is the
+        outermost one over a dimension.
+        """
+        size = self.sizes[dim]
+        return max(1.0, bound * (-(-size // (bound - 1)) - 1) / size)
 
     def _unless_others_slide(
         self, shape: TensorShape, how: Settled, part: Floats, counts: Counts
@@ -195,7 +238,18 @@ class Fetches:
     def least(self, flow: Flow) -> float:
         """Energy in pJ of a flow at least, wherever it is settled: each word once."""
         words, sent = np.array(self._words_of(flow)), np.array(self._once(flow))
-        return float(self._charged(flow, self.parents[flow], sent, words))
+        none = np.array(0.0)
+        return float(self._charged(flow, self.parents[flow], sent, words, (none, none)))
+
+    def one_word(self, flow: Flow) -> float:
+        """Energy in pJ of a word of each kind that each instance sends and takes in."""
+        parent = self.parents[flow]
+        outer, inner = self.levels[parent], self.levels[flow.into]
+        senders = min(self.used[parent], outer.clusters)
+        sent = outer.address + (outer.update if self.shapes[flow.tensor].written else 0)
+        filled = (inner.fill + inner.address) * min(self.used[flow.into], inner.clusters)
+        times = outer.read_time + outer.write_time + inner.write_time
+        return (outer.read + sent) * senders + filled + times
 
     def _words_of(self, flow: Flow) -> float:
         """Different words of a tensor that arrive, at least. Instances that are not in use in last
@@ -224,8 +278,17 @@ class Fetches:
         alike = prod(most_alike(shape.windows, level) for level in outer)
         return self._words_of(flow) / alike
 
-    def _charged(self, flow: Flow, parent: int, sent: Floats, filled: Floats) -> Floats:
-        """Energy of words that all instances send and take in, rounded as the cost model does."""
+    def _charged(
+        self,
+        flow: Flow,
+        parent: int,
+        sent: Floats,
+        filled: Floats,
+        again: tuple[Floats, Floats],
+    ) -> Floats:
+        """Energy of words that all instances send and take in, rounded as the cost model does.
+        `again`: those of both that are no first reads of partial sums, at least.
+        """
         shape, outer, inner = (
             self.shapes[flow.tensor],
             self.levels[parent],
@@ -234,16 +297,20 @@ class Fetches:
         senders, takers = self.used[parent], self.used[flow.into]
         each, filled = sent / senders + ROUNDING, filled / takers + ROUNDING
         sent = np.floor(each + 0.5)
+        read, taken = again[0] / senders + ROUNDING, again[1] / takers + ROUNDING
         senders, takers = min(senders, outer.clusters), min(takers, inner.clusters)
+        filling = (inner.fill + inner.address) * takers + inner.write_time
         if not shape.written:
-            energy = sent * (outer.read + outer.address) * senders
-            return energy + np.floor(filled) * (inner.fill + inner.address) * takers
-        energy = sent * (outer.update + outer.address) * senders
+            reading = (outer.read + outer.address) * senders + outer.read_time
+            return sent * reading + np.floor(filled) * filling
+        energy = sent * ((outer.update + outer.address) * senders + outer.write_time)
         if all(len(rank) == 1 and rank[0][1] == 1 for rank in shape.ranks):
-            again = np.maximum(np.floor(each - self._partition(shape, parent)), 0)
-            energy = energy + again * outer.read * senders
-            filled = np.maximum(np.floor(filled - self._partition(shape, flow.into)), 0)
-            energy = energy + filled * (inner.fill + inner.address) * takers
+            read = np.maximum(np.floor(each - self._partition(shape, parent)), np.floor(read))
+            energy = energy + np.maximum(read, 0) * (outer.read * senders + outer.read_time)
+            taken = np.maximum(
+                np.floor(filled - self._partition(shape, flow.into)), np.floor(taken)
+            )
+            energy = energy + np.maximum(taken, 0) * filling
         return energy
 
     def _partition(self, shape: TensorShape, level: int) -> float:
@@ -253,9 +320,9 @@ class Fetches:
         words = prod(self.sizes[dim] for dim in shape.dims) / self.over(shape.dims, range(level))
         for outer in range(level):
             for dim in shape.dims:
-                bound, size = self.spread[outer][dim], self.sizes[dim]
+                bound = self.spread[outer][dim]
                 if bound > 1:
-                    words *= max(1.0, bound * (-(-size // (bound - 1)) - 1) / size)
+                    words *= self._beyond(dim, bound)
         return words
 
     def _shared(self, flow: Flow, counts: Counts, how: Settled) -> tuple[Floats, Floats]:
@@ -317,8 +384,26 @@ class Fetches:
         """Positions of all loops outside and of the spatial loops up to `level`, at least."""
         total = np.ones(1)
         for dim in dims:
-            total = total * _runs(counts[dim], self._since(dim, level, counts))
+            since = self._since(dim, level, counts)
+            runs = np.where(
+                self._whole(dim, counts),
+                counts[dim].tiles * since.copies,
+                _runs(counts[dim], since),
+            )
+            total = total * runs
         return total
+
+    def _points(self, dim: int, level: int, counts: Counts) -> Floats:
+        """Points of all tiles along a dimension that are charged where they enter a level."""
+        here, since = counts[dim], self._since(dim, level - 1, counts)
+        points = np.maximum((here.tiles - 1) * here.points + since.charged, self.sizes[dim])
+        return np.where(self._whole(dim, counts), here.tiles * here.here.smallest, points)
+
+    def _whole(self, dim: int, counts: Counts) -> NDArray[np.bool_]:
+        """Whether all tiles along a dimension are charged like whole ones."""
+        here = counts[dim]
+        found: NDArray[np.bool_] = (here.tiles - 1) % (self.along[dim] // here.inside) > 0
+        return found
 
     def _last(self, dims: Sequence[int], level: int, counts: Counts) -> Floats:
         """Instances of `level` in the last tile, at least."""
@@ -335,7 +420,7 @@ class Fetches:
         for dim, step in shape.single:
             size, most = self.sizes[dim], self._since(dim, level, counts).most
             if step == 1:
-                words = words * size
+                words = words * self._points(dim, level, counts)
             else:
                 tiles = np.where(most > 0, np.minimum(most, size), size)
                 words = words * (step * size - (step - 1) * tiles)

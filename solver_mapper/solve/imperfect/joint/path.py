@@ -59,12 +59,17 @@ class Renamed(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Loops over a dimension that lead from one key to another."""
+    """Loops over a dimension that lead from one key to another.
+
+    lone: whether they run once in their last round.
+    stays: whether tiles stay where they are then.
+    """
 
     source: Key
     target: Key
     dim: int
     lone: bool
+    stays: bool
     pairs: Pairs
 
 

@@ -53,7 +53,11 @@ from solver_mapper.solve.imperfect.joint.states import (
 )
 
 Name = TypeVar("Name")
-NO_LOOPS = Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+NO_PAIRS = Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+Loops = dict[int, tuple[Pairs, Pairs, Pairs]]
+"""For each dimension, temporal loops that run twice in their last round at least; those that run
+once there; and those of them whose last round the first instance never has.
+"""
 Counts = dict[int, TileCounts]
 Values = dict[State, Points]
 
@@ -151,7 +155,9 @@ class TemporalWalk:
         return None if self._last is None else path_back(self._steps, self._last)
 
     def _spread(self, values: Values, counts: Counts, level: int) -> tuple[Values, Counts] | None:
-        """After the spatial loops of a level. A window no longer slides along them."""
+        """After the spatial loops of a level. A window no longer slides along them. What has been
+        settled is charged for each instance like for the first one.
+        """
         dims = [dim for dim in self.dims if self.fetches.spread[level][dim] > 1]
         found, names, before = Values(), dict[State, State](), Values()
         here = Place(counts)
@@ -161,17 +167,38 @@ class TemporalWalk:
                 if each.mode in dims:
                     value = value + self._settled(each, here, points, Settled(sliding=each.mode))
             state = tuple(each for each in first if each.mode not in dims)
+            more = here.figures("more", points.where, lambda at: self._more(at, level))
+            charged = np.maximum(value, value * more - (more + 2) * self._one_word(level))
+            value = np.where(more > 1, charged, value)
             names[first], before[first] = state, points._replace(value=value)
             _put(found, state, before[first])
         self._steps.append(Renamed(before, names))
         counts = dict(counts)
         for dim in dims:
             innermost = level == self.fetches.depth - 1
-            spread = counts[dim].spread(self.fetches.spread[level][dim], innermost=innermost)
+            spread = counts[dim].spread(
+                self.fetches.spread[level][dim], level + 1, innermost=innermost
+            )
             if spread is None:
                 return None
             found = self._all_led(found, counts, dim, *spread)
         return found, counts
+
+    def _more(self, counts: CountsAt, level: int) -> Floats:
+        """How many times as much is charged as is there, at least, where the spatial loops of a
+        level leave instances idle in their last round: see `TileCounts.more`.
+        """
+        dims = [dim for dim in self.dims if self.fetches.spread[level][dim] > 1]
+        parts = [counts[dim].more(self.fetches.spread[level][dim]) for dim in dims]
+        return reduce(np.multiply, parts, np.ones(1))
+
+    def _one_word(self, level: int) -> float:
+        """Energy of a word of each instance in each flow that may be settled inside the spatial
+        loops of a level. Rounding adds up to half a word to a flow before it is charged more often,
+        and may take off a word later.
+        """
+        flows = [flow for flow in self.fetches.parents if flow.into > level + 1]
+        return sum(self.fetches.one_word(flow) for flow in flows)
 
     def _all_led(
         self, values: Values, counts: Counts, dim: int, after: TileCounts, pairs: Pairs
@@ -185,10 +212,10 @@ class TemporalWalk:
 
     def _repeated(self, values: Values, counts: Counts, level: int) -> tuple[Values, Counts] | None:
         """After the temporal loops of a level."""
-        counts, loops = dict(counts), dict[int, tuple[Pairs, Pairs]]()
+        counts, loops = dict(counts), Loops()
         for dim in self.dims:
             if (level, dim) in self._fixed:
-                loops[dim] = NO_LOOPS, NO_LOOPS
+                loops[dim] = NO_PAIRS, NO_PAIRS, NO_PAIRS
                 continue
             steps = Steps(
                 self.fetches.over([dim], range(level, self.fetches.depth)),
@@ -199,7 +226,9 @@ class TemporalWalk:
             if repeated is None:
                 return None
             values = self._all_led(values, counts, dim, *repeated)
-            loops[dim] = counts[dim].loops(steps)
+            most, once = counts[dim].loops(steps)
+            never = (counts[dim].tiles[once.target] - 1) % steps.outside > 0
+            loops[dim] = most, once.only(~never), once.only(never)
         return self._possible(self._ordered(values, counts, loops, level), counts)
 
     def _affordable(self, points: Points, state: State, level: int) -> Points:
@@ -244,7 +273,7 @@ class TemporalWalk:
         self,
         values: Values,
         counts: Counts,
-        loops: Mapping[int, tuple[Pairs, Pairs]],
+        loops: Loops,
         level: int,
     ) -> Values:
         """All sequences of temporal loops. What tensors wait for only proceeds, so each state is
@@ -271,7 +300,7 @@ class TemporalWalk:
             passed[key] = points
             for move in moves:
                 if move.target != key:
-                    cost = self._cost(state, here, points, move.dim, lone=move.lone)
+                    cost = self._cost(state, here, points, move.dim, lone=move.stays)
                     left = points._replace(value=points.value + cost)
                     left = self._affordable(left, move.target[0], level)
                     if len(left.where):
@@ -282,21 +311,19 @@ class TemporalWalk:
         self._steps.append(Ordered(level, counts, values, passed, taken, settling))
         return found
 
-    def _moves(
-        self, key: Key, counts: Counts, loops: Mapping[int, tuple[Pairs, Pairs]]
-    ) -> Iterator[Move]:
+    def _moves(self, key: Key, counts: Counts, loops: Loops) -> Iterator[Move]:
         """Loops that may come next. Those by which a window begins to slide are told apart by
         whether its last tile is short.
         """
         state, done = key
         for dim in self.dims:
-            for lone, pairs in enumerate(loops[dim] if dim not in done else ()):
-                again = done | {dim} if lone else done
+            for kind, pairs in enumerate(loops[dim] if dim not in done else ()):
+                again, once = done | {dim} if kind else done, kind == 1
                 for short, part in self._parts(state, counts[dim], dim, pairs):
-                    after = self._next(state, dim, counts, lone=bool(lone), short=short)
+                    after = self._next(state, dim, counts, lone=once, short=short)
                     if len(part.source):
                         target = key if after == state else (after, again)
-                        yield Move(key, target, dim, bool(lone), part)
+                        yield Move(key, target, dim, bool(kind), once, part)
 
     def _parts(
         self, state: State, here: TileCounts, dim: int, pairs: Pairs
@@ -310,7 +337,7 @@ class TemporalWalk:
         if not steps or not self.exact:
             return [(False, pairs)]
         short = here.short(min(steps))[pairs.source]
-        return [(each, Pairs(*(row[short == each] for row in pairs))) for each in (False, True)]
+        return [(each, pairs.only(short == each)) for each in (False, True)]
 
     def _next(self, state: State, dim: int, counts: Counts, *, lone: bool, short: bool) -> State:
         """What tensors wait for after a loop."""
@@ -338,7 +365,7 @@ class TemporalWalk:
 
         def cost(move: Move, at: int) -> float:
             here, point = Place(counts, few=0), Points(np.array([at]), np.zeros(1))
-            return float(self._cost(move.source[0], here, point, move.dim, lone=move.lone)[0])
+            return float(self._cost(move.source[0], here, point, move.dim, lone=move.stays)[0])
 
         return cost
 
