@@ -38,6 +38,10 @@ OVERRUN, SOME = 6.0, 20_000
 """A walk that examines so many times as many as the last whole one, or as a few, was given too high
 a target: it ends. The next one may examine twice as many.
 """
+ONE_STEP = 4.0
+"""A walk below what mappings have to be below comes next if it should examine at most so many times
+as many inner mappings as the one before.
+"""
 SHORTER, LONGER = 0.5, 8.0
 """By how much a step is changed at most; by the former if a walk could not end."""
 STEEP = 40.0
@@ -137,7 +141,8 @@ class Deepening:
                 return
             least = max(self._next, proven)
             goal = least * (1 + self._step)
-            goal = goal if self._proven < goal < last else last
+            if not self._proven < goal < last or self._in_one_step(last):
+                goal = last
             ends = self._walk.ends(goal, examined=min(most, self._overrun * self._usual()))
             goal = max(goal, ends.target)
             self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
@@ -180,16 +185,33 @@ class Deepening:
         growth = max(examined / before, 1.0001)
         return min(max(log(GROWTH) / log(growth), SHORTER), LONGER)
 
+    def _in_one_step(self, last: float) -> bool:
+        """Whether a walk below `last` would take little more than one below the next target, which
+        would come before it, if they go on growing as they did.
+        """
+        if self._last is None or self._power is None:
+            return False
+        growth = self._power * log(max(last / self._goal, 1.0))
+        return self._last.examined > SOME and growth <= log(ONE_STEP)
+
+    @property
+    def _power(self) -> float | None:
+        """With which power of their targets the inner mappings grow that walks examine; None as
+        long as that is not known.
+        """
+        if self._last is None or not self._last.whole or len(self._known) < 2:
+            return None
+        (before, few), (goal, many) = self._known
+        if not (FEW < few < many and 0 < before * (1 + STEP) < goal):
+            return None
+        return log(many / few) / log(goal / before)
+
     def _need(self, last: float) -> float:
         """How many inner mappings a walk would examine that finds the optimum below `last`, if they
         go on growing as they did.
         """
         if self._last is None or self._goal <= 0:
             return inf
-        power, many = STEEP, self._last.examined
-        if self._last.whole and len(self._known) > 1:
-            (before, few), (goal, _) = self._known
-            if FEW < few < many and 0 < before * (1 + STEP) < goal:
-                power = log(many / few) / log(goal / before)
+        power = STEEP if self._power is None else self._power
         growth = power * log(max(last * BETTER / self._goal, 1.0))
-        return max(many, FEW) * exp(min(growth, MOST_GROWTH))
+        return max(self._last.examined, FEW) * exp(min(growth, MOST_GROWTH))
