@@ -94,6 +94,24 @@ def test_shorter_steps_follow_a_walk_whose_target_was_too_high(monkeypatch):
     assert found[-1].mappings and found[-1].least == optimum
 
 
+def test_a_walk_below_the_incumbent_that_takes_little_more_is_the_next_one():
+    """Walks examine more with the 40th power of their targets, and the incumbent is the optimum."""
+    walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
+    targets, incumbent = [], 1.13
+
+    class Known:
+        outer, costs = walk.outer, walk.costs
+
+        def ends(self, target, *, examined):
+            targets.append(target)
+            return deepening.Ends((), target, True, target, int(10_000 * target**40))
+
+    list(Deepening(Known()).ends(lambda: (1.0, incumbent), 100.0))
+    *_, before, last = targets
+    assert last == incumbent
+    assert deepening.GROWTH < (last / before) ** 40 <= deepening.ONE_STEP
+
+
 def test_walks_come_before_the_model_where_compiling_takes_long(monkeypatch):
     """Several levels may hold what they like, and a window slides: no model is compiled."""
     levels = [
