@@ -46,11 +46,17 @@ def end_without_memory() -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that there is no memory; the loader of libraries has its own words."""
+    """Whether an error says that there is no memory. The loader of libraries has its own words, and
+    so has Python where there is none for the error itself.
+    """
     text = str(error)
-    return isinstance(error, MemoryError) or (
-        isinstance(error, (ImportError, OSError))
-        and any(words in text for words in ("failed to map segment", "annot allocate memory"))
+    return (
+        isinstance(error, MemoryError)
+        or (isinstance(error, SystemError) and "without exception set" in text)
+        or (
+            isinstance(error, (ImportError, OSError))
+            and any(words in text for words in ("failed to map segment", "annot allocate memory"))
+        )
     )
 
 

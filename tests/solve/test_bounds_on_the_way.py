@@ -19,6 +19,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.primes import factorize
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.solve.outward import mesh_sharing
 from solver_mapper.solve.outward.costs import Costs, Outside
 from solver_mapper.solve.outward.inner import InnerMappings
 from solver_mapper.solve.outward.moves import (
@@ -266,6 +267,14 @@ def test_what_neighbours_pass_on_spares_no_more_than_it_may(first):
     """More elements may get their words from neighbours than the share of different words says."""
     seeds = range(first, first + 50)
     assert not [wrong for seed in seeds for wrong in too_high_for_a_window(seed)]
+
+
+def test_large_meshes_grant_that_any_elements_are_neighbours(monkeypatch):
+    """A mesh counts as large here from 13 elements on, and rows are not filled."""
+    monkeypatch.setattr(mesh_sharing, "MANY", 12)
+    for each in vars(mesh_sharing).values():
+        getattr(each, "cache_clear", lambda: None)()
+    assert not too_high_for_a_window(100255)
 
 
 def each_word(price: int) -> AccessEnergy:

@@ -11,6 +11,7 @@ import pytest
 
 from solver_mapper import solve
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
+from solver_mapper.core.constraints import Constraints, KeepConstraint
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.spec import Spec
@@ -24,6 +25,11 @@ from tests.strategies import tensor
 
 OBJECTIVES = [parse_objective(text) for text in ("energy", "edp", "energy^2*delay")]
 CLOSE = 1e-9
+
+
+Window = list[tuple[str, int]]
+Prices = list[tuple[int, int]]
+"""Of each level in pJ: to read a word, and to fill one."""
 
 
 def each_word(price: float) -> AccessEnergy:
@@ -73,6 +79,50 @@ def test_the_best_mapping_is_among_those_that_nearly_tie():
     wrong, listed = missed_by_many(range(40))
     assert not wrong
     assert listed > 40
+
+
+def listed(dims: str, sizes: dict[str, int], window: Window, prices: Prices, **more) -> list[str]:
+    """What is missed of inputs over a window, and a result, that levels of such prices hold; each
+    one, but for the outermost, on a mesh of `mesh`, where the innermost one holds inputs alone.
+    """
+    (x, y), held = more["mesh"], more["held"]
+    inputs = tensor("I", *(dim for dim in dims if dim == "C"), window)
+    tensors = (inputs, tensor("O", *dims, read_write=True))
+    levels = [
+        Buffer(
+            *(f"L{number}", 1 if number else None),
+            *((x * y, x, y) if number else (1, 1, 1)),
+            energy=AccessEnergy(Fraction(read), Fraction(fill), Fraction(0)),
+        )
+        for number, (read, fill) in enumerate(prices)
+    ]
+    units = Arithmetic("MAC", x * y, x, y, energy=Fraction(0), leak=Fraction(more["leak"]))
+    kept = (
+        KeepConstraint(level.name, "test", name, name in some)
+        for level, some in zip(levels, held, strict=True)
+        for name in "IO"
+    )
+    problem = Problem("window", tuple(dims), sizes, tensors)
+    architecture = Architecture("small", tuple(levels), units)
+    made = Instance(0, architecture, problem, Constraints(tuple(kept)))
+    wrong, number = missed(made, 1 + 1e-6)
+    assert number
+    return wrong
+
+
+def test_a_loop_that_is_split_is_no_twin_of_one_that_is_not():
+    """R in 2, P in 2, R in 2 would be made P in 2, R in 4, which slides less."""
+    sizes, window = {"K": 3, "P": 2, "R": 4}, [("P", 2), ("R", 2)]
+    more = {"mesh": (1, 2), "held": ("IO", "I"), "leak": 0}
+    assert not listed("KPR", sizes, window, [(1, 20), (5, 50)], **more)
+
+
+@pytest.mark.parametrize("dims", ["CKPR", "KCPR"])
+def test_where_loops_stand_on_a_mesh_that_hands_words_on_matters(dims):
+    """Along X or Y in rows that are not filled: elements of different K are neighbours, or not."""
+    sizes, window = {"C": 2, "K": 3, "P": 5, "R": 5}, [("P", 4), ("R", 1)]
+    more = {"mesh": (4, 3), "held": ("IO", "O", "I"), "leak": 1000}
+    assert not listed(dims, sizes, window, [(50, 0), (0, 0), (0, 0)], **more)
 
 
 def test_a_gap_that_rounding_leaves_is_closed():

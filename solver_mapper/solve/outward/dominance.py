@@ -15,7 +15,7 @@ import numpy as np
 
 from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.costs import Costs, Outside, most_shared
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.remaining import least_without, saved_by_rounding
 from solver_mapper.solve.outward.sliding import AtRisk
@@ -138,7 +138,8 @@ def _twins(rows: InnerMappings, one: Ints, other: Ints) -> Flags:
     nothing else is in doubt but the rounding of what neighbours of one holder pass on. That depends
     on how many words these are, in which the two agree as they are charged the same for them.
     """
-    alike = rows.doubts[other] < 2
+    doubts = rows.doubts[other]
+    alike: Flags = (doubts & (doubts - 1) == 0) & (doubts < DOUBTFUL)
     for known, name in zip(rows.columns(), (each.name for each in fields(rows)), strict=True):
         if name not in ("parent", "move"):
             mine, theirs = known[one], known[other]

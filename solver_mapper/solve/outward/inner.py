@@ -17,6 +17,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+DOUBTFUL = 1 << 62
+"""A bit of doubts."""
+
 
 @dataclass(frozen=True)
 class InnerMappings:
@@ -42,8 +45,11 @@ class InnerMappings:
          of a tile, and those that the next holder sends of it, in one round of all loops so far.
     copies, parents: the same, instances in use so far: of the holder, and of the level outside it.
     lost: in pJ, what rounding may save.
-    doubts: of how many figures the cost model may count more than `energy` says. One is what it
-            rounds where neighbours of a single holder pass words on; other doubts count twice.
+    doubts: of what the cost model may count more than `energy` says: one bit for each holder whose
+            neighbours pass words on, which it rounds, and DOUBTFUL for all else.
+    looped: (rows, 2), of the level that is being filled: the dimensions of windows with temporal
+            loops of which more may come, one bit each, and the last loop's dimension if it is one
+            of these, or else -1.
     meshes: (rows, 2), what is in use along X and Y of the mesh that is being filled.
     parent, move: the row of the history that this one comes from, and by which move; -1 for none.
     """
@@ -63,6 +69,7 @@ class InnerMappings:
     parents: Floats
     lost: Floats
     doubts: Ints
+    looped: Ints
     meshes: Ints
     parent: Ints
     move: Ints
@@ -75,7 +82,7 @@ class InnerMappings:
         return (
             *(self.tile, self.open, self.due, self.sends, self.refund),
             *(self.pace, self.energy, self.charged, self.states, self.fetched, self.sent),
-            *(self.copies, self.parents, self.lost, self.doubts, self.meshes),
+            *(self.copies, self.parents, self.lost, self.doubts, self.looped, self.meshes),
             *(self.parent, self.move),
         )
 

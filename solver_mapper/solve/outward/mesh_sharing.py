@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations, product
-from math import factorial, gcd, inf, prod
+from math import factorial, gcd, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -302,12 +302,12 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vec
     if orders is None or not (grid.filled or grid.few):
         return Sharing(fewest_sent(loops, ranks), all_links(loops, ranks))
     found: dict[Vector, list[Link]] = defaultdict(list)
-    alone, helped_most, looked = set[float](), inf, 0
+    ratios, looked = set[float](), 0
     for axes, order in product(ways, orders):
         check_time()
         helped, looked = _helped(order, ranks, grid, axes), looked + 1
         words, elements = helped.number, prod(grid.used)
-        alone.add(words / elements)
+        ratios.add(words / elements)
         for shift in helped.shifts:
             if any(step % unit if unit else step for step, unit in zip(shift, moves, strict=True)):
                 continue
@@ -316,7 +316,7 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vec
                 served = 1 - who / elements
                 found[shift].append(Link(shift, left / words, served, served))
             if 0 < left < words:
-                helped_most = min(helped_most, left / who)
+                ratios.add(left / who)
     near = []
     for shift, some in sorted(found.items()):
         link = Link(shift, min(one.rest for one in some))
@@ -327,9 +327,9 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vec
         near.append(link)
     sharing = prod(loop.bound for loop in loops if (loop.rank, loop.side) != (OTHER, APART))
     return Sharing(
-        min(*alone, helped_most) * sharing,
+        min(ratios) * sharing,
         tuple(near),
-        always=known and len(alone) == 1 and helped_most >= min(alone),
+        always=known and len(ratios) == 1,
         certain=known
         and all(len(some) == looked == some.count(some[0]) for some in found.values()),
     )

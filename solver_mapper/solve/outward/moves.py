@@ -21,7 +21,7 @@ import numpy as np
 
 from solver_mapper.solve.outward.bandwidth import slowed
 from solver_mapper.solve.outward.costs import Costs
-from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
 
 
@@ -70,6 +70,7 @@ def empty(costs: Costs) -> InnerMappings:
         parents=np.ones_like(units),
         lost=np.zeros(1),
         doubts=np.zeros(1, dtype=np.int64),
+        looped=np.array([[0, -1]]),
         pace=np.ones(1),
         energy=np.zeros(1),
         charged=np.zeros(1),
@@ -150,11 +151,11 @@ def mesh_filled(costs: Costs, rows: InnerMappings, level: int) -> InnerMappings:
     x, y = rows.meshes.T
     doubts = rows.doubts.copy()
     if level == costs.depth - 1:
-        doubts += 2 * ((y > 1) & (x < width))
+        doubts |= np.where((y > 1) & (x < width), DOUBTFUL, 0)
     for each in costs.sliding:
         states, more, certain = each.mesh_filled(rows, level, width)
         rows = _sending(rows, each, states, more)
-        doubts += 2 * ~certain
+        doubts |= np.where(certain, 0, DOUBTFUL)
     return replace(rows, doubts=doubts, meshes=np.ones_like(rows.meshes))
 
 
@@ -167,6 +168,15 @@ def _sending(rows: InnerMappings, sliding: Sliding, states: Ints, more: Floats) 
     return replace(rows, states=now, due=due, sent=sent)
 
 
+def splits(rows: InnerMappings, dim: int) -> Flags:
+    """Whether a temporal loop over a dimension of windows would stand apart from another one over
+    it at the same level. A mapping has one loop over each dimension there, which may slide windows
+    less.
+    """
+    looped, newest = rows.looped.T
+    return np.asarray((looped >> dim & 1 > 0) & (newest != dim))
+
+
 def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerMappings:
     """The rows with a temporal loop, outside all other loops."""
     dim = move.dim
@@ -174,14 +184,17 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     tile[:, dim] *= move.bound
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
     energy, charged, states, lost = rows.energy, rows.charged, rows.states.copy(), rows.lost
+    goes_on = (tile[:, dim] < costs.sizes[dim]) & (dim in costs.moving)
     doubts = rows.doubts
+    looped = rows.looped[:, 0] & ~(1 << dim) | np.where(goes_on, 1 << dim, 0)
+    looped = np.column_stack([looped, np.where(goes_on, dim, -1)])
     rounds: Floats = np.prod(costs.sizes / tile, axis=1)
     for each in costs.sliding:
         less = each.repeated(rows, dim, move.bound, rounds)
         states[:, each.column] = less.states
         energy, charged = energy - less.energy, charged + less.charged
         due[:, each.number] -= less.words
-        lost, doubts = lost + less.lost, doubts + less.begun
+        lost, doubts = lost + less.lost, doubts | less.doubts
     for n, tensor in enumerate(costs.tensors):
         if dim in tensor.fixed and not tensor.ranks:
             words = costs.base(n, rows.tile)
@@ -200,6 +213,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         states=states,
         lost=lost,
         doubts=doubts,
+        looped=looped,
         move=_same(rows, number),
     )
 
@@ -234,7 +248,8 @@ def _held(
             words = np.maximum(due[:, n], costs.tensors[n].words)
             energy = energy + words * send
             rounded = each.rounded(rows)
-            lost, doubts = lost + ROUNDED * send * rounded, doubts + 2 * rounded
+            lost = lost + ROUNDED * send * rounded
+            doubts = doubts | np.where(rounded > 0, DOUBTFUL, 0)
             due[:, n] = costs.base(n, rows.tile) if level else 0.0
             energy = energy + due[:, n] * float(costs.rates[level].fill)
             fetched[:, column, level] = sent[:, column, level] = costs.tensors[n].tile_words(
@@ -268,6 +283,7 @@ def _held(
         copies=copies,
         lost=lost,
         doubts=doubts,
+        looped=np.full_like(rows.looped, [0, -1]),
         move=_same(rows, number),
     )
 

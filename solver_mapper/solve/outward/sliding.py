@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.tile_chains import TileState, Windows
 from solver_mapper.verify.bound import Rates
 
@@ -37,7 +37,7 @@ class Sparing(NamedTuple):
 class Less(NamedTuple):
     """What a temporal loop changes: new states; the energy in pJ that it spares, and what it makes
     neighbours pay; the words that the next holder need not send; in pJ what rounding may save; and
-    in how many chains neighbours pass words on for the first time.
+    what is in doubt then (`InnerMappings.doubts`).
 
     Where neighbours pass words on, the cost model rounds what an instance gets and passes on, on
     average.
@@ -48,7 +48,7 @@ class Less(NamedTuple):
     charged: Floats
     words: Floats
     lost: Floats
-    begun: Ints
+    doubts: Ints
 
 
 class Prices(NamedTuple):
@@ -100,7 +100,7 @@ class Sliding:
         self.moving = [dim for dim in many if dim in windows.place]
         self.idle = [dim for dim in many if dim not in windows.fixed and dim not in windows.place]
         self._tables: dict[object, Floats] = {}
-        self._repeated: dict[tuple[int, int, int], tuple[int, Floats]] = {}
+        self._repeated: dict[tuple[int, int, int], tuple[int, Floats, int]] = {}
 
     def spread(
         self, rows: InnerMappings, level: int, dim: int, bound: int, axis: int
@@ -135,8 +135,9 @@ class Sliding:
         """What a temporal loop changes. `rounds`: of all loops outside it."""
         keys, where = _unique(rows.states[:, self.column])
         states, spared = [], np.zeros((5, len(keys), self.depth + 1))
+        doubts = np.zeros(len(keys), dtype=np.int64)
         for row, (state,) in enumerate(keys):
-            after, spared[:, row] = self._after(state, dim, bound)
+            after, spared[:, row], doubts[row] = self._after(state, dim, bound)
             states.append(after)
         fetched, sent, saved, charged, rounded = spared[:, where]
         prices, parents = self.prices(rows), rows.parents[:, self.column]
@@ -148,7 +149,7 @@ class Sliding:
             (mine * charged / parents).sum(axis=1) * rounds,
             (theirs * sent)[np.arange(len(rows)), self.outermost(rows)] * rounds,
             (rounded * rows.copies[:, self.column] * self.rounding).sum(axis=1),
-            rounded.sum(axis=1).astype(np.int64),
+            doubts[where],
         )
 
     def may_lose(self, rows: InnerMappings) -> Floats:
@@ -168,23 +169,29 @@ class Sliding:
             may[chain.level] = chain.live and linked and not chain.passing
         return may
 
-    def _after(self, state: int, dim: int, bound: int) -> tuple[int, Floats]:
+    def _after(self, state: int, dim: int, bound: int) -> tuple[int, Floats, int]:
         """The state with a temporal loop; and (5, depth + 1) tiles that are not fetched, and not
         sent; for each word of a tile, what passing words on spares in pJ at most but for what is
-        charged, and what is; and 1 where neighbours do so for the first time.
+        charged, and what is; and 1 where neighbours do so for the first time; and what is in doubt.
         """
         key = state, dim, bound
         if key not in self._repeated:
             after, each = self.windows.repeated(self.states[state], dim, bound)
-            spared = np.zeros((5, self.depth + 1))
+            spared, doubts = np.zeros((5, self.depth + 1)), 0
             for chain, less in zip(self.states[state].chains, each, strict=True):
                 level, first = chain.level, less.most > 0 and not chain.passing
                 passed = less.most if self.worth[level] > 0 else less.fewest
                 saved = passed * self.worth[level] + less.fewest * self.least_charge[level]
                 charged = less.fewest * self.charge[level]
                 spared[:, level] = less.fetched, less.sent, saved, charged, first
-            self._repeated[key] = self._number(after), spared
+                if less.most > 0 and level < self.depth:
+                    doubts |= self._passing_bit(level) if less.most == less.fewest else DOUBTFUL
+            self._repeated[key] = self._number(after), spared, doubts
         return self._repeated[key]
+
+    def _passing_bit(self, level: int) -> int:
+        """The bit of doubts for what neighbours of the holder at `level` pass on."""
+        return min(1 << (self.column * self.depth + level), DOUBTFUL)
 
     def held(self, rows: InnerMappings, level: int) -> Ints:
         """The states with a further holder."""

@@ -253,14 +253,16 @@ class Windows:
                 sharing = least_sharing(loops, len(self.ranks), grid, self._moves(state))
                 near, certain = sharing.links, certain and sharing.certain
             if complete:
-                beside = any(not any(each.shift) and not each.rest for each in near)
-                near = tuple(each for each in near if any(each.shift) or each.rest)
+                stays = (0,) * len(self.ranks)
+                beside = any(each.shift == stays and not each.rest for each in near)
+                near = tuple(each for each in near if each.shift != stays or each.rest)
             chain = chain._replace(links=near, beside=beside)
             if level == self.depth - 1 and not (chain.links or chain.beside):
                 chain = dead(chain)
-        elif state.mesh:
+        elif loops:
             sharing = least_sharing(loops, len(self.ranks), grid, self._moves(state))
-            more, certain = sharing.sent / self._counted(state), sharing.always
+            certain = certain and sharing.always
+            more = sharing.sent / self._counted(state) if state.mesh else 1.0
         chains = (*state.chains[:-1], chain)
         state = TileState(state.extents, chains, filled=True, rounded=state.rounded)
         return state, more, certain

@@ -40,6 +40,7 @@ from solver_mapper.solve.outward.moves import (
     hold,
     mesh_filled,
     repeat,
+    splits,
     spread,
     windows_placed,
 )
@@ -348,6 +349,8 @@ class _Run:
             for dim, size in enumerate(map(int, self.costs.sizes)):
                 for prime in primes[dim]:
                     fits = size % (rows.tile[:, dim] * prime) == 0
+                    if self.margin:
+                        fits &= ~splits(rows, dim)
                     if fits.any():
                         move = Move(level, dim, prime)
                         number = self.moves.number(move)
