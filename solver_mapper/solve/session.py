@@ -57,6 +57,9 @@ FEW_NESTS, FEW_WAYS = 2_000, 20_000
 """Mapspaces of at most so many loop nests, and ways to factorize all dimensions, are enumerated
 where CP-SAT does not prove at once.
 """
+SHORT, SHORT_RUNS = 16, 4
+"""Short runs of local search take this part of the steps each, and so many come before a long one.
+"""
 MOST_OPERATIONS = 2**60
 """What the words and cycles of the compiled model, small multiples of it, can count up to."""
 CHECKS = (
@@ -117,11 +120,22 @@ class Session:
         return search
 
     def improved(self, goal: Goal, mapping: Mapping, effort: int) -> Mapping:
-        """The best mapping that local search finds from a legal one of the mapspace."""
+        """The best mapping that local search finds from a legal one of the mapspace: by a long run
+        from the best of a few short ones, which may end far apart.
+        """
         self.helper.start()
-        local = LocalSearch(self.spec, self.all_mappings, goal, self.settings.seed, effort)
-        best, _ = local.best_from(mapping, over=lambda: self.clock.over)
+        runs = [effort // SHORT] * SHORT_RUNS if effort >= SHORT else []
+        starts = [self._improved(goal, mapping, each, n + 1) for n, each in enumerate(runs)]
+        start = min(starts, key=lambda each: goal.rank(each[1]), default=(mapping,))[0]
+        best, _ = self._improved(goal, start, effort - sum(runs), 0)
         return best if self.all_mappings.contains(best) else mapping
+
+    def _improved(
+        self, goal: Goal, mapping: Mapping, effort: int, number: int
+    ) -> tuple[Mapping, Statistics]:
+        seed = self.settings.seed + number
+        local = LocalSearch(self.spec, self.all_mappings, goal, seed, effort)
+        return local.best_from(mapping, over=lambda: self.clock.over)
 
     def walks(self, goal: Goal) -> Walks | None:
         """Walks outwards over the mapspace, or all of its mappings if these are few; None if there

@@ -80,6 +80,16 @@ def drawn_architecture(random: Random) -> Architecture:
     return Architecture("drawn", tuple(levels), units)
 
 
+def with_slow_levels(seed: int, architecture: Architecture) -> Architecture:
+    """The architecture with a bandwidth at every other level or so."""
+    random, levels = Random(seed), []
+    for buffer in architecture.levels:
+        port = random.choice(["", "", "read_bandwidth", "write_bandwidth", "shared_bandwidth"])
+        words = Fraction(random.randint(1, 9), random.randint(1, 9))
+        levels.append(replace(buffer, **{port: words}) if port else buffer)
+    return replace(architecture, levels=tuple(levels))
+
+
 def drawn_mapping(random: Random, architecture: Architecture, problem: Problem) -> Mapping:
     """Each prime factor of each dimension somewhere, more often in space than in time."""
     places = list(product(range(len(architecture.levels)), AXES))
@@ -251,6 +261,15 @@ def too_high(seed: int) -> list[str]:
     return [each for mapping in mappings for each in above(walk, mapping)]
 
 
+def too_high_where_levels_are_slow(seed: int) -> list[str]:
+    """The same where bandwidths limit the cycles."""
+    random = Random(seed)
+    problem, architecture = drawn_problem(random), drawn_architecture(random)
+    walk = walk_of(problem, with_slow_levels(seed, architecture), "edp")
+    mappings = (drawn_mapping(random, architecture, problem) for _ in range(3))
+    return [each for mapping in mappings for each in above(walk, mapping)]
+
+
 def too_high_for_a_window(seed: int) -> list[str]:
     """Bounds above the exact figure of a mapping of `drawn_window`."""
     problem, architecture, mapping = drawn_window(Random(seed))
@@ -260,6 +279,11 @@ def too_high_for_a_window(seed: int) -> list[str]:
 @pytest.mark.parametrize("seed", [*range(60), 389])
 def test_no_bound_on_the_way_is_above_the_mapping(seed):
     assert not too_high(seed)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_bound_on_the_way_is_above_the_mapping_where_levels_are_slow(seed):
+    assert not too_high_where_levels_are_slow(seed)
 
 
 @pytest.mark.parametrize("first", range(0, 400, 50))
@@ -358,9 +382,28 @@ def test_words_of_windows_count_for_the_bandwidth_of_the_outermost_level():
     assert claim(quick, mapping) == claim(slow, mapping) == pytest.approx(1, rel=5e-3)
 
 
+def test_words_of_windows_count_for_the_bandwidth_of_an_inner_level():
+    """A buffer that sends inputs at half a word a cycle, whose loops leave none to be spared."""
+    outer = Buffer("DRAM", None, 1, 1, 1, energy=each_word(20))
+    walk, mapping = row_stationary(outer, 2)
+    architecture = walk.mapspace.architecture
+    dram, bus, unit = architecture.levels
+    buffer = replace(bus, name="buffer", instances=1, mesh_x=1, read_bandwidth=Fraction(1, 2))
+    levels = (dram, buffer, bus, unit)
+    walk = walk_of(walk.mapspace.problem, replace(architecture, levels=levels), "edp")
+    outermost, *inner = mapping.levels
+    nest = (
+        replace(outermost, temporal=(), spatial=()),
+        LevelMapping("buffer", (loop("K", 2),), (loop("G", 2, "X"),), frozenset("I")),
+        *inner,
+    )
+    assert claim(walk, replace(mapping, levels=nest)) == pytest.approx(1, rel=5e-3)
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("first", range(1000, 5000, 200))
 def test_no_bound_on_the_way_to_many_mappings_is(first):
     seeds = range(first, first + 200)
     assert not [wrong for seed in seeds for wrong in too_high(seed)]
+    assert not [wrong for seed in seeds for wrong in too_high_where_levels_are_slow(seed)]
     assert not [wrong for seed in seeds for wrong in too_high_for_a_window(seed)]

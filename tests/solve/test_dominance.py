@@ -28,6 +28,7 @@ from tests.solve.test_bounds_on_the_way import (
     holding,
     over_mesh,
     walk_of,
+    with_slow_levels,
 )
 
 INNER, FUTURES = 24, 8
@@ -49,10 +50,14 @@ class Rivals:
     claims: list[Floats]
 
 
-def drawn_rivals(random: Random) -> Rivals:
+def drawn_rivals(random: Random, slow: int | None) -> Rivals:
+    """Args: `slow`: the seed of bandwidths at any levels, if there are some."""
     problem = drawn_problem(random)
     architecture = with_few_prices(random, drawn_architecture(random))
-    walk = walk_of(problem, architecture, random.choice(["energy", "energy", "edp"]))
+    objective = random.choice(["energy", "energy", "edp"])
+    if slow is not None:
+        objective, architecture = "edp", with_slow_levels(slow, architecture)
+    walk = walk_of(problem, architecture, objective)
     depth, moves = walk.costs.depth, Moves()
     level = random.randrange(depth)
     # Just before this level holds something, or after it does.
@@ -218,12 +223,11 @@ def held(walk: Walk, rows: InnerMappings, level: int, holds: int, moves: Moves) 
 def kept(random: Random, rivals: Rivals, target: float) -> Ints:
     """The rows that are kept if mappings above the target do not count."""
     walk, outside = rivals.walk, rivals.outside
-    rows = replace(rivals.rows, parent=np.arange(len(rivals.rows)))
+    numbers = np.arange(len(rivals.rows))
+    ranks = np.array([random.random() for _ in numbers])
+    rows = replace(rivals.rows, parent=numbers, least=ranks)
     most, _ = most_energy(walk.costs, walk.goal, walk.latency, rows, outside, target)
-    ranks = np.array([random.random() for _ in range(len(rows))])
-    return undominated(
-        walk.outer, rows, outside, most, ranks, cycles_count=walk.cycles_count
-    ).parent
+    return undominated(walk.outer, rows, outside, most, cycles_count=walk.cycles_count).parent
 
 
 def lost(random: Random, rivals: Rivals) -> Iterator[str]:
@@ -247,9 +251,9 @@ def too_high(rivals: Rivals) -> Iterator[str]:
             yield f"{walk.goal.name}, {outside}: {bounds[row]} above {claims[row]}"
 
 
-def wrong(seed: int) -> list[str]:
+def wrong(seed: int, *, slow: bool = False) -> list[str]:
     random = Random(seed)
-    rivals = drawn_rivals(random)
+    rivals = drawn_rivals(random, seed if slow else None)
     return [*too_high(rivals), *lost(random, rivals)]
 
 
@@ -258,7 +262,14 @@ def test_one_of_the_best_is_kept_whatever_follows(seed):
     assert not wrong(seed)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_one_of_the_best_is_kept_where_levels_are_slow(seed):
+    assert not wrong(seed, slow=True)
+
+
 @pytest.mark.campaign
+@pytest.mark.parametrize("slow", [False, True])
 @pytest.mark.parametrize("first", range(1000, 5000, 200))
-def test_one_of_the_best_of_many_is_kept(first):
-    assert not {seed: found for seed in range(first, first + 200) if (found := wrong(seed))}
+def test_one_of_the_best_of_many_is_kept(first, slow):
+    seeds = range(first, first + 200)
+    assert not {seed: found for seed in seeds if (found := wrong(seed, slow=slow))}

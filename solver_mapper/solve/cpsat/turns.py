@@ -12,6 +12,8 @@ TURNS = (1.0, 16.0, 64.0, 256.0)
 """The solver's deterministic time in turns with walks outwards, which may take about as long, or
 longer if they look as if they would end.
 """
+FIRST = 32.0
+"""What walks may take that come first: CP-SAT seldom proves what they leave open then."""
 LEAST = 0.5
 """What a run counts at least: many short ones rule candidates out one by one."""
 
@@ -43,7 +45,7 @@ class Turns:
         """What walks find in their first turn, without the model."""
         if self._walks is not None:
             self._walked = True
-            yield from self._walks.ends(span, self._left[0])
+            yield from self._walks.ends(span, FIRST)
 
     def effort(self, otherwise: float | None) -> float | None:
         """The solver's deterministic time for its next run."""

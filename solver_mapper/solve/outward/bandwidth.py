@@ -20,16 +20,19 @@ def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -
     """The pace of inner mappings at most, if `level` comes to hold the tensors `held`.
 
     What tensors that stay open move is known at the outermost level only; it is each word once at
-    least. So is what is sent of tensors over which windows slide, of which loops to come may spare
-    a part.
+    least. Of what is sent of tensors over which windows slide, loops to come may spare a part.
     """
+    windows = {each.number: each for each in costs.sliding}
     reads, writes = np.zeros(len(rows)), np.zeros(len(rows))
     instances = costs.room(level)
     for n in held:
         tensor = costs.tensors[n]
         if tensor.ranks:
-            if not level:
-                reads += _rounded(np.maximum(rows.due[:, n], tensor.words), instances)
+            due = rows.due[:, n]
+            if level:
+                sparing = windows[n].most_sparing(rows, tensor.words)
+                due = due - windows[n].sparing_words(rows, sparing)
+            reads += _rounded(np.maximum(due, tensor.words), instances)
             continue
         once = _rounded(np.full(len(rows), float(tensor.words)), instances)
         late = rows.sends[:, n] * costs.base(n, rows.tile)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import product
 from math import prod
 from typing import NamedTuple
 
@@ -64,12 +65,15 @@ class TensorCosts:
         """Whether it has partial sums."""
         return self.view.projection.read_write
 
-    @cached_property
-    def apart(self) -> frozenset[int]:
-        """Dimensions such that at most as many tiles share a word as have other places along all
-        others: the fixed ones, and one of each two of a window.
+    def shared(self, bounds: dict[int, int]) -> int:
+        """How many instances may share a word, at most, by spatial loops over some dimensions: all
+        along idle ones. Of those that want the same place of a window, no two have the same
+        iteration of either of its dimensions, so that there are at most as many as along each.
         """
-        return self.fixed | {rank.dims[0] for rank in self.ranks}
+        windows = [tuple(bounds.get(dim, 1) for dim in rank.dims) for rank in self.ranks]
+        moving = {dim for rank in self.ranks for dim in rank.dims}
+        idle = [bound for dim, bound in bounds.items() if dim not in self.fixed | moving]
+        return prod(idle) * prod(min(pair) for pair in windows)
 
     def kind(self, dim: int) -> int:
         """FIXED, IDLE, or another number for each dimension of windows."""
@@ -148,8 +152,9 @@ class Costs:
         if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
             raise ValueError("the walk has no costs for a tensor, or its outermost level")
         self.sliding = self._sliding(mapspace)
-        self.moving = {dim for each in self.sliding for dim in each.moving}
-        self.order = sorted(range(len(self.sizes)), key=lambda dim: dim not in self.moving)
+        together = [dim for each in self.tensors for rank in each.ranks for dim in rank.dims]
+        self.moving = set(together)
+        self.order = list(dict.fromkeys([*together, *range(len(self.sizes))]))
         self._shares: dict[tuple[int, int, int], list[tuple[int, ...]]] = {}
         self._capacities = [
             np.inf if level.capacity is None else float(level.capacity)
@@ -266,27 +271,50 @@ class Costs:
         beyond = self.beyond(outside)
         key = (left, outside.spread, beyond)
         if key not in self._shares:
-            found = self._shared({(1,) * len(self.tensors)}, self.order[outside.spread :], left)
-            self._shares[key] = self._shared(found, self.order, beyond)
+            self._shares[key] = self._shared(left, beyond, set(self.order[: outside.spread]))
         return self._shares[key]
 
-    def _shared(
-        self, shares: Iterable[tuple[int, ...]], dims: Iterable[int], room: int
-    ) -> list[tuple[int, ...]]:
-        """The same, if `room` more instances are spread over, along `dims`."""
-        found = dict.fromkeys(shares, 1)
-        for dim in dims:
+    def _shared(self, left: int, beyond: int, spread: set[int]) -> list[tuple[int, ...]]:
+        """The same for `left` and `beyond` instances together; dimensions that are `spread` have no
+        more loops over the former.
+        """
+        shares = {(1,) * len(self.tensors): 1}
+        for dims in self._together:
             grown: dict[tuple[int, ...], int] = {}
-            for each, used in found.items():
-                for bound in divisors(int(self.sizes[dim])):
-                    if used * bound <= room:
-                        more = tuple(
-                            share if dim in tensor.apart else share * bound
-                            for share, tensor in zip(each, self.tensors, strict=True)
-                        )
-                        grown[more] = min(used * bound, grown.get(more, used * bound))
-            found = grown
-        return largest(found)
+            for bounds in self._bounds(dims, left, beyond, spread):
+                more = [tensor.shared(bounds) for tensor in self.tensors]
+                for each, used in shares.items():
+                    room = used * prod(bounds.values())
+                    if room <= left * beyond:
+                        share = tuple(one * other for one, other in zip(each, more, strict=True))
+                        grown[share] = min(room, grown.get(share, room))
+            shares = grown
+        return largest(shares)
+
+    @cached_property
+    def _together(self) -> list[tuple[int, ...]]:
+        """Dimensions by whether windows slide along them together."""
+        groups = [{dim} for dim in range(len(self.sizes))]
+        for rank in (rank for tensor in self.tensors for rank in tensor.ranks):
+            joint = [each for each in groups if each & set(rank.dims)]
+            groups = [each for each in groups if each not in joint] + [set().union(*joint)]
+        return [tuple(sorted(each)) for each in groups]
+
+    def _bounds(
+        self, dims: tuple[int, ...], left: int, beyond: int, spread: set[int]
+    ) -> Iterator[dict[int, int]]:
+        """Spatial loops over these dimensions that have room."""
+        options = [
+            [
+                bound
+                for bound in divisors(int(self.sizes[dim]))
+                if bound <= (beyond if dim in spread else left * beyond)
+            ]
+            for dim in dims
+        ]
+        for bounds in product(*options):
+            if prod(bounds) <= left * beyond:
+                yield dict(zip(dims, bounds, strict=True))
 
 
 @lru_cache(maxsize=100_000)

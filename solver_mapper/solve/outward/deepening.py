@@ -189,21 +189,21 @@ class Deepening:
         """Whether a walk below `last` would take little more than one below the next target, which
         would come before it, if they go on growing as they did.
         """
-        if self._last is None or self._power is None:
+        if self._last is None or not self._last.whole or self._goal <= 0:
             return False
         growth = self._power * log(max(last / self._goal, 1.0))
-        return self._last.examined > SOME and growth <= log(ONE_STEP)
+        return self._last.examined > FEW and growth <= log(ONE_STEP)
 
     @property
-    def _power(self) -> float | None:
-        """With which power of their targets the inner mappings grow that walks examine; None as
-        long as that is not known.
+    def _power(self) -> float:
+        """With which power of their targets the inner mappings grow that walks examine, as far as
+        that is known.
         """
         if self._last is None or not self._last.whole or len(self._known) < 2:
-            return None
+            return STEEP
         (before, few), (goal, many) = self._known
         if not (FEW < few < many and 0 < before * (1 + STEP) < goal):
-            return None
+            return STEEP
         return log(many / few) / log(goal / before)
 
     def _need(self, last: float) -> float:
@@ -212,6 +212,5 @@ class Deepening:
         """
         if self._last is None or self._goal <= 0:
             return inf
-        power = STEEP if self._power is None else self._power
-        growth = power * log(max(last * BETTER / self._goal, 1.0))
+        growth = self._power * log(max(last * BETTER / self._goal, 1.0))
         return max(self._last.examined, FEW) * exp(min(growth, MOST_GROWTH))

@@ -62,17 +62,15 @@ def undominated(
     rows: InnerMappings,
     outside: Outside,
     most: Floats,
-    ranks: Floats,
     *,
     cycles_count: bool,
     margin: Floats | None = None,
 ) -> InnerMappings:
-    """The rows that are not dominated.
+    """The rows that are not dominated. Those of low `least` are likely to dominate others.
 
     Args:
         most: the energy in pJ of each row's mappings below the target at most, apart from that of
             operations and leakage.
-        ranks: which rows are likely to dominate others: those of low rank.
         cycles_count: whether a higher pace is worth anything.
         margin: by how much energy in pJ each row has to be worse than another one to be dropped;
             twins (`_twins`) are dropped all the same.
@@ -81,7 +79,7 @@ def undominated(
     """
     costs = outer.costs
     group = _groups(costs, rows)
-    order = np.lexsort((ranks, group))
+    order = np.lexsort((rows.least, group))
     rows, group = rows.take(order), group[order]
     future = _futures(outer, rows, outside, most[order])
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
@@ -141,7 +139,7 @@ def _twins(rows: InnerMappings, one: Ints, other: Ints) -> Flags:
     doubts = rows.doubts[other]
     alike: Flags = (doubts & (doubts - 1) == 0) & (doubts < DOUBTFUL)
     for known, name in zip(rows.columns(), (each.name for each in fields(rows)), strict=True):
-        if name not in ("parent", "move"):
+        if name not in ("least", "parent", "move"):
             mine, theirs = known[one], known[other]
             same = np.abs(np.subtract(mine, theirs, dtype=float)) <= SAME * np.abs(mine)
             alike &= same.reshape(len(one), -1).all(axis=1)
@@ -232,7 +230,7 @@ def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Flo
     for n, tensor in enumerate(costs.tensors):
         due, is_open, sends = rows.due[:, n], rows.open[:, n], rows.sends[:, n]
         begun: Ints | None = None
-        spared, beside = np.zeros(len(rows)), np.ones(len(rows), dtype=np.int64)
+        spared, beside = np.zeros(len(rows)), np.ones(len(rows))
         growth = np.ones(len(rows))
         for each in costs.sliding:
             if each.number == n:
@@ -240,7 +238,8 @@ def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Flo
                 growth = each.growth(rows)
                 due = np.maximum(due - each.sparing_words(rows, sparing), tensor.words / growth)
                 spared = each.sparing_energy(rows, sparing)
-                beside, begun = each.sharers(rows), each.begun(rows)
+                beside = each.sharers(rows, costs.order[: outside.spread])
+                begun = each.begun(rows)
         shared = np.minimum(room, most_shared(costs, n, rows.tile, begun))
         tile, base = tensor.tile_words(rows.tile), costs.base(n, rows.tile)
         prices = [
@@ -262,9 +261,7 @@ def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Flo
             paid = least[level] <= limit
             high = np.maximum(high, np.where(paid, np.minimum(price * growth, limit), 0.0))
             instances = room / costs.room(level)
-            # Words of windows count at the outermost level alone (`bandwidth.slowed`).
-            counts = not (level and tensor.ranks)
-            slow = np.maximum(slow, np.where(paid & counts, costs.slowness(level) * instances, 0.0))
+            slow = np.maximum(slow, np.where(paid, costs.slowness(level) * instances, 0.0))
         fetched = np.minimum(base, _ratio(left, due + sends * low))
         columns.append((low, high, base, fetched, shared, slow))
     return _Future(*(np.column_stack(each) for each in zip(*columns, strict=True)))

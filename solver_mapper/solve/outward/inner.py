@@ -51,6 +51,7 @@ class InnerMappings:
             loops of which more may come, one bit each, and the last loop's dimension if it is one
             of these, or else -1.
     meshes: (rows, 2), what is in use along X and Y of the mesh that is being filled.
+    least: the best bound so far of the goal's rank, over the history of the row.
     parent, move: the row of the history that this one comes from, and by which move; -1 for none.
     """
 
@@ -71,6 +72,7 @@ class InnerMappings:
     doubts: Ints
     looped: Ints
     meshes: Ints
+    least: Floats
     parent: Ints
     move: Ints
 
@@ -83,7 +85,7 @@ class InnerMappings:
             *(self.tile, self.open, self.due, self.sends, self.refund),
             *(self.pace, self.energy, self.charged, self.states, self.fetched, self.sent),
             *(self.copies, self.parents, self.lost, self.doubts, self.looped, self.meshes),
-            *(self.parent, self.move),
+            *(self.least, self.parent, self.move),
         )
 
     def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:

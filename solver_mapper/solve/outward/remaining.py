@@ -23,7 +23,7 @@ from solver_mapper.solve.outward.costs import (
     Outside,
     most_shared,
 )
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
 
@@ -152,6 +152,8 @@ def _ways(
     helped = outside.meshes == costs.depth
     instances = left * costs.beyond(outside)
     begun = {each.number: each.begun(rows) for each in costs.sliding}
+    spread = costs.order[: outside.spread]
+    beside = {each.number: each.sharers(rows, spread) for each in costs.sliding}
     most = [most_shared(costs, n, rows.tile, begun.get(n)) for n in range(len(costs.tensors))]
     known = set()
     for shares in costs.shares(outside, left):
@@ -161,7 +163,7 @@ def _ways(
                 shared = np.minimum(share, most[n])
                 supply = _Supply(costs, n, outside.holders, instances, shared)
                 found = (
-                    _windowed(rows, supply, spared[n], helped=helped)
+                    _windowed(rows, supply, spared[n], beside[n], helped=helped)
                     if n in spared
                     else _stays_and_moves(rows, supply, helped=helped)
                 )
@@ -186,7 +188,7 @@ class _Supply:
         self.again = np.array([[costs.again(number, outer)] for outer in range(holders)])
         self.first = self.tensor.words * np.minimum(shared, rooms)
 
-    def energy(self, words: Floats, beside: Ints | int = 1) -> Floats:
+    def energy(self, words: Floats, beside: Floats | int = 1) -> Floats:
         """The least energy of the next holder that has to send `words` if no instances share any;
         (holders, rows), for each level that may be that one.
 
@@ -225,13 +227,12 @@ def _windowed(
     rows: InnerMappings,
     supply: _Supply,
     spared: dict[int, tuple[Floats, Floats]],
+    beside: Floats,
     *,
     helped: bool,
 ) -> dict[int, Floats]:
     """The same of a tensor with windows, of which loops to come may spare as much as `spared`."""
     due = rows.due[:, supply.number]
-    (sliding,) = (each for each in supply.costs.sliding if each.number == supply.number)
-    beside = sliding.sharers(rows)
 
     def supplied(less: Floats | float) -> Floats:
         words = np.zeros(len(rows)) if helped else np.maximum(due - less, 0.0)

@@ -6,10 +6,9 @@ tiles. What loops spare is taken off when they are added.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from functools import partial
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,16 +211,30 @@ class Sliding:
         """1 where the next holder may send less than is counted, by rounding."""
         return self._by_state(rows, "rounded", lambda state: int(state.rounded))
 
-    def sharers(self, rows: InnerMappings) -> Ints:
-        """How many elements along the second dimensions of window ranks the mesh that is being
-        filled has, as long as places along the first ones may come that share words with them.
+    def sharers(self, rows: InnerMappings, spread: Collection[int]) -> Floats:
+        """How many times as many elements as `TensorCosts.shared` says of the loops to come may
+        share words, at most, because of those over windows on the mesh that is being filled.
+
+        With `a` and `b` iterations of the dimensions of a window on the mesh so far, and `c` and
+        `d` to come, it is min(ac, bd) / min(c, d). Of dimensions that are `spread` no more come.
         """
+        found = np.ones(len(rows))
+        placed = self._by_state(rows, "sharers", self._placed)
+        for number, rank in enumerate(self.windows.ranks):
+            if not set(rank.dims) <= set(spread):
+                now = placed[:, number]
+                total = now * self.sizes[list(rank.dims)] // rows.tile[:, rank.dims]
+                found *= np.minimum(now.max(axis=1), total.min(axis=1))
+        return found
 
-        def sharing(state: TileState) -> int:
-            loops = () if state.placed else state.mesh
-            return prod(loop.bound for loop in loops if loop.side == 1)
-
-        return self._by_state(rows, "sharers", sharing)
+    def _placed(self, state: TileState) -> Ints:
+        """(ranks, 2): iterations of each dimension of a window on the mesh that is being filled, as
+        long as more of them may come.
+        """
+        placed = np.ones((len(self.windows.ranks), 2), dtype=np.int64)
+        for loop in () if state.placed else state.mesh:
+            placed[loop.rank, loop.side] *= loop.bound
+        return placed
 
     def growth(self, rows: InnerMappings) -> Floats:
         """How many times as many words as is counted the mesh that is being filled may send."""

@@ -52,7 +52,7 @@ MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
 MOST_TIES = 4_096
 """Mappings whose claims are below a target, in all orders of their spatial loops, at most."""
-AT_ONCE = 16_384
+AT_ONCE = 4_096
 """Inner mappings of which bounds are worked out together."""
 
 
@@ -217,14 +217,14 @@ class _Run:
             elif max(self.costs.architecture.fanout(level - 1)) == 1:
                 held = [mesh_filled(self.costs, each, level - 1) for each in held]
             rows = self._kept(held, Outside(level, level))
-            self._bound(rows, Outside(level, level))
+            self._bound(rows)
         ranks = self._ranks(rows, Outside(0, 0))
         best = np.argsort(ranks, kind="stable")[:most]
         return tuple(self._mapping(int(rows.parent[row])) for row in best)
 
-    def _bound(self, rows: InnerMappings, outside: Outside) -> None:
+    def _bound(self, rows: InnerMappings) -> None:
         """Learn from rows that all mappings below the target go through, or as good ones."""
-        least = float(self._ranks(rows, outside).min(initial=inf)) * (1 - NOISE)
+        least = float(rows.least.min(initial=inf)) * (1 - NOISE)
         self.least = min(max(least, self.least or -inf), self.target)
 
     def _ranks(self, rows: InnerMappings, outside: Outside) -> Floats:
@@ -245,14 +245,14 @@ class _Run:
             self._promising(rows.take(slice(start, start + AT_ONCE)), outside)
             for start in range(0, max(len(rows), 1), AT_ONCE)
         ]
-        rows = joined([each for each, _ in found])
+        rows = joined(found)
         self._limit(len(rows), MOST_GROWN)
         if len(rows) and outside.holders:
             most, all_energy = most_energy(
                 self.costs, walk.goal, walk.latency, rows, outside, self.target
             )
             rows = undominated(
-                *(walk.outer, rows, outside, most, np.concatenate([each for _, each in found])),
+                *(walk.outer, rows, outside, most),
                 cycles_count=walk.cycles_count,
                 margin=self.margin * all_energy if self.margin else None,
             )
@@ -263,15 +263,15 @@ class _Run:
         if number > most:
             raise LimitReached(f"there are more than {most:,} inner mappings")
 
-    def _promising(self, rows: InnerMappings, outside: Outside) -> tuple[InnerMappings, Floats]:
-        """The rows that may lead below the target, and their least ranks."""
+    def _promising(self, rows: InnerMappings, outside: Outside) -> InnerMappings:
+        """The rows that may lead below the target."""
         check_time()
         if not len(rows):
-            return rows, rows.energy
-        ranks = self._ranks(rows, outside)
+            return rows
+        ranks = np.maximum(self._ranks(rows, outside), rows.least)
         below = ranks * (1 - NOISE) < self.target
         self.beyond = min(self.beyond, float(ranks[~below].min(initial=inf)))
-        return rows.take(below), ranks[below]
+        return replace(rows, least=ranks).take(below)
 
     def _recorded(self, rows: InnerMappings) -> InnerMappings:
         self.parents.append(rows.parent)
@@ -294,7 +294,7 @@ class _Run:
             if number == len(groups) - 1:
                 parts = [mesh_filled(self.costs, each, level) for each in parts]
                 rows = self._kept(parts, Outside(level + 1, level))
-                self._bound(rows, Outside(level + 1, level))
+                self._bound(rows)
                 continue
             spread = 0 if level == self.costs.depth - 1 else number + 1
             if spread and spread == len(self.costs.moving):
