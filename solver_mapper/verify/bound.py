@@ -302,7 +302,8 @@ class LowerBound:
             check_time()
             cost = np.zeros(len(fits), dtype=np.int64)
             for crossing, free in zip(crossings, spared, strict=True):
-                cost = cost + self._cost(here, crossing, free, rates)
+                if any(map(any, (rates[crossing.parent], *rates[child:]))):
+                    cost = cost + self._cost(here, crossing, free, rates)
             costs.append(int(cost[fits].min()))
         return min(costs)
 

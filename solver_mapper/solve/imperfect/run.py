@@ -74,9 +74,10 @@ def solve_imperfect(
     best, notes = _start(session, goals, gap)
     timer.lap("perfect factors")
     floor, looked = None, False
+    bound = ImperfectLowerBound(space)
     if best is not None:
         free = _loops_are_free(space)
-        floor = _floor(session, space, first)
+        floor = _floor(session, bound, first)
         timer.lap("bound")
         with session.clock.only(PADDED_SHARE):
             best = _from_more_divisors(session, space, goals, floor, best)
@@ -84,7 +85,7 @@ def solve_imperfect(
         with session.clock.only(BOUND_SHARE):
             effort = inf if free else LITTLE_EFFORT
             floor, best, looked = _raised(
-                session, space, first, floor, best, gap, FEW_CHOICES, effort
+                session, space, bound, first, floor, best, gap, FEW_CHOICES, effort
             )
         looked &= free
         timer.lap("joint bound")
@@ -97,11 +98,11 @@ def solve_imperfect(
         missing = (str(error),)
     timer.lap("compile")
     if floor is None:
-        floor = _floor(session, space, first)
+        floor = _floor(session, bound, first)
     notes = (*notes, *missing)
     if tree is None:
         if not looked and not _reached(floor, best, first, gap):
-            floor, best, _ = _raised(session, space, first, floor, best, gap)
+            floor, best, _ = _raised(session, space, bound, first, floor, best, gap)
             timer.lap("joint bound")
         if not _reached(floor, best, first, gap):
             best = _improved(session, space, {}, first, best)
@@ -135,9 +136,8 @@ def solve_imperfect(
     return _solution(session, goals, best, searches[0].bound, proven, proofs, notes)
 
 
-def _floor(session: Session, space: ImperfectMapspace, goal: Goal) -> Fraction | None:
+def _floor(session: Session, bound: ImperfectLowerBound, goal: Goal) -> Fraction | None:
     """A lower bound of the goal's rank; None where none is known."""
-    bound = ImperfectLowerBound(space)
     with suppress(TimeUp, ValueError), running(session.clock):
         return bound.goal(goal)
     return bound.goal_at_once(goal)
@@ -199,6 +199,7 @@ def _loops_are_free(space: ImperfectMapspace) -> bool:
 def _raised(
     session: Session,
     space: ImperfectMapspace,
+    bound: ImperfectLowerBound,
     goal: Goal,
     floor: Fraction | None,
     best: EvaluatedMapping | None,
@@ -214,7 +215,7 @@ def _raised(
     if floor is None or best is None or _reached(floor, best, goal, gap):
         return floor, best, False
     incumbent = Incumbent(session.spec, space, goal, gap, best, _reporter(session, goal, ()))
-    joint = JointBound(ImperfectLowerBound(space), incumbent.offer, most, effort)
+    joint = JointBound(bound, incumbent.offer, most, effort)
     try:
         with suppress(LimitReached), running(session.clock):
             floor = max(floor, joint.goal(goal, incumbent.target))

@@ -32,7 +32,7 @@ from solver_mapper.solve.imperfect.joint.counts import Floats
 from solver_mapper.solve.imperfect.joint.fetches import ROUNDING, Fetches
 from solver_mapper.solve.imperfect.joint.mapping import mapping_of
 from solver_mapper.solve.imperfect.joint.symmetry import symmetries
-from solver_mapper.solve.imperfect.joint.walk import Effort, Ended, TemporalWalk
+from solver_mapper.solve.imperfect.joint.walk import Effort, Ended, Least, TemporalWalk
 from solver_mapper.verify.bound import Keeps
 from solver_mapper.verify.imperfect_bound import (
     ComputeBoundary,
@@ -53,7 +53,7 @@ MUCH_EFFORT = 2e7
 """What walks may take where there are more."""
 MOST_HOLDERS = 64
 """Choices of what levels hold that are looked at."""
-BUDGETS = (1.01, 1.03, 1.1, 1.3, 1.9)
+BUDGETS = (1.0003, 1.003, 1.01, 1.03, 1.1, 1.3, 1.9)
 """Budgets for a first mapping, as multiples of the least energy."""
 TIGHT, COARSE, EXACT = range(3)
 """Walks for a choice of spatial loops, in order: with tight budgets, if a walk has been too large;
@@ -146,6 +146,20 @@ class _Open(NamedTuple):
     final: bool = False
 
 
+class _Walked(NamedTuple):
+    """What a walk with tiles of equal number together has shown, for at most so many temporal
+    iterations over each dimension and a budget.
+    """
+
+    most: dict[int, int]
+    budget: float
+    least: Least
+
+    def covers(self, most: dict[int, int]) -> bool:
+        """Whether it has looked at all these iterations."""
+        return all(number <= self.most[dim] for dim, number in most.items())
+
+
 class _Refined(NamedTuple):
     """What walks for a choice of spatial loops have shown: the least rank, the least energy of what
     enters levels, whether they came to their end, and the cycles of the last mapping they found.
@@ -191,6 +205,8 @@ class _Holders:
     powers: dict[str, int]
     race: _Race
     _known: dict[tuple[bytes, int], _Refined] = field(default_factory=dict)
+    _first: dict[bytes, _Walked] = field(default_factory=dict)
+    """Walks that looked for a first mapping, by their choice of spatial loops."""
 
     @cached_property
     def promise(self) -> float:
@@ -439,6 +455,12 @@ class _Holders:
             if most == before:
                 break
             before, budget = most, self._budget(one, limit)
+            first = None if exact else self._first.get(row.tobytes())
+            if first is not None and first.covers(most):
+                entering = max(entering, min(first.least.energy, first.budget))
+                rank = max(rank, min(first.least.rank, limit))
+                yield _Refined(rank, entering)
+                continue
             walk = self._walk(one, fetches, most, budget, exact=exact)
             least = walk.least()
             entering = max(entering, min(least.energy, budget))
@@ -591,8 +613,11 @@ class _Holders:
         """
         one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
         most = {dim: self._fewest(row, dim) for dim in fetches.dims}
-        walk = self._walk(one, fetches, most, self._budget(one, self.race.limit), exact=False)
-        least = walk.least().energy
+        budget = self._budget(one, self.race.limit)
+        walk = self._walk(one, fetches, most, budget, exact=False)
+        found = walk.least()
+        least = found.energy
+        self._first[row.tobytes()] = _Walked(most, budget, found)
         self._offer(row, walk)
         for part in BUDGETS:
             budget = min(least * part, self._budget(one, self.race.limit))

@@ -132,7 +132,7 @@ class TileCounts:
         """What is known of a level that holds its tile here. Of n tiles, all but the last have as
         many points, and n - 1 of them do not make up the dimension.
         """
-        tiles, ones = self.tiles.astype(np.float64), np.ones(len(self.tiles))
+        tiles, ones = self.tiles.astype(np.float64), np.ones(self.tiles.shape)
         if self.exact:
             smallest = largest = self.points.astype(np.float64)
         else:

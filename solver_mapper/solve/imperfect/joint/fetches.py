@@ -531,9 +531,9 @@ class Fetches:
     ) -> tuple[Floats, Floats]:
         """The fewest and the most boxes of a window along a dimension."""
         here, since = counts[dim], self._since(dim, level, counts)
-        runs, size = _runs(here, since), np.full(len(here.tiles), float(self.sizes[dim]))
+        runs, size = _runs(here, since), np.full(here.tiles.shape, float(self.sizes[dim]))
         if how.ended and dim == how.sliding:
-            return np.ones(len(size)), size
+            return np.ones(size.shape), size
         if dim == how.sliding:
             more = self._uneven(level, shape.free, counts) if how.resumed else np.ones(1)
             part = how.resumed * more / (how.resumed * more + 1 - how.resumed)

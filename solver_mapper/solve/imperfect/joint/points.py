@@ -19,6 +19,10 @@ MOST_KEPT = 100_000
 """Combinations for all of which figures are worked out once."""
 
 
+Counts = Mapping[int, TileCounts]
+"""By dimension."""
+
+
 class Points(NamedTuple):
     """where: numbers of combinations, rising; the last dimension varies fastest.
     value: energy in pJ.
@@ -38,10 +42,10 @@ class Axis(NamedTuple):
     behind: int
 
 
-class CountsAt(Mapping[int, TileCounts]):
+class CountsAt(Counts):
     """Counts of dimensions at some points: arrays have an entry for each point."""
 
-    def __init__(self, counts: Mapping[int, TileCounts], index: Ints):
+    def __init__(self, counts: Counts, index: Ints):
         self._counts, self._index = counts, index
         self._known: dict[int, TileCounts] = {}
 
@@ -67,29 +71,38 @@ class Place:
     `few`.
     """
 
-    def __init__(self, counts: Mapping[int, TileCounts], few: int = MOST_KEPT):
+    def __init__(self, counts: Counts, few: int = MOST_KEPT):
         self.counts, self._few = counts, few
         self._number = prod(sizes(counts))
         self._known: dict[Hashable, Floats] = {}
+        self._last: tuple[Ints, CountsAt] | None = None
 
     def at(self, where: Ints) -> CountsAt:
         """Counts at some combinations."""
-        return CountsAt(self.counts, where)
+        if self._last is None or self._last[0] is not where:
+            self._last = where, CountsAt(self.counts, where)
+        return self._last[1]
 
-    def figures(self, key: Hashable, where: Ints, work_out: Callable[[CountsAt], Floats]) -> Floats:
+    def figures(self, key: Hashable, where: Ints, work_out: Callable[[Counts], Floats]) -> Floats:
         """Figures of some combinations."""
         if self._number > self._few:
             return np.broadcast_to(work_out(self.at(where)), where.shape)
         if key not in self._known:
-            self._known[key] = np.broadcast_to(work_out(self._all), (self._number,))
+            every = np.broadcast_to(work_out(self._all), (1, *sizes(self.counts)))
+            self._known[key] = every.reshape(-1)
         return self._known[key][where]
 
     @cached_property
-    def _all(self) -> CountsAt:
-        return self.at(np.arange(self._number))
+    def _all(self) -> Counts:
+        """Counts at all combinations: arrays have an axis for each dimension."""
+        found, numbers = dict[int, TileCounts](), sizes(self.counts)
+        for place, (dim, here) in enumerate(self.counts.items()):
+            behind = len(numbers) - place - 1
+            found[dim] = here.only(np.arange(numbers[place]).reshape(-1, *[1] * behind))
+        return found
 
 
-def sizes(counts: Mapping[int, TileCounts]) -> list[int]:
+def sizes(counts: Counts) -> list[int]:
     """How many states each dimension has.
 
     Raises: LimitReached if combinations cannot be numbered.

@@ -35,7 +35,6 @@ from solver_mapper.solve.imperfect.joint.path import (
 )
 from solver_mapper.solve.imperfect.joint.points import (
     Axis,
-    CountsAt,
     Place,
     Points,
     led,
@@ -184,7 +183,7 @@ class TemporalWalk:
             found = self._all_led(found, counts, dim, *spread)
         return found, counts
 
-    def _more(self, counts: CountsAt, level: int) -> Floats:
+    def _more(self, counts: Mapping[int, TileCounts], level: int) -> Floats:
         """How many times as much is charged as is there, at least, where the spatial loops of a
         level leave instances idle in their last round: see `TileCounts.more`.
         """
@@ -250,7 +249,7 @@ class TemporalWalk:
         if capacity is None or not held:
             return points
 
-        def used(counts: CountsAt) -> Floats:
+        def used(counts: Mapping[int, TileCounts]) -> Floats:
             return reduce(np.add, (fetches.tile(shape, counts) for shape in held))
 
         return only(points, here.figures("used", points.where, used) <= capacity)
@@ -421,7 +420,9 @@ class TemporalWalk:
             (each, how), points.where, lambda counts: self._settled_anew(each, counts, how)
         )
 
-    def _settled_anew(self, each: Waiting, counts: CountsAt, how: Settled) -> Floats:
+    def _settled_anew(
+        self, each: Waiting, counts: Mapping[int, TileCounts], how: Settled
+    ) -> Floats:
         this = how if each.mode < 0 else how._replace(sliding=each.mode, short=each.short)
         this = this._replace(paused=each.paused)
         flows = [Flow(each.tensor, level) for level in each.levels]
