@@ -77,11 +77,6 @@ class ImperfectBoundary(Boundary):
             sent = filled = np.maximum(rounds / instances, 1)
         else:
             words, sent, filled = ones, ones * self.problem.macs / below, 0 * ones
-        sent_again = filled_again = 0 * ones
-        if view.plain:
-            often = np.maximum(rounds / instances, 1)
-            sent_again = self._again(view, parent, sent, often)
-            filled_again = often - self._shares(view, self.child)
         levels = self.architecture.levels
         past = parent < self.child - 1 or passing  # words scaled by a bypass are rounded
         senders = levels[parent].instances
@@ -89,11 +84,17 @@ class ImperfectBoundary(Boundary):
             -(-senders // 2) if past and senders > 1 else 0,
             0 if self.feeds_compute_units else self._filled - 1,
         ]
+        sent_again = filled_again = np.zeros(len(ones), dtype=np.int64)
+        if view.plain:
+            often = np.maximum(rounds / instances, 1)
+            sent_again = _counted(words * self._again(view, parent, sent, often), lost[0])
+            often = often - self._shares(view, self.child)
+            filled_again = _counted(words * often, lost[1])
         return Moved(
             _counted(words * sent, lost[0]),
-            _counted(words * sent_again, lost[0]),
+            sent_again,
             _counted(words * filled, lost[1]),
-            _counted(words * filled_again, lost[1]),
+            filled_again,
         )
 
     def _boxes(self, view: View) -> Shares:
@@ -102,6 +103,8 @@ class ImperfectBoundary(Boundary):
         """
         share = np.ones(len(self.inside[0]))
         for ((dim, coefficient),) in view.projection.ranks:
+            if abs(coefficient) == 1:
+                continue
             size = self.problem.bounds[self.problem.dims[dim]]
             tiles = -(-size // self.inside[dim])
             share = share * (1 + (abs(coefficient) - 1) * (1 - tiles / size))
@@ -179,10 +182,20 @@ class ComputeBoundary(ImperfectBoundary):
 
     def _spread(self, dims: frozenset[int], levels: range) -> Shares:
         total = np.ones(len(self.inside[0]))
-        for level in levels:
-            for dim in dims:
+        for level, dim in self._wide:
+            if level in levels and dim in dims:
                 total = total * self.spread[level][dim]
         return total
+
+    @cached_property
+    def _wide(self) -> list[tuple[int, int]]:
+        """Levels and dimensions along which some choice has several instances."""
+        return [
+            (level, dim)
+            for level, along in enumerate(self.spread)
+            for dim, instances in enumerate(along)
+            if (instances > 1).any()
+        ]
 
     @cached_property
     def steps(self) -> Ints:

@@ -619,6 +619,8 @@ class _Holders:
         least = found.energy
         self._first[row.tobytes()] = _Walked(most, budget, found)
         self._offer(row, walk)
+        if least == inf:
+            return
         for part in BUDGETS:
             budget = min(least * part, self._budget(one, self.race.limit))
             walk = self._walk(one, fetches, most, budget, exact=True)
