@@ -172,6 +172,12 @@ class Fetches:
             words = words * span
         return words
 
+    def telling(self, tensor: int, how: Settled) -> Settled:
+        """What makes a difference to the energy of a tensor."""
+        if self.shapes[tensor].windows:
+            return how
+        return Settled(lone=how.lone, passed=how.passed)
+
     def energy(self, flow: Flow, counts: Counts, how: Settled) -> Floats:
         """Energy in pJ of a flow that is settled here, at least: (states, ...)."""
         shape, parent = self.shapes[flow.tensor], self.parents[flow]

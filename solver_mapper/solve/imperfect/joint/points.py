@@ -75,18 +75,22 @@ class Place:
         self.counts, self._few = counts, few
         self._number = prod(sizes(counts))
         self._known: dict[Hashable, Floats] = {}
-        self._last: tuple[Ints, CountsAt] | None = None
+        self._where: Ints | None = None
 
     def at(self, where: Ints) -> CountsAt:
         """Counts at some combinations."""
-        if self._last is None or self._last[0] is not where:
-            self._last = where, CountsAt(self.counts, where)
-        return self._last[1]
+        if self._where is not where:
+            self._where, self._here = where, CountsAt(self.counts, where)
+            self._known_here = dict[Hashable, Floats]()
+        return self._here
 
     def figures(self, key: Hashable, where: Ints, work_out: Callable[[Counts], Floats]) -> Floats:
         """Figures of some combinations."""
         if self._number > self._few:
-            return np.broadcast_to(work_out(self.at(where)), where.shape)
+            here = self.at(where)
+            if key not in self._known_here:
+                self._known_here[key] = np.broadcast_to(work_out(here), where.shape)
+            return self._known_here[key]
         if key not in self._known:
             every = np.broadcast_to(work_out(self._all), (1, *sizes(self.counts)))
             self._known[key] = every.reshape(-1)

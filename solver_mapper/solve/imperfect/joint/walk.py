@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from math import inf, prod
 from typing import NamedTuple, TypeVar
 
@@ -416,17 +416,17 @@ class TemporalWalk:
 
     def _settled(self, each: Waiting, here: Place, points: Points, how: Settled) -> Floats:
         """Energy of open flows, which are settled here."""
-        return here.figures(
-            (each, how), points.where, lambda counts: self._settled_anew(each, counts, how)
-        )
-
-    def _settled_anew(
-        self, each: Waiting, counts: Mapping[int, TileCounts], how: Settled
-    ) -> Floats:
         this = how if each.mode < 0 else how._replace(sliding=each.mode, short=each.short)
-        this = this._replace(paused=each.paused)
+        this = self.fetches.telling(each.tensor, this._replace(paused=each.paused))
         flows = [Flow(each.tensor, level) for level in each.levels]
-        return reduce(np.add, (self.fetches.energy(flow, counts, this) for flow in flows))
+        energies = [
+            here.figures((flow, this), points.where, partial(self._energy, flow, this))
+            for flow in flows
+        ]
+        return reduce(np.add, energies)
+
+    def _energy(self, flow: Flow, how: Settled, counts: Mapping[int, TileCounts]) -> Floats:
+        return self.fetches.energy(flow, counts, how)
 
     def _after(self, each: Waiting, dim: int, *, lone: bool) -> Waiting | None:
         """What flows wait for after a loop; None if it settles them."""
