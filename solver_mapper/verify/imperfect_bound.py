@@ -155,11 +155,11 @@ class ComputeBoundary(ImperfectBoundary):
         """
         levels, sizes = range(parent, self.child), list(self.problem.bounds.values())
         dims = frozenset(range(len(sizes))) - view.fixed
-        total = self._spread(dims, levels)
+        total = self.along(dims, levels)
         for rank in view.projection.ranks:
             window = {dim for dim, coefficient in rank if coefficient and sizes[dim] > 1}
             if window and window <= dims:
-                along = [self._spread(frozenset([dim]), levels) for dim in sorted(window)]
+                along = [self.along(frozenset([dim]), levels) for dim in sorted(window)]
                 total = total / reduce(np.maximum, along)
                 dims -= window
         return total
@@ -173,14 +173,15 @@ class ComputeBoundary(ImperfectBoundary):
 
     def elided(self, view: View, parent: int) -> Shares:
         """How often first reads of a word of the tensor are elided, at most."""
-        share = self._spread(view.idle, range(parent))
+        share = self.along(view.idle, range(parent))
         if self.helpers:
             for level in range(parent):
                 for dim in view.fixed:
                     share = share * np.where(self.spread[level][dim] > 1, 2, 1)
         return share
 
-    def _spread(self, dims: frozenset[int], levels: range) -> Shares:
+    def along(self, dims: frozenset[int], levels: range) -> Shares:
+        """Instances along some dimensions that the spatial loops of some levels make up."""
         total = np.ones(len(self.inside[0]))
         for level, dim in self._wide:
             if level in levels and dim in dims:
@@ -202,7 +203,7 @@ class ComputeBoundary(ImperfectBoundary):
         """Steps of the compute units, at least."""
         total = np.ones(len(self.inside[0]), dtype=np.int64)
         for dim, size in enumerate(self.problem.bounds.values()):
-            along = self._spread(frozenset([dim]), range(self.child))
+            along = self.along(frozenset([dim]), range(self.child))
             total = total * np.ceil(size / along).astype(np.int64)
         return total
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import NamedTuple
@@ -335,9 +335,7 @@ class _Holders:
         """
         total = np.ones(len(spread.inside[0]))
         for dim, size in enumerate(self.bound.mapspace.problem.bounds.values()):
-            along = np.ones(len(total))
-            for level in spread.spread[:-1]:
-                along = along * level[dim]
+            along = spread.along(frozenset([dim]), range(spread.child - 1))
             total = total * along * np.ceil(size / along)
         return total
 
@@ -373,12 +371,14 @@ class _Holders:
         """Energy of words between the compute units and the levels above, for each choice, or for
         each number of charged operations of a single one.
         """
-        found = []
-        for spared in dict.fromkeys(self.bound.spared):
+        none, found = frozenset[int](), []
+        ways = [each if spread.helpers else (none,) * len(each) for each in self.bound.spared]
+        operands = partial(self._operands, spread, operations=operations, rounded=rounded)
+        costs = {key: operands(*key) for key in {key for each in ways for key in enumerate(each)}}
+        for spared in dict.fromkeys(ways):
             energy = np.zeros(1)
-            for number in range(len(self.keeps)):
-                one = self._operands(spread, number, spared[number], operations, rounded=rounded)
-                energy = energy + one
+            for key in enumerate(spared):
+                energy = energy + costs[key]
             found.append(energy)
         least: Floats = np.minimum.reduce(found)
         return least
@@ -405,9 +405,7 @@ class _Holders:
             if not view.projection.read_write:
                 return np.asarray(moved.sent * send, np.float64)
             return np.asarray(moved.sent * update + moved.sent_again * again, np.float64)
-        used = np.ones(len(spread.inside[0]))
-        for along in spread.spread[:parent]:
-            used = used * np.prod(np.array(along), axis=0, dtype=np.float64)
+        used = spread.along(frozenset(range(len(spread.inside))), range(parent))
         each: Floats = operations / spread.shared(view, parent) / used
         rest: Floats = each - view.words * spread.elided(view, parent) / used
         share: Floats = np.minimum(used, prices(level).clusters) * level.cluster_size
