@@ -16,6 +16,7 @@ from solver_mapper.core.constraints import Constraints
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.solve.imperfect.joint.counts import Floats
 from solver_mapper.solve.imperfect.joint.fetches import Fetches
 from solver_mapper.solve.imperfect.joint.sharing import (
     Along,
@@ -25,7 +26,7 @@ from solver_mapper.solve.imperfect.joint.sharing import (
     meet,
     places,
 )
-from solver_mapper.solve.imperfect.joint.walk import TemporalWalk
+from solver_mapper.solve.imperfect.joint.walk import Ended, TemporalWalk
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
 from tests.strategies import tensor
@@ -78,7 +79,9 @@ class Loops:
         return total
 
     def bounds(self) -> list[float]:
-        """The bounds of coarse and of exact walks without temporal loops where there are none."""
+        """The bounds of coarse, of exact, and of fine walks without temporal loops where there are
+        none.
+        """
         dims = self.problem.dims
         spread = [[level.get(dim, 1) for dim in dims] for level in self.spatial]
         fetches = Fetches(self.architecture, self.problem, self.keeps, spread)
@@ -90,11 +93,13 @@ class Loops:
         ]
         most = dict(enumerate(self.problem.bounds.values()))
         return [
-            TemporalWalk(fetches, most, lambda each: each.energy, exact=exact, fixed=fixed)
-            .least()
-            .energy
-            for exact in (False, True)
+            TemporalWalk(fetches, most, _energy, exact=exact, fine=fine, fixed=fixed).least().energy
+            for exact, fine in ((False, False), (True, False), (True, True))
         ]
+
+
+def _energy(ended: Ended) -> Floats:
+    return ended.energy
 
 
 def drawn(random: Random) -> Loops:
@@ -246,6 +251,23 @@ GIVEN = {
 def test_reuse_that_few_orders_find_is_granted(loops: Loops) -> None:
     cost = min(loops.cost(Random(seed)) for seed in range(10))
     assert max(bound for bound in loops.bounds() if bound < np.inf) <= cost
+
+
+@pytest.mark.parametrize(("size", "energy"), [(8, 40), (7, 37)])
+def test_runs_leap_over_the_tiles_of_other_instances(size: int, energy: int) -> None:
+    """Two instances have windows of 6 words; a move uncovers the 4 words that it leaps over, or 3
+    where the last tile is short. Of 19 words, the two take in 9 each, at least.
+    """
+    loops = Loops(
+        buffers(1, 2, 4),
+        windows(P=size, R=5, K=1),
+        [{"P": 2}, {}, {"R": 5}],
+        [{"P": 2}, {"P": 2}, {}],
+        [{"P": "X"}, {"P": "X"}, {}],
+        ((True, True, False), (True, True, True)),
+    )
+    assert loops.bounds() == pytest.approx([energy] * 3, abs=1e-3)
+    assert loops.cost(Random(0)) == 40
 
 
 def test_words_in_place_are_granted_by_the_bound_of_each_level_apart() -> None:

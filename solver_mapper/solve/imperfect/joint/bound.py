@@ -55,9 +55,10 @@ MOST_HOLDERS = 64
 """Choices of what levels hold that are looked at."""
 BUDGETS = (1.0003, 1.003, 1.01, 1.03, 1.1, 1.3, 1.9)
 """Budgets for a first mapping, as multiples of the least energy."""
-TIGHT, COARSE, EXACT = range(3)
+TIGHT, COARSE, EXACT, FINE = range(4)
 """Walks for a choice of spatial loops, in order: with tight budgets, if a walk has been too large;
-with tiles of equal number together; exact ones.
+with tiles of equal number together; exact ones; if there are windows, exact ones that tell apart
+what levels hold of these.
 """
 PARTS = (0.1, 0.25, 0.5, 0.75)
 """Budgets where walks are large, as parts of what the target leaves."""
@@ -233,7 +234,7 @@ class _Holders:
         """A choice with the rank of the best temporal loops."""
         stage = here.stage if self.race.heavy else max(here.stage, COARSE)
         found = self._once_refined(self._rows[here.number], stage)
-        final = stage == EXACT or not found.ended
+        final = stage == self._last or not found.ended
         return here._replace(rank=max(here.rank, found.rank), stage=stage + 1, final=final)
 
     def _probe(self) -> None:
@@ -265,8 +266,15 @@ class _Holders:
             earlier = [self._known[key, n] for n in range(stage) if (key, n) in self._known]
             known = earlier[-1] if earlier else _Refined(-inf, self._elsewhere)
             refine = self._raised if stage == TIGHT else self._refined
-            self._known[key, stage] = refine(row, known, exact=stage == EXACT)
+            self._known[key, stage] = refine(row, known, stage)
         return self._known[key, stage]
+
+    @cached_property
+    def _last(self) -> int:
+        """The last stage."""
+        views = self.bound.views
+        windows = any(len(rank) > 1 for view in views for rank in view.projection.ranks)
+        return FINE if windows else EXACT
 
     @cached_property
     def _orders(self) -> list[list[int]]:
@@ -417,7 +425,7 @@ class _Holders:
             share * (words * update + rest * (again if view.plain else 0.0)), np.float64
         )
 
-    def _refined(self, row: NDArray[np.int64], known: _Refined, *, exact: bool) -> _Refined:
+    def _refined(self, row: NDArray[np.int64], known: _Refined, stage: int) -> _Refined:
         """The rank of the best temporal loops for one choice of spatial loops.
 
         The best loops that a walk finds are offered as a mapping.
@@ -426,23 +434,21 @@ class _Holders:
         narrow = self._port is not None and self._port[1] > one.steps[0]
         try:
             if narrow:
-                found = self._by_bandwidth(row, found, exact=exact)
-            if not narrow or exact:
-                for shown in self._by_steps(row, found, exact=exact):
+                found = self._by_bandwidth(row, found, stage)
+            if not narrow or stage >= EXACT:
+                for shown in self._by_steps(row, found, stage):
                     found = shown
-            if exact and not narrow and found.cycles > self._fewest_cycles(one):
-                found = self._by_bandwidth(row, found, exact=exact)
+            if stage >= EXACT and not narrow and found.cycles > self._fewest_cycles(one):
+                found = self._by_bandwidth(row, found, stage)
         except LimitReached:
             found = found._replace(ended=False)
-            if self.race.heavy or exact:
+            if self.race.heavy or stage >= EXACT:
                 return found
             self.race.heavy = True
-            return self._raised(row, found)._replace(ended=False)
+            return self._raised(row, found, stage)._replace(ended=False)
         return found
 
-    def _by_steps(
-        self, row: NDArray[np.int64], known: _Refined, *, exact: bool
-    ) -> Iterator[_Refined]:
+    def _by_steps(self, row: NDArray[np.int64], known: _Refined, stage: int) -> Iterator[_Refined]:
         """What one walk after the other shows, where energy and steps decide."""
         one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
         rank, entering = known.rank, known.entering
@@ -453,19 +459,19 @@ class _Holders:
             if most == before:
                 break
             before, budget = most, self._budget(one, limit)
-            first = None if exact else self._first.get(row.tobytes())
+            first = None if stage >= EXACT else self._first.get(row.tobytes())
             if first is not None and first.covers(most):
                 entering = max(entering, min(first.least.energy, first.budget))
                 rank = max(rank, min(first.least.rank, limit))
                 yield _Refined(rank, entering)
                 continue
-            walk = self._walk(one, fetches, most, budget, exact=exact)
+            walk = self._walk(one, fetches, most, budget, stage)
             least = walk.least()
             entering = max(entering, min(least.energy, budget))
             rank = max(rank, min(least.rank, limit))
             yield _Refined(rank, entering, cycles=self._offer(row, walk) if rank < limit else 0)
 
-    def _by_bandwidth(self, row: NDArray[np.int64], known: _Refined, *, exact: bool) -> _Refined:
+    def _by_bandwidth(self, row: NDArray[np.int64], known: _Refined, stage: int) -> _Refined:
         """What walks show where the time that words take at a port counts as well, for all numbers
         of cycles that may lead below the target.
         """
@@ -478,11 +484,11 @@ class _Holders:
         most = ratio ** (1 / self.powers["delay"]) * (1 + MARGIN)
         if most <= fewest:
             return known._replace(rank=limit)
-        found = self._within(row, known, CycleRange(fewest, most), exact=exact)
+        found = self._within(row, known, CycleRange(fewest, most), stage)
         return known._replace(rank=max(known.rank, found))
 
     def _within(
-        self, row: NDArray[np.int64], known: _Refined, cycles: CycleRange, *, exact: bool
+        self, row: NDArray[np.int64], known: _Refined, cycles: CycleRange, stage: int
     ) -> float:
         """The same for a range of cycles."""
         assert self._port is not None
@@ -494,7 +500,8 @@ class _Holders:
             fetches,
             {d: self._most(one, row, d, known.entering, limit) for d in fetches.dims},
             self._rank_within(one, known.entering, cycles, price.cycle),
-            exact=exact,
+            exact=stage >= EXACT,
+            fine=stage == FINE,
             budget=early + price.cycle * (cycles.fewest - self._latency),
             later=[
                 e + price.cycle * c for e, c in zip(self._later, self._later_cycles, strict=True)
@@ -504,10 +511,10 @@ class _Holders:
         )
         rank = min(walk.least().rank, limit)
         taken = self._offer(row, walk) if rank < limit else 0
-        if not exact or not cycles.fewest < taken < cycles.most:
+        if stage < EXACT or not cycles.fewest < taken < cycles.most:
             return rank
         parts = CycleRange(cycles.fewest, taken), CycleRange(taken, cycles.most)
-        return min(self._within(row, known, part, exact=True) for part in parts)
+        return min(self._within(row, known, part, stage) for part in parts)
 
     def _rank_within(
         self, one: ComputeBoundary, entering: float, cycles: CycleRange, price: float
@@ -535,7 +542,7 @@ class _Holders:
 
         return rank
 
-    def _raised(self, row: NDArray[np.int64], known: _Refined, *, exact: bool = False) -> _Refined:
+    def _raised(self, row: NDArray[np.int64], known: _Refined, stage: int) -> _Refined:
         """The same by walks with tight budgets, which end soon. Where they find nothing, no loops
         keep the budget.
         """
@@ -548,7 +555,7 @@ class _Holders:
                 budget = known.entering + part * (whole - known.entering)
                 if budget <= entering:
                     continue
-                walk = self._walk(one, fetches, most, budget, exact=exact)
+                walk = self._walk(one, fetches, most, budget, stage)
                 least = walk.least()
                 entering = max(entering, min(least.energy, budget))
                 rank = max(rank, min(self._least_with(one, entering), limit))
@@ -591,14 +598,14 @@ class _Holders:
         fetches: Fetches,
         most: dict[int, int],
         budget: float,
-        *,
-        exact: bool,
+        stage: int,
     ) -> TemporalWalk:
         return TemporalWalk(
             fetches,
             most,
             self._rank_of(one),
-            exact=exact,
+            exact=stage >= EXACT,
+            fine=stage == FINE,
             budget=budget,
             later=self._later,
             fixed=self._fixed,
@@ -612,7 +619,7 @@ class _Holders:
         one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
         most = {dim: self._fewest(row, dim) for dim in fetches.dims}
         budget = self._budget(one, self.race.limit)
-        walk = self._walk(one, fetches, most, budget, exact=False)
+        walk = self._walk(one, fetches, most, budget, COARSE)
         found = walk.least()
         least = found.energy
         self._first[row.tobytes()] = _Walked(most, budget, found)
@@ -621,7 +628,7 @@ class _Holders:
             return
         for part in BUDGETS:
             budget = min(least * part, self._budget(one, self.race.limit))
-            walk = self._walk(one, fetches, most, budget, exact=True)
+            walk = self._walk(one, fetches, most, budget, EXACT)
             if walk.least().rank < inf or budget < least * part:
                 self._offer(row, walk)
                 return

@@ -3,8 +3,9 @@
 Going outwards from the compute units, a spatial loop of bound S makes ceil(n / S) tiles of n, and
 so does a temporal loop. Chains that lead to as many tiles are one state; of what they differ in,
 each state has the least. In `exact` counts tiles of other sizes, or with other charges, are other
-states. From one state to as many tiles only the loop of the least bound is looked at then, unless a
-spatial loop may come: its tile is the smallest, and all that comes outside is the same.
+states; where levels are `told` apart, so are chains that differ in the tiles there. From one state
+to as many tiles only the loop of the least bound is looked at then, unless a spatial loop may come:
+its tile is the smallest, and all that comes outside is the same.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 LARGE = 1 << 20
 """Dimensions of so many points or more: what is charged for the last tile makes no other states."""
+TELLING = 1 << 12
+"""The same for dimensions whose tiles at several levels make other states."""
 PARTS = ("last", "fewest", "most", "smallest", "largest", "charged")
 """What `Since` has of each state."""
 
@@ -92,6 +95,8 @@ class TileCounts:
         the first instance of the innermost level, for each instance of it.
     inside: instances that spatial loops make up so far.
     since: by level.
+    told: levels whose tiles make other states.
+    held: a number for the tiles of these levels.
     """
 
     size: int
@@ -102,11 +107,16 @@ class TileCounts:
     charged: Floats
     inside: int
     since: dict[int, Since]
+    told: frozenset[int]
+    held: Ints
 
-    def keys(self, tiles: Ints, points: Ints, charged: Floats) -> Ints:
+    def keys(self, tiles: Ints, points: Ints, charged: Floats, held: Ints) -> Ints:
         """Numbers that are equal in one state, in the order of the states."""
         if not self.exact:
             return tiles
+        if self.told:
+            key: Ints = (tiles << 48) + (points << 34) + (charged.astype(np.int64) << 20) + held
+            return key
         if self.size >= LARGE:
             return (tiles << 32) + points
         return (tiles << 42) + (points << 21) + charged.astype(np.int64)
@@ -121,11 +131,15 @@ class TileCounts:
             steps=self.steps[rows],
             charged=self.charged[rows],
             since=since,
+            held=self.held[rows],
         )
 
     def stored(self, level: int) -> TileCounts:
         """The same at the place where `level` holds its tile."""
-        return replace(self, since=self.since | {level: self.here})
+        held = self.held
+        if level in self.told:
+            held = np.unique((held << 34) + self.points, return_inverse=True)[1].reshape(-1)
+        return replace(self, since=self.since | {level: self.here}, held=held)
 
     @cached_property
     def here(self) -> Since:
@@ -152,7 +166,7 @@ class TileCounts:
         left = self.tiles[rows] - (tiles - 1) * bound
         charged = np.where(left > 1, self.points[rows], self.charged[rows])
         charged = charged * (left if innermost else bound)
-        order, target, firsts = _ranked(self.keys(tiles, points, charged))
+        order, target, firsts = _ranked(self.keys(tiles, points, charged, self.held[rows]))
         rows, tiles, points = rows[order], tiles[order][firsts], points[order]
         left, charged, whole = left[order], charged[order], self.points[rows]
 
@@ -183,6 +197,8 @@ class TileCounts:
             _least(charged, target),
             self.inside * bound,
             since,
+            self.told,
+            self.held[rows][firsts],
         )
         return found, Pairs(rows, target)
 
@@ -203,7 +219,7 @@ class TileCounts:
         if not len(kept):
             return None
         loops = self._loops(steps, kept)
-        order, target, firsts = _ranked(self.keys(loops.tiles, loops.points, loops.charged))
+        order, target, firsts = _ranked(self._keys(loops))
         source, stays = loops.source[order], loops.bounds[order] == 1
         points, tiles = loops.points[order], loops.tiles[order][firsts]
         whole, left = self.points[source], loops.left[order] - 1
@@ -229,6 +245,8 @@ class TileCounts:
             _least(loops.charged[order], target),
             self.inside,
             since,
+            self.told,
+            self.held[source][firsts],
         )
         return found, Pairs(source[stays], target[stays])
 
@@ -237,8 +255,8 @@ class TileCounts:
         round, and those that run once there.
         """
         loops = self._loops(steps, np.arange(len(self.tiles)))
-        states = self.keys(self.tiles, self.points, self.charged)
-        wanted = self.keys(loops.tiles, loops.points, loops.charged)
+        states = self.keys(self.tiles, self.points, self.charged, self.held)
+        wanted = self._keys(loops)
         target = np.minimum(np.searchsorted(states, wanted), len(states) - 1)
         some = (loops.bounds > 1) & (states[target] == wanted)
         found = []
@@ -268,6 +286,10 @@ class TileCounts:
             and lone == (wanted > 1 and tiles - (wanted - 1) * bound == 1)
             and points in (None, int(self.points[source]) * bound)
         )
+
+    def _keys(self, loops: _Loops) -> Ints:
+        """The numbers of the states to which loops lead."""
+        return self.keys(loops.tiles, loops.points, loops.charged, self.held[loops.source])
 
     def _loops(self, steps: Steps, kept: Ints) -> _Loops:
         """Temporal loops (of bound 1 for none) that may follow states."""
@@ -306,10 +328,11 @@ class _Loops(NamedTuple):
     lone: NDArray[np.bool_]
 
 
-def whole(size: int, *, exact: bool) -> TileCounts:
-    """A dimension below which there are no loops."""
-    one = np.ones(1)
-    return TileCounts(size, exact, np.array([size]), np.array([1]), one, one, 1, {})
+def whole(size: int, *, exact: bool, told: frozenset[int] = frozenset()) -> TileCounts:
+    """A dimension below which there are no loops. Too large ones are not told apart."""
+    one, none = np.ones(1), np.zeros(1, dtype=np.int64)
+    told = told if exact and size < TELLING else frozenset()
+    return TileCounts(size, exact, np.array([size]), np.array([1]), one, one, 1, {}, told, none)
 
 
 def _ranked(keys: Ints) -> tuple[Ints, Ints, Ints]:

@@ -494,6 +494,8 @@ class Fetches:
         for dim in others:
             uncovered = uncovered * ranges[dim][0]
         words = np.where(continued > 1, np.minimum(words, uncovered), words)
+        if how.lone is None and not how.ended and not how.resumed:
+            words = np.maximum(words, self._leaping(rank, moved, level, ranges, counts))
         for dim in others if steps[moved] > 1 else []:
             fewest, most = ranges[dim]
             even = (fewest == most) & ((fewest == 1) | (fewest == self.sizes[dim]))
@@ -504,6 +506,34 @@ class Fetches:
         if how.short:
             words = words + self._again(rank, moved, ranges, counts)
         return words
+
+    def _leaping(
+        self,
+        rank: Rank,
+        moved: int,
+        level: int,
+        ranges: Mapping[int, tuple[Floats, Floats]],
+        counts: Counts,
+    ) -> Floats:
+        """Words of runs that leap over the tiles of other instances, where all instances are in use
+        and tiles are of one size and whole along the other dimensions of the window. A move
+        uncovers as much as it leaps over, or the whole tile, except for points that the very last
+        tile lacks.
+        """
+        step, size = dict(rank)[moved], self.sizes[moved]
+        since = self._since(moved, level, counts)
+        if since.copies == 1:
+            return np.zeros(1)
+        tiles, runs = np.ceil(size / since.smallest), ranges[moved][0]
+        known = (since.smallest == since.largest) & (tiles % since.copies == 0)
+        held = 1 + step * (since.smallest - 1)
+        for dim, other in rank:
+            if dim != moved:
+                known = known & (ranges[dim][1] == 1)
+                held = held + other * (self.sizes[dim] - 1)
+        leaps = np.minimum(step * since.copies * since.smallest, held)
+        words = runs * held + (tiles - runs) * leaps - step * (tiles * since.smallest - size)
+        return np.where(known, words, 0)
 
     def _again(
         self,

@@ -103,6 +103,8 @@ class TemporalWalk:
         most: for each dimension, how many temporal iterations the first instance may have.
         rank: what is minimized.
         exact: see `counts.py`; slower and higher.
+        fine: whether tiles of all levels that hold windows are told apart, which is slower and
+            higher again.
         budget: how much energy may enter levels.
         later: how much enters a level or those further out, at least, by level.
         fixed: dimensions of levels that have no temporal loop.
@@ -116,6 +118,7 @@ class TemporalWalk:
         rank: Callable[[Ended], Floats],
         *,
         exact: bool = False,
+        fine: bool = False,
         budget: float = inf,
         later: Sequence[float] | None = None,
         fixed: Collection[tuple[int, int]] = (),
@@ -126,6 +129,7 @@ class TemporalWalk:
         self._later = [0.0] * fetches.depth if later is None else later
         self._least_of = {flow: fetches.least(flow) for flow in fetches.parents}
         self.fetches, self.dims, self.most, self.exact = fetches, fetches.dims, most, exact
+        self._fine = fine
         self._steps: list[Led | Renamed | Ordered] = []
         self._last: Position | None = None
 
@@ -135,7 +139,10 @@ class TemporalWalk:
         Raises: LimitReached for too many states, when the clock that runs is over, or when no
         effort is left.
         """
-        counts = {dim: whole(self.fetches.sizes[dim], exact=self.exact) for dim in self.dims}
+        counts = {
+            dim: whole(self.fetches.sizes[dim], exact=self.exact, told=self._told(dim))
+            for dim in self.dims
+        }
         start: State = ()
         values = {start: Points(np.zeros(1, dtype=np.int64), np.zeros(1))}
         for level in reversed(range(self.fetches.depth)):
@@ -147,6 +154,12 @@ class TemporalWalk:
                 return Least(inf, inf)
             values, counts = self._stored(*repeated, level)
         return self._end(values, counts)
+
+    def _told(self, dim: int) -> frozenset[int]:
+        """Levels into which windows of a dimension lead, if they are told apart."""
+        flows = self.fetches.parents if self._fine else ()
+        shapes = self.fetches.shapes
+        return frozenset(flow.into for flow in flows if dim in shapes[flow.tensor].sliding)
 
     @property
     def loops(self) -> list[TemporalLoop] | None:
