@@ -270,6 +270,23 @@ def test_runs_leap_over_the_tiles_of_other_instances(size: int, energy: int) -> 
     assert loops.cost(Random(0)) == 40
 
 
+def test_instances_with_short_tiles_are_charged_and_do_not_help_where_windows_never_meet() -> None:
+    """R=5 is 3 and 2 points, charged as 3 and 3: runs of 7 words each. Windows are 3 words apart
+    and move by 2, so none is ever where another one was.
+    """
+    loops = Loops(
+        buffers(1, 2, 6),
+        windows(step=2, P=3, R=5, K=1),
+        [{"P": 3}, {}, {}],
+        [{"R": 2}, {"R": 3}, {}],
+        [{"R": "X"}, {"R": "X"}, {}],
+        ((True, True, False), (True, True, True)),
+    )
+    _, exact, fine = loops.bounds()
+    assert exact == fine == pytest.approx(28, abs=1e-3)
+    assert loops.cost(Random(0)) == 28
+
+
 def test_words_in_place_are_granted_by_the_bound_of_each_level_apart() -> None:
     loops = GIVEN[MORE_IN_PLACE]
     space = ImperfectMapspace(loops.architecture, loops.problem, Constraints(()))

@@ -353,6 +353,8 @@ class Fetches:
         begin = self._begin(flow, by, counts) if free > 1 else np.zeros(1)
         met = np.where(meet(window), most / (1 - begin), unaided)
         last = most / at_the_end(window, at)
+        if near[by] == 1:
+            last = np.minimum(last, met)
         shared = np.where(self._steady(moved, window, by, counts), last, met)
         few = 1 / self.used[flow.into - 1]
         return shared, np.where(shared > unaided, few + (1 - few) * alike / shared, 1)
@@ -482,8 +484,14 @@ class Fetches:
         """
         steps = dict(rank)
         ranges = {dim: self._tiles(shape, dim, level, counts, how) for dim in steps}
-        words = self._boxes(rank, ranges)
         moved = how.sliding
+        points = {
+            dim: np.full(1, float(self.sizes[dim]))
+            if how.lone is not None or dim == moved
+            else self._points_of_instances(dim, level, counts)
+            for dim in steps
+        }
+        words = self._boxes(rank, ranges, points)
         if moved is None or moved not in steps:
             return words
         others = [dim for dim in steps if dim != moved]
@@ -506,6 +514,15 @@ class Fetches:
         if how.short:
             words = words + self._again(rank, moved, ranges, counts)
         return words
+
+    def _points_of_instances(self, dim: int, level: int, counts: Counts) -> Floats:
+        """Points along a dimension that are charged: those of the first instance for each one, if
+        all have a single tile, which is of one size.
+        """
+        since, size = self._since(dim, level, counts), float(self.sizes[dim])
+        single = (since.fewest == since.copies) & (since.most == since.copies)
+        known = single & (since.smallest == since.largest) & (since.copies > 1)
+        return np.where(known, np.maximum(since.copies * since.smallest, size), size)
 
     def _leaping(
         self,
@@ -578,10 +595,14 @@ class Fetches:
         return np.where(known, since.fewest, runs), np.where(known, since.most, size)
 
     def _boxes(
-        self, rank: Sequence[tuple[int, int]], ranges: Mapping[int, tuple[Floats, Floats]]
+        self,
+        rank: Rank,
+        ranges: Mapping[int, tuple[Floats, Floats]],
+        points: Mapping[int, Floats],
     ) -> Floats:
-        """The least words of boxes whose numbers along each dimension are in these ranges. They are
-        linear in each number, so they are least at an end of each range.
+        """The least words of boxes whose numbers along each dimension are in these ranges, and that
+        have so many points in all. They are linear in each number, so they are least at an end of
+        each range.
         """
         found = []
         for ends in product((0, 1), repeat=len(rank)):
@@ -590,7 +611,7 @@ class Fetches:
             words = (1 - sum(step for _, step in rank)) * reduce(np.multiply, numbers)
             for one, (dim, step) in enumerate(rank):
                 others = [each for other, each in enumerate(numbers) if other != one]
-                words = words + step * self.sizes[dim] * reduce(np.multiply, others)
+                words = words + step * points[dim] * reduce(np.multiply, others)
             found.append(words)
         least: Floats = reduce(np.minimum, found)
         return least

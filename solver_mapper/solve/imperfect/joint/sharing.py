@@ -10,7 +10,8 @@ instances. Say that a loop over a dimension d moves the tile next, twice at leas
   distance. Nothing is passed on.
 - If d is part of a window, so it is along d. As long as no other loop moves this window, the
   instances at the end that it moves to get no help (`at_the_end`). So it is where others move it
-  only as the whole of d starts over, if that moves the window further than they do (`far`).
+  only as the whole of d starts over, if that moves the window further than they do (`far`). Unless
+  windows meet, as below, no instance gets help.
 - Otherwise two windows at different positions of loops and instances have to meet (`meet`). Of the
   instances along this window, at least one gets no help at a step. But as a run over d begins, all
   instances may get the same words from others as came at the step before. At all other steps of the
