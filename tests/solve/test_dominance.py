@@ -262,7 +262,7 @@ def test_one_of_the_best_is_kept_whatever_follows(seed):
     assert not wrong(seed)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [1133, 1162, 1180, 1190, *range(20)])
 def test_one_of_the_best_is_kept_where_levels_are_slow(seed):
     assert not wrong(seed, slow=True)
 

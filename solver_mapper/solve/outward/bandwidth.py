@@ -34,7 +34,8 @@ def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -
                 due = due - windows[n].sparing_words(rows, sparing)
             reads += _rounded(np.maximum(due, tensor.words), instances)
             continue
-        once = _rounded(np.full(len(rows), float(tensor.words)), instances)
+        once = np.full(len(rows), float(tensor.words))
+        once = once if tensor.exact else _rounded(once, instances)
         late = rows.sends[:, n] * costs.base(n, rows.tile)
         sent = rows.due[:, n] if tensor.exact else _rounded(rows.due[:, n], instances)
         sent = np.where(rows.open[:, n], once if level else _rounded(late, instances), sent)
