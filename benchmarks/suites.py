@@ -5,8 +5,9 @@ programs' mappers.
                                 [--peer accelforge --peer-python PYTHON] [--peer timeloop]
                                 [--peer ruby]
 
-Suites: eyeriss, three_level, simba (ResNet-50's layers, energy and edp), gemm (language models,
-unconstrained), primes (sizes with many small primes). Times are CPU seconds of the whole solve,
+Suites: eyeriss, three_level, simba (ResNet-50's layers, energy and edp), routers (its layers 4 on
+three_level whose networks charge for routers), gemm (language models, unconstrained), primes (sizes
+with many small primes). Times are CPU seconds of the whole solve,
 which a busy machine disturbs less than wall-clock time; both are in the JSON.
 
 With --peer the suites run only if they are named. `accelforge` needs an interpreter (3.12) in which
@@ -26,7 +27,9 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+import yaml
 from peers import Beside, accelforge, gemm, timeloop
 from rich.console import Console
 from rich.progress import Progress
@@ -39,6 +42,9 @@ from solver_mapper.solve.cpsat.engine import solver_name
 
 PRIMES = ((720, 2520, 5040), (840, 2310, 1260))
 """M x K x N."""
+ROUTER_ENERGY = 0.3
+"""In pJ a word, at levels that have a network below them: shared memory, registers, or all."""
+ROUTERS = (("GLB",), ("RF",), ("DRAM", "GLB", "RF"))
 CONV_OF_PRIMES = {"K": 120, "C": 90, "P": 60, "Q": 60, "R": 3, "S": 3, "N": 1}
 LANGUAGE_MODELS = ("bert_large", "gpt3_6.7b_prefill", "llama2_7b")
 
@@ -79,6 +85,13 @@ def cases() -> Iterator[Case]:
                     objective,
                     (architecture, f"resnet50/{layer}"),
                 )
+    for levels in ROUTERS:
+        architecture = with_routers(levels)
+        for objective in ("energy", "edp"):
+            for layer in (each for each in _layers("resnet50") if each.startswith("layer4")):
+                name = f"{layer}, {' '.join(levels)}"
+                sources = (architecture, f"resnet50/{layer}")
+                yield Case(f"routers {objective}", name, objective, sources)
     for objective in ("energy", "edp"):
         for network in LANGUAGE_MODELS:
             for layer in _layers(network):
@@ -92,6 +105,19 @@ def cases() -> Iterator[Case]:
         yield Case("primes energy", f"{m}x{n}x{k}", "energy", ("three_level", gemm(m, k, n)))
     conv = {"problem": {"shape": "cnn-layer", **CONV_OF_PRIMES}}
     yield Case("primes energy", "conv " + "120x90x60x60x3x3", "energy", ("three_level", conv))
+
+
+def with_routers(levels: tuple[str, ...]) -> dict[str, Any]:
+    """`three_level` with a price for the routers of the networks below these levels."""
+    (path,) = bundled.resolve("three_level")
+    document: dict[str, Any] = yaml.safe_load(Path(str(path)).read_text(encoding="utf-8"))
+    parts = [document["architecture"]]
+    for part in parts:
+        parts += part.get("subtree", [])
+        for buffer in part.get("local", []):
+            if buffer["name"] in levels:
+                buffer["attributes"]["router-energy"] = ROUTER_ENERGY
+    return document
 
 
 def _layers(name: str) -> list[str]:

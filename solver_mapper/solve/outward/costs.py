@@ -14,6 +14,7 @@ import numpy as np
 from solver_mapper.core.constraints import ReuseConstraint
 from solver_mapper.core.primes import divisors
 from solver_mapper.solve.outward.inner import Flags, Floats, Ints
+from solver_mapper.solve.outward.networks import Carried, Networks
 from solver_mapper.solve.outward.sliding import Sliding
 from solver_mapper.solve.outward.tile_chains import Rank, Windows
 from solver_mapper.verify.bound import LowerBound, Rates
@@ -127,7 +128,8 @@ class Costs:
     sizes: of the dimensions. `work`: the energy in pJ of all operations, and of leakage in a cycle.
     `rates`: of each level, in pJ a word. `holds[level][tensor]`: the choices of whether the level
     holds the tensor. `order`: in which dimensions are spread over a mesh, those of windows, which
-    are `moving`, first.
+    are `moving`, first. `networks`: None if they charge nothing, or a constraint switches a kind of
+    reuse off.
 
     Raises: ValueError if there is a tensor that is not as `TensorCosts` says, that the outermost
     level may bypass, or whose windows may not be reused; and if anything costs less than nothing.
@@ -152,6 +154,8 @@ class Costs:
         if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
             raise ValueError("the walk has no costs for a tensor, or its outermost level")
         self.sliding = self._sliding(mapspace)
+        off = any(isinstance(each, ReuseConstraint) for each in mapspace.constraints)
+        self.networks = None if off else self._networks()
         together = [dim for each in self.tensors for rank in each.ranks for dim in rank.dims]
         self.moving = set(together)
         self.order = list(dict.fromkeys([*together, *range(len(self.sizes))]))
@@ -179,6 +183,33 @@ class Costs:
                 sliding = Sliding(number, len(found), windows, self.sizes, self.rates, parents)
                 found.append(sliding)
         return found
+
+    def _networks(self) -> Networks | None:
+        """The networks between levels, if they charge for anything."""
+        rooms = [self.room(level) for level in range(self.depth)]
+        carried = [
+            Carried(
+                tensor.view.projection,
+                frozenset(
+                    number
+                    for number, rank in enumerate(tensor.view.projection.ranks)
+                    if any({dim for dim, _ in rank} >= set(each.dims) for each in tensor.ranks)
+                ),
+                tensor.exact and not tensor.ranks,
+            )
+            for tensor in self.tensors
+        ]
+        networks = Networks(self.architecture, carried, self.sizes.tolist(), rooms)
+        return networks if networks.charge else None
+
+    def entries(self, outer: int, inner: int) -> float:
+        """See `Networks.entries`."""
+        return self.networks.entries(outer, inner) if self.networks else 0.0
+
+    @property
+    def alone(self) -> bool:
+        """Whether no compute unit has others beside it that could hand it words."""
+        return max(self.architecture.fanout(self.depth - 1)) == 1
 
     @cached_property
     def operations(self) -> int:

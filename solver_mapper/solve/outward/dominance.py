@@ -16,6 +16,7 @@ import numpy as np
 from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.costs import Costs, Outside, most_shared
 from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.networks import Networks
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.remaining import least_without, saved_by_rounding
 from solver_mapper.solve.outward.sliding import AtRisk
@@ -115,6 +116,8 @@ def undominated(
             owed += np.maximum(charged, charged / growth[then[behind]])
         limit = rows.energy if margin is None else rows.energy - margin[order][then]
         worse = rows.energy[best] + owed <= limit[behind]
+        for risk in at_risk:
+            worse &= risk.carried[then[best]] <= risk.carried[then[behind]]
         if cycles_count:
             of_windows = sum((risk.most_words[then[best]] for risk in at_risk), 0.0)
             worse &= _as_quick(costs, rows, future, best, behind, of_windows)
@@ -172,7 +175,26 @@ def _owed(
         if forgets:
             owed = np.where(first == second, np.maximum(owed, 0.0), np.inf)
         total += owed
+        if costs.networks:
+            total += _hopping(costs.networks, rows, n, one, other, base)
     return total
+
+
+def _hopping(
+    networks: Networks, rows: InnerMappings, number: int, one: Ints, other: Ints, base: Floats
+) -> Floats:
+    """By how much more networks may come to charge `one` for hops that are not charged yet, at
+    most; `base`, see `_Future`. Routers charge whole numbers of hops for each word that passed.
+    """
+    more = np.zeros(len(one))
+    for level in range(rows.hops.shape[2]):
+        passing = networks.passing(level)
+        hops, passed = rows.hops[:, number, level], rows.passed[:, number, level]
+        farther = np.maximum(hops[one] - hops[other], 0.0) * base
+        owed = (passing.hop + passing.router) * farther + passing.router * passed[other]
+        alike = (hops[one] == hops[other]) & (passed[one] == passed[other])
+        more += np.where(alike | (hops[one] == 0), 0.0, owed)
+    return more
 
 
 def _as_quick(
@@ -259,7 +281,8 @@ def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Flo
         high, slow = np.zeros(len(rows)), np.zeros(len(rows))
         for level, price in enumerate(prices):
             paid = least[level] <= limit
-            high = np.maximum(high, np.where(paid, np.minimum(price * growth, limit), 0.0))
+            dearest = limit if costs.networks else np.minimum(price * growth, limit)
+            high = np.maximum(high, np.where(paid, dearest, 0.0))
             instances = room / costs.room(level)
             slow = np.maximum(slow, np.where(paid, costs.slowness(level) * instances, 0.0))
         fetched = np.minimum(base, _ratio(left, due + sends * low))
@@ -274,8 +297,10 @@ def _ratio(some: Floats, by: Floats) -> Floats:
 
 
 def _groups(costs: Costs, rows: InnerMappings) -> Ints:
-    """The same number for rows with the same tile and use of the mesh."""
-    columns = [*rows.tile.T, *rows.meshes.T]
+    """The same number for rows with the same tile and use of the mesh; where networks charge there,
+    with the same loops, and the same tensors just inside.
+    """
+    columns = [*rows.tile.T, *rows.meshes.T, rows.supplied, rows.arranged]
     columns += [each.meshes(rows) for each in costs.sliding]
     radices = [int(column.max(initial=0)) + 1 for column in columns]
     if prod(radices) < 2**62:

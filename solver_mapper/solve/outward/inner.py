@@ -47,6 +47,14 @@ class InnerMappings:
     lost: in pJ, what rounding may save.
     doubts: of what the cost model may count more than `energy` says: one bit for each holder whose
             neighbours pass words on, which it rounds, and DOUBTFUL for all else.
+    network: (rows, windowed, depth + 1), in pJ: what networks between a chain's holder and the next
+             one charge for a word that the latter sends; as far as is known, if there is none yet.
+    passed, hops: (rows, tensors, depth), if networks charge for anything: words that enter the
+                  networks below each level where the next one inwards does not hold the tensor, and
+                  for each word that this would take, the hops for which nothing is charged yet.
+    supplied: what the next level inwards holds, one bit for each tensor.
+    arranged: the number of the loops of the mesh that is being filled (`networks.py`). Both are 0
+              where networks charge nothing.
     looped: (rows, 2), of the level that is being filled: the dimensions of windows with temporal
             loops of which more may come, one bit each, and the last loop's dimension if it is one
             of these, or else -1.
@@ -70,6 +78,11 @@ class InnerMappings:
     parents: Floats
     lost: Floats
     doubts: Ints
+    network: Floats
+    passed: Floats
+    hops: Floats
+    supplied: Ints
+    arranged: Ints
     looped: Ints
     meshes: Ints
     least: Floats
@@ -84,8 +97,9 @@ class InnerMappings:
         return (
             *(self.tile, self.open, self.due, self.sends, self.refund),
             *(self.pace, self.energy, self.charged, self.states, self.fetched, self.sent),
-            *(self.copies, self.parents, self.lost, self.doubts, self.looped, self.meshes),
-            *(self.least, self.parent, self.move),
+            *(self.copies, self.parents, self.lost, self.doubts),
+            *(self.network, self.passed, self.hops, self.supplied, self.arranged),
+            *(self.looped, self.meshes, self.least, self.parent, self.move),
         )
 
     def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:

@@ -22,12 +22,13 @@ import numpy as np
 from solver_mapper.solve.outward.bandwidth import slowed
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.networks import Networks, Spread
 from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
 
 
 class Move(NamedTuple):
     """What is added at a level: a loop over `dim` along `axis` ("" for a temporal one), or, with
-    `bound` 0, `holds` as one bit for each tensor.
+    `bound` 0, `holds` as one bit for each tensor, or the `order` of the loops of its mesh.
     """
 
     level: int
@@ -35,6 +36,7 @@ class Move(NamedTuple):
     bound: int = 0
     axis: str = ""
     holds: int = 0
+    order: tuple[tuple[int, int], ...] = ()
 
 
 class Moves:
@@ -70,6 +72,11 @@ def empty(costs: Costs) -> InnerMappings:
         parents=np.ones_like(units),
         lost=np.zeros(1),
         doubts=np.zeros(1, dtype=np.int64),
+        network=np.zeros_like(units),
+        passed=np.zeros((1, tensors, costs.depth if costs.networks else 0)),
+        hops=np.zeros((1, tensors, costs.depth if costs.networks else 0)),
+        supplied=np.zeros(1, dtype=np.int64),
+        arranged=np.zeros(1, dtype=np.int64),
         looped=np.array([[0, -1]]),
         pace=np.ones(1),
         energy=np.zeros(1),
@@ -99,10 +106,12 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         states[:, column], more = each.spread(rows, move.level, dim, bound, axis)
         due[:, each.number] *= more / bound
         sent[np.arange(len(rows)), column, each.outermost(rows)] *= more / bound
+    hops = rows.hops.copy()
     for n, tensor in enumerate(costs.tensors):
         if tensor.ranks:
             continue
         if dim not in tensor.fixed:
+            hops[:, n] *= bound
             due[:, n] *= np.where(is_open[:, n], bound, 1 / bound)
             if units:
                 idle = [d for d in range(tile.shape[1]) if d not in tensor.fixed]
@@ -132,9 +141,21 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         parents=parents,
         charged=rows.charged / bound,
         lost=rows.lost * bound,
+        hops=hops,
+        arranged=_arranged(costs, rows, move),
         meshes=meshes,
         move=_same(rows, number),
     )
+
+
+def _arranged(costs: Costs, rows: InnerMappings, move: Move) -> Ints:
+    """The numbers of the loops of the mesh with one more."""
+    if not (costs.networks and costs.networks.charge_below(move.level)):
+        return rows.arranged
+    loop = Spread(move.dim, move.bound, "XY".index(move.axis))
+    known, where = np.unique(rows.arranged, return_inverse=True)
+    numbers = [costs.networks.spread(int(mesh), loop) for mesh in known]
+    return np.array(numbers, dtype=np.int64)[where.reshape(-1)]
 
 
 def windows_placed(costs: Costs, rows: InnerMappings) -> InnerMappings:
@@ -158,6 +179,94 @@ def mesh_filled(costs: Costs, rows: InnerMappings, level: int) -> InnerMappings:
         rows = _sending(rows, each, states, more)
         doubts |= np.where(certain, 0, DOUBTFUL)
     return replace(rows, doubts=doubts, meshes=np.ones_like(rows.meshes))
+
+
+def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> InnerMappings:
+    """The rows with what networks below `level` charge, where all loops of its mesh stand: for each
+    order of these that is the best one for some tensors.
+    """
+    if not (costs.networks and costs.networks.charge_below(level)):
+        return rows
+    direct = _direct(costs, rows, level)
+    tile = np.where([dim in costs.moving for dim in range(len(costs.sizes))], rows.tile, 1)
+    keys = np.column_stack([rows.arranged, direct, tile])
+    known, where = np.unique(keys, axis=0, return_inverse=True)
+    ways = [
+        costs.networks.arrangements(level, mesh, tensors, tuple(extents))
+        for mesh, tensors, *extents in known.tolist()
+    ]
+    most = max(map(len, ways), default=0)
+    numbers = np.full((len(ways), most), -1, dtype=np.int64)
+    prices = np.zeros((len(ways), most, len(costs.tensors)))
+    for row, each in enumerate(ways):
+        prices[row, : len(each)] = [way.prices for way in each]
+        numbers[row, : len(each)] = [moves.number(Move(level, order=way.order)) for way in each]
+    which, way = np.nonzero(numbers[where.reshape(-1)] >= 0)
+    kind = where.reshape(-1)[which]
+    some = rows.take(which)
+    some = _charged(costs, costs.networks, some, level, direct[which], prices[kind, way])
+    return replace(some, move=numbers[kind, way])
+
+
+def _direct(costs: Costs, rows: InnerMappings, level: int) -> Ints:
+    """One bit for each tensor of which the next level inwards takes what enters networks below
+    `level`; compute units do if they take nothing from each other.
+    """
+    if level < costs.depth - 1:
+        return rows.supplied
+    closed = ~rows.open | [bool(tensor.ranks) for tensor in costs.tensors]
+    return np.asarray((closed << np.arange(len(costs.tensors))).sum(axis=1))
+
+
+def _charged(
+    costs: Costs, networks: Networks, rows: InnerMappings, level: int, direct: Ints, prices: Floats
+) -> InnerMappings:
+    """The rows with what networks below `level` charge, at `Arrangement.prices` (rows, tensors)."""
+    passing = networks.passing(level)
+    energy, due, network = rows.energy, rows.due.copy(), rows.network.copy()
+    passed, hops = rows.passed.copy(), rows.hops.copy()
+    for n, tensor in enumerate(costs.tensors):
+        price, known = prices[:, n], (direct >> n & 1).astype(bool)
+        if tensor.ranks:
+            (each,) = (each for each in costs.sliding if each.number == n)
+            place = np.arange(len(rows)), each.column, each.outermost(rows)
+            network[place] += np.where(known, price, passing.entry)
+            continue
+        is_open, words = rows.open[:, n], due[:, n]
+        energy = energy + np.where(is_open, 0.0, words * np.where(known, price, passing.entry))
+        later = ~known & ~is_open
+        passed[:, n, level] = np.where(later, words, 0.0)
+        hops[:, n, level] = np.where(later, price, 0.0)
+        # As long as the tile stays, as many words enter as would be taken.
+        onwards = passing.onwards(np.ones(len(rows)), price, exact=costs.alone)
+        per_word = np.where(known, price, passing.entry + onwards)
+        due[:, n] = words + np.where(is_open, rows.sends[:, n] * per_word, 0.0)
+    nothing = np.zeros_like(rows.supplied)
+    return replace(
+        rows,
+        due=due,
+        energy=energy,
+        network=network,
+        passed=passed,
+        hops=hops,
+        supplied=nothing,
+        arranged=nothing,
+    )
+
+
+def hopping(costs: Costs, rows: InnerMappings, number: int, taken: Floats) -> Floats:
+    """What networks charge in pJ for hops that are not charged yet if levels that do not hold this
+    tensor would have `taken` so many words.
+    """
+    energy = np.zeros(len(rows))
+    for level in range(rows.hops.shape[2]):
+        hops, passed = rows.hops[:, number, level], rows.passed[:, number, level]
+        pending = np.flatnonzero(hops)
+        if costs.networks and len(pending):
+            onwards = costs.networks.passing(level).onwards
+            together = hops[pending] * taken[pending]
+            energy[pending] += onwards(passed[pending], together, exact=costs.alone)
+    return energy
 
 
 def _sending(rows: InnerMappings, sliding: Sliding, states: Ints, more: Floats) -> InnerMappings:
@@ -190,6 +299,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     looped = rows.looped[:, 0] & ~(1 << dim) | np.where(goes_on, 1 << dim, 0)
     looped = np.column_stack([looped, np.where(goes_on, dim, -1)])
     rounds: Floats = np.prod(costs.sizes / tile, axis=1)
+    passed, hops = rows.passed.copy(), rows.hops.copy()
     for each in costs.sliding:
         less = each.repeated(rows, dim, move.bound, rounds)
         states[:, each.column] = less.states
@@ -201,6 +311,9 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
             words = costs.base(n, rows.tile)
             closes = is_open[:, n]
             energy = energy + np.where(closes, due[:, n] * words, 0.0)
+            if costs.networks:
+                energy = energy + hopping(costs, rows, n, words)
+            passed[:, n] = hops[:, n] = 0.0
             due[:, n] = np.where(closes, sends[:, n] * words, due[:, n])
             is_open[:, n], sends[:, n] = False, 1.0
     return replace(
@@ -214,6 +327,8 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         states=states,
         lost=lost,
         doubts=doubts,
+        passed=passed,
+        hops=hops,
         looped=looped,
         move=_same(rows, number),
     )
@@ -247,7 +362,7 @@ def _held(
         if n in held:
             send = float(costs.rates[level].send)
             words = np.maximum(due[:, n], costs.tensors[n].words)
-            energy = energy + words * send
+            energy = energy + words * (send + each.carried(rows))
             rounded = each.rounded(rows)
             lost = lost + ROUNDED * send * rounded
             doubts = doubts | np.where(rounded > 0, DOUBTFUL, 0)
@@ -284,9 +399,16 @@ def _held(
         copies=copies,
         lost=lost,
         doubts=doubts,
+        supplied=_supplied(costs, rows, level, held),
         looped=np.full_like(rows.looped, [0, -1]),
         move=_same(rows, number),
     )
+
+
+def _supplied(costs: Costs, rows: InnerMappings, level: int, held: list[int]) -> Ints:
+    """`InnerMappings.supplied` if `level` comes to hold the tensors `held`."""
+    charge = level and costs.networks and costs.networks.charge_below(level - 1)
+    return np.full(len(rows), sum(1 << n for n in held) if charge else 0, dtype=np.int64)
 
 
 def _same(rows: InnerMappings, number: int) -> Ints:

@@ -140,11 +140,12 @@ class OuterLevels:
             rates = costs.rates[outer]
             shared = np.minimum(np.minimum(idle, share), room // costs.room(outer))
             words = np.maximum(sent / shared, tensor.words)
+            passing = costs.entries(outer, level)
             if not tensor.written:
-                energy = words * float(rates.send) + filled * float(own.fill)
+                energy = words * (float(rates.send) + passing) + filled * float(own.fill)
                 energy = energy - rounded * float(rates.send + own.fill + own.send)
             else:
-                energy = words * float(rates.update)
+                energy = words * (float(rates.update) + passing)
                 if tensor.exact:
                     again = words - tensor.words * np.minimum(idle, costs.room(outer))
                     energy = energy + np.maximum(again, 0.0) * float(rates.again)

@@ -24,6 +24,7 @@ from solver_mapper.solve.outward.costs import (
     most_shared,
 )
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings
+from solver_mapper.solve.outward.moves import hopping
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
 
@@ -97,6 +98,13 @@ def _settled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     """
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
     settled = rows.energy + rows.charged / growth - rows.lost * growth
+    if costs.networks:
+        rest = costs.sizes / rows.tile
+        for n, tensor in enumerate(costs.tensors):
+            if not tensor.ranks:
+                # Loops that leave the tensor alone may come first.
+                fixed = rest[:, sorted(tensor.fixed)].prod(axis=1)
+                settled = settled + hopping(costs, rows, n, tensor.tile_words(rows.tile) * fixed)
     if outside.holders:
         saved, meshes = saved_by_rounding(costs, outside), costs.room(outside.meshes) > 1
         for each in costs.sliding:
@@ -155,13 +163,14 @@ def _ways(
     spread = costs.order[: outside.spread]
     beside = {each.number: each.sharers(rows, spread) for each in costs.sliding}
     most = [most_shared(costs, n, rows.tile, begun.get(n)) for n in range(len(costs.tensors))]
+    carried = {each.number: each.carried(rows) for each in costs.sliding if costs.networks}
     known = set()
     for shares in costs.shares(outside, left):
         for n, share in enumerate(shares):
             if (n, share) not in known:
                 known.add((n, share))
                 shared = np.minimum(share, most[n])
-                supply = _Supply(costs, n, outside.holders, instances, shared)
+                supply = _Supply(costs, n, outside, instances, shared, carried.get(n, 0.0))
                 found = (
                     _windowed(rows, supply, spared[n], beside[n], helped=helped)
                     if n in spared
@@ -174,17 +183,29 @@ def _ways(
 
 
 class _Supply:
-    """Who may supply tensor `number`: the `holders` outermost levels, to so many `instances`
-    further out than the inner mapping together, of which at most `shared` (rows,) share its words.
+    """Who may supply tensor `number`: the levels that are `outside`, to so many `instances` further
+    out than the inner mapping together, of which at most `shared` (rows,) share its words.
+
+    carried: what networks further in charge in pJ for each word.
     """
 
-    def __init__(self, costs: Costs, number: int, holders: int, instances: int, shared: Floats):
+    def __init__(
+        self,
+        costs: Costs,
+        number: int,
+        outside: Outside,
+        instances: int,
+        shared: Floats,
+        carried: Floats | float,
+    ):
         self.costs, self.number, self.shared = costs, number, shared
+        holders = outside.holders
         self.tensor, rates = costs.tensors[number], costs.rates[:holders]
         rooms = np.array([[costs.room(outer)] for outer in range(holders)])
         self.apart = np.minimum(shared, instances // rooms)
         sent = [each.update if self.tensor.written else each.send for each in rates]
-        self.prices = np.array(sent, dtype=float)[:, None]
+        passing = [costs.entries(outer, outside.meshes) for outer in range(holders)]
+        self.prices = (np.array(sent, dtype=float) + passing)[:, None] + carried
         self.again = np.array([[costs.again(number, outer)] for outer in range(holders)])
         self.first = self.tensor.words * np.minimum(shared, rooms)
 

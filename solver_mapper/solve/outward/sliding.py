@@ -53,8 +53,8 @@ class Less(NamedTuple):
 class Prices(NamedTuple):
     """In pJ, of each chain.
 
-    fill: of a word that its holder writes. send: that the next holder sends; 0 if there is none
-    yet.
+    fill: of a word that its holder writes. send: that the next holder sends, with what networks
+          charge for it; 0 if there is none yet.
     """
 
     fill: Floats
@@ -298,6 +298,13 @@ class Sliding:
         spared = rows.sent[:, self.column] * sparing.sent
         return np.asarray(spared[np.arange(len(rows)), self.outermost(rows)])
 
+    def carried(self, rows: InnerMappings) -> Floats:
+        """What networks will charge in pJ for each word that the next holder sends, as far as is
+        known.
+        """
+        network = rows.network[np.arange(len(rows)), self.column, self.outermost(rows)]
+        return np.asarray(network)
+
     def outermost(self, rows: InnerMappings) -> Ints:
         """The level of the outermost holder so far."""
         return self._by_chains(rows, "outermost", lambda state: state.chains[-1].level)
@@ -331,16 +338,20 @@ class Sliding:
 
     def prices(self, rows: InnerMappings) -> Prices:
         """The prices of each row's chains."""
-        return Prices(*self._by_chains(rows, "prices", self._price_table).transpose(1, 0, 2))
+        table = self._by_chains(rows, "prices", self._price_table)
+        fill, send, served = table.transpose(1, 0, 2)
+        return Prices(fill, send + served * rows.network[:, self.column])
 
     def _price_table(self, state: TileState) -> Floats:
-        """(2, depth + 1): the fields of `Prices`."""
-        table = np.zeros((2, self.depth + 1))
+        """(3, depth + 1): the fields of `Prices` without networks, and 1 where there is a next
+        holder.
+        """
+        table = np.zeros((3, self.depth + 1))
         for chain, outer in zip(state.chains, (*state.chains[1:], None), strict=True):
             if chain.level < self.depth:
                 table[0, chain.level] = self.rates[chain.level].fill
             if outer is not None:
-                table[1, chain.level] = self.rates[outer.level].send
+                table[1:, chain.level] = self.rates[outer.level].send, 1
         return table
 
     def _possible_table(self, dim: int, state: TileState) -> Floats:
@@ -386,6 +397,7 @@ class AtRisk:
         self.spare = np.maximum(least, 0.0)
         self.may_lose = sliding.may_lose(rows) * growth
         self.rounded = saved * sliding.rounded(rows)
+        self.carried = sliding.carried(rows)
         prices, mine = sliding.prices(rows), rows.fetched[:, sliding.column]
         self.tiles = np.concatenate(
             [

@@ -3,8 +3,9 @@
 At each level come its spatial loops, its temporal loops, and the choice of what it holds. After
 each of these, inner mappings are dropped that cannot lead below a target (`remaining.py`), and
 those that others dominate (`dominance.py`). What arrives at the outermost level are the least
-claims. They equal the cost model's figures unless networks cost energy, bandwidth limits the
-cycles at inner levels, or constraints say more than what levels hold; then they are lower bounds.
+claims. They equal the cost model's figures unless networks cost energy for more than words that a
+level gets by itself, bandwidth limits the cycles at inner levels, or constraints say more than what
+levels hold; then they are lower bounds.
 In the style of the partial mappings of AccelForge (Gilbert et al.), with the costs of Timeloop's
 model.
 """
@@ -36,6 +37,7 @@ from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, joine
 from solver_mapper.solve.outward.moves import (
     Move,
     Moves,
+    charged,
     empty,
     hold,
     mesh_filled,
@@ -284,7 +286,7 @@ class _Run:
         """All ways to spread over the mesh below `level`, dimension by dimension."""
         sides = self.costs.architecture.fanout(level)
         if max(sides) == 1:
-            return mesh_filled(self.costs, rows, level)
+            return charged(self.costs, mesh_filled(self.costs, rows, level), level, self.moves)
         groups = self._side_by_side(level)
         for number, loops in enumerate(groups):
             parts = [
@@ -292,7 +294,7 @@ class _Run:
                 *(part for dim, axis in loops for part in self._along(rows, level, dim, axis)),
             ]
             if number == len(groups) - 1:
-                parts = [mesh_filled(self.costs, each, level) for each in parts]
+                parts = [self._filled(each, level) for each in parts]
                 rows = self._kept(parts, Outside(level + 1, level))
                 self._bound(rows)
                 continue
@@ -302,6 +304,14 @@ class _Run:
             rows, *others = parts
             if others:
                 rows = self._kept(parts, Outside(level + 1, level + 1, spread))
+        return rows
+
+    def _filled(self, rows: InnerMappings, level: int) -> InnerMappings:
+        """The rows when all spatial loops below `level` stand."""
+        rows = mesh_filled(self.costs, rows, level)
+        networks = self.costs.networks
+        if networks and networks.charge_below(level):
+            return charged(self.costs, self._recorded(rows), level, self.moves)
         return rows
 
     def _side_by_side(self, level: int) -> list[list[tuple[int, int]]]:
@@ -382,11 +392,15 @@ class _Run:
         for number, buffer in enumerate(self.costs.architecture.levels):
             mine = [step for step in steps if step.level == number]
             keep = [step.holds for step in mine if not step.bound]
+            orders = [step.order for step in mine if step.order]
             levels.append(
                 LevelMapping(
                     buffer.name,
                     _loops([step for step in mine if step.bound and not step.axis], problem.dims),
-                    _loops(self._spatial([step for step in mine if step.axis]), problem.dims),
+                    _loops(
+                        self._spatial([step for step in mine if step.axis], *orders),
+                        problem.dims,
+                    ),
                     frozenset(
                         name for n, name in enumerate(problem.tensor_names) if keep[0] >> n & 1
                     ),
@@ -394,10 +408,13 @@ class _Run:
             )
         return Mapping(tuple(levels), tuple(problem.dims), tuple(problem.tensor_names))
 
-    def _spatial(self, steps: list[Move]) -> list[Move]:
+    def _spatial(self, steps: list[Move], order: tuple[tuple[int, int], ...] = ()) -> list[Move]:
         """Spatial loops of a level, outer to inner: those along Y first. Where the order is free
-        those of windows stand inside, so that neighbours share words.
+        those of windows stand inside, so that neighbours share words; unless networks told which
+        one is the best.
         """
+        if order:
+            return sorted(steps, key=lambda step: order.index((step.dim, "XY".index(step.axis))))
         if any(step.level == self.costs.depth - 1 for step in steps):
             return steps
         return sorted(steps, key=lambda step: (step.axis == "X", step.dim in self.costs.moving))

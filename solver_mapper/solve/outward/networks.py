@@ -1,0 +1,312 @@
+"""What the networks between levels charge for words, by the loops of the mesh that they serve.
+
+A word that enters pays by the cost model's own rules (`cost/timeloop/network_energy.py`), of which
+hops, and routers with them, depend on the order of the mesh's loops. Left out are words that
+neighbours pass on, and old partial sums on their way down.
+
+Where the next level inwards does not hold a tensor, the model counts hops of the words that it
+would take if it did (`bypass` in `cost/timeloop/accesses.py`), which may be fewer than those that
+enter. Of `w` words that enter and `h` hops of these others together, routers charge for `w` and for
+`w` times the whole part of `h / w`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import permutations, product
+from math import factorial, gcd, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from solver_mapper.core.architecture import Architecture
+from solver_mapper.cost.timeloop.movement import Flow, collect
+from solver_mapper.cost.timeloop.multicast_groups import (
+    MulticastGroup,
+    even_groups,
+    multicast_groups,
+)
+from solver_mapper.cost.timeloop.network_energy import (
+    NetworkBelow,
+    network_use,
+    networks_below,
+)
+from solver_mapper.cost.timeloop.projection import Projection, vector_of
+from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, links
+from solver_mapper.cost.timeloop.tiles import PlacedLoop
+from solver_mapper.solve.outward.inner import Floats
+
+MOST_HOPS, TINY = 1e12, 1e-13
+"""Below so many hops, what is nearer than that to a whole number of them for each word is one."""
+MANY = 2_000
+"""Elements of a mesh that are looked at one by one, at most."""
+MOST_ORDERS = 1_000
+"""Orders of the loops of a mesh that are looked at, at most."""
+
+
+class Spread(NamedTuple):
+    """A spatial loop: `axis` is 0 along X, 1 along Y. Along each axis of the mesh of compute units
+    the first one that is spread is the innermost.
+    """
+
+    dim: int
+    bound: int
+    axis: int
+
+
+class Arrangement(NamedTuple):
+    """Loops of a mesh, outer to inner, as dimension and axis.
+
+    prices: what each tensor pays in pJ for a word that enters the networks there if the next level
+            inwards takes all its words from them; or else the hops that a word takes.
+    """
+
+    order: tuple[tuple[int, int], ...]
+    prices: tuple[float, ...]
+
+
+class Passing(NamedTuple):
+    """What networks together charge in pJ for a word, by the model of Timeloop's that has hops: to
+    enter, with the router that it comes to first; for a hop; and for each further router.
+    """
+
+    entry: float
+    hop: float
+    router: float
+
+    def onwards(self, entered: Floats | float, hops: Floats, *, exact: bool) -> Floats:
+        """What they charge for `hops` of all words together, beyond what those that `entered` paid;
+        at least, unless these are known to be `exact`.
+        """
+        routed = np.maximum(hops - entered, 0.0)
+        if exact:
+            times = np.divide(hops, entered, out=np.zeros_like(hops), where=entered > 0)
+            routed = np.where(hops < MOST_HOPS, entered * np.floor(times * (1 + TINY)), routed)
+        return np.asarray(self.hop * hops + self.router * routed)
+
+
+class Carried(NamedTuple):
+    """A tensor, and the window ranks of its projection, by number. `exact`: see `TensorCosts`; of
+    one without windows alone.
+    """
+
+    projection: Projection
+    windows: frozenset[int]
+    exact: bool
+
+    def reach(self, tile: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:
+        """In words along each rank, of what temporal loops outside a tile move windows by
+        multiples; 0 if they do not.
+        """
+        return tuple(
+            gcd(*(step * tile[dim] for dim, step in rank if tile[dim] < sizes[dim]))
+            if number in self.windows
+            else 0
+            for number, rank in enumerate(self.projection.ranks)
+        )
+
+
+class Networks:
+    """The networks of one architecture, for these tensors.
+
+    Args:
+        sizes: of all dimensions.
+        rooms: how many instances of each level loops can use.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        tensors: Sequence[Carried],
+        sizes: Sequence[int],
+        rooms: Sequence[int],
+    ):
+        self._tensors, self._sizes, self._rooms = tensors, sizes, rooms
+        self._below = [
+            [each for each in below if not each.free] for below in networks_below(architecture)
+        ]
+        self._fanouts = [architecture.fanout(level) for level in range(len(self._below))]
+        self._meshes: list[tuple[Spread, ...]] = [()]
+        self._numbers: dict[tuple[Spread, ...], int] = {(): 0}
+        self.charge = any(self._below)
+        self.arrangements = cache(self._arrangements)
+        self._price = cache(self._price_of)
+
+    def charge_below(self, level: int) -> bool:
+        """Whether networks below a level charge for anything."""
+        return bool(self._below[level])
+
+    def spread(self, mesh: int, loop: Spread) -> int:
+        """The number of the loops of a mesh with one more, outside the others."""
+        loops = (*self._meshes[mesh], loop)
+        if loops not in self._numbers:
+            self._numbers[loops] = len(self._meshes)
+            self._meshes.append(loops)
+        return self._numbers[loops]
+
+    def entries(self, outer: int, inner: int) -> float:
+        """The least in pJ that a word pays on its way from the level `outer` to `inner`, to be
+        multiplied by the words that the former sends: each of these enters every network in between
+        at least once.
+        """
+        return sum(self.passing(level).entry for level in range(outer, inner))
+
+    def passing(self, level: int) -> Passing:
+        """What networks below a level charge, but for what depends on the number of receivers."""
+        below = [each for each in self._below[level] if each.network.kind == "Legacy"]
+        router = float(sum(each.network.router_energy for each in below))
+        return Passing(
+            float(sum(each.network.ingress_energy for each in below)) + router,
+            float(sum(each.per_hop for each in below)),
+            router,
+        )
+
+    def _arrangements(
+        self, level: int, mesh: int, direct: int, tile: tuple[int, ...]
+    ) -> tuple[Arrangement, ...]:
+        """The orders of the loops of a mesh below `level` of which none is better than another one
+        for all tensors.
+
+        Args:
+            mesh: the number of its loops.
+            direct: one bit for each tensor of which the next level inwards takes all its words from
+                the network.
+            tile: the iterations along each dimension of windows of all elements together.
+        """
+        units = level == len(self._below) - 1
+        found: dict[tuple[float, ...], Arrangement] = {}
+        for loops in _orders(self._meshes[mesh], first_known=units):
+            placed = tuple(
+                PlacedLoop(
+                    loop.dim,
+                    loop.bound,
+                    loop.bound,
+                    max(tile[loop.dim] // loop.bound, 1),
+                    "XY"[loop.axis],
+                )
+                for loop in loops
+            )
+            prices = tuple(
+                self._price(
+                    level,
+                    number,
+                    _seen(placed, tensor),
+                    tensor.reach(tile, self._sizes),
+                    bool(direct >> number & 1),
+                )
+                for number, tensor in enumerate(self._tensors)
+            )
+            order = tuple((loop.dim, loop.axis) for loop in loops)
+            found.setdefault(prices, Arrangement(order, prices))
+        return tuple(each for each in found.values() if not _beaten(each.prices, found))
+
+    def _price_of(
+        self,
+        level: int,
+        number: int,
+        loops: tuple[PlacedLoop, ...],
+        reach: tuple[int, ...],
+        direct: bool,
+    ) -> float:
+        """`Arrangement.prices` of one tensor; less, if there are too many elements to look at."""
+        below, tensor = self._below[level], self._tensors[number]
+        if prod(loop.bound for loop in loops) > MANY:
+            return self.passing(level).entry if direct else 0.0
+        grid = Grid(*self._fanouts[level])
+        alone = [MulticastGroup(1, 1, 0)]
+        served = even_groups(loops, tensor.projection, True, grid) if loops else alone
+        if not direct:
+            hops = sum(group.double_hops for group in served) / 2
+            return hops / sum(group.scatter for group in served) if tensor.exact else 0.0
+        stays = level == len(self._below) - 1
+        helped = list(_helped(loops, tensor, grid, reach, stays=stays))
+        if not helped:
+            return sum(self._charged(each, level, tensor.projection, served) for each in below)
+        # Words for groups of one size are charged together, whether some of them are helped or not;
+        # of networks that charge by the number of receivers, those for the largest groups alone.
+        legacy = [each for each in below if each.network.kind == "Legacy"]
+        return min(
+            sum(self._charged(each, level, tensor.projection, [group]) for each in legacy)
+            for groups in (served, *helped)
+            for group in groups
+        )
+
+    def _charged(
+        self,
+        below: NetworkBelow,
+        level: int,
+        projection: Projection,
+        groups: list[MulticastGroup],
+    ) -> float:
+        """What a network charges on average for a word of those that go to these groups. A tree of
+        adders charges for those of one instance alone.
+        """
+        traffic = collect([Flow(1, 1, groups, 0)], 1)
+        words = sum(group.scatter for group in groups)
+        energy = network_use(below, traffic, projection.read_write, words, 1).energy
+        each = float(energy) / words
+        return each / self._rooms[level] if below.network.kind == "ReductionTree" else each
+
+
+def _orders(mesh: tuple[Spread, ...], *, first_known: bool) -> Iterator[tuple[Spread, ...]]:
+    """The loops of a mesh outer to inner, those along Y first, in all orders along each axis; in
+    one alone if there are too many.
+    """
+    fixed, free = [], []
+    for axis in (1, 0):
+        mine = [loop for loop in mesh if loop.axis == axis]
+        known = mine[:1] if first_known else []
+        fixed.append(known)
+        free.append(mine[len(known) :])
+    if prod(factorial(len(each)) for each in free) > MOST_ORDERS:
+        yield tuple(loop for axis in (1, 0) for loop in reversed(mesh) if loop.axis == axis)
+        return
+    for y, x in product(*map(permutations, free)):
+        yield (*y, *fixed[0], *x, *fixed[1])
+
+
+def _seen(loops: tuple[PlacedLoop, ...], tensor: Carried) -> tuple[PlacedLoop, ...]:
+    """The loops as far as they matter for a tensor: of one without windows, whether it is fixed
+    along them.
+    """
+    if tensor.windows:
+        return loops
+    codes = tensor.projection.codes
+    fixed = next((dim for dim, code in enumerate(codes) if code), 0)
+    idle = next((dim for dim, code in enumerate(codes) if not code), 0)
+    found, stride = [], 1
+    for loop in reversed(loops):
+        moves = bool(codes[loop.dim])
+        found.append(loop._replace(dim=fixed if moves else idle, stride=stride))
+        stride *= loop.bound if moves else 1
+    return tuple(reversed(found))
+
+
+def _helped(
+    loops: tuple[PlacedLoop, ...],
+    tensor: Carried,
+    grid: Grid,
+    reach: tuple[int, ...],
+    *,
+    stays: bool,
+) -> Iterator[list[MulticastGroup]]:
+    """Whom the level serves when neighbours help, for each shift between these by which tiles may
+    come, as windows slide; or if tiles stay, where these are asked for anew.
+    """
+    if not tensor.windows or not loops:
+        return
+    elements = lay_out(loops, tensor.projection.codes)
+    for code, near in links(elements, elements, grid).items():
+        shift = vector_of(code, len(reach))
+        possible = all(
+            step % unit == 0 if unit else not step for step, unit in zip(shift, reach, strict=True)
+        )
+        rest = sorted(set(range(len(elements.offsets))) - set(near))
+        if rest and possible and (any(shift) or stays):
+            yield multicast_groups(elements, rest, True, grid)
+
+
+def _beaten(prices: tuple[float, ...], others: Iterable[tuple[float, ...]]) -> bool:
+    """Whether another order has no higher price for any tensor."""
+    return any(other != prices and all(map(float.__le__, other, prices)) for other in others)
