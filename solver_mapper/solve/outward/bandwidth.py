@@ -32,13 +32,13 @@ def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -
             if level:
                 sparing = windows[n].most_sparing(rows, tensor.words)
                 due = due - windows[n].sparing_words(rows, sparing)
-            reads += _rounded(np.maximum(due, tensor.words), instances)
+            reads += rounded(np.maximum(due, tensor.words), instances)
             continue
         once = np.full(len(rows), float(tensor.words))
-        once = once if tensor.exact else _rounded(once, instances)
+        once = once if tensor.exact else rounded(once, instances)
         late = rows.sends[:, n] * costs.base(n, rows.tile)
-        sent = rows.due[:, n] if tensor.exact else _rounded(rows.due[:, n], instances)
-        sent = np.where(rows.open[:, n], once if level else _rounded(late, instances), sent)
+        sent = rows.due[:, n] if tensor.exact else rounded(rows.due[:, n], instances)
+        sent = np.where(rows.open[:, n], once if level else rounded(late, instances), sent)
         if not tensor.written:
             reads += sent
             writes += once if level else 0.0
@@ -49,7 +49,7 @@ def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -
             new = tensor.words * np.minimum(instances, most_shared(costs, n, rows.tile))
             reads += np.maximum(sent - new, 0.0)
     pace = rows.pace
-    for cycles in _cycles(costs, level, reads, writes):
+    for cycles in cycles_of(costs, level, reads, writes):
         pace = np.minimum(pace, costs.operations / np.maximum(cycles, 1.0))
     return pace
 
@@ -60,10 +60,10 @@ def fewest_cycles(costs: Costs) -> float:
     """
     reads = sum(tensor.words for tensor in costs.tensors if not tensor.written)
     writes = sum(tensor.words for tensor in costs.tensors if tensor.written)
-    return max(map(float, _cycles(costs, 0, np.array(reads), np.array(writes))), default=0.0)
+    return max(map(float, cycles_of(costs, 0, np.array(reads), np.array(writes))), default=0.0)
 
 
-def _cycles(costs: Costs, level: int, reads: Floats, writes: Floats) -> Iterator[Floats]:
+def cycles_of(costs: Costs, level: int, reads: Floats, writes: Floats) -> Iterator[Floats]:
     """What each port of a level needs for so many words of all its instances."""
     buffer = costs.architecture.levels[level]
     for words, bandwidth in (
@@ -75,7 +75,7 @@ def _cycles(costs: Costs, level: int, reads: Floats, writes: Floats) -> Iterator
             yield np.asarray(words / float(bandwidth))
 
 
-def _rounded(words: Floats, instances: int) -> Floats:
+def rounded(words: Floats, instances: int) -> Floats:
     """Words of all instances together, at least, where those of each may be rounded."""
     if instances == 1:
         return np.asarray(np.floor(words * (1 - NOISE) + 0.5))

@@ -142,7 +142,7 @@ def _twins(rows: InnerMappings, one: Ints, other: Ints) -> Flags:
     doubts = rows.doubts[other]
     alike: Flags = (doubts & (doubts - 1) == 0) & (doubts < DOUBTFUL)
     for known, name in zip(rows.columns(), (each.name for each in fields(rows)), strict=True):
-        if name not in ("least", "parent", "move"):
+        if name not in ("floor", "least", "parent", "move"):
             mine, theirs = known[one], known[other]
             same = np.abs(np.subtract(mine, theirs, dtype=float)) <= SAME * np.abs(mine)
             alike &= same.reshape(len(one), -1).all(axis=1)

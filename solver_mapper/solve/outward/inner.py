@@ -59,7 +59,8 @@ class InnerMappings:
             loops of which more may come, one bit each, and the last loop's dimension if it is one
             of these, or else -1.
     meshes: (rows, 2), what is in use along X and Y of the mesh that is being filled.
-    least: the best bound so far of the goal's rank, over the history of the row.
+    floor: the best bound so far of the energy in pJ, apart from that of operations and leakage,
+           over the history of the row. `least`: the same of the goal's rank.
     parent, move: the row of the history that this one comes from, and by which move; -1 for none.
     """
 
@@ -85,6 +86,7 @@ class InnerMappings:
     arranged: Ints
     looped: Ints
     meshes: Ints
+    floor: Floats
     least: Floats
     parent: Ints
     move: Ints
@@ -99,7 +101,7 @@ class InnerMappings:
             *(self.pace, self.energy, self.charged, self.states, self.fetched, self.sent),
             *(self.copies, self.parents, self.lost, self.doubts),
             *(self.network, self.passed, self.hops, self.supplied, self.arranged),
-            *(self.looped, self.meshes, self.least, self.parent, self.move),
+            *(self.looped, self.meshes, self.floor, self.least, self.parent, self.move),
         )
 
     def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:

@@ -82,6 +82,7 @@ def empty(costs: Costs) -> InnerMappings:
         energy=np.zeros(1),
         charged=np.zeros(1),
         meshes=np.ones((1, 2), dtype=np.int64),
+        floor=np.full(1, -np.inf),
         least=np.full(1, -np.inf),
         parent=np.full(1, -1, dtype=np.int64),
         move=np.full(1, -1, dtype=np.int64),

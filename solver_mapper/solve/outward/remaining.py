@@ -7,17 +7,18 @@ that is left and may hold the tile, which itself is filled once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from itertools import product
 from math import prod
 
 import numpy as np
 
 from solver_mapper.core.objective import Goal
-from solver_mapper.solve.outward.bandwidth import fewest_cycles
+from solver_mapper.solve.outward.bandwidth import cycles_of, fewest_cycles, rounded
 from solver_mapper.solve.outward.costs import (
     ENDS,
-    FIXED,
-    IDLE,
     NOISE,
     Costs,
     Outside,
@@ -26,7 +27,14 @@ from solver_mapper.solve.outward.costs import (
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings
 from solver_mapper.solve.outward.moves import hopping
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
+from solver_mapper.solve.outward.sliding import ROUNDED
+from solver_mapper.solve.outward.supplies import (
+    Supply,
+    spared_windows,
+    supplied,
+    waiting,
+    windows_supplied,
+)
 
 Key = tuple[int, int, int]
 """A tensor, how many instances share its words, and the kind of the next temporal loop for it."""
@@ -34,33 +42,191 @@ Key = tuple[int, int, int]
 
 def least_energy(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
     """The least energy in pJ of a whole mapping, apart from that of operations and leakage."""
-    costs = outer.costs
+    if not outside.holders:
+        return _complete(outer.costs, rows, outside)
 
     def least(some: InnerMappings, left: int) -> Floats:
-        best, sums = np.full(len(some), np.inf), _Sums(_supplied_from(outer, some, outside))
-        for parts, possible in _ways(costs, some, outside, left, sums):
-            best = np.minimum(best, np.where(possible, sums.least(parts), np.inf))
-        return np.asarray(_settled(costs, some, outside) + best)
+        return _Ahead(outer, some, outside, left).together()
 
-    return _by_left(costs, rows, outside, least)
+    return _by_left(outer.costs, rows, outside, least)
+
+
+def least_energy_apart(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
+    """The same, where each tensor goes on in the way that is the cheapest one for itself: less, but
+    in a fraction of the time.
+    """
+    if not outside.holders:
+        return _complete(outer.costs, rows, outside)
+
+    def least(some: InnerMappings, left: int) -> Floats:
+        return _Ahead(outer, some, outside, left).apart()
+
+    return _by_left(outer.costs, rows, outside, least)
 
 
 def least_without(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
     """The same, but for each tensor (rows, tensors) without what the next supply of that one will
     cost.
     """
-    costs = outer.costs
 
     def least(some: InnerMappings, left: int) -> Floats:
-        best = np.full((len(some), len(costs.tensors)), np.inf)
-        sums = _Sums(_supplied_from(outer, some, outside))
-        for parts, possible in _ways(costs, some, outside, left, sums):
-            for n in range(len(parts)):
-                others = sums.least((*parts[:n], None, *parts[n + 1 :]))
-                best[:, n] = np.minimum(best[:, n], np.where(possible, others, np.inf))
-        return np.asarray(_settled(costs, some, outside)[:, None] + best)
+        ahead, tensors = _Ahead(outer, some, outside, left), range(len(outer.costs.tensors))
+        return np.column_stack([ahead.apart(without=n) for n in tensors])
 
-    return _by_left(costs, rows, outside, least)
+    return _by_left(outer.costs, rows, outside, least)
+
+
+class _Ahead:
+    """What may follow inner mappings that all have the same `left` of the innermost mesh to come.
+
+    A way to go on is how many instances share each tensor's words, and the kind of the next
+    temporal loop for each tensor. As long as the mesh of the compute units is not filled, any word
+    that a unit asks for may yet come from the unit beside it.
+    """
+
+    def __init__(self, outer: OuterLevels, rows: InnerMappings, outside: Outside, left: int):
+        self.costs, self.rows, self.outside, self.left = outer.costs, rows, outside, left
+        self._settled = _settled(self.costs, rows, outside)
+        self._outer = _supplied_from(outer, rows, outside)
+        self._shares = self.costs.shares(outside, left)
+        self._kinds = self._next_loops()
+        begun = {each.number: each.begun(rows) for each in self.costs.sliding}
+        self._most = [
+            most_shared(self.costs, n, rows.tile, begun.get(n))
+            for n in range(len(self.costs.tensors))
+        ]
+        self._sliding = {each.number: each for each in self.costs.sliding}
+        self._spared = {
+            n: spared_windows(self.costs, rows, each) for n, each in self._sliding.items()
+        }
+        spread = self.costs.order[: outside.spread]
+        self._beside = {n: each.sharers(rows, spread) for n, each in self._sliding.items()}
+        self._supplies: dict[tuple[int, int], dict[int, Floats]] = {}
+        self._words: dict[int, dict[int, Floats]] = {}
+
+    def together(self) -> Floats:
+        """The least energy in pJ of a whole mapping, over all ways to go on."""
+        sums, best = _Sums(self._outer), np.full(len(self.rows), np.inf)
+        for shares in self._shares:
+            for n, share in enumerate(shares):
+                found = self._supply(n, share)
+                sums.parts |= {(n, share, kind): energy for kind, energy in found.items()}
+            for kind, possible in self._kinds:
+                keys = tuple(zip(range(len(shares)), shares, kind, strict=True))
+                best = np.minimum(best, np.where(possible, sums.least(keys), np.inf))
+        return np.asarray(self._settled + best)
+
+    def apart(self, without: int | None = None) -> Floats:
+        """The same where each tensor goes on in the way that is the cheapest one for itself, but
+        for the supply of tensor `without`.
+        """
+        total = self._outer
+        for n in reversed(range(len(self.costs.tensors))):
+            total = (total if n == without else total + self._cheapest[n]).min(axis=-2)
+        return np.asarray(self._settled + total)
+
+    def least_rank(self, goal: Goal, latency: int) -> Floats:
+        """The least rank of a whole mapping where each tensor goes on in the way that is best for
+        itself, and levels that supply tensors need time for what they send.
+        """
+        best = np.full(len(self.rows), np.inf)
+        cycles = least_cycles(self.costs, latency, self.rows, self.outside)
+        for choice in product(range(self.outside.holders), repeat=len(self._cheapest)):
+            total = self._settled + self._outer[choice]
+            for n, level in enumerate(choice):
+                total = total + self._cheapest[n][level]
+            slowest = np.maximum(cycles, np.ceil(self._slowest(choice) * (1 - NOISE)) + latency)
+            best = np.minimum(best, _rank(self.costs, goal, slowest, total))
+        return best
+
+    def _slowest(self, choice: tuple[int, ...]) -> Floats:
+        """The cycles that the level needs which takes the longest, if these supply each tensor."""
+        needed, costs = np.zeros(len(self.rows)), self.costs
+        for level in sorted(set(choice)):
+            if not costs.slowness(level):
+                continue
+            room = costs.room(level)
+            reads, writes = np.zeros(len(self.rows)), np.zeros(len(self.rows))
+            for n, supplier in enumerate(choice):
+                sent, again = (each[level] for each in self._fewest[n])
+                if supplier != level:
+                    continue
+                if not costs.tensors[n].written:
+                    reads += rounded(sent, room)
+                    continue
+                writes += rounded(sent, room)
+                reads += again
+            for each in cycles_of(costs, level, reads, writes):
+                needed = np.maximum(needed, each / room)
+        return needed
+
+    @cached_property
+    def _fewest(self) -> list[tuple[Floats, Floats]]:
+        """For each tensor, the fewest words that its next holder sends, and of partial sums the
+        fewest that it reads again; (holders, rows).
+        """
+        found = []
+        for n, tensor in enumerate(self.costs.tensors):
+            supply = self._from(n, max(shares[n] for shares in self._shares))
+            words, fewest = self._waiting(n), np.full(len(self.rows), np.inf)
+            for kind, possible in self._kinds:
+                fewest = np.minimum(fewest, np.where(possible, words[kind[n]], np.inf))
+            sent = supply.sent(fewest, self._beside.get(n, 1))
+            again = supply.read_again(sent) if tensor.written and tensor.exact else 0.0 * sent
+            found.append((sent, again))
+        return found
+
+    @cached_property
+    def _cheapest(self) -> list[Floats]:
+        """For each tensor, its cheapest supply (holders, rows)."""
+        found = []
+        for n in range(len(self.costs.tensors)):
+            supply = self._supply(n, max(shares[n] for shares in self._shares))
+            best = np.full((self.outside.holders, len(self.rows)), np.inf)
+            for kind, possible in self._kinds:
+                best = np.minimum(best, np.where(possible, supply[kind[n]], np.inf))
+            found.append(best)
+        return found
+
+    def _next_loops(self) -> list[tuple[tuple[int, ...], Flags]]:
+        """The kinds of the next temporal loop for each tensor, and which rows may go on so."""
+        costs, tile = self.costs, self.rows.tile
+        kinds = [
+            (kind, np.asarray((tile[:, dims] < costs.sizes[dims]).any(axis=1)))
+            for kind, dims in costs.kinds
+        ]
+        rounds = (costs.sizes / tile).prod(axis=1)
+        ends = np.asarray(rounds <= self.left * costs.beyond(self.outside))
+        kinds.append(((ENDS,) * len(costs.tensors), ends))
+        return [each for each in kinds if each[1].any()]
+
+    def _supply(self, n: int, share: int) -> dict[int, Floats]:
+        """The least energy of a tensor's next supply (holders, rows) by the kind of the next loop,
+        if so many instances share its words at most.
+        """
+        if (n, share) not in self._supplies:
+            supply, words, spared = self._from(n, share), self._waiting(n), self._spared.get(n)
+            self._supplies[n, share] = (
+                supplied(self.rows, supply, words)
+                if spared is None
+                else windows_supplied(supply, words, spared, self._beside[n])
+            )
+        return self._supplies[n, share]
+
+    def _from(self, n: int, share: int) -> Supply:
+        """Who may supply a tensor to instances of which so many share its words at most."""
+        instances = self.left * self.costs.beyond(self.outside)
+        shared, sliding = np.minimum(share, self._most[n]), self._sliding.get(n)
+        carried = sliding.carried(self.rows) if sliding and self.costs.networks else 0.0
+        return Supply(self.costs, n, self.outside, instances, shared, carried)
+
+    def _waiting(self, n: int) -> dict[int, Floats]:
+        """The words of a tensor that the next holder has to send (`waiting`)."""
+        if n not in self._words:
+            helped = self.outside.meshes == self.costs.depth
+            spared = self._spared.get(n)
+            self._words[n] = waiting(self.costs, self.rows, n, spared, helped=helped)
+        return self._words[n]
 
 
 def _supplied_from(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
@@ -82,13 +248,14 @@ class _Sums:
 
     def __init__(self, outer: Floats):
         self.parts: dict[Key, Floats] = {}
-        self._known: dict[tuple[Key | None, ...], Floats] = {(): outer}
+        self._known: dict[tuple[Key, ...], Floats] = {(): outer}
 
-    def least(self, keys: tuple[Key | None, ...]) -> Floats:
-        """The least for these supplies of the tensors, None for one that costs nothing."""
+    def least(self, keys: tuple[Key, ...]) -> Floats:
+        """The least for these supplies of the tensors."""
         if keys not in self._known:
-            part = 0.0 if keys[0] is None else self.parts[keys[0]]
-            self._known[keys] = np.asarray((self.least(keys[1:]) + part).min(axis=-2))
+            self._known[keys] = np.asarray(
+                (self.least(keys[1:]) + self.parts[keys[0]]).min(axis=-2)
+            )
         return self._known[keys]
 
 
@@ -111,6 +278,16 @@ def _settled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
             settled = settled - each.may_lose(rows) * growth
             settled = settled - saved * (1 if meshes else each.rounded(rows))
     return np.asarray(settled)
+
+
+def _complete(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
+    """What whole mappings cost, of which the outermost level holds all tensors."""
+    energy = _settled(costs, rows, outside)
+    for n, tensor in enumerate(costs.tensors):
+        if not tensor.ranks:
+            energy = energy + rows.due[:, n] * costs.base(n, rows.tile)
+            energy -= rows.refund[:, n] * tensor.words
+    return energy
 
 
 def saved_by_rounding(costs: Costs, outside: Outside) -> float:
@@ -137,147 +314,6 @@ def _by_left(
     return ordered
 
 
-def _ways(
-    costs: Costs, rows: InnerMappings, outside: Outside, left: int, sums: _Sums
-) -> Iterator[tuple[tuple[Key, ...], Flags]]:
-    """All ways to share the instances further out and to go on, by the keys of each tensor's least
-    energy further out in `sums`, and for which rows they are possible.
-
-    As long as the mesh of the compute units is not filled, any word that a unit asks for may yet
-    come from the unit beside it.
-    """
-    rest = costs.sizes / rows.tile
-    spared = {each.number: _spared(costs, rows, each) for each in costs.sliding}
-    more = [
-        (kind, np.asarray((rows.tile[:, dims] < costs.sizes[dims]).any(axis=1)))
-        for kind, dims in costs.kinds
-    ]
-    ends = np.asarray(rest.prod(axis=1) <= left * costs.beyond(outside))
-    more = [
-        *(each for each in more if each[1].any()),
-        *([((ENDS,) * len(costs.tensors), ends)] if ends.any() else []),
-    ]
-    helped = outside.meshes == costs.depth
-    instances = left * costs.beyond(outside)
-    begun = {each.number: each.begun(rows) for each in costs.sliding}
-    spread = costs.order[: outside.spread]
-    beside = {each.number: each.sharers(rows, spread) for each in costs.sliding}
-    most = [most_shared(costs, n, rows.tile, begun.get(n)) for n in range(len(costs.tensors))]
-    carried = {each.number: each.carried(rows) for each in costs.sliding if costs.networks}
-    known = set()
-    for shares in costs.shares(outside, left):
-        for n, share in enumerate(shares):
-            if (n, share) not in known:
-                known.add((n, share))
-                shared = np.minimum(share, most[n])
-                supply = _Supply(costs, n, outside, instances, shared, carried.get(n, 0.0))
-                found = (
-                    _windowed(rows, supply, spared[n], beside[n], helped=helped)
-                    if n in spared
-                    else _stays_and_moves(rows, supply, helped=helped)
-                )
-                sums.parts |= {(n, share, kind): energy for kind, energy in found.items()}
-        for kind, possible in more:
-            keys = zip(range(len(shares)), shares, kind, strict=True)
-            yield tuple(keys), possible
-
-
-class _Supply:
-    """Who may supply tensor `number`: the levels that are `outside`, to so many `instances` further
-    out than the inner mapping together, of which at most `shared` (rows,) share its words.
-
-    carried: what networks further in charge in pJ for each word.
-    """
-
-    def __init__(
-        self,
-        costs: Costs,
-        number: int,
-        outside: Outside,
-        instances: int,
-        shared: Floats,
-        carried: Floats | float,
-    ):
-        self.costs, self.number, self.shared = costs, number, shared
-        holders = outside.holders
-        self.tensor, rates = costs.tensors[number], costs.rates[:holders]
-        rooms = np.array([[costs.room(outer)] for outer in range(holders)])
-        self.apart = np.minimum(shared, instances // rooms)
-        sent = [each.update if self.tensor.written else each.send for each in rates]
-        passing = [costs.entries(outer, outside.meshes) for outer in range(holders)]
-        self.prices = (np.array(sent, dtype=float) + passing)[:, None] + carried
-        self.again = np.array([[costs.again(number, outer)] for outer in range(holders)])
-        self.first = self.tensor.words * np.minimum(shared, rooms)
-
-    def energy(self, words: Floats, beside: Floats | int = 1) -> Floats:
-        """The least energy of the next holder that has to send `words` if no instances share any;
-        (holders, rows), for each level that may be that one.
-
-        `beside`: how many instances of the mesh that is being filled may share words already.
-        """
-        sent = np.maximum(words / (self.apart * beside), self.tensor.words)
-        energy = sent * self.prices
-        if self.again.any():
-            energy += np.maximum(sent - self.first, 0.0) * self.again
-        return np.asarray(energy)
-
-
-def _stays_and_moves(rows: InnerMappings, supply: _Supply, *, helped: bool) -> dict[int, Floats]:
-    """The least energy further out of a tensor without windows, by the kind of the next temporal
-    loop: it stays as long as loops can spare it, unless that is over a fixed dimension.
-
-    `helped`: whether neighbours may still help.
-    """
-    number, tensor = supply.number, supply.tensor
-    due, is_open, sends = rows.due[:, number], rows.open[:, number], rows.sends[:, number]
-    refund = rows.refund[:, number]
-    words = np.where(is_open | helped, 0.0, due)
-    moves = stays = supply.energy(words) - refund * tensor.words * supply.shared
-    if is_open.any():
-        base = supply.costs.base(number, rows.tile)
-        moves = supply.energy(np.where(is_open, sends * base, words))
-        moves = moves + np.where(is_open, due * base, 0.0) - refund * tensor.words * supply.shared
-        # Instances that share words each pay what is due, and each have the refund.
-        net = due - refund
-        net = np.where(is_open, net * np.where(net > 0, 1.0, supply.shared), 0.0)
-        stays = np.where(is_open, supply.energy(words) + net * tensor.words, stays)
-    return {ENDS: stays, IDLE: stays, FIXED: moves}
-
-
-def _windowed(
-    rows: InnerMappings,
-    supply: _Supply,
-    spared: dict[int, tuple[Floats, Floats]],
-    beside: Floats,
-    *,
-    helped: bool,
-) -> dict[int, Floats]:
-    """The same of a tensor with windows, of which loops to come may spare as much as `spared`."""
-    due = rows.due[:, supply.number]
-
-    def supplied(less: Floats | float) -> Floats:
-        words = np.zeros(len(rows)) if helped else np.maximum(due - less, 0.0)
-        return supply.energy(words, beside)
-
-    closed = supplied(0.0)
-    moved = {kind: supplied(words) - energy for kind, (energy, words) in spared.items()}
-    return {ENDS: closed, FIXED: closed, **moved}
-
-
-def _spared(
-    costs: Costs, rows: InnerMappings, sliding: Sliding
-) -> dict[int, tuple[Floats, Floats]]:
-    """The energy in pJ and the words that a tensor with windows may be spared, by the kind of the
-    next temporal loop.
-    """
-    tensor, found = costs.tensors[sliding.number], {}
-    for dim in (*sliding.idle[:1], *sliding.moving):
-        sparing = sliding.sparing(rows, dim, tensor.words)
-        energy, words = sliding.sparing_energy(rows, sparing), sliding.sparing_words(rows, sparing)
-        found[tensor.kind(dim)] = energy, words
-    return found
-
-
 def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outside) -> Floats:
     """The least cycles of a whole mapping: operations by pace, or what the outermost level needs to
     send and get each word once.
@@ -291,16 +327,64 @@ def least_rank(
     outer: OuterLevels, goal: Goal, latency: int, rows: InnerMappings, outside: Outside
 ) -> Floats:
     """The least rank of the goal, powers of energy and cycles, of a whole mapping."""
-    costs = outer.costs
+    cycles = least_cycles(outer.costs, latency, rows, outside)
+    ranks = _rank(outer.costs, goal, cycles, least_energy(outer, rows, outside))
+    if _levels_may_be_slow(outer.costs, goal, outside):
+        ranks = np.maximum(ranks, _least_with_cycles(outer, goal, latency, rows, outside))
+    return ranks
+
+
+def promising(
+    outer: OuterLevels,
+    goal: Goal,
+    latency: int,
+    rows: InnerMappings,
+    outside: Outside,
+    target: float,
+) -> tuple[InnerMappings, float]:
+    """The rows that may lead below the target, with their bounds; and the least rank that one of
+    the others needs. Bounds that take little time come first: the energy that was known before the
+    last step, then each tensor for itself, then all of them together.
+    """
+    costs, beyond = outer.costs, np.inf
     cycles = least_cycles(costs, latency, rows, outside)
-    if outside.holders:
-        energy = least_energy(outer, rows, outside)
-    else:
-        energy = _settled(costs, rows, outside)
-        for n, tensor in enumerate(costs.tensors):
-            if not tensor.ranks:
-                energy = energy + rows.due[:, n] * costs.base(n, rows.tile)
-                energy -= rows.refund[:, n] * tensor.words
+    for energy_of in (None, least_energy_apart, least_energy):
+        energy = rows.floor
+        if energy_of is not None:
+            energy = np.maximum(energy, energy_of(outer, rows, outside))
+        ranks = np.maximum(_rank(costs, goal, cycles, energy), rows.least)
+        below = ranks * (1 - NOISE) < target
+        beyond = min(beyond, float(ranks[~below].min(initial=np.inf)))
+        rows, cycles = replace(rows, floor=energy, least=ranks).take(below), cycles[below]
+        if not len(rows):
+            return rows, beyond
+    if _levels_may_be_slow(costs, goal, outside):
+        ranks = np.maximum(_least_with_cycles(outer, goal, latency, rows, outside), rows.least)
+        below = ranks * (1 - NOISE) < target
+        beyond = min(beyond, float(ranks[~below].min(initial=np.inf)))
+        rows = replace(rows, least=ranks).take(below)
+    return rows, beyond
+
+
+def _levels_may_be_slow(costs: Costs, goal: Goal, outside: Outside) -> bool:
+    """Whether levels still to come may limit the cycles, and these count."""
+    slow = any(map(costs.slowness, range(outside.holders)))
+    return slow and "delay" in dict(goal.powers)
+
+
+def _least_with_cycles(
+    outer: OuterLevels, goal: Goal, latency: int, rows: InnerMappings, outside: Outside
+) -> Floats:
+    """The least rank of a whole mapping where levels need time for what they send."""
+
+    def least(some: InnerMappings, left: int) -> Floats:
+        return _Ahead(outer, some, outside, left).least_rank(goal, latency)
+
+    return _by_left(outer.costs, rows, outside, least)
+
+
+def _rank(costs: Costs, goal: Goal, cycles: Floats, energy: Floats) -> Floats:
+    """The rank of the goal for so much energy apart from that of operations and leakage."""
     fixed, leak = costs.work
     # What may still be saved can exceed what is settled; the square of that would be too high.
     figures = {"energy": np.maximum(energy + fixed + leak * cycles, 0.0), "delay": cycles}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,20 @@ class Sparing(NamedTuple):
     fetched: Floats
     sent: Floats
     passed: Floats
+
+
+class _Rounds(NamedTuple):
+    """Rounds of loops still to come, (rows, 1): of all loops, and of those over fixed dimensions,
+    over idle ones, over those of windows, and of each window rank. `places`: how many different
+    places the loops over windows move a tile to, at least.
+    """
+
+    all: Floats
+    fixed: Floats
+    idle: Floats
+    moving: Floats
+    ranks: list[Floats]
+    places: Floats
 
 
 class Less(NamedTuple):
@@ -99,6 +114,7 @@ class Sliding:
         self.moving = [dim for dim in many if dim in windows.place]
         self.idle = [dim for dim in many if dim not in windows.fixed and dim not in windows.place]
         self._tables: dict[object, Floats] = {}
+        self._spread, self._filled = cache(self._spread_state), cache(self._filled_state)
         self._repeated: dict[tuple[int, int, int], tuple[int, Floats, int]] = {}
 
     def spread(
@@ -107,12 +123,15 @@ class Sliding:
         """The states with a spatial loop, and how many times as many words are sent then."""
         inner = rows.meshes[:, axis]
         keys, where = _unique(rows.states[:, self.column], inner)
-        found = [
-            self.windows.spread(self.states[state], level, dim, bound, axis, beside)
-            for state, beside in keys
-        ]
-        states = np.array([self._number(state) for state, _ in found], dtype=np.int64)
-        return states[where], np.array([more for _, more in found])[where]
+        found = [self._spread(state, level, dim, bound, axis, beside) for state, beside in keys]
+        states, more = zip(*found, strict=True) if found else ((), ())
+        return np.array(states, dtype=np.int64)[where], np.array(more, dtype=float)[where]
+
+    def _spread_state(
+        self, state: int, level: int, dim: int, bound: int, axis: int, beside: int
+    ) -> tuple[int, float]:
+        after, more = self.windows.spread(self.states[state], level, dim, bound, axis, beside)
+        return self._number(after), more
 
     def mesh_filled(
         self, rows: InnerMappings, level: int, width: int
@@ -121,14 +140,19 @@ class Sliding:
         sent as was counted, and whether that is certain (`Windows.mesh_filled`).
         """
         keys, where = _unique(rows.states[:, self.column], *rows.meshes.T)
-        found = [
-            self.windows.mesh_filled(self.states[state], level, (x, y), width)
-            for state, x, y in keys
-        ]
-        states = np.array([self._number(state) for state, *_ in found], dtype=np.int64)
-        more = np.array([more for _, more, _ in found])
-        certain = np.array([certain for *_, certain in found], dtype=bool)
-        return states[where], more[where], certain[where]
+        found = [self._filled(state, level, (x, y), width) for state, x, y in keys]
+        states, more, certain = zip(*found, strict=True) if found else ((), (), ())
+        return (
+            np.array(states, dtype=np.int64)[where],
+            np.array(more, dtype=float)[where],
+            np.array(certain, dtype=bool)[where],
+        )
+
+    def _filled_state(
+        self, state: int, level: int, used: tuple[int, int], width: int
+    ) -> tuple[int, float, bool]:
+        filled, more, certain = self.windows.mesh_filled(self.states[state], level, used, width)
+        return self._number(filled), more, certain
 
     def repeated(self, rows: InnerMappings, dim: int, bound: int, rounds: Floats) -> Less:
         """What a temporal loop changes. `rounds`: of all loops outside it."""
@@ -258,32 +282,56 @@ class Sliding:
 
         return self._by_state(rows, "meshes", number)
 
-    def sparing(self, rows: InnerMappings, dim: int, words: int) -> Sparing:
-        """What all loops still to come may spare at most, if the next one is over `dim`.
+    def sparing(self, rows: InnerMappings, words: int) -> dict[int, Sparing]:
+        """What all loops still to come may spare at most, by the dimension of the next one: the
+        first idle one stands for all of these.
 
         `words`: how many different ones the tensor has.
         """
-        table = self._by_chains(rows, dim, partial(self._possible_table, dim))
-        fetched, sent, passed, idle, stays, single, rank = table.transpose(1, 0, 2)
         left = self.sizes / rows.tile
-        fixed = left[:, self.fixed].prod(axis=1)[:, None]
-        others = np.where(rank < 0, left[:, self.moving].prod(axis=1)[:, None], 1.0)
-        places = np.ones((len(rows), self.depth + 1))
-        for number, each in enumerate(self.windows.ranks):
-            along = left[:, each.dims]
-            others = np.where(rank == number, along.prod(axis=1)[:, None], others)
-            places[:, : self.depth] *= along.sum(axis=1)[:, None] - 1
-        others = np.where(idle > 0, left[:, self.idle].prod(axis=1)[:, None], 1.0) * others
-        all_rounds = left.prod(axis=1)[:, None]
-        most = np.where(stays > 0, all_rounds - fixed * places, all_rounds * (1 - 1 / others))
-        tiles = rows.fetched[:, self.column]
+        rounds = _Rounds(
+            left.prod(axis=1)[:, None],
+            left[:, self.fixed].prod(axis=1)[:, None],
+            left[:, self.idle].prod(axis=1)[:, None],
+            left[:, self.moving].prod(axis=1)[:, None],
+            [left[:, each.dims].prod(axis=1)[:, None] for each in self.windows.ranks],
+            prod(left[:, each.dims].sum(axis=1) - 1 for each in self.windows.ranks)[:, None],
+        )
+        first = int(self.outermost(rows).min(initial=self.depth))
+        tiles = rows.fetched[:, self.column, first:]
         least = words / np.where(tiles > 0, tiles, np.inf)
-        least = np.where(single > 0, least, 0.0)
-        return Sparing(np.minimum(fetched * most, all_rounds - least), sent * most, passed * most)
+        dims = (*self.idle[:1], *self.moving)
+        return {dim: self._sparing(rows, dim, rounds, first, least) for dim in dims}
+
+    def _sparing(
+        self, rows: InnerMappings, dim: int, rounds: _Rounds, first: int, least: Floats
+    ) -> Sparing:
+        """The same if the next loop is over `dim`; there are no chains of levels before `first`.
+        `least` tiles have to be fetched, if there is one in each round.
+        """
+        table = self._by_chains(rows, dim, partial(self._possible_table, dim))[:, :, first:]
+        found = np.zeros((3, len(rows), self.depth + 1))
+        if not table.any():
+            return Sparing(*found)
+        fetched, sent, passed, idle, stays, single, rank = table.transpose(1, 0, 2)
+        others = np.where(rank < 0, rounds.moving, 1.0)
+        for number, each in enumerate(rounds.ranks):
+            others = np.where(rank == number, each, others)
+        others = np.where(idle > 0, rounds.idle, 1.0) * others
+        # Compute units hold nothing that idle loops could leave where it is.
+        holds = np.arange(first, self.depth + 1) < self.depth
+        jumps = rounds.fixed * np.where(holds, rounds.places, 1.0)
+        most = np.where(stays > 0, rounds.all - jumps, rounds.all * (1 - 1 / others))
+        found[0, :, first:] = np.minimum(
+            fetched * most, rounds.all - np.where(single > 0, least, 0.0)
+        )
+        found[1, :, first:] = sent * most
+        found[2, :, first:] = passed * most
+        return Sparing(*found)
 
     def most_sparing(self, rows: InnerMappings, words: int) -> Sparing:
         """The same, whatever the next one is over."""
-        found = [self.sparing(rows, dim, words) for dim in (*self.idle[:1], *self.moving)]
+        found = self.sparing(rows, words).values()
         return Sparing(*(np.maximum.reduce(each) for each in zip(*found, strict=True)))
 
     def sparing_energy(self, rows: InnerMappings, sparing: Sparing) -> Floats:

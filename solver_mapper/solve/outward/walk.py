@@ -33,7 +33,7 @@ from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.outward.costs import NOISE, Costs, Outside
 from solver_mapper.solve.outward.dominance import undominated
-from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, joined
+from solver_mapper.solve.outward.inner import InnerMappings, Ints, joined
 from solver_mapper.solve.outward.moves import (
     Move,
     Moves,
@@ -47,7 +47,7 @@ from solver_mapper.solve.outward.moves import (
     windows_placed,
 )
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.remaining import least_rank, most_energy
+from solver_mapper.solve.outward.remaining import most_energy, promising
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
@@ -220,8 +220,7 @@ class _Run:
                 held = [mesh_filled(self.costs, each, level - 1) for each in held]
             rows = self._kept(held, Outside(level, level))
             self._bound(rows)
-        ranks = self._ranks(rows, Outside(0, 0))
-        best = np.argsort(ranks, kind="stable")[:most]
+        best = np.argsort(rows.least, kind="stable")[:most]
         return tuple(self._mapping(int(rows.parent[row])) for row in best)
 
     def _bound(self, rows: InnerMappings) -> None:
@@ -229,13 +228,11 @@ class _Run:
         least = float(rows.least.min(initial=inf)) * (1 - NOISE)
         self.least = min(max(least, self.least or -inf), self.target)
 
-    def _ranks(self, rows: InnerMappings, outside: Outside) -> Floats:
-        walk = self.walk
-        return least_rank(walk.outer, walk.goal, walk.latency, rows, outside)
-
-    def _kept(self, parts: list[InnerMappings], outside: Outside) -> InnerMappings:
-        """The rows that may lead below the target and are not dominated, with a place in the
-        history.
+    def _kept(
+        self, parts: list[InnerMappings], outside: Outside, *, compared: bool = True
+    ) -> InnerMappings:
+        """The rows that may lead below the target and, if they are `compared`, are not dominated,
+        with a place in the history.
         """
         check_time()
         walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
@@ -249,7 +246,7 @@ class _Run:
         ]
         rows = joined(found)
         self._limit(len(rows), MOST_GROWN)
-        if len(rows) and outside.holders:
+        if compared and len(rows) and outside.holders:
             most, all_energy = most_energy(
                 self.costs, walk.goal, walk.latency, rows, outside, self.target
             )
@@ -270,10 +267,10 @@ class _Run:
         check_time()
         if not len(rows):
             return rows
-        ranks = np.maximum(self._ranks(rows, outside), rows.least)
-        below = ranks * (1 - NOISE) < self.target
-        self.beyond = min(self.beyond, float(ranks[~below].min(initial=inf)))
-        return replace(rows, least=ranks).take(below)
+        walk = self.walk
+        rows, beyond = promising(walk.outer, walk.goal, walk.latency, rows, outside, self.target)
+        self.beyond = min(self.beyond, beyond)
+        return rows
 
     def _recorded(self, rows: InnerMappings) -> InnerMappings:
         self.parents.append(rows.parent)
@@ -303,7 +300,8 @@ class _Run:
                 parts = [windows_placed(self.costs, each) for each in parts]
             rows, *others = parts
             if others:
-                rows = self._kept(parts, Outside(level + 1, level + 1, spread))
+                # Hardly one of these dominates another.
+                rows = self._kept(parts, Outside(level + 1, level + 1, spread), compared=False)
         return rows
 
     def _filled(self, rows: InnerMappings, level: int) -> InnerMappings:

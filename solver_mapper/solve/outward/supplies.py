@@ -1,0 +1,133 @@
+"""What the next supply of each tensor costs at least, by who sends it and by the next loop.
+
+Three things are granted: as many instances as may share a tensor's words do so; loops to come spare
+what they may; and whoever waits for words gets them from any level that may hold the tile.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solver_mapper.solve.outward.costs import ENDS, FIXED, IDLE, Costs, Outside
+from solver_mapper.solve.outward.inner import Floats, InnerMappings
+from solver_mapper.solve.outward.sliding import Sliding
+
+
+class Supply:
+    """Who may supply tensor `number`: the levels that are `outside`, to so many `instances` further
+    out than the inner mapping together, of which at most `shared` (rows,) share its words.
+
+    carried: what networks further in charge in pJ for each word.
+    """
+
+    def __init__(
+        self,
+        costs: Costs,
+        number: int,
+        outside: Outside,
+        instances: int,
+        shared: Floats,
+        carried: Floats | float,
+    ):
+        self.costs, self.number, self.shared = costs, number, shared
+        holders = outside.holders
+        self.tensor, rates = costs.tensors[number], costs.rates[:holders]
+        rooms = np.array([[costs.room(outer)] for outer in range(holders)])
+        self.apart = np.minimum(shared, instances // rooms)
+        sent = [each.update if self.tensor.written else each.send for each in rates]
+        passing = [costs.entries(outer, outside.meshes) for outer in range(holders)]
+        self.prices = (np.array(sent, dtype=float) + passing)[:, None] + carried
+        self.again = np.array([[costs.again(number, outer)] for outer in range(holders)])
+        self.first = self.tensor.words * np.minimum(shared, rooms)
+
+    def sent(self, words: Floats, beside: Floats | int = 1) -> Floats:
+        """What the next holder sends at least that has to send `words` if no instances share any;
+        (holders, rows), for each level that may be that one.
+
+        `beside`: how many instances of the mesh that is being filled may share words already.
+        """
+        return np.asarray(np.maximum(words / (self.apart * beside), self.tensor.words))
+
+    def read_again(self, sent: Floats) -> Floats:
+        """Of partial sums that so many words are sent of, those that the holder reads again."""
+        return np.asarray(np.maximum(sent - self.first, 0.0))
+
+    def energy(self, words: Floats, beside: Floats | int = 1) -> Floats:
+        """The least energy of the next holder for what it sends."""
+        sent = self.sent(words, beside)
+        energy = sent * self.prices
+        if self.again.any():
+            energy += self.read_again(sent) * self.again
+        return np.asarray(energy)
+
+
+def waiting(
+    costs: Costs,
+    rows: InnerMappings,
+    number: int,
+    spared: dict[int, tuple[Floats, Floats]] | None,
+    *,
+    helped: bool,
+) -> dict[int, Floats]:
+    """The words (rows,) of a tensor that the next holder has to send if no instances share any, by
+    the kind of the next temporal loop: a plain tensor stays as long as loops can spare it, unless
+    that is over a fixed dimension; one with windows may be `spared` so much.
+
+    `helped`: whether neighbours may still help.
+    """
+    due, is_open = rows.due[:, number], rows.open[:, number]
+    if spared is None:
+        stays = np.where(is_open | helped, 0.0, due)
+        base = rows.sends[:, number] * costs.base(number, rows.tile)
+        return {ENDS: stays, IDLE: stays, FIXED: np.where(is_open, base, stays)}
+    closed = np.zeros(len(rows)) if helped else np.maximum(due, 0.0)
+    less = {
+        kind: np.zeros(len(rows)) if helped else np.maximum(due - words, 0.0)
+        for kind, (_, words) in spared.items()
+    }
+    return {ENDS: closed, FIXED: closed, **less}
+
+
+def supplied(rows: InnerMappings, supply: Supply, words: dict[int, Floats]) -> dict[int, Floats]:
+    """The least energy further out of a tensor without windows (holders, rows), by the kind of the
+    next temporal loop; `words`, see `waiting`.
+    """
+    number, tensor = supply.number, supply.tensor
+    due, is_open, refund = rows.due[:, number], rows.open[:, number], rows.refund[:, number]
+    stays = supply.energy(words[IDLE])
+    moves = stays = stays - refund * tensor.words * supply.shared
+    if is_open.any():
+        moves = supply.energy(words[FIXED]) - refund * tensor.words * supply.shared
+        moves = moves + np.where(is_open, due * supply.costs.base(number, rows.tile), 0.0)
+        # Instances that share words each pay what is due, and each have the refund.
+        net = due - refund
+        net = np.where(is_open, net * np.where(net > 0, 1.0, supply.shared), 0.0)
+        stays = np.where(is_open, supply.energy(words[IDLE]) + net * tensor.words, stays)
+    return {ENDS: stays, IDLE: stays, FIXED: moves}
+
+
+def windows_supplied(
+    supply: Supply,
+    words: dict[int, Floats],
+    spared: dict[int, tuple[Floats, Floats]],
+    beside: Floats,
+) -> dict[int, Floats]:
+    """The same of a tensor with windows, of which loops to come may spare as much as `spared`."""
+    found = {ENDS: supply.energy(words[ENDS], beside)}
+    found[FIXED] = found[ENDS]
+    for kind, (energy, _) in spared.items():
+        found[kind] = supply.energy(words[kind], beside) - energy
+    return found
+
+
+def spared_windows(
+    costs: Costs, rows: InnerMappings, sliding: Sliding
+) -> dict[int, tuple[Floats, Floats]]:
+    """The energy in pJ and the words that a tensor with windows may be spared, by the kind of the
+    next temporal loop.
+    """
+    tensor = costs.tensors[sliding.number]
+    return {
+        tensor.kind(dim): (sliding.sparing_energy(rows, each), sliding.sparing_words(rows, each))
+        for dim, each in sliding.sparing(rows, tensor.words).items()
+    }
