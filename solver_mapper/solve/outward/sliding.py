@@ -183,6 +183,14 @@ class Sliding:
         copies = rows.copies[:, self.column]
         return np.asarray((may * copies * self.rounding).sum(axis=1))
 
+    def may_pass(self, rows: InnerMappings) -> Flags:
+        """Whether neighbours may yet pass words on, of holders around which all meshes stand."""
+
+        def passes(state: TileState) -> bool:
+            return any(chain.live and (chain.links or chain.beside) for chain in state.chains)
+
+        return self._by_chains(rows, "may pass", lambda state: bool(passes(state)))
+
     def _passing(self, state: TileState) -> Floats:
         """(depth + 1): 1 where neighbours may yet pass words on."""
         may = np.zeros(self.depth + 1)

@@ -31,9 +31,9 @@ from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.network_energy import networks_below
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
-from solver_mapper.solve.outward.costs import NOISE, Costs, Outside
+from solver_mapper.solve.outward.costs import FIXED, NOISE, Costs, Outside
 from solver_mapper.solve.outward.dominance import undominated
-from solver_mapper.solve.outward.inner import InnerMappings, Ints, joined
+from solver_mapper.solve.outward.inner import Flags, InnerMappings, Ints, joined
 from solver_mapper.solve.outward.moves import (
     Move,
     Moves,
@@ -102,6 +102,7 @@ class Walk:
         self.outer = OuterLevels(self.costs)
         self.latency = latency(mapspace.architecture)
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
+        self.outermost = _outermost(mapspace, self.costs)
 
     def ends(
         self,
@@ -153,6 +154,24 @@ class Walk:
         return Ends(mappings, run.least, whole, run.beyond, run.examined, len(run.parents))
 
 
+def _outermost(mapspace: EnumeratedMapspace, costs: Costs) -> frozenset[int]:
+    """Dimensions of all tensors, of which temporal loops may stand outside all others; none if
+    constraints, least utilization or networks make a difference.
+    """
+    levels = mapspace.architecture.levels
+    if (
+        costs.networks
+        or any(level.min_utilization for level in levels)
+        or not all(isinstance(each, KeepConstraint) for each in mapspace.constraints)
+    ):
+        return frozenset()
+    return frozenset(
+        dim
+        for dim, size in enumerate(costs.sizes)
+        if size > 1 and all(tensor.kind(dim) == FIXED for tensor in costs.tensors)
+    )
+
+
 def _nothing_else_costs(mapspace: EnumeratedMapspace, costs: Costs, *, cycles_count: bool) -> bool:
     architecture = mapspace.architecture
     plain = all(
@@ -201,6 +220,9 @@ class _Run:
     ):
         self.walk, self.costs, self.target = walk, walk.costs, target
         self.most_examined, self.margin, self.advanced = most_examined, margin, advanced
+        # Ties that words of windows are rounded apart are to be met as they are.
+        rounded = margin and self.costs.sliding
+        self.outermost = frozenset() if rounded else walk.outermost
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
@@ -359,11 +381,27 @@ class _Run:
                     fits = size % (rows.tile[:, dim] * prime) == 0
                     if self.margin:
                         fits &= ~splits(rows, dim)
+                    if dim in self.outermost:
+                        fits &= self._belongs(rows, level, dim)
                     if fits.any():
                         move = Move(level, dim, prime)
                         number = self.moves.number(move)
                         waiting[count + 1].append(repeat(self.costs, rows.take(fits), move, number))
         return joined(found)
+
+    def _belongs(self, rows: InnerMappings, level: int, dim: int) -> Flags:
+        """Whether a temporal loop over a dimension of all tensors may stand outside the rows: if
+        all other dimensions are complete, or neighbours may pass words on, which the loop ends.
+
+        Elsewhere it may as well be the outermost loop of all: tiles are smaller then, loops that it
+        stands between are innermost together, and each of its iterations costs the same.
+        """
+        others = [other for other in range(len(self.costs.sizes)) if other != dim]
+        complete = (rows.tile[:, others] == self.costs.sizes[others]).all(axis=1)
+        found: Flags = complete if not level else np.zeros(len(rows), dtype=bool)
+        for each in self.costs.sliding:
+            found |= each.may_pass(rows)
+        return found
 
     def _prime_counts(self, tile: Ints) -> Ints:
         """How many prime factors each tile has."""
