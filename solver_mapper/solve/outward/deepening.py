@@ -18,7 +18,7 @@ from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.walk import Ends
 
-MANY = 80_000
+MANY = 150_000
 """Inner mappings that walks examine for each unit of effort, at most."""
 PATIENCE, MOST_PATIENCE = 4.0, 64.0
 """Units of effort for walks that look as if they would end: the former to the power of the levels

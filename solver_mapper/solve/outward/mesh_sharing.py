@@ -267,6 +267,7 @@ class Sharing(NamedTuple):
     certain: bool = False
 
 
+@lru_cache(maxsize=100_000)
 def least_sharing(
     loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector | None = None
 ) -> Sharing:
@@ -418,6 +419,22 @@ def _all_links(loops: tuple[Placed, ...], ranks: int) -> Links:
         if any(shift)
     ]
     return tuple(sorted([*stays, *moves]))
+
+
+def least_rest(loops: tuple[Placed, ...], ranks: int) -> float:
+    """The least `rest` of all links, if all elements were neighbours; 1 if there are none."""
+    return _least_rest(_in_units(loops, ranks)[0], ranks)
+
+
+@lru_cache(maxsize=10_000)
+def _least_rest(loops: tuple[Placed, ...], ranks: int) -> float:
+    wanted = [_wanted(loops, rank) for rank in range(ranks)]
+    number = prod(len(each.words) for each in wanted)
+    if max(len(each.words) for each in wanted) > MANY:
+        return 0.0
+    idle = any((loop.rank, loop.side) == (OTHER, IDLE) for loop in loops)
+    once = 0 if idle else prod(int((each.often == 1).sum()) for each in wanted)
+    return min(once, number - _most_served([each.served() for each in wanted])) / number
 
 
 def _most_served(served: Sequence[dict[int, int]]) -> int:

@@ -346,24 +346,40 @@ def promising(
     the others needs. Bounds that take little time come first: the energy that was known before the
     last step, then each tensor for itself, then all of them together.
     """
-    costs, beyond = outer.costs, np.inf
-    cycles = least_cycles(costs, latency, rows, outside)
-    for energy_of in (None, least_energy_apart, least_energy):
-        energy = rows.floor
-        if energy_of is not None:
-            energy = np.maximum(energy, energy_of(outer, rows, outside))
+    costs = outer.costs
+    rows, cycles, beyond = in_time(costs, goal, latency, rows, outside, target)
+    for energy_of in (least_energy_apart, least_energy):
+        if not len(rows):
+            return rows, beyond
+        energy = np.maximum(rows.floor, energy_of(outer, rows, outside))
         ranks = np.maximum(_rank(costs, goal, cycles, energy), rows.least)
         below = ranks * (1 - NOISE) < target
         beyond = min(beyond, float(ranks[~below].min(initial=np.inf)))
         rows, cycles = replace(rows, floor=energy, least=ranks).take(below), cycles[below]
-        if not len(rows):
-            return rows, beyond
-    if _levels_may_be_slow(costs, goal, outside):
+    if len(rows) and _levels_may_be_slow(costs, goal, outside):
         ranks = np.maximum(_least_with_cycles(outer, goal, latency, rows, outside), rows.least)
         below = ranks * (1 - NOISE) < target
         beyond = min(beyond, float(ranks[~below].min(initial=np.inf)))
         rows = replace(rows, least=ranks).take(below)
     return rows, beyond
+
+
+def in_time(
+    costs: Costs,
+    goal: Goal,
+    latency: int,
+    rows: InnerMappings,
+    outside: Outside,
+    target: float,
+) -> tuple[InnerMappings, Floats, float]:
+    """The rows that may lead below the target by the energy that is known so far, with the least
+    cycles of each; and the least rank that one of the others needs.
+    """
+    cycles = least_cycles(costs, latency, rows, outside)
+    ranks = np.maximum(_rank(costs, goal, cycles, rows.floor), rows.least)
+    below = ranks * (1 - NOISE) < target
+    beyond = float(ranks[~below].min(initial=np.inf))
+    return replace(rows, least=ranks).take(below), cycles[below], beyond
 
 
 def _levels_may_be_slow(costs: Costs, goal: Goal, outside: Outside) -> bool:

@@ -29,8 +29,8 @@ from solver_mapper.solve.outward.mesh_sharing import (
     Links,
     Placed,
     Vector,
-    all_links,
     fewest_sent,
+    least_rest,
     least_sharing,
     sent_words,
 )
@@ -230,8 +230,9 @@ class Windows:
         if state.filled:
             more = self._counted(state._replace(placed=True)) / self._counted(state)
         else:
-            near = all_links(state.mesh, len(self.ranks)) if state.mesh else ()
-            chain = state.chains[-1]._replace(links=near)
+            # Until the mesh is filled nothing but the most that neighbours may do counts.
+            rest = least_rest(state.mesh, len(self.ranks))
+            chain = state.chains[-1]._replace(links=(Link(ANY, rest),) if rest < 1 else ())
             state = state._replace(chains=(*state.chains[:-1], chain))
         return state._replace(placed=True), more
 

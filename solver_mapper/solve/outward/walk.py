@@ -47,7 +47,7 @@ from solver_mapper.solve.outward.moves import (
     windows_placed,
 )
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.remaining import most_energy, promising
+from solver_mapper.solve.outward.remaining import in_time, most_energy, promising
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
@@ -308,22 +308,32 @@ class _Run:
             return charged(self.costs, mesh_filled(self.costs, rows, level), level, self.moves)
         groups = self._side_by_side(level)
         for number, loops in enumerate(groups):
-            parts = [
-                rows,
-                *(part for dim, axis in loops for part in self._along(rows, level, dim, axis)),
-            ]
-            if number == len(groups) - 1:
-                parts = [self._filled(each, level) for each in parts]
-                rows = self._kept(parts, Outside(level + 1, level))
+            last = number == len(groups) - 1
+            spread = 0 if level == self.costs.depth - 1 else number + 1
+            outside = Outside(level + 1, level + 1, len(self.costs.order) if last else spread)
+            more = (part for dim, axis in loops for part in self._along(rows, level, dim, axis))
+            parts = [self._in_time(each, outside) for each in (rows, *more)]
+            if last:
+                rows = self._kept(
+                    [self._filled(each, level) for each in parts], Outside(level + 1, level)
+                )
                 self._bound(rows)
                 continue
-            spread = 0 if level == self.costs.depth - 1 else number + 1
             if spread and spread == len(self.costs.moving):
                 parts = [windows_placed(self.costs, each) for each in parts]
             rows, *others = parts
             if others:
                 # Hardly one of these dominates another.
-                rows = self._kept(parts, Outside(level + 1, level + 1, spread), compared=False)
+                rows = self._kept(parts, outside, compared=False)
+        return rows
+
+    def _in_time(self, rows: InnerMappings, outside: Outside) -> InnerMappings:
+        """The rows that are quick enough to lead below the target: what neighbours on the mesh do,
+        which takes time to work out, matters for these alone.
+        """
+        walk = self.walk
+        rows, _, beyond = in_time(self.costs, walk.goal, walk.latency, rows, outside, self.target)
+        self.beyond = min(self.beyond, beyond)
         return rows
 
     def _filled(self, rows: InnerMappings, level: int) -> InnerMappings:
