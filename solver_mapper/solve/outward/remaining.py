@@ -377,7 +377,8 @@ def in_time(
     """
     cycles = least_cycles(costs, latency, rows, outside)
     ranks = np.maximum(_rank(costs, goal, cycles, rows.floor), rows.least)
-    below = ranks * (1 - NOISE) < target
+    # Nothing is known of the empty inner mapping, which tells where targets begin.
+    below = (ranks * (1 - NOISE) < target) | np.isneginf(rows.floor)
     beyond = float(ranks[~below].min(initial=np.inf))
     return replace(rows, least=ranks).take(below), cycles[below], beyond
 
