@@ -19,7 +19,6 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import (
     MAPPING,
     Constraint,
-    FactorConstraint,
     MetricConstraint,
     NestingConstraint,
     ProductConstraint,
@@ -137,13 +136,8 @@ class Session:
         local = LocalSearch(self.spec, self.all_mappings, goal, seed, effort)
         return local.best_from(mapping, over=lambda: self.clock.over)
 
-    def walks(self, goal: Goal) -> Walks | None:
-        """Walks outwards over the mapspace, or all of its mappings if these are few; None if there
-        are constraints on factors, of which walks know nothing.
-        """
-        factors = (FactorConstraint, ProductConstraint)
-        if any(isinstance(each, factors) for each in self.all_mappings.constraints):
-            return None
+    def walks(self, goal: Goal) -> Walks:
+        """Walks outwards over the mapspace, or all of its mappings if these are few."""
         walks: RacedWalks | None = None
         with suppress(ValueError, MemoryError):
             walks = RacedWalks(Walk(self.all_mappings, goal), self.helper)

@@ -20,10 +20,9 @@ from solver_mapper.solve.outward.costs import (
     IDLE,
     NOISE,
     Costs,
-    Outside,
     most_shared,
 )
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
 from solver_mapper.solve.outward.moves import hopping
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
@@ -146,13 +145,11 @@ def _ways(
     As long as the mesh of the compute units is not filled, any word that a unit asks for may yet
     come from the unit beside it.
     """
-    rest = costs.sizes / rows.tile
+    rest, loops = costs.sizes / rows.tile, costs.loops
     spared = {each.number: _spared(costs, rows, each) for each in costs.sliding}
-    more = [
-        (kind, np.asarray((rows.tile[:, dims] < costs.sizes[dims]).any(axis=1)))
-        for kind, dims in costs.kinds
-    ]
+    more = [(kind, loops.repeats(outside, rows.tile, dims)) for kind, dims in costs.kinds]
     ends = np.asarray(rest.prod(axis=1) <= left * costs.beyond(outside))
+    ends &= loops.all_spread(outside, rows.tile)
     more = [
         *(each for each in more if each[1].any()),
         *([((ENDS,) * len(costs.tensors), ends)] if ends.any() else []),

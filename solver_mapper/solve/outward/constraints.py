@@ -1,0 +1,449 @@
+"""What constraints on loops leave of the inner mappings that a walk grows.
+
+Known are the bounds at each slot and products of them, the order of the temporal loops of a level,
+and where loops lie on a mesh. An inner mapping is dropped as soon as no loops to come can complete
+it. Each dimension and each product is looked at by itself, so that some are kept that cannot be
+completed, which is no harm. Caps on figures are left out, and orders of a mesh where networks
+charge.
+
+Two inner mappings with the same tile have the same future as far as constraints speak of slots that
+neither has begun. Of those that are begun, `keys` tells apart what may follow, and `looseness`
+which of two leaves more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from solver_mapper.core.constraints import (
+    HOLDS,
+    Comparison,
+    FactorConstraint,
+    NestingConstraint,
+    PermutationConstraint,
+    ProductConstraint,
+    SplitConstraint,
+    UtilizationConstraint,
+)
+from solver_mapper.core.loop_orders import pairs_at
+from solver_mapper.solve.outward.factor_chains import (
+    NEVER,
+    STAYS,
+    FactorChain,
+    common_multiple,
+    largest_product,
+)
+from solver_mapper.solve.outward.inner import Flags, InnerMappings, Ints, Outside
+from solver_mapper.solve.outward.mesh_orders import Mesh, MeshOrders
+from solver_mapper.verify.mapspace import EnumeratedMapspace
+
+ON_LOOPS = (
+    FactorConstraint,
+    NestingConstraint,
+    PermutationConstraint,
+    ProductConstraint,
+    SplitConstraint,
+    UtilizationConstraint,
+)
+
+
+class Limit(NamedTuple):
+    """The product of the bounds at several slots, as (slot, dimension), compares with a value."""
+
+    loops: frozenset[tuple[int, int]]
+    comparison: Comparison
+    value: int
+
+
+def slot_of(depth: int, outside: Outside) -> int:
+    """The slot that is being filled, or is filled next."""
+    return 2 * (depth - outside.holders) + (outside.holders > outside.meshes)
+
+
+class LoopConstraints:
+    """The constraints on loops of one mapspace. Slots are those of `FactorChain`.
+
+    Args:
+        order: in which dimensions are spread over a mesh.
+    """
+
+    def __init__(self, mapspace: EnumeratedMapspace, order: Sequence[int]):
+        self._mapspace, self._order = mapspace, order
+        self._dims = mapspace.problem.dims
+        self._sizes = [mapspace.problem.bounds[dim] for dim in self._dims]
+        self._depth = mapspace.depth
+        self._fanouts = [mapspace.architecture.fanout(level) for level in range(self._depth)]
+        self.any = any(isinstance(each, ON_LOOPS) for each in mapspace.constraints)
+        if not self.any:
+            return
+        self._limits, self._meshes = list(self._products()), self._mesh_orders()
+        self._chains = self._factor_chains()
+        self._pairs = [self._ordered_pairs(level) for level in range(self._depth)]
+        self._limits = [each for each in self._limits if len(each.loops) != 1]
+        self._most, self._spreadable = cache(self._most_at), cache(self._spreadable_at)
+
+    # What is read from the mapspace.
+
+    def _products(self) -> Iterator[Limit]:
+        """All products of several slots that are limited."""
+        least = max(
+            (e.least for e in self._mapspace.constraints if isinstance(e, UtilizationConstraint)),
+            default=0,
+        )
+        units = least * prod(x * y for x, y in self._fanouts)
+        if units > 0:
+            slots = range(0, 2 * self._depth, 2)
+            loops = frozenset((slot, dim) for slot in slots for dim in range(len(self._dims)))
+            yield Limit(loops, ">=", -(-units.numerator // units.denominator))
+        for each in self._mapspace.constraints:
+            if isinstance(each, ProductConstraint):
+                slots_of_loops = frozenset(
+                    (self._slot(level, kind), self._dims.index(dim))
+                    for level, kind, dim in each.loops
+                    if dim in self._dims
+                )
+                yield _closed(slots_of_loops, each.comparison, each.value)
+
+    def _slot(self, level: str, kind: str) -> int:
+        number = self._mapspace.architecture.index(level)
+        return 2 * (self._depth - 1 - number) + (kind == "temporal")
+
+    def _mesh_orders(self) -> list[MeshOrders]:
+        """Of the mesh below each level."""
+        found = []
+        for level in range(self._depth):
+            name, sides = self._mapspace.architecture.levels[level].name, self._fanouts[level]
+            splits = [
+                each.split
+                for each in self._mapspace.constraints
+                if isinstance(each, SplitConstraint) and each.level == name
+            ]
+            axes = tuple(
+                frozenset(
+                    axis
+                    for axis, letter in enumerate("XY")
+                    if letter in self._mapspace.axes(level, dim) and min(size, sides[axis]) > 1
+                )
+                for dim, size in zip(self._dims, self._sizes, strict=True)
+            )
+            mesh = Mesh(
+                axes,
+                self._numbered(pairs_at(self._mapspace.constraints, name, "spatial", self._dims)),
+                splits[0] if splits else None,
+                sides,
+                level == self._depth - 1,
+            )
+            found.append(MeshOrders(mesh))
+        return found
+
+    def _numbered(self, pairs: Collection[tuple[str, str]]) -> frozenset[tuple[int, int]]:
+        """Pairs of dimensions of the problem, by their numbers."""
+        return frozenset(
+            (self._dims.index(inner), self._dims.index(outer))
+            for inner, outer in pairs
+            if inner in self._dims and outer in self._dims
+        )
+
+    def _factor_chains(self) -> list[FactorChain]:
+        return [
+            FactorChain(size, [self._allows(slot, dim, size) for slot in range(2 * self._depth)])
+            for dim, size in enumerate(self._sizes)
+        ]
+
+    def _allows(self, slot: int, dim: int, size: int) -> Callable[[int], bool]:
+        """Whether constraints on one slot alone allow a bound."""
+        level, spatial = self._depth - 1 - slot // 2, slot % 2 == 0
+        sides = [self._fanouts[level][axis] for axis in self._meshes[level].mesh.axes[dim]]
+        most = max(sides, default=1) if spatial else size
+        compared: list[tuple[Comparison, int]] = [
+            (each.comparison, each.value or (size if each.comparison == "==" else 0))
+            for each in self._mapspace.constraints
+            if isinstance(each, FactorConstraint)
+            and each.dim == self._dims[dim]
+            and self._slot(each.level, each.kind) == slot
+        ]
+        compared += [
+            (limit.comparison, limit.value)
+            for limit in self._limits
+            if limit.loops == {(slot, dim)}
+        ]
+        return lambda bound: (
+            bound <= most and all(HOLDS[comparison](bound, value) for comparison, value in compared)
+        )
+
+    def _ordered_pairs(self, level: int) -> dict[int, list[int]]:
+        """Dimensions whose temporal loop at a level has to lie inside those over others, which may
+        stand there.
+        """
+        slot = 2 * (self._depth - 1 - level) + 1
+        name = self._mapspace.architecture.levels[level].name
+        named = pairs_at(self._mapspace.constraints, name, "temporal", self._dims)
+        found: dict[int, list[int]] = {}
+        for inner, outer in sorted(self._numbered(named)):
+            if all(self._chains[dim].allowed[slot] != (1,) for dim in (inner, outer)):
+                found.setdefault(inner, []).append(outer)
+        return found
+
+    # What is known of the loops of a mapping while they are added.
+
+    @property
+    def columns(self) -> tuple[int, int]:
+        """How many dimensions, and how many products, inner mappings keep figures of."""
+        return (len(self._dims), len(self._limits)) if self.any else (0, 0)
+
+    def with_loop(
+        self, rows: InnerMappings, level: int, dim: int, bound: int, axis: int | None
+    ) -> tuple[Ints, Ints, Ints]:
+        """`here`, `products` and `laid` of the rows with a loop more, temporal without an axis."""
+        here, products, laid = rows.here, rows.products, rows.laid
+        if not self.any:
+            return here, products, laid
+        slot = 2 * (self._depth - 1 - level) + (axis is None)
+        if axis is None:
+            here = here.copy()
+            here[:, dim] *= bound
+        else:
+            laid = self._meshes[level].with_loop(laid, dim, axis)
+        growing = [(slot, dim) in limit.loops for limit in self._limits]
+        return here, products * np.where(growing, bound, 1), laid
+
+    def may_spread(
+        self, rows: InnerMappings, level: int, dim: int, bound: int, axis: int
+    ) -> Flags | bool:
+        """Whether rows may have a spatial loop over a dimension that has none there yet."""
+        if not self.any:
+            return True
+        slot, chain = 2 * (self._depth - 1 - level), self._chains[dim]
+        if bound not in chain.allowed[slot]:
+            return False
+        done = chain.completable[slot + 1]
+        fits = done[chain.places(np.minimum(rows.tile[:, dim] * bound, chain.size))]
+        return np.asarray(fits & self._meshes[level].may_stand(rows.laid, dim, axis))
+
+    def may_do_without(self, level: int, dim: int) -> bool:
+        """Whether a mesh may have no loop over a dimension."""
+        return not self.any or 1 in self._chains[dim].allowed[2 * (self._depth - 1 - level)]
+
+    def may_repeat(self, rows: InnerMappings, level: int, dim: int, bound: int) -> Flags | bool:
+        """Whether rows may have a temporal loop more, so that something may follow."""
+        if not self.any:
+            return True
+        slot, chain = 2 * (self._depth - 1 - level) + 1, self._chains[dim]
+        if chain.allowed[slot] == (1,):
+            return False
+        tile = np.minimum(rows.tile[:, dim] * bound, chain.size)
+        here = np.minimum(rows.here[:, dim] * bound, chain.size)
+        numbers, _ = chain.continuations(slot)
+        fits = numbers[chain.places(tile), chain.places(here)] != NEVER
+        return np.asarray(fits & ~self._blocked(rows, level, dim))
+
+    def _blocked(self, rows: InnerMappings, level: int, dim: int) -> Flags:
+        """Whether no temporal loop over a dimension can begin, since it would have to lie inside
+        others that stand. Those over one dimension are one loop, where its innermost part is.
+        """
+        others = self._pairs[level].get(dim, [])
+        stands = (rows.here[:, others] > 1).any(axis=1)
+        return np.asarray(stands & (rows.here[:, dim] == 1))
+
+    def ended(self, rows: InnerMappings, level: int) -> InnerMappings:
+        """The rows whose temporal loops at a level have bounds that they may have."""
+        if not self.any:
+            return rows
+        slot, fits = 2 * (self._depth - 1 - level) + 1, np.ones(len(rows), dtype=bool)
+        for dim, chain in enumerate(self._chains):
+            _, stays = chain.continuations(slot)
+            fits &= stays[chain.places(rows.tile[:, dim]), chain.places(rows.here[:, dim])]
+        return rows.take(fits)
+
+    def completable(self, rows: InnerMappings, outside: Outside) -> InnerMappings:
+        """The rows that loops to come may complete, as far as is known."""
+        if not self.any or not len(rows):
+            return rows
+        slot, fits = slot_of(self._depth, outside), np.ones(len(rows), dtype=bool)
+        spread = set(self._order[: outside.spread])
+        for dim, chain in enumerate(self._chains):
+            if slot % 2:
+                fits &= self._continued(rows, outside.meshes, dim)[0] != NEVER
+            else:
+                tiles = chain.completable[slot + (dim in spread)]
+                fits &= tiles[chain.places(rows.tile[:, dim])]
+        for number, limit in enumerate(self._limits):
+            fits &= self._within(limit, rows.products[:, number], self._more(rows, outside, limit))
+        return rows.take(fits)
+
+    def _continued(self, rows: InnerMappings, level: int, dim: int) -> tuple[Ints, Flags]:
+        """The numbers of continuations of the temporal loop over a dimension, and whether it
+        stands.
+        """
+        chain, slot = self._chains[dim], 2 * (self._depth - 1 - level) + 1
+        numbers, stays = chain.continuations(slot)
+        place = chain.places(rows.tile[:, dim]), chain.places(rows.here[:, dim])
+        found = numbers[place]
+        if dim in self._pairs[level]:
+            stopped = np.where(stays[place], STAYS, NEVER)
+            found = np.where(self._blocked(rows, level, dim), stopped, found)
+        return found, rows.here[:, dim] > 1
+
+    @staticmethod
+    def _within(limit: Limit, products: Ints, more: Ints) -> Flags:
+        """Whether a product so far, times at most so much more, can meet a limit."""
+        value = limit.value
+        if limit.comparison == "!=":
+            return np.asarray((products != value) | (more > 1))
+        fits = np.ones(len(products), dtype=bool)
+        if limit.comparison in ("==", "<="):
+            fits &= products <= value
+        if limit.comparison in ("==", ">="):
+            fits &= products * more >= value
+        if limit.comparison == "==":
+            fits &= value % products == 0
+        return fits
+
+    def _more(self, rows: InnerMappings, outside: Outside, limit: Limit) -> Ints:
+        """By how much the product of a limit may still grow, at most."""
+        slot = slot_of(self._depth, outside)
+        spread = frozenset(self._order[: outside.spread])
+        more = np.ones(len(rows), dtype=np.int64)
+        for dim, most in self._most(limit, slot, spread):
+            more *= np.minimum(self._sizes[dim] // rows.tile[:, dim], most)
+        if all(each % 2 == 0 for each, _ in limit.loops if each >= slot):
+            meshes = range((outside.meshes - 1) if slot % 2 == 0 else outside.meshes)
+            elements: Ints = np.full(len(rows), prod(prod(self._fanouts[n]) for n in meshes))
+            if slot % 2 == 0 and outside.meshes:
+                sides = np.array(self._fanouts[outside.meshes - 1])
+                elements = elements * (sides // rows.meshes).prod(axis=1)
+            more = np.minimum(more, elements)
+        return more
+
+    def _most_at(self, limit: Limit, slot: int, spread: frozenset[int]) -> list[tuple[int, int]]:
+        """The dimensions that have slots to come in a limit, and the largest product of each."""
+        found: dict[int, list[int]] = {}
+        for each, dim in limit.loops:
+            if each > slot or (each == slot and dim not in spread):
+                found.setdefault(dim, []).append(each)
+        return [
+            (dim, max(self._chains[dim].spread(slots), default=1)) for dim, slots in found.items()
+        ]
+
+    # What dominance has to tell apart.
+
+    def keys(self, rows: InnerMappings, outside: Outside) -> list[Ints]:
+        """Numbers in which rows of the same tile agree if constraints allow the same to follow, but
+        for what `looseness` says.
+        """
+        if not self.any:
+            return []
+        slot, found = slot_of(self._depth, outside), list[Ints]()
+        if slot % 2 == 0 and outside.meshes and self._meshes[outside.meshes - 1].couples:
+            found.append(rows.laid)
+        if slot % 2:
+            found += self._temporal_keys(rows, outside.meshes)
+        for number, limit in enumerate(self._limits):
+            if limit.comparison in ("==", "!="):
+                products, more = rows.products[:, number], self._more(rows, outside, limit)
+                pending = more > 1
+                if limit.comparison == "!=" and limit.value > 0:
+                    pending &= (limit.value % products == 0) & (limit.value <= products * more)
+                found.append(np.where(pending, products, 0))
+        return found
+
+    def _temporal_keys(self, rows: InnerMappings, level: int) -> list[Ints]:
+        slot, pairs, found = 2 * (self._depth - 1 - level) + 1, self._pairs[level], list[Ints]()
+        for dim, chain in enumerate(self._chains):
+            free = len(chain.allowed[slot]) == len(chain.extents)
+            if chain.allowed[slot] != (1,) and (not free or dim in pairs):
+                numbers, stands = self._continued(rows, level, dim)
+                began = stands & (numbers > STAYS) if dim in pairs else 0
+                found.append(2 * numbers + began)
+        return found
+
+    def looseness(self, rows: InnerMappings, outside: Outside) -> Ints:
+        """What limits leave, (rows, limits): a row may be followed by all that may follow another
+        one, as far as these go, if it has no less of any.
+        """
+        found = []
+        for number, limit in enumerate(self._limits if self.any else ()):
+            products = rows.products[:, number]
+            if limit.comparison == "<=":
+                more = self._more(rows, outside, limit)
+                found.append(np.minimum(limit.value // products, more))
+            elif limit.comparison == ">=":
+                found.append(np.minimum(products, limit.value))
+        return np.column_stack(found) if found else np.zeros((len(rows), 0), dtype=np.int64)
+
+    # What bounds may know.
+
+    def spread_over(self, dim: int, meshes: int) -> tuple[int, ...]:
+        """What spatial loops over a dimension can make of the `meshes` outermost ones together."""
+        return self._chains[dim].spread(range(2 * (self._depth - meshes), 2 * self._depth, 2))
+
+    def side(self, level: int, axis: int) -> int:
+        """How many elements of the mesh below a level loops can use along an axis."""
+        slot, mesh = 2 * (self._depth - 1 - level), self._meshes[level].mesh
+        bounds = [
+            {1, *chain.allowed[slot]}
+            for dim, chain in enumerate(self._chains)
+            if axis in mesh.axes[dim]
+        ]
+        return largest_product([sorted(each) for each in bounds], mesh.sides[axis])
+
+    def tiles(self, level: int, tile: Ints) -> Flags:
+        """Whether a level may hold tiles (rows, dimensions)."""
+        slot, fits = 2 * (self._depth - level), np.ones(len(tile), dtype=bool)
+        for dim, chain in enumerate(self._chains if self.any else ()):
+            fits &= (chain.completable[slot] & chain.attainable[slot])[chain.places(tile[:, dim])]
+        return fits
+
+    def repeats(self, outside: Outside, tile: Ints, dims: Sequence[int]) -> Flags:
+        """Whether a temporal loop over some of the dimensions may follow tiles."""
+        if not self.any:
+            return np.asarray((tile[:, dims] < np.array(self._sizes)[dims]).any(axis=1))
+        slot, found = slot_of(self._depth, outside), np.zeros(len(tile), dtype=bool)
+        for dim in dims:
+            chain = self._chains[dim]
+            found |= chain.repeats[slot][chain.places(tile[:, dim])]
+        return found
+
+    def spreadable(self, outside: Outside, tile: Ints) -> Ints:
+        """Multiples of what spatial loops to come may make of each dimension (rows, dimensions)."""
+        rest: Ints = np.array(self._sizes, dtype=np.int64) // tile
+        if not self.any:
+            return rest
+        for dim, chain in enumerate(self._chains):
+            most = self._spreadable(dim, outside.meshes)
+            rest[:, dim] = most[chain.places(tile[:, dim])]
+        return rest
+
+    def all_spread(self, outside: Outside, tile: Ints) -> Flags:
+        """Whether spatial loops to come may complete tiles (rows, dimensions) by themselves."""
+        rest = np.array(self._sizes, dtype=np.int64) // tile
+        return np.asarray((self.spreadable(outside, tile) == rest).all(axis=1))
+
+    def _spreadable_at(self, dim: int, meshes: int) -> Ints:
+        chain, bounds = self._chains[dim], self.spread_over(dim, meshes)
+        most = [common_multiple(bounds, chain.size // each) for each in chain.extents]
+        return np.array(most, dtype=np.int64)
+
+    # The loops of a mapping.
+
+    def ordered(self, level: int, dims: Sequence[int]) -> list[int]:
+        """Dimensions of spatial loops below a level in the given order, innermost first, changed
+        only where constraints ask for it.
+        """
+        if not self.any:
+            return list(dims)
+        return self._meshes[level].ordered(dims) or list(dims)
+
+
+def _closed(loops: frozenset[tuple[int, int]], comparison: Comparison, value: int) -> Limit:
+    """The limit without strict comparisons."""
+    if comparison == "<":
+        return Limit(loops, "<=", value - 1)
+    if comparison == ">":
+        return Limit(loops, ">=", value + 1)
+    return Limit(loops, comparison, value)
