@@ -19,6 +19,7 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import (
     MAPPING,
     Constraint,
+    FactorConstraint,
     MetricConstraint,
     NestingConstraint,
     ProductConstraint,
@@ -152,7 +153,9 @@ class Session:
             if walks is not None and not self._few_nests:
                 yield from self._legal(walks.meanwhile(span, effort))
 
-        return Walks(ends, meanwhile, walks is not None and walks.first)
+        factors = (FactorConstraint, ProductConstraint)
+        later = any(isinstance(each, factors) for each in self.all_mappings.constraints)
+        return Walks(ends, meanwhile, walks is not None and walks.first, later)
 
     def _legal(self, found: Iterator[Ends]) -> Iterator[Ends]:
         """The same with those mappings that constraints admit, as long as memory suffices."""
