@@ -31,6 +31,7 @@ from solver_mapper.core.constraints import (
     UtilizationConstraint,
 )
 from solver_mapper.core.loop_orders import pairs_at
+from solver_mapper.core.primes import divisors
 from solver_mapper.solve.outward.factor_chains import (
     NEVER,
     STAYS,
@@ -77,6 +78,7 @@ class LoopConstraints:
         self._dims = mapspace.problem.dims
         self._sizes = [mapspace.problem.bounds[dim] for dim in self._dims]
         self._depth = mapspace.depth
+        self._last = 2 * self._depth
         self._fanouts = [mapspace.architecture.fanout(level) for level in range(self._depth)]
         self.any = any(isinstance(each, ON_LOOPS) for each in mapspace.constraints)
         if not self.any:
@@ -85,7 +87,8 @@ class LoopConstraints:
         self._chains = self._factor_chains()
         self._pairs = [self._ordered_pairs(level) for level in range(self._depth)]
         self._limits = [each for each in self._limits if len(each.loops) != 1]
-        self._most, self._spreadable = cache(self._most_at), cache(self._spreadable_at)
+        self._most, self._spread_over = cache(self._most_at), cache(self._spread_at)
+        self._spreadable = cache(self._spreadable_at)
 
     # What is read from the mapspace.
 
@@ -270,8 +273,10 @@ class LoopConstraints:
             if slot % 2:
                 fits &= self._continued(rows, outside.meshes, dim)[0] != NEVER
             else:
-                tiles = chain.completable[slot + (dim in spread)]
-                fits &= tiles[chain.places(rows.tile[:, dim])]
+                after = chain.completable[min(slot + 1, self._last)]
+                place = chain.places(rows.tile[:, dim])
+                begun = dim in spread or ((slot == 0) & (rows.tile[:, dim] > 1))
+                fits &= np.where(begun, after[place], chain.completable[slot][place])
         for number, limit in enumerate(self._limits):
             fits &= self._within(limit, rows.products[:, number], self._more(rows, outside, limit))
         return rows.take(fits)
@@ -378,9 +383,22 @@ class LoopConstraints:
 
     # What bounds may know.
 
-    def spread_over(self, dim: int, meshes: int) -> tuple[int, ...]:
-        """What spatial loops over a dimension can make of the `meshes` outermost ones together."""
-        return self._chains[dim].spread(range(2 * (self._depth - meshes), 2 * self._depth, 2))
+    def spread_over(self, dim: int, outside: Outside) -> Sequence[int]:
+        """What spatial loops to come over a dimension can make together."""
+        if not self.any:
+            return divisors(self._sizes[dim])
+        return self._spread_over(dim, outside.meshes, dim in self._order[: outside.spread])
+
+    def _spread_at(self, dim: int, meshes: int, begun: bool) -> Sequence[int]:
+        """The same for so many outermost meshes, of which the innermost one may have its loop. Of
+        that of the compute units this is not known.
+        """
+        slot, chain = self._last - 2 * meshes, self._chains[dim]
+        later = chain.spread(range(slot + 2, self._last, 2))
+        if begun:
+            return later
+        found = chain.spread(range(slot, self._last, 2))
+        return sorted({*found, *later}) if slot == 0 else found
 
     def side(self, level: int, axis: int) -> int:
         """How many elements of the mesh below a level loops can use along an axis."""
@@ -425,7 +443,8 @@ class LoopConstraints:
         return np.asarray((self.spreadable(outside, tile) == rest).all(axis=1))
 
     def _spreadable_at(self, dim: int, meshes: int) -> Ints:
-        chain, bounds = self._chains[dim], self.spread_over(dim, meshes)
+        chain = self._chains[dim]
+        bounds = {*self._spread_over(dim, meshes, False), *self._spread_over(dim, meshes, True)}
         most = [common_multiple(bounds, chain.size // each) for each in chain.extents]
         return np.array(most, dtype=np.int64)
 

@@ -11,7 +11,6 @@ from math import prod
 import numpy as np
 
 from solver_mapper.core.constraints import ReuseConstraint
-from solver_mapper.core.primes import divisors
 from solver_mapper.solve.outward.constraints import LoopConstraints
 from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside
 from solver_mapper.solve.outward.networks import Carried, Networks
@@ -330,7 +329,7 @@ class Costs:
         options = [
             [
                 bound
-                for bound in self._spread_over(dim, outside.meshes - (dim in spread))
+                for bound in self.loops.spread_over(dim, outside)
                 if bound <= (beyond if dim in spread else left * beyond)
             ]
             for dim in dims
@@ -338,12 +337,6 @@ class Costs:
         for bounds in product(*options):
             if prod(bounds) <= left * beyond:
                 yield dict(zip(dims, bounds, strict=True))
-
-    def _spread_over(self, dim: int, meshes: int) -> tuple[int, ...]:
-        """What spatial loops of so many outermost meshes can make of a dimension together."""
-        if self.loops.any:
-            return self.loops.spread_over(dim, max(meshes, 0))
-        return divisors(int(self.sizes[dim]))
 
 
 @lru_cache(maxsize=100_000)

@@ -8,7 +8,7 @@ bounds at all slots further in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from math import lcm
 
@@ -57,13 +57,12 @@ class FactorChain:
     @cached_property
     def repeats(self) -> list[Flags]:
         """For each slot, and after the last one, the tiles from which some temporal loop at that
-        slot or a later one leads to the whole size; more of them at slots that have begun.
+        slot or a later one leads to the whole size, whether or not the slot has begun.
         """
         found, done = [set[int]()], [self._tiles(each) for each in self.completable]
         for slot in reversed(range(len(self.allowed))):
             later = {t for t in self.extents if any(t * b in found[-1] for b in self.allowed[slot])}
-            if slot % 2:
-                later |= found[-1]
+            later |= found[-1]
             if slot % 2 and self.allowed[slot] != (1,):
                 later |= {
                     t for t in self.extents if any(u > t and not u % t for u in done[slot + 1])
@@ -123,6 +122,6 @@ def largest_product(bounds: Sequence[Sequence[int]], most: int) -> int:
     return max(found, default=1)
 
 
-def common_multiple(bounds: Sequence[int], size: int) -> int:
+def common_multiple(bounds: Collection[int], size: int) -> int:
     """The least common multiple of the bounds that divide a size."""
     return lcm(*(each for each in bounds if size % each == 0))
