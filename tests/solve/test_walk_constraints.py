@@ -5,6 +5,7 @@ the way to a mapping that obeys them is above its figure, and nothing on the way
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from random import Random
 
@@ -55,6 +56,14 @@ def constrained(made: Instance, most: int = 4) -> Instance:
     return replace(made, constraints=Constraints((*made.constraints, *more)))
 
 
+def filled(made: Instance) -> Instance:
+    """The instance with levels that have to be filled in part."""
+    least = Fraction(made.seed % 3 + 1, 5)
+    outer, *levels = made.architecture.levels
+    levels = [replace(each, min_utilization=least if each.entries else 0) for each in levels]
+    return replace(made, architecture=replace(made.architecture, levels=(outer, *levels)))
+
+
 def wrong(made: Instance, *, exact: bool, most: int = FEW) -> list[str]:
     """See `wrong_claims`; nothing where there is too much to enumerate."""
     if (made.mapspace.count(most) or most + 1) > most:
@@ -66,6 +75,12 @@ def wrong(made: Instance, *, exact: bool, most: int = FEW) -> list[str]:
 def test_the_least_claim_is_the_best_mapping_that_obeys(first):
     for seed in range(first, first + 10):
         assert not wrong(constrained(bare(instance(seed, MANY, PLAIN))), exact=True)
+
+
+@pytest.mark.parametrize("first", range(600, 620, 10))
+def test_the_least_claim_is_the_best_mapping_that_fills_levels(first):
+    for seed in range(first, first + 10):
+        assert not wrong(filled(bare(instance(seed, MANY, PLAIN))), exact=True)
 
 
 @pytest.mark.parametrize("first", range(200, 240, 10))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
-from math import prod
+from math import ceil, prod
 
 import numpy as np
 
@@ -258,6 +258,16 @@ class Costs:
     def may_hold(self, number: int, level: int, words: Floats) -> Flags:
         """Whether a level may hold a tensor of which tiles have `words` so far."""
         return (words <= self._capacities[level]) & (True in self.holds[level][number])
+
+    def fits(self, level: int, words: Floats) -> Flags:
+        """Whether a level may hold so many words of all tensors together: no more than it has room
+        for, and no less than it has to be filled with.
+        """
+        capacity = self.architecture.levels[level].capacity
+        if capacity is None:
+            return np.ones(len(words), dtype=bool)
+        least = ceil(capacity * self.architecture.levels[level].min_utilization)
+        return np.asarray((words >= least) & (words <= capacity))
 
     def slowness(self, level: int) -> float:
         """Cycles that an instance of a level needs for a word, at most."""

@@ -349,13 +349,12 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
 
 def hold(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> list[InnerMappings]:
     """The rows with each choice of what `level` holds, where it fits."""
-    capacity = costs.architecture.levels[level].capacity
     words = [tensor.tile_words(rows.tile) for tensor in costs.tensors]
     found = []
     for choice in product(*costs.holds[level]):
         held = [n for n, holds in enumerate(choice) if holds]
         needed = sum((words[n] for n in held), np.zeros(len(rows)))
-        fits = np.ones(len(rows), dtype=bool) if capacity is None else needed <= capacity
+        fits = costs.fits(level, needed)
         if fits.any():
             number = moves.number(Move(level, holds=sum(1 << n for n in held)))
             found.append(_held(costs, rows.take(fits), level, held, number))

@@ -86,9 +86,8 @@ class OuterLevels:
         """
         costs, tiles = self.costs, self.lattice.tiles
         words = sum((costs.tensors[n].tile_words(tiles) for n in held), np.zeros(len(tiles)))
-        capacity = costs.architecture.levels[level].capacity
-        fits = words <= (np.inf if capacity is None else float(capacity))
-        outer = np.where(fits & costs.loops.tiles(level, tiles), outer, np.inf)
+        fits = costs.fits(level, words) & costs.loops.tiles(level, tiles)
+        outer = np.where(fits, outer, np.inf)
         if not held:
             return outer
         best = np.full(tuple(outer.shape[n] for n in range(outer.ndim) if n not in held), np.inf)

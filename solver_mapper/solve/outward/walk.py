@@ -4,8 +4,8 @@ At each level come its spatial loops, its temporal loops, and the choice of what
 each of these, inner mappings are dropped that cannot lead below a target (`remaining.py`), and
 those that others dominate (`dominance.py`). What arrives at the outermost level are the least
 claims. They equal the cost model's figures unless networks cost energy for more than words that a
-level gets by itself, bandwidth limits the cycles at inner levels, or constraints say more than what
-levels hold; then they are lower bounds.
+level gets by itself, bandwidth limits the cycles at inner levels, or constraints say more than
+walks know (`constraints.py`); then they are lower bounds.
 In the style of the partial mappings of AccelForge (Gilbert et al.), with the costs of Timeloop's
 model.
 """
