@@ -58,15 +58,26 @@ class MeshOrders:
         mesh = self.mesh
         if any(self._binds(inner, outer) for inner, outer in mesh.pairs):
             return True
-        if mesh.split is None or all(len(each) < 2 for each in mesh.axes):
+        if mesh.split is None or all(map(self._placed, range(len(mesh.axes)))):
             return False
-        # Without an order, so many loops fit along each axis that the positions may run out.
+        # Without an order, so many loops may fit along an axis that its positions run out.
         most = [side.bit_length() - 1 for side in mesh.sides]
         loops = sum(map(bool, mesh.axes))
         positions = mesh.split, len(mesh.axes) - mesh.split
         return bool(mesh.pairs) or any(
             min(many, loops) > room for many, room in zip(most, positions, strict=True)
         )
+
+    def _placed(self, dim: int) -> bool:
+        """Whether a split puts a dimension along the same axis in all orders."""
+        number, split = len(self.mesh.axes), self.mesh.split or 0
+        first = len(inside([str(dim)], self._named)) - 1
+        last = number - len(outside([str(dim)], self._named))
+        return (first < split) != (last >= split)
+
+    @cached_property
+    def _named(self) -> frozenset[tuple[str, str]]:
+        return frozenset((str(inner), str(outer)) for inner, outer in self.mesh.pairs)
 
     def _binds(self, inner: int, outer: int) -> bool:
         one, other = self.mesh.axes[inner], self.mesh.axes[outer]
@@ -124,8 +135,8 @@ class MeshOrders:
         the ones that have to lie inside the former, or outside the latter, have positions too.
         """
         number = len(self.mesh.axes)
-        named = {(str(inner), str(outer)) for inner, outer in self.mesh.pairs}
-        inner, outer = inside(map(str, across), named), outside(map(str, down), named)
+        inner = inside(map(str, across), self._named)
+        outer = outside(map(str, down), self._named)
         count = min(max(split, 0), number)
         return not inner & outer and len(inner) <= count and number - len(outer) >= count
 
