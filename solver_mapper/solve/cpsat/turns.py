@@ -20,9 +20,9 @@ LATER = 4.0
 """How many times as long CP-SAT's first turn is where factors are constrained: there it often
 proves in a second or two what walks prove no sooner.
 """
-RUNS = 4
-"""After so many runs, however short, the first turn is over there: a product mostly takes two or
-three to find its optimum, and another one to prove it.
+RUNS = 6
+"""After so many runs, however short, the first turn is over there: a product mostly takes two to
+five to find its optimum, and another one to prove it.
 """
 
 
