@@ -13,16 +13,13 @@ which of two leaves more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from solver_mapper.core.constraints import (
-    HOLDS,
-    Comparison,
     FactorConstraint,
     NestingConstraint,
     PermutationConstraint,
@@ -30,17 +27,15 @@ from solver_mapper.core.constraints import (
     SplitConstraint,
     UtilizationConstraint,
 )
-from solver_mapper.core.loop_orders import pairs_at
 from solver_mapper.core.primes import divisors
 from solver_mapper.solve.outward.factor_chains import (
     NEVER,
     STAYS,
-    FactorChain,
     common_multiple,
     largest_product,
 )
 from solver_mapper.solve.outward.inner import Flags, InnerMappings, Ints, Outside
-from solver_mapper.solve.outward.mesh_orders import Mesh, MeshOrders
+from solver_mapper.solve.outward.read_constraints import Limit, ReadConstraints
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 ON_LOOPS = (
@@ -51,14 +46,6 @@ ON_LOOPS = (
     SplitConstraint,
     UtilizationConstraint,
 )
-
-
-class Limit(NamedTuple):
-    """The product of the bounds at several slots, as (slot, dimension), compares with a value."""
-
-    loops: frozenset[tuple[int, int]]
-    comparison: Comparison
-    value: int
 
 
 def slot_of(depth: int, outside: Outside) -> int:
@@ -74,130 +61,29 @@ class LoopConstraints:
     """
 
     def __init__(self, mapspace: EnumeratedMapspace, order: Sequence[int]):
-        self._mapspace, self._order = mapspace, order
-        self._dims = mapspace.problem.dims
-        self._sizes = [mapspace.problem.bounds[dim] for dim in self._dims]
+        self._order, problem = order, mapspace.problem
+        self._sizes = [problem.bounds[dim] for dim in problem.dims]
         self._depth = mapspace.depth
         self._last = 2 * self._depth
         self._fanouts = [mapspace.architecture.fanout(level) for level in range(self._depth)]
         self.any = any(isinstance(each, ON_LOOPS) for each in mapspace.constraints)
         if not self.any:
             return
-        self._limits, self._meshes = list(self._products()), self._mesh_orders()
-        self._chains = self._factor_chains()
-        self._pairs = [self._ordered_pairs(level) for level in range(self._depth)]
-        self._limits = [each for each in self._limits if len(each.loops) != 1]
+        read = ReadConstraints(mapspace)
+        self._meshes, self._chains = read.meshes, read.chains
+        self._pairs = [read.ordered_pairs(level) for level in range(self._depth)]
+        self._limits = [each for each in read.limits if len(each.loops) != 1]
         self._most, self._spread_over = cache(self._most_at), cache(self._spread_at)
         self._spreadable = cache(self._spreadable_at)
 
-    # What is read from the mapspace.
-
-    def _products(self) -> Iterator[Limit]:
-        """All products of several slots that are limited."""
-        least = max(
-            (e.least for e in self._mapspace.constraints if isinstance(e, UtilizationConstraint)),
-            default=0,
-        )
-        units = least * prod(x * y for x, y in self._fanouts)
-        if units > 0:
-            slots = range(0, 2 * self._depth, 2)
-            loops = frozenset((slot, dim) for slot in slots for dim in range(len(self._dims)))
-            yield Limit(loops, ">=", -(-units.numerator // units.denominator))
-        for each in self._mapspace.constraints:
-            if isinstance(each, ProductConstraint):
-                slots_of_loops = frozenset(
-                    (self._slot(level, kind), self._dims.index(dim))
-                    for level, kind, dim in each.loops
-                    if dim in self._dims
-                )
-                yield _closed(slots_of_loops, each.comparison, each.value)
-
-    def _slot(self, level: str, kind: str) -> int:
-        number = self._mapspace.architecture.index(level)
-        return 2 * (self._depth - 1 - number) + (kind == "temporal")
-
-    def _mesh_orders(self) -> list[MeshOrders]:
-        """Of the mesh below each level."""
-        found = []
-        for level in range(self._depth):
-            name, sides = self._mapspace.architecture.levels[level].name, self._fanouts[level]
-            splits = [
-                each.split
-                for each in self._mapspace.constraints
-                if isinstance(each, SplitConstraint) and each.level == name
-            ]
-            axes = tuple(
-                frozenset(
-                    axis
-                    for axis, letter in enumerate("XY")
-                    if letter in self._mapspace.axes(level, dim) and min(size, sides[axis]) > 1
-                )
-                for dim, size in zip(self._dims, self._sizes, strict=True)
-            )
-            mesh = Mesh(
-                axes,
-                self._numbered(pairs_at(self._mapspace.constraints, name, "spatial", self._dims)),
-                splits[0] if splits else None,
-                sides,
-                level == self._depth - 1,
-            )
-            found.append(MeshOrders(mesh))
-        return found
-
-    def _numbered(self, pairs: Collection[tuple[str, str]]) -> frozenset[tuple[int, int]]:
-        """Pairs of dimensions of the problem, by their numbers."""
-        return frozenset(
-            (self._dims.index(inner), self._dims.index(outer))
-            for inner, outer in pairs
-            if inner in self._dims and outer in self._dims
-        )
-
-    def _factor_chains(self) -> list[FactorChain]:
-        return [
-            FactorChain(size, [self._allows(slot, dim, size) for slot in range(2 * self._depth)])
-            for dim, size in enumerate(self._sizes)
-        ]
-
-    def _allows(self, slot: int, dim: int, size: int) -> Callable[[int], bool]:
-        """Whether constraints on one slot alone allow a bound."""
-        level, spatial = self._depth - 1 - slot // 2, slot % 2 == 0
-        sides = [self._fanouts[level][axis] for axis in self._meshes[level].mesh.axes[dim]]
-        most = max(sides, default=1) if spatial else size
-        compared: list[tuple[Comparison, int]] = [
-            (each.comparison, each.value or (size if each.comparison == "==" else 0))
-            for each in self._mapspace.constraints
-            if isinstance(each, FactorConstraint)
-            and each.dim == self._dims[dim]
-            and self._slot(each.level, each.kind) == slot
-        ]
-        compared += [
-            (limit.comparison, limit.value)
-            for limit in self._limits
-            if limit.loops == {(slot, dim)}
-        ]
-        return lambda bound: (
-            bound <= most and all(HOLDS[comparison](bound, value) for comparison, value in compared)
-        )
-
-    def _ordered_pairs(self, level: int) -> dict[int, list[int]]:
-        """Dimensions whose temporal loop at a level has to lie inside those over others, which may
-        stand there.
-        """
-        slot = 2 * (self._depth - 1 - level) + 1
-        name = self._mapspace.architecture.levels[level].name
-        named = pairs_at(self._mapspace.constraints, name, "temporal", self._dims)
-        found: dict[int, list[int]] = {}
-        for inner, outer in sorted(self._numbered(named)):
-            if all(self._chains[dim].allowed[slot] != (1,) for dim in (inner, outer)):
-                found.setdefault(inner, []).append(outer)
-        return found
-
-    # What is known of the loops of a mapping while they are added.
+    def _slot(self, level: int) -> int:
+        """That of the mesh below a level; the next one is that of its temporal loops."""
+        return 2 * (self._depth - 1 - level)
 
     @property
     def columns(self) -> tuple[int, int]:
         """How many dimensions, and how many products, inner mappings keep figures of."""
-        return (len(self._dims), len(self._limits)) if self.any else (0, 0)
+        return (len(self._sizes), len(self._limits)) if self.any else (0, 0)
 
     def with_loop(
         self, rows: InnerMappings, level: int, dim: int, bound: int, axis: int | None
@@ -206,7 +92,7 @@ class LoopConstraints:
         here, products, laid = rows.here, rows.products, rows.laid
         if not self.any:
             return here, products, laid
-        slot = 2 * (self._depth - 1 - level) + (axis is None)
+        slot = self._slot(level) + (axis is None)
         if axis is None:
             here = here.copy()
             here[:, dim] *= bound
@@ -221,7 +107,7 @@ class LoopConstraints:
         """Whether rows may have a spatial loop over a dimension that has none there yet."""
         if not self.any:
             return True
-        slot, chain = 2 * (self._depth - 1 - level), self._chains[dim]
+        slot, chain = self._slot(level), self._chains[dim]
         if bound not in chain.allowed[slot]:
             return False
         done = chain.completable[slot + 1]
@@ -230,13 +116,13 @@ class LoopConstraints:
 
     def may_do_without(self, level: int, dim: int) -> bool:
         """Whether a mesh may have no loop over a dimension."""
-        return not self.any or 1 in self._chains[dim].allowed[2 * (self._depth - 1 - level)]
+        return not self.any or 1 in self._chains[dim].allowed[self._slot(level)]
 
     def may_repeat(self, rows: InnerMappings, level: int, dim: int, bound: int) -> Flags | bool:
         """Whether rows may have a temporal loop more, so that something may follow."""
         if not self.any:
             return True
-        slot, chain = 2 * (self._depth - 1 - level) + 1, self._chains[dim]
+        slot, chain = self._slot(level) + 1, self._chains[dim]
         if chain.allowed[slot] == (1,):
             return False
         tile = np.minimum(rows.tile[:, dim] * bound, chain.size)
@@ -257,7 +143,7 @@ class LoopConstraints:
         """The rows whose temporal loops at a level have bounds that they may have."""
         if not self.any:
             return rows
-        slot, fits = 2 * (self._depth - 1 - level) + 1, np.ones(len(rows), dtype=bool)
+        slot, fits = self._slot(level) + 1, np.ones(len(rows), dtype=bool)
         for dim, chain in enumerate(self._chains):
             _, stays = chain.continuations(slot)
             fits &= stays[chain.places(rows.tile[:, dim]), chain.places(rows.here[:, dim])]
@@ -285,7 +171,7 @@ class LoopConstraints:
         """The numbers of continuations of the temporal loop over a dimension, and whether it
         stands.
         """
-        chain, slot = self._chains[dim], 2 * (self._depth - 1 - level) + 1
+        chain, slot = self._chains[dim], self._slot(level) + 1
         numbers, stays = chain.continuations(slot)
         place = chain.places(rows.tile[:, dim]), chain.places(rows.here[:, dim])
         found = numbers[place]
@@ -335,8 +221,6 @@ class LoopConstraints:
             (dim, max(self._chains[dim].spread(slots), default=1)) for dim, slots in found.items()
         ]
 
-    # What dominance has to tell apart.
-
     def keys(self, rows: InnerMappings, outside: Outside) -> list[Ints]:
         """Numbers in which rows of the same tile agree if constraints allow the same to follow, but
         for what `looseness` says.
@@ -358,7 +242,7 @@ class LoopConstraints:
         return found
 
     def _temporal_keys(self, rows: InnerMappings, level: int) -> list[Ints]:
-        slot, pairs, found = 2 * (self._depth - 1 - level) + 1, self._pairs[level], list[Ints]()
+        slot, pairs, found = self._slot(level) + 1, self._pairs[level], list[Ints]()
         for dim, chain in enumerate(self._chains):
             free = len(chain.allowed[slot]) == len(chain.extents)
             if chain.allowed[slot] != (1,) and (not free or dim in pairs):
@@ -381,8 +265,6 @@ class LoopConstraints:
                 found.append(np.minimum(products, limit.value))
         return np.column_stack(found) if found else np.zeros((len(rows), 0), dtype=np.int64)
 
-    # What bounds may know.
-
     def spread_over(self, dim: int, outside: Outside) -> Sequence[int]:
         """What spatial loops to come over a dimension can make together."""
         if not self.any:
@@ -402,7 +284,7 @@ class LoopConstraints:
 
     def side(self, level: int, axis: int) -> int:
         """How many elements of the mesh below a level loops can use along an axis."""
-        slot, mesh = 2 * (self._depth - 1 - level), self._meshes[level].mesh
+        slot, mesh = self._slot(level), self._meshes[level].mesh
         bounds = [
             {1, *chain.allowed[slot]}
             for dim, chain in enumerate(self._chains)
@@ -412,7 +294,7 @@ class LoopConstraints:
 
     def tiles(self, level: int, tile: Ints) -> Flags:
         """Whether a level may hold tiles (rows, dimensions)."""
-        slot, fits = 2 * (self._depth - level), np.ones(len(tile), dtype=bool)
+        slot, fits = self._slot(level) + 2, np.ones(len(tile), dtype=bool)
         for dim, chain in enumerate(self._chains if self.any else ()):
             fits &= (chain.completable[slot] & chain.attainable[slot])[chain.places(tile[:, dim])]
         return fits
@@ -439,6 +321,8 @@ class LoopConstraints:
 
     def all_spread(self, outside: Outside, tile: Ints) -> Flags:
         """Whether spatial loops to come may complete tiles (rows, dimensions) by themselves."""
+        if not self.any:
+            return np.ones(len(tile), dtype=bool)
         rest = np.array(self._sizes, dtype=np.int64) // tile
         return np.asarray((self.spreadable(outside, tile) == rest).all(axis=1))
 
@@ -448,8 +332,6 @@ class LoopConstraints:
         most = [common_multiple(bounds, chain.size // each) for each in chain.extents]
         return np.array(most, dtype=np.int64)
 
-    # The loops of a mapping.
-
     def ordered(self, level: int, dims: Sequence[int]) -> list[int]:
         """Dimensions of spatial loops below a level in the given order, innermost first, changed
         only where constraints ask for it.
@@ -457,12 +339,3 @@ class LoopConstraints:
         if not self.any:
             return list(dims)
         return self._meshes[level].ordered(dims) or list(dims)
-
-
-def _closed(loops: frozenset[tuple[int, int]], comparison: Comparison, value: int) -> Limit:
-    """The limit without strict comparisons."""
-    if comparison == "<":
-        return Limit(loops, "<=", value - 1)
-    if comparison == ">":
-        return Limit(loops, ">=", value + 1)
-    return Limit(loops, comparison, value)

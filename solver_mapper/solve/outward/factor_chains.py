@@ -31,6 +31,7 @@ class FactorChain:
         self.size, self.extents = size, divisors(size)
         self._array = np.array(self.extents, dtype=np.int64)
         self.allowed = [tuple(filter(allow, self.extents)) for allow in allows]
+        self._place = {each: place for place, each in enumerate(self.extents)}
         self._continuations: dict[int, tuple[Ints, Flags]] = {}
 
     def places(self, tile: Ints) -> Ints:
@@ -105,7 +106,7 @@ class FactorChain:
 
     def _multiples(self, of: int, among: Sequence[int] | set[int]) -> int:
         """By what a number is multiplied in some others: one bit for each extent."""
-        return sum(1 << self.extents.index(each // of) for each in among if each % of == 0)
+        return sum(1 << self._place[each // of] for each in among if each % of == 0)
 
     def _flags(self, tiles: set[int]) -> Flags:
         return np.array([each in tiles for each in self.extents])
