@@ -16,7 +16,12 @@ import numpy as np
 import pytest
 
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
-from solver_mapper.core.constraints import Constraints
+from solver_mapper.core.constraints import (
+    Constraint,
+    Constraints,
+    PermutationConstraint,
+    SplitConstraint,
+)
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.core.primes import divisors, factorize
 from solver_mapper.core.problem import Problem
@@ -43,11 +48,12 @@ class Stage:
     choices: tuple[tuple[int, str], ...] = ()
 
 
-def drawn(random: Random) -> EnumeratedMapspace:
-    """A tiny problem on three levels, some with a mesh, under a few constraints."""
-    sizes = dict(
-        zip("MNK", random.choice([(4, 2, 1), (4, 4, 1), (2, 2, 2), (8, 1, 1)]), strict=True)
-    )
+def drawn(random: Random, *, coupled: bool = False) -> EnumeratedMapspace:
+    """A tiny problem on three levels, some with a mesh, under a few constraints; or on two levels
+    with a mesh of which constraints `coupled` the loops.
+    """
+    shapes = [(2, 2, 2)] if coupled else [(4, 2, 1), (4, 4, 1), (2, 2, 2), (8, 1, 1)]
+    sizes = dict(zip("MNK", random.choice(shapes), strict=True))
     tensors = (
         tensor("A", "M", "K"),
         tensor("B", "K", "N"),
@@ -55,19 +61,25 @@ def drawn(random: Random) -> EnumeratedMapspace:
     )
     x = y = 1
     levels = []
-    mesh = random.choice([None, 0, 1, 2])
-    for number in range(3):
+    mesh = 0 if coupled else random.choice([None, 0, 1, 2])
+    for number in range(2 if coupled else 3):
         levels.append(
             Buffer(f"L{number}", None, x * y, x, y, energy=AccessEnergy(*[Fraction(1)] * 3))
         )
         if number == mesh:
-            x, y = random.choice([(2, 1), (2, 2), (4, 1)])
+            x, y = random.choice([(2, 2), (4, 2)] if coupled else [(2, 1), (2, 2), (4, 1)])
     units = Arithmetic("MAC", x * y, x, y, energy=Fraction(0))
     architecture = Architecture("tiny", tuple(levels), units)
     problem = Problem("matmul", tuple(sizes), sizes, tensors)
-    constraints = [
+    constraints: list[Constraint] = [
         random_constraint(random, architecture, problem, SORTS) for _ in range(random.randint(1, 3))
     ]
+    if coupled:
+        inner = random.sample("MNK", random.randint(1, 3))
+        gaps = random.random() < 0.5
+        constraints = [PermutationConstraint("L0", "order", "spatial", tuple(inner), gaps=gaps)]
+        if random.random() < 0.5:
+            constraints.append(SplitConstraint("L0", "split", random.randint(0, 3)))
     return EnumeratedMapspace(architecture, problem, Constraints(tuple(constraints)))
 
 
@@ -224,11 +236,11 @@ def what_follows(path: Path, before: Path) -> Path:
     return (path[number][len(last) :], *path[number + 1 :])
 
 
-def wrong_exchanges(seed: int) -> list[str]:
+def wrong_exchanges(seed: int, *, coupled: bool = False) -> list[str]:
     """Inner mappings that lead to a mapping and would be dropped; and those that one of the same
     key may replace that cannot be followed by the same.
     """
-    space = drawn(Random(seed))
+    space = drawn(Random(seed), coupled=coupled)
     costs = Costs(space)
     plan, wrong = list(stages(costs)), []
     known: dict[tuple[int, Path], InnerMappings] = {}
@@ -261,6 +273,10 @@ def wrong_exchanges(seed: int) -> list[str]:
 @pytest.mark.parametrize("first", range(0, 200, 20))
 def test_what_may_follow_one_may_follow_another_in_its_place(first):
     assert not [each for seed in range(first, first + 20) for each in wrong_exchanges(seed)]
+
+
+def test_what_may_follow_where_loops_of_a_mesh_depend_on_each_other():
+    assert not [each for seed in range(30) for each in wrong_exchanges(seed, coupled=True)]
 
 
 @pytest.mark.campaign
