@@ -9,20 +9,25 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
+import numpy as np
 import pytest
 
 from solver_mapper.check.constraints import constraint_violations
 from solver_mapper.core.architecture import Architecture
 from solver_mapper.core.constraints import (
+    Comparison,
     Constraint,
     Constraints,
     FactorConstraint,
+    ProductConstraint,
     SplitConstraint,
 )
 from solver_mapper.core.mapping import Loop, Mapping
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
-from solver_mapper.solve.outward.inner import Outside
+from solver_mapper.solve.outward.dominance import undominated
+from solver_mapper.solve.outward.inner import Outside, joined
+from solver_mapper.solve.outward.moves import empty
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.constraints.random_designs import random_constraint
@@ -178,6 +183,39 @@ def dropped(walk: Walk, mapping: Mapping) -> list[str]:
 @pytest.mark.parametrize("first", range(0, 300, 25))
 def test_no_bound_on_the_way_is_above_a_mapping_that_obeys(first):
     assert not [each for seed in range(first, first + 25) for each in too_much(seed)]
+
+
+@pytest.mark.parametrize(
+    ("comparison", "products", "kept"),
+    [
+        (">=", (1, 2), 2),
+        (">=", (2, 1), 1),
+        (">=", (2, 2), 1),
+        ("<=", (1, 2), 1),
+        ("<=", (2, 1), 2),
+        ("==", (1, 2), 2),
+        ("==", (2, 2), 1),
+    ],
+)
+def test_what_costs_less_is_no_better_if_limits_leave_it_less(
+    comparison: Comparison, products: tuple[int, int], kept: int
+) -> None:
+    """Two inner mappings without loops, of which only the second one costs anything so far."""
+    made = bare(instance(103, FEW, PLAIN))
+    level = made.architecture.level_names[0]
+    loops = frozenset((level, "temporal", dim) for dim in made.problem.dims)
+    limit = ProductConstraint("", "product", loops, comparison, 2)
+    mapspace = replace(made, constraints=Constraints((limit,))).mapspace
+    walk = Walk(mapspace, parse_objective("energy").goals[0])
+    start = empty(walk.costs)
+    both = [
+        replace(start, energy=np.array([energy]), products=np.array([[each]]))
+        for energy, each in zip((0.0, 1.0), products, strict=True)
+    ]
+    outside = Outside(walk.costs.depth, walk.costs.depth)
+    most = np.full(2, 1e12)
+    found = undominated(walk.outer, joined(both), outside, most, cycles_count=False)
+    assert len(found) == kept
 
 
 @pytest.mark.campaign
