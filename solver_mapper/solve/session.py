@@ -137,13 +137,8 @@ class Session:
         local = LocalSearch(self.spec, self.all_mappings, goal, seed, effort)
         return local.best_from(mapping, over=lambda: self.clock.over)
 
-    def walks(self, goal: Goal) -> Walks | None:
-        """Walks outwards over the mapspace, or all of its mappings if these are few; None if there
-        are constraints on factors, of which walks know nothing.
-        """
-        factors = (FactorConstraint, ProductConstraint)
-        if any(isinstance(each, factors) for each in self.all_mappings.constraints):
-            return None
+    def walks(self, goal: Goal) -> Walks:
+        """Walks outwards over the mapspace, or all of its mappings if these are few."""
         walks: RacedWalks | None = None
         with suppress(ValueError, MemoryError):
             walks = RacedWalks(Walk(self.all_mappings, goal), self.helper)
@@ -158,7 +153,9 @@ class Session:
             if walks is not None and not self._few_nests:
                 yield from self._legal(walks.meanwhile(span, effort))
 
-        return Walks(ends, meanwhile, walks is not None and walks.first)
+        factors = (FactorConstraint, ProductConstraint)
+        later = any(isinstance(each, factors) for each in self.all_mappings.constraints)
+        return Walks(ends, meanwhile, walks is not None and walks.first, later)
 
     def _legal(self, found: Iterator[Ends]) -> Iterator[Ends]:
         """The same with those mappings that constraints admit, as long as memory suffices."""

@@ -26,8 +26,8 @@ from solver_mapper.core.primes import factorize
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.outward import mesh_sharing
-from solver_mapper.solve.outward.costs import Costs, Outside
-from solver_mapper.solve.outward.inner import InnerMappings
+from solver_mapper.solve.outward.costs import Costs
+from solver_mapper.solve.outward.inner import InnerMappings, Outside
 from solver_mapper.solve.outward.moves import (
     Move,
     Moves,

@@ -16,9 +16,8 @@ import pytest
 from solver_mapper.core.architecture import AccessEnergy, Architecture
 from solver_mapper.core.primes import factorize
 from solver_mapper.core.problem import Problem
-from solver_mapper.solve.outward.costs import Outside
 from solver_mapper.solve.outward.dominance import undominated
-from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, joined
+from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, Outside, joined
 from solver_mapper.solve.outward.moves import Move, Moves, empty, mesh_filled, repeat
 from solver_mapper.solve.outward.remaining import least_rank, most_energy
 from solver_mapper.solve.outward.walk import Walk

@@ -230,7 +230,7 @@ def test_where_a_run_ends_without_a_proof_the_walk_gives_the_bound(monkeypatch, 
 
 
 def test_a_mapping_that_fills_too_little_of_a_level_is_no_answer(impatient):
-    """Claims know nothing of least utilization."""
+    """Tiles that are too small are dropped, as those that are too large."""
     made = instance(5079, 60)
     best = Exhaustive(made.mapspace).best([OBJECTIVES[0]])[0]
     assert best is not None

@@ -16,6 +16,14 @@ FIRST = 32.0
 """What walks may take that come first: CP-SAT seldom proves what they leave open then."""
 LEAST = 0.5
 """What a run counts at least: many short ones rule candidates out one by one."""
+LATER = 4.0
+"""How many times as long CP-SAT's first turn is where factors are constrained: there it often
+proves in a second or two what walks prove no sooner.
+"""
+RUNS = 6
+"""After so many runs, however short, the first turn is over there: a product mostly takes two to
+five to find its optimum, and another one to prove it.
+"""
 
 
 class Walks(NamedTuple):
@@ -25,11 +33,13 @@ class Walks(NamedTuple):
           may give mappings, and a bound that holds without the model.
     meanwhile: the same of walks that are made beside the model, which took so much effort.
     first: whether they come before the model is compiled.
+    later: whether CP-SAT's first turn is longer.
     """
 
     ends: Callable[[Span, float], Iterable[Ends]]
     meanwhile: Callable[[Span, float], Iterable[Ends]]
     first: bool = False
+    later: bool = False
 
 
 class Turns:
@@ -38,7 +48,10 @@ class Turns:
     def __init__(self, walks: Walks | None):
         self._walks = walks
         self._left = [] if walks is None else list(TURNS)
-        self._spent = 0.0
+        self._spent, self._least = 0.0, LEAST
+        if walks is not None and walks.later:
+            self._left[0] *= LATER
+            self._least = self._left[0] / RUNS
         self._walked = False
 
     def before(self, span: Span) -> Iterator[Ends]:
@@ -60,8 +73,8 @@ class Turns:
         """What walks find after a run that took so much effort: if it is their turn, since the run
         did not end or several have taken as long together.
         """
+        self._spent += max(effort, self._least)
         effort = max(effort, LEAST)
-        self._spent += effort
         if self._walks is not None:
             yield from self._walks.meanwhile(span, effort)
         if self._walks is None or not self._left or (ended and self._spent < self._left[0]):

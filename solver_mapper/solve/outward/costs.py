@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
-from math import prod
-from typing import NamedTuple
+from math import ceil, prod
 
 import numpy as np
 
 from solver_mapper.core.constraints import ReuseConstraint
-from solver_mapper.core.primes import divisors
-from solver_mapper.solve.outward.inner import Flags, Floats, Ints
+from solver_mapper.solve.outward.constraints import LoopConstraints
+from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside
 from solver_mapper.solve.outward.networks import Carried, Networks
 from solver_mapper.solve.outward.sliding import Sliding
 from solver_mapper.solve.outward.tile_chains import Rank, Windows
@@ -30,17 +29,6 @@ from DIMENSIONS on.
 
 NOISE = 1e-10
 """More than rounding can add to any sum of figures of costs, relative."""
-
-
-class Outside(NamedTuple):
-    """What is still to come: the `holders` outermost levels may hold tensors, and the `meshes`
-    outermost ones may have spatial loops; the innermost of these not over the first `spread`
-    dimensions of `Costs.order`.
-    """
-
-    holders: int
-    meshes: int
-    spread: int = 0
 
 
 @dataclass(frozen=True)
@@ -128,8 +116,8 @@ class Costs:
     sizes: of the dimensions. `work`: the energy in pJ of all operations, and of leakage in a cycle.
     `rates`: of each level, in pJ a word. `holds[level][tensor]`: the choices of whether the level
     holds the tensor. `order`: in which dimensions are spread over a mesh, those of windows, which
-    are `moving`, first. `networks`: None if they charge nothing, or a constraint switches a kind of
-    reuse off.
+    are `moving`, first. `loops`: what constraints say about them. `networks`: None if they charge
+    nothing, or a constraint switches a kind of reuse off.
 
     Raises: ValueError if there is a tensor that is not as `TensorCosts` says, that the outermost
     level may bypass, or whose windows may not be reused; and if anything costs less than nothing.
@@ -153,13 +141,14 @@ class Costs:
             raise ValueError("some words or operations cost less than nothing")
         if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
             raise ValueError("the walk has no costs for a tensor, or its outermost level")
-        self.sliding = self._sliding(mapspace)
-        off = any(isinstance(each, ReuseConstraint) for each in mapspace.constraints)
-        self.networks = None if off else self._networks()
         together = [dim for each in self.tensors for rank in each.ranks for dim in rank.dims]
         self.moving = set(together)
         self.order = list(dict.fromkeys([*together, *range(len(self.sizes))]))
-        self._shares: dict[tuple[int, int, int], list[tuple[int, ...]]] = {}
+        self.loops = LoopConstraints(mapspace, self.order)
+        self.sliding = self._sliding(mapspace)
+        off = any(isinstance(each, ReuseConstraint) for each in mapspace.constraints)
+        self.networks = None if off else self._networks()
+        self._shares: dict[tuple[int, Outside], list[tuple[int, ...]]] = {}
         self._capacities = [
             np.inf if level.capacity is None else float(level.capacity)
             for level in self.architecture.levels
@@ -229,6 +218,8 @@ class Costs:
     @cached_property
     def sides(self) -> list[tuple[int, int]]:
         """Columns and rows of the mesh below each level, as many as loops can use."""
+        if self.loops.any:
+            return [(self.loops.side(n, 0), self.loops.side(n, 1)) for n in range(self.depth)]
         sides = map(self.architecture.fanout, range(self.depth))
         return [(in_use(self.operations, (x,)), in_use(self.operations, (y,))) for x, y in sides]
 
@@ -252,7 +243,7 @@ class Costs:
         """How many times as many instances of all meshes still to come loops can use, at most, that
         go on from each tile and its use of the innermost of these meshes (rows, 2).
         """
-        rest = (self.sizes // tile)[:, self.order]
+        rest = self.loops.spreadable(outside, tile)[:, self.order]
         now, later = (each.prod(axis=1) for each in np.split(rest, [outside.spread], axis=1)[::-1])
         keys = np.column_stack([now, later, self._sides_left(outside, meshes)])
         found, where = np.unique(keys, axis=0, return_inverse=True)
@@ -267,6 +258,16 @@ class Costs:
     def may_hold(self, number: int, level: int, words: Floats) -> Flags:
         """Whether a level may hold a tensor of which tiles have `words` so far."""
         return (words <= self._capacities[level]) & (True in self.holds[level][number])
+
+    def fits(self, level: int, words: Floats) -> Flags:
+        """Whether a level may hold so many words of all tensors together: no more than it has room
+        for, and no less than it has to be filled with.
+        """
+        capacity = self.architecture.levels[level].capacity
+        if capacity is None:
+            return np.ones(len(words), dtype=bool)
+        least = ceil(capacity * self.architecture.levels[level].min_utilization)
+        return np.asarray((words >= least) & (words <= capacity))
 
     def slowness(self, level: int) -> float:
         """Cycles that an instance of a level needs for a word, at most."""
@@ -299,20 +300,17 @@ class Costs:
         """How many instances further out may share each tensor's words, at most, if `left` are left
         of the innermost mesh to come; tuples that others reach in every tensor are left out.
         """
-        beyond = self.beyond(outside)
-        key = (left, outside.spread, beyond)
+        key = (left, outside._replace(holders=0))
         if key not in self._shares:
-            self._shares[key] = self._shared(left, beyond, set(self.order[: outside.spread]))
+            self._shares[key] = self._shared(outside, left)
         return self._shares[key]
 
-    def _shared(self, left: int, beyond: int, spread: set[int]) -> list[tuple[int, ...]]:
-        """The same for `left` and `beyond` instances together; dimensions that are `spread` have no
-        more loops over the former.
-        """
+    def _shared(self, outside: Outside, left: int) -> list[tuple[int, ...]]:
+        beyond = self.beyond(outside)
         shares = {(1,) * len(self.tensors): 1}
         for dims in self._together:
             grown: dict[tuple[int, ...], int] = {}
-            for bounds in self._bounds(dims, left, beyond, spread):
+            for bounds in self._bounds(dims, outside, left):
                 more = [tensor.shared(bounds) for tensor in self.tensors]
                 for each, used in shares.items():
                     room = used * prod(bounds.values())
@@ -332,13 +330,16 @@ class Costs:
         return [tuple(sorted(each)) for each in groups]
 
     def _bounds(
-        self, dims: tuple[int, ...], left: int, beyond: int, spread: set[int]
+        self, dims: tuple[int, ...], outside: Outside, left: int
     ) -> Iterator[dict[int, int]]:
-        """Spatial loops over these dimensions that have room."""
+        """Spatial loops over these dimensions that have room; those that are spread have no more
+        over the innermost mesh to come.
+        """
+        beyond, spread = self.beyond(outside), set(self.order[: outside.spread])
         options = [
             [
                 bound
-                for bound in divisors(int(self.sizes[dim]))
+                for bound in self.loops.spread_over(dim, outside)
                 if bound <= (beyond if dim in spread else left * beyond)
             ]
             for dim in dims

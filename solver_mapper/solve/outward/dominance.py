@@ -14,8 +14,15 @@ from math import prod
 import numpy as np
 
 from solver_mapper.deadline import check_time
-from solver_mapper.solve.outward.costs import Costs, Outside, most_shared
-from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
+from solver_mapper.solve.outward.costs import Costs, most_shared
+from solver_mapper.solve.outward.inner import (
+    DOUBTFUL,
+    Flags,
+    Floats,
+    InnerMappings,
+    Ints,
+    Outside,
+)
 from solver_mapper.solve.outward.networks import Networks
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.remaining import least_without, saved_by_rounding
@@ -79,7 +86,7 @@ def undominated(
     Raises: TimeUp if the clock that runs is over.
     """
     costs = outer.costs
-    group = _groups(costs, rows)
+    group = _groups(costs, rows, outside)
     order = np.lexsort((rows.least, group))
     rows, group = rows.take(order), group[order]
     future = _futures(outer, rows, outside, most[order])
@@ -92,6 +99,7 @@ def undominated(
     then = np.arange(len(rows))
     # Compute units that take words from each other forget what was due.
     forgets = outside.meshes == costs.depth
+    looseness = costs.loops.looseness(rows, outside)
     turn = 0
     while True:
         check_time()
@@ -116,6 +124,8 @@ def undominated(
             owed += np.maximum(charged, charged / growth[then[behind]])
         limit = rows.energy if margin is None else rows.energy - margin[order][then]
         worse = rows.energy[best] + owed <= limit[behind]
+        if looseness.shape[1]:
+            worse &= (looseness[then[best]] >= looseness[then[behind]]).all(axis=1)
         for risk in at_risk:
             worse &= risk.carried[then[best]] <= risk.carried[then[behind]]
         if cycles_count:
@@ -296,12 +306,13 @@ def _ratio(some: Floats, by: Floats) -> Floats:
     return quotients
 
 
-def _groups(costs: Costs, rows: InnerMappings) -> Ints:
-    """The same number for rows with the same tile and use of the mesh; where networks charge there,
-    with the same loops, and the same tensors just inside.
+def _groups(costs: Costs, rows: InnerMappings, outside: Outside) -> Ints:
+    """The same number for rows with the same tile and use of the mesh, that constraints allow to go
+    on alike; where networks charge there, with the same loops, and the same tensors just inside.
     """
     columns = [*rows.tile.T, *rows.meshes.T, rows.supplied, rows.arranged]
     columns += [each.meshes(rows) for each in costs.sliding]
+    columns += costs.loops.keys(rows, outside)
     radices = [int(column.max(initial=0)) + 1 for column in columns]
     if prod(radices) < 2**62:
         key = np.zeros(len(rows), dtype=np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,17 @@ Flags = NDArray[np.bool_]
 
 DOUBTFUL = 1 << 62
 """A bit of doubts."""
+
+
+class Outside(NamedTuple):
+    """What is still to come: the `holders` outermost levels may hold tensors, and the `meshes`
+    outermost ones may have spatial loops; the innermost of these not over the first `spread`
+    dimensions of `Costs.order`.
+    """
+
+    holders: int
+    meshes: int
+    spread: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,9 @@ class InnerMappings:
             loops of which more may come, one bit each, and the last loop's dimension if it is one
             of these, or else -1.
     meshes: (rows, 2), what is in use along X and Y of the mesh that is being filled.
+    here: (rows, dimensions), bounds of the temporal loops of the level that is being filled;
+          `products`: (rows, limits), of what limits speak of; `laid`: the number of the loops of
+          the mesh that is being filled (`constraints.py`). Nothing, or 0, without constraints.
     floor: the best bound so far of the energy in pJ, apart from that of operations and leakage,
            over the history of the row. `least`: the same of the goal's rank.
     parent, move: the row of the history that this one comes from, and by which move; -1 for none.
@@ -86,6 +101,9 @@ class InnerMappings:
     arranged: Ints
     looped: Ints
     meshes: Ints
+    here: Ints
+    products: Ints
+    laid: Ints
     floor: Floats
     least: Floats
     parent: Ints
@@ -101,7 +119,8 @@ class InnerMappings:
             *(self.pace, self.energy, self.charged, self.states, self.fetched, self.sent),
             *(self.copies, self.parents, self.lost, self.doubts),
             *(self.network, self.passed, self.hops, self.supplied, self.arranged),
-            *(self.looped, self.meshes, self.floor, self.least, self.parent, self.move),
+            *(self.looped, self.meshes, self.here, self.products, self.laid),
+            *(self.floor, self.least, self.parent, self.move),
         )
 
     def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:

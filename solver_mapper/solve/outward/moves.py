@@ -59,6 +59,7 @@ def empty(costs: Costs) -> InnerMappings:
     tensors = len(costs.tensors)
     units = np.zeros((1, len(costs.sliding), costs.depth + 1))
     units[..., costs.depth] = 1.0
+    dimensions, limits = costs.loops.columns
     return InnerMappings(
         tile=np.ones((1, len(costs.sizes)), dtype=np.int64),
         open=np.zeros((1, tensors), dtype=bool),
@@ -82,6 +83,9 @@ def empty(costs: Costs) -> InnerMappings:
         energy=np.zeros(1),
         charged=np.zeros(1),
         meshes=np.ones((1, 2), dtype=np.int64),
+        here=np.ones((1, dimensions), dtype=np.int64),
+        products=np.ones((1, limits), dtype=np.int64),
+        laid=np.zeros(1, dtype=np.int64),
         floor=np.full(1, -np.inf),
         least=np.full(1, -np.inf),
         parent=np.full(1, -1, dtype=np.int64),
@@ -127,8 +131,12 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
             sends[:, n] *= np.where(is_open[:, n], less, 1.0)
     meshes = rows.meshes.copy()
     meshes[:, axis] *= bound
+    here, products, laid = costs.loops.with_loop(rows, move.level, dim, bound, axis)
     return replace(
         rows,
+        here=here,
+        products=products,
+        laid=laid,
         tile=tile,
         open=is_open,
         due=due,
@@ -179,7 +187,8 @@ def mesh_filled(costs: Costs, rows: InnerMappings, level: int) -> InnerMappings:
         states, more, certain = each.mesh_filled(rows, level, width)
         rows = _sending(rows, each, states, more)
         doubts |= np.where(certain, 0, DOUBTFUL)
-    return replace(rows, doubts=doubts, meshes=np.ones_like(rows.meshes))
+    meshes, laid = np.ones_like(rows.meshes), np.zeros_like(rows.laid)
+    return replace(rows, doubts=doubts, meshes=meshes, laid=laid)
 
 
 def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> InnerMappings:
@@ -317,8 +326,12 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
             passed[:, n] = hops[:, n] = 0.0
             due[:, n] = np.where(closes, sends[:, n] * words, due[:, n])
             is_open[:, n], sends[:, n] = False, 1.0
+    here, products, laid = costs.loops.with_loop(rows, move.level, dim, move.bound, None)
     return replace(
         rows,
+        here=here,
+        products=products,
+        laid=laid,
         tile=tile,
         open=is_open,
         due=due,
@@ -337,13 +350,12 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
 
 def hold(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> list[InnerMappings]:
     """The rows with each choice of what `level` holds, where it fits."""
-    capacity = costs.architecture.levels[level].capacity
     words = [tensor.tile_words(rows.tile) for tensor in costs.tensors]
     found = []
     for choice in product(*costs.holds[level]):
         held = [n for n, holds in enumerate(choice) if holds]
         needed = sum((words[n] for n in held), np.zeros(len(rows)))
-        fits = np.ones(len(rows), dtype=bool) if capacity is None else needed <= capacity
+        fits = costs.fits(level, needed)
         if fits.any():
             number = moves.number(Move(level, holds=sum(1 << n for n in held)))
             found.append(_held(costs, rows.take(fits), level, held, number))
@@ -402,6 +414,7 @@ def _held(
         doubts=doubts,
         supplied=_supplied(costs, rows, level, held),
         looped=np.full_like(rows.looped, [0, -1]),
+        here=np.ones_like(rows.here),
         move=_same(rows, number),
     )
 

@@ -23,11 +23,10 @@ from solver_mapper.solve.outward.costs import (
     FIXED,
     IDLE,
     Costs,
-    Outside,
     largest,
     most_shared,
 )
-from solver_mapper.solve.outward.inner import Flags, Floats, Ints
+from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside
 from solver_mapper.solve.outward.lattice import Lattice
 from solver_mapper.solve.outward.sliding import Sliding
 
@@ -87,8 +86,7 @@ class OuterLevels:
         """
         costs, tiles = self.costs, self.lattice.tiles
         words = sum((costs.tensors[n].tile_words(tiles) for n in held), np.zeros(len(tiles)))
-        capacity = costs.architecture.levels[level].capacity
-        fits = words <= (np.inf if capacity is None else float(capacity))
+        fits = costs.fits(level, words) & costs.loops.tiles(level, tiles)
         outer = np.where(fits, outer, np.inf)
         if not held:
             return outer
@@ -107,11 +105,13 @@ class OuterLevels:
         which tiles that is possible.
         """
         costs, tiles = self.costs, self.lattice.tiles
-        room, rest = costs.room(level), self.lattice.rest
+        room, rest, outside = costs.room(level), self.lattice.rest, Outside(level, level)
         kinds = [(dict(enumerate(kind)), dims) for kind, dims in costs.kinds]
         for kind, dims in [*kinds, (dict.fromkeys(range(len(costs.tensors)), ENDS), [])]:
-            left = (tiles[:, dims] < costs.sizes[dims]).any(axis=1)
-            possible = np.asarray(left if dims else rest.prod(axis=1) <= room)
+            if dims:
+                possible = costs.loops.repeats(outside, tiles, dims)
+            else:
+                possible = costs.loops.all_spread(outside, tiles) & (rest.prod(axis=1) <= room)
             for share in self._shares(level, held):
                 fills = {}
                 for n, each in zip(held, share, strict=True):

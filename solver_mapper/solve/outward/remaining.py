@@ -21,10 +21,9 @@ from solver_mapper.solve.outward.costs import (
     ENDS,
     NOISE,
     Costs,
-    Outside,
     most_shared,
 )
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
 from solver_mapper.solve.outward.moves import hopping
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.sliding import ROUNDED
@@ -167,7 +166,7 @@ class _Ahead:
         """
         found = []
         for n, tensor in enumerate(self.costs.tensors):
-            supply = self._from(n, max(shares[n] for shares in self._shares))
+            supply = self._from(n, self._most_sharing(n))
             words, fewest = self._waiting(n), np.full(len(self.rows), np.inf)
             for kind, possible in self._kinds:
                 fewest = np.minimum(fewest, np.where(possible, words[kind[n]], np.inf))
@@ -181,22 +180,24 @@ class _Ahead:
         """For each tensor, its cheapest supply (holders, rows)."""
         found = []
         for n in range(len(self.costs.tensors)):
-            supply = self._supply(n, max(shares[n] for shares in self._shares))
+            supply = self._supply(n, self._most_sharing(n))
             best = np.full((self.outside.holders, len(self.rows)), np.inf)
             for kind, possible in self._kinds:
                 best = np.minimum(best, np.where(possible, supply[kind[n]], np.inf))
             found.append(best)
         return found
 
+    def _most_sharing(self, n: int) -> int:
+        """How many instances may share the words of a tensor at most, in any way to go on."""
+        return max((shares[n] for shares in self._shares), default=1)
+
     def _next_loops(self) -> list[tuple[tuple[int, ...], Flags]]:
         """The kinds of the next temporal loop for each tensor, and which rows may go on so."""
-        costs, tile = self.costs, self.rows.tile
-        kinds = [
-            (kind, np.asarray((tile[:, dims] < costs.sizes[dims]).any(axis=1)))
-            for kind, dims in costs.kinds
-        ]
+        costs, tile, loops = self.costs, self.rows.tile, self.costs.loops
+        kinds = [(kind, loops.repeats(self.outside, tile, dims)) for kind, dims in costs.kinds]
         rounds = (costs.sizes / tile).prod(axis=1)
         ends = np.asarray(rounds <= self.left * costs.beyond(self.outside))
+        ends &= loops.all_spread(self.outside, tile)
         kinds.append(((ENDS,) * len(costs.tensors), ends))
         return [each for each in kinds if each[1].any()]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from solver_mapper.solve.outward.costs import ENDS, FIXED, IDLE, Costs, Outside
-from solver_mapper.solve.outward.inner import Floats, InnerMappings
+from solver_mapper.solve.outward.costs import ENDS, FIXED, IDLE, Costs
+from solver_mapper.solve.outward.inner import Floats, InnerMappings, Outside
 from solver_mapper.solve.outward.sliding import Sliding
 
 

@@ -4,8 +4,8 @@ At each level come its spatial loops, its temporal loops, and the choice of what
 each of these, inner mappings are dropped that cannot lead below a target (`remaining.py`), and
 those that others dominate (`dominance.py`). What arrives at the outermost level are the least
 claims. They equal the cost model's figures unless networks cost energy for more than words that a
-level gets by itself, bandwidth limits the cycles at inner levels, or constraints say more than what
-levels hold; then they are lower bounds.
+level gets by itself, bandwidth limits the cycles at inner levels, or constraints say more than
+walks know (`constraints.py`); then they are lower bounds.
 In the style of the partial mappings of AccelForge (Gilbert et al.), with the costs of Timeloop's
 model.
 """
@@ -31,9 +31,9 @@ from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.network_energy import networks_below
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
-from solver_mapper.solve.outward.costs import FIXED, NOISE, Costs, Outside
+from solver_mapper.solve.outward.costs import FIXED, NOISE, Costs
 from solver_mapper.solve.outward.dominance import undominated
-from solver_mapper.solve.outward.inner import Flags, InnerMappings, Ints, joined
+from solver_mapper.solve.outward.inner import Flags, InnerMappings, Ints, Outside, joined
 from solver_mapper.solve.outward.moves import (
     Move,
     Moves,
@@ -258,7 +258,7 @@ class _Run:
         """
         check_time()
         walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
-        rows = joined([nothing, *parts])
+        rows = self.costs.loops.completable(joined([nothing, *parts]), outside)
         self.examined += len(rows)
         self._limit(self.examined, self.most_examined)
         self.advanced(_work(self.examined, len(self.parents)))
@@ -312,7 +312,8 @@ class _Run:
             spread = 0 if level == self.costs.depth - 1 else number + 1
             outside = Outside(level + 1, level + 1, len(self.costs.order) if last else spread)
             more = (part for dim, axis in loops for part in self._along(rows, level, dim, axis))
-            parts = [self._in_time(each, outside) for each in (rows, *more)]
+            without = rows if self._may_skip(level, loops) else rows.take(slice(0, 0))
+            parts = [self._in_time(each, outside) for each in (without, *more)]
             if last:
                 rows = self._kept(
                     [self._filled(each, level) for each in parts], Outside(level + 1, level)
@@ -335,6 +336,11 @@ class _Run:
         rows, _, beyond = in_time(self.costs, walk.goal, walk.latency, rows, outside, self.target)
         self.beyond = min(self.beyond, beyond)
         return rows
+
+    def _may_skip(self, level: int, loops: list[tuple[int, int]]) -> bool:
+        """Whether a mesh may have none of these loops. Above compute units others may follow."""
+        units = level == self.costs.depth - 1
+        return units or all(self.costs.loops.may_do_without(level, dim) for dim, _ in loops)
 
     def _filled(self, rows: InnerMappings, level: int) -> InnerMappings:
         """The rows when all spatial loops below `level` stand."""
@@ -368,6 +374,7 @@ class _Run:
             fits &= size % (rows.tile[:, dim] * bound) == 0
             if level == self.costs.depth - 1:
                 fits &= rows.tile[:, dim] == 1
+            fits &= self.costs.loops.may_spread(rows, level, dim, bound, axis)
             if fits.any():
                 move = Move(level, dim, bound, "XY"[axis])
                 yield spread(self.costs, rows.take(fits), move, self.moves.number(move))
@@ -389,6 +396,7 @@ class _Run:
             for dim, size in enumerate(map(int, self.costs.sizes)):
                 for prime in primes[dim]:
                     fits = size % (rows.tile[:, dim] * prime) == 0
+                    fits &= self.costs.loops.may_repeat(rows, level, dim, prime)
                     if self.margin:
                         fits &= ~splits(rows, dim)
                     if dim in self.outermost:
@@ -397,7 +405,7 @@ class _Run:
                         move = Move(level, dim, prime)
                         number = self.moves.number(move)
                         waiting[count + 1].append(repeat(self.costs, rows.take(fits), move, number))
-        return joined(found)
+        return self.costs.loops.ended(joined(found), level)
 
     def _belongs(self, rows: InnerMappings, level: int, dim: int) -> Flags:
         """Whether a temporal loop over a dimension of all tensors may stand outside the rows: if
@@ -444,7 +452,7 @@ class _Run:
                     buffer.name,
                     _loops([step for step in mine if step.bound and not step.axis], problem.dims),
                     _loops(
-                        self._spatial([step for step in mine if step.axis], *orders),
+                        self._spatial(number, [step for step in mine if step.axis], *orders),
                         problem.dims,
                     ),
                     frozenset(
@@ -454,10 +462,18 @@ class _Run:
             )
         return Mapping(tuple(levels), tuple(problem.dims), tuple(problem.tensor_names))
 
-    def _spatial(self, steps: list[Move], order: tuple[tuple[int, int], ...] = ()) -> list[Move]:
-        """Spatial loops of a level, outer to inner: those along Y first. Where the order is free
-        those of windows stand inside, so that neighbours share words; unless networks told which
-        one is the best.
+    def _spatial(
+        self, level: int, steps: list[Move], order: tuple[tuple[int, int], ...] = ()
+    ) -> list[Move]:
+        """Spatial loops of a level, outer to inner, in an order that constraints admit."""
+        steps = self._spatial_order(steps, order)
+        of_dims = {step.dim: step for step in steps}
+        inner = self.costs.loops.ordered(level, [step.dim for step in reversed(steps)])
+        return [of_dims[dim] for dim in reversed(inner)]
+
+    def _spatial_order(self, steps: list[Move], order: tuple[tuple[int, int], ...]) -> list[Move]:
+        """The loops along Y first. Where the order is free those of windows stand inside, so that
+        neighbours share words; unless networks told which one is the best.
         """
         if order:
             return sorted(steps, key=lambda step: order.index((step.dim, "XY".index(step.axis))))
