@@ -75,6 +75,7 @@ def solve_imperfect(
     timer.lap("perfect factors")
     floor, looked = None, False
     bound = ImperfectLowerBound(space)
+    joint = JointBound(bound)
     if best is not None:
         free = _loops_are_free(space)
         floor = _floor(session, bound, first)
@@ -85,7 +86,7 @@ def solve_imperfect(
         with session.clock.only(BOUND_SHARE):
             effort = inf if free else LITTLE_EFFORT
             floor, best, looked = _raised(
-                session, space, bound, first, floor, best, gap, FEW_CHOICES, effort
+                session, space, joint, first, floor, best, gap, FEW_CHOICES, effort
             )
         looked &= free
         timer.lap("joint bound")
@@ -102,7 +103,7 @@ def solve_imperfect(
     notes = (*notes, *missing)
     if tree is None:
         if not looked and not _reached(floor, best, first, gap):
-            floor, best, _ = _raised(session, space, bound, first, floor, best, gap)
+            floor, best, _ = _raised(session, space, joint, first, floor, best, gap)
             timer.lap("joint bound")
         if not _reached(floor, best, first, gap):
             best = _improved(session, space, {}, first, best)
@@ -199,7 +200,7 @@ def _loops_are_free(space: ImperfectMapspace) -> bool:
 def _raised(
     session: Session,
     space: ImperfectMapspace,
-    bound: ImperfectLowerBound,
+    joint: JointBound,
     goal: Goal,
     floor: Fraction | None,
     best: EvaluatedMapping | None,
@@ -209,19 +210,19 @@ def _raised(
 ) -> tuple[Fraction | None, EvaluatedMapping | None, bool]:
     """The lower bound, raised by one that looks at all tensors together, as far as that tells
     whether a mapping is better than the best one by more than the gap; the best mapping, perhaps
-    one that this bound met; and whether a larger effort would tell nothing more. `most` and
+    one that this bound met; and whether more time or effort would tell nothing more. `most` and
     `effort`: see `JointBound`.
     """
     if floor is None or best is None or _reached(floor, best, goal, gap):
         return floor, best, False
     incumbent = Incumbent(session.spec, space, goal, gap, best, _reporter(session, goal, ()))
-    joint = JointBound(bound, incumbent.offer, most, effort)
+    joint.found, joint.most, joint.effort = incumbent.offer, most, effort
     try:
         with suppress(LimitReached), running(session.clock):
             floor = max(floor, joint.goal(goal, incumbent.target))
     except ValueError:
         return floor, incumbent.best, False
-    return floor, incumbent.best, not joint.exhausted
+    return floor, incumbent.best, not joint.ended_early
 
 
 def _improved(
