@@ -41,10 +41,16 @@ before other searches.
 """
 PADDED_SHARE = 0.4
 """The part of the time left after perfect factors that sizes with more divisors may take."""
+PADDED_TIMES, PADDED_SECONDS = 5, 1.0
+"""How many times as long as perfect factors they may take, and how long in any case: the problem is
+much the same.
+"""
 WIDE_GAP = 0.03
 """From this gap on, sizes with more divisors are tried."""
 PADDING = 1 / 150
 """How much larger such sizes may be."""
+MORE_DIVISORS = 2
+"""A size is exchanged for one with more than so many times as many divisors."""
 PADDED_EFFORT = 32
 """The effort of local search for a first mapping of these sizes."""
 PADDED_GAP = 0.01
@@ -71,7 +77,9 @@ def solve_imperfect(
     goals = parse_objective(objective)
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     first = goals.goals[0]
+    begun = session.clock.seconds
     best, notes = _start(session, goals, gap)
+    taken = session.clock.seconds - begun
     timer.lap("perfect factors")
     floor, looked = None, False
     bound = ImperfectLowerBound(space)
@@ -80,7 +88,7 @@ def solve_imperfect(
         free = _loops_are_free(space)
         floor = _floor(session, bound, first)
         timer.lap("bound")
-        with session.clock.only(PADDED_SHARE):
+        with session.clock.only(PADDED_SHARE, max(PADDED_TIMES * taken, PADDED_SECONDS)):
             best = _from_more_divisors(session, space, goals, floor, best)
         timer.lap("padded sizes")
         with session.clock.only(BOUND_SHARE):
@@ -155,7 +163,10 @@ def _from_more_divisors(
     cut to the sizes of the problem.
     """
     goal, problem = goals.goals[0], space.problem
-    sizes = {dim: with_more_divisors(size, PADDING) for dim, size in problem.bounds.items()}
+    sizes = {
+        dim: with_more_divisors(size, PADDING, MORE_DIVISORS)
+        for dim, size in problem.bounds.items()
+    }
     if sizes == problem.bounds or _reached(floor, best, goal, WIDE_GAP) or session.clock.over:
         return best
     larger = replace(session.spec, problem=replace(problem, bounds=sizes), mapping=None)

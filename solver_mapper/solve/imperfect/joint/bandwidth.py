@@ -88,15 +88,16 @@ def tilted(cycles: CycleRange, ends: Sequence[float], tilt: int) -> Line:
 
 def divided(cycles: CycleRange, taken: int, tilt: int) -> list[tuple[CycleRange, int]]:
     """Ranges to look at next, with their tilts, where a mapping below the line takes so many
-    cycles; none if there is nothing more to tell.
+    cycles; none if there is nothing more to tell. A straight line would have the same mapping once
+    more, near the end of either part.
     """
     if taken > cycles.most:
         return [(cycles, STEEPER * tilt)] if FLAT < tilt < STEEPEST else []
     if taken <= cycles.fewest:
         return [(cycles, FLAT)] if tilt == 1 else []
     return [
-        (CycleRange(cycles.fewest, max(taken - 1.0, cycles.fewest)), 1),
-        (CycleRange(float(taken), cycles.most), 1),
+        (CycleRange(cycles.fewest, max(taken - 1.0, cycles.fewest)), STEEPER),
+        (CycleRange(float(taken), cycles.most), FLAT),
     ]
 
 

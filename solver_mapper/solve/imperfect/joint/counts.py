@@ -10,7 +10,7 @@ its tile is the smallest, and all that comes outside is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -205,12 +205,17 @@ class TileCounts:
         since = {
             level: Since(
                 each.copies * bound,
-                _least(last(level, each), target),
-                _least(each.fewest[rows], target),
-                -_least(-each.most[rows], target),
-                _least(each.smallest[rows], target),
-                -_least(-each.largest[rows], target),
-                _least(np.where(left > 1, whole, each.charged[rows]) * bound, target),
+                *_extremes(
+                    [
+                        last(level, each),
+                        each.fewest[rows],
+                        -each.most[rows],
+                        each.smallest[rows],
+                        -each.largest[rows],
+                        np.where(left > 1, whole, each.charged[rows]) * bound,
+                    ],
+                    target,
+                ),
             )
             for level, each in self.since.items()
         }
@@ -254,12 +259,17 @@ class TileCounts:
         since = {
             level: Since(
                 each.copies,
-                _least(np.where(same, each.last[source], each.copies), target),
-                _least(np.where(stays, each.fewest[source], np.inf), target),
-                -_least(-np.where(stays, each.most[source], 0.0), target),
-                _least(each.smallest[source], target),
-                -_least(-each.largest[source], target),
-                _least(left * whole + each.charged[source], target),
+                *_extremes(
+                    [
+                        np.where(same, each.last[source], each.copies),
+                        np.where(stays, each.fewest[source], np.inf),
+                        -np.where(stays, each.most[source], 0.0),
+                        each.smallest[source],
+                        -each.largest[source],
+                        left * whole + each.charged[source],
+                    ],
+                    target,
+                ),
             )
             for level, each in self.since.items()
         }
@@ -378,3 +388,14 @@ def _least(values: Numbers, target: Ints) -> Numbers:
     """The least value for each target; targets are sorted and none is left out."""
     starts = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
     return np.minimum.reduceat(values, starts)
+
+
+def _extremes(values: Sequence[Floats], target: Ints) -> list[Floats]:
+    """The parts of `Since` for each target: the least of all values, but that of the third and the
+    fifth, which are given below zero, the most.
+    """
+    starts = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
+    last, fewest, most, smallest, largest, charged = np.minimum.reduceat(
+        np.stack(values), starts, axis=1
+    )
+    return [last, fewest, -most, smallest, -largest, charged]
