@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 
 from solver_mapper.deadline import TimeUp
 
@@ -42,11 +43,14 @@ class Clock:
         return self.left if self.now is time.monotonic else None
 
     @contextmanager
-    def only(self, share: float) -> Iterator[None]:
-        """Within the block the limit is a share of the time that is left."""
+    def only(self, share: float, most: float = inf) -> Iterator[None]:
+        """Within the block the limit is a share of the time that is left, and `most` seconds at
+        most.
+        """
         limit = self.limit
-        if self.left is not None:
-            self.limit = self.seconds + share * self.left
+        seconds = min(inf if self.left is None else share * self.left, most)
+        if seconds < inf:
+            self.limit = self.seconds + seconds
         try:
             yield
         finally:

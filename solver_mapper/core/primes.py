@@ -36,11 +36,12 @@ def divisors(number: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def with_more_divisors(number: int, share: float) -> int:
-    """The number with the most divisors from `number` up to as much more as `share` says; the least
-    of them.
+def with_more_divisors(number: int, share: float, times: int = 1) -> int:
+    """The number with the most divisors from `number` up to as much more as `share` says, the least
+    of them; `number` itself unless that one has more than `times` as many.
     """
-    return max(range(number, number + int(number * share) + 1), key=_divisors)
+    found = max(range(number, number + int(number * share) + 1), key=_divisors)
+    return found if _divisors(found) > times * _divisors(number) else number
 
 
 def _divisors(number: int) -> int:

@@ -27,6 +27,7 @@ from math import ceil, inf, lcm, prod
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from solver_mapper.core.objective import Goal
 from solver_mapper.cost.timeloop.energy import prices
@@ -263,15 +264,7 @@ class LowerBound:
         check_time()
         total = 0
         for child in range(1, 1 + (self.depth if most is None else most)):
-            held = tuple(
-                number for number, keep in enumerate(keeps) if child < self.depth and keep[child]
-            )
-            key = (
-                child,
-                held,
-                _crossings(keeps, child, self.depth, early),
-                tuple(rates[: child + 1]),
-            )
+            key = self._key(keeps, child, early, rates)
             if key not in self._least:
                 self._least[key] = self._cheapest(*key)
             least = self._least[key]
@@ -279,6 +272,12 @@ class LowerBound:
                 return None
             total += least
         return total
+
+    def _key(self, keeps: Keeps, child: int, early: bool, rates: list[tuple[int, ...]]) -> Key:
+        """What decides of the least that crosses into `child`."""
+        inner = child < self.depth
+        held = tuple(number for number, keep in enumerate(keeps) if inner and keep[child])
+        return child, held, _crossings(keeps, child, self.depth, early), tuple(rates[: child + 1])
 
     def _cheapest(
         self,
@@ -289,6 +288,19 @@ class LowerBound:
     ) -> int | None:
         """The least that crosses into `child`, which holds the tensors `held`; None if their tiles
         cannot fit.
+        """
+        found = self._costs(child, held, crossings, rates)
+        return None if found is None else int(found[1][found[0]].min())
+
+    def _costs(
+        self,
+        child: int,
+        held: tuple[int, ...],
+        crossings: Crossings,
+        rates: tuple[tuple[int, ...], ...],
+    ) -> tuple[NDArray[np.bool_], Ints] | None:
+        """For all splits, whether tiles of the tensors `held` fit into `child`, and the least that
+        crosses into it then; None if none fits.
         """
         check_time()
         here = self.boundaries[child]
@@ -304,8 +316,8 @@ class LowerBound:
             for crossing, free in zip(crossings, spared, strict=True):
                 if any(map(any, (rates[crossing.parent], *rates[child:]))):
                     cost = cost + self._cost(here, crossing, free, rates)
-            costs.append(int(cost[fits].min()))
-        return min(costs)
+            costs.append(cost)
+        return fits, np.minimum.reduce(costs)
 
     def _cost(
         self,

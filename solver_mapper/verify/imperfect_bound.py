@@ -271,6 +271,16 @@ class ImperfectLowerBound(LowerBound):
         least = self._sum(keeps, False, scaled, level)
         return None if least is None else Fraction(least) / unit
 
+    def entering_each(self, keeps: Keeps, level: int, rates: list[Rates] | None = None) -> Shares:
+        """The same for the words that enter one level, for each combination of tiles; infinite
+        where they do not fit together.
+        """
+        scaled, unit = self.scaled(self.rates if rates is None else rates)
+        found = self._costs(*self._key(keeps, level, False, scaled))
+        if found is None:
+            return np.full(len(self.boundaries[level].inside[0]), np.inf)
+        return np.where(found[0], found[1] / float(unit), np.inf)
+
     @property
     def steps(self) -> int:
         """Steps of the compute units, at least."""

@@ -246,7 +246,7 @@ def test_it_tells_what_it_knows_where_choices_are_many() -> None:
     goal, space, best = with_perfect_factors("layer2.x.conv1_1x1")
     bound = JointBound(ImperfectLowerBound(space), effort=10_000)
     found = bound.goal(goal, best * 2)
-    assert bound.exhausted
+    assert bound.ended_early
     assert 0.9 * best < found <= best
 
 

@@ -41,10 +41,16 @@ before other searches.
 """
 PADDED_SHARE = 0.4
 """The part of the time left after perfect factors that sizes with more divisors may take."""
+PADDED_TIMES, PADDED_SECONDS = 5, 1.0
+"""How many times as long as perfect factors they may take, and how long in any case: the problem is
+much the same.
+"""
 WIDE_GAP = 0.03
 """From this gap on, sizes with more divisors are tried."""
 PADDING = 1 / 150
 """How much larger such sizes may be."""
+MORE_DIVISORS = 2
+"""A size is exchanged for one with more than so many times as many divisors."""
 PADDED_EFFORT = 32
 """The effort of local search for a first mapping of these sizes."""
 PADDED_GAP = 0.01
@@ -71,21 +77,24 @@ def solve_imperfect(
     goals = parse_objective(objective)
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     first = goals.goals[0]
+    begun = session.clock.seconds
     best, notes = _start(session, goals, gap)
+    taken = session.clock.seconds - begun
     timer.lap("perfect factors")
     floor, looked = None, False
     bound = ImperfectLowerBound(space)
+    joint = JointBound(bound)
     if best is not None:
         free = _loops_are_free(space)
         floor = _floor(session, bound, first)
         timer.lap("bound")
-        with session.clock.only(PADDED_SHARE):
+        with session.clock.only(PADDED_SHARE, max(PADDED_TIMES * taken, PADDED_SECONDS)):
             best = _from_more_divisors(session, space, goals, floor, best)
         timer.lap("padded sizes")
         with session.clock.only(BOUND_SHARE):
             effort = inf if free else LITTLE_EFFORT
             floor, best, looked = _raised(
-                session, space, bound, first, floor, best, gap, FEW_CHOICES, effort
+                session, space, joint, first, floor, best, gap, FEW_CHOICES, effort
             )
         looked &= free
         timer.lap("joint bound")
@@ -102,7 +111,7 @@ def solve_imperfect(
     notes = (*notes, *missing)
     if tree is None:
         if not looked and not _reached(floor, best, first, gap):
-            floor, best, _ = _raised(session, space, bound, first, floor, best, gap)
+            floor, best, _ = _raised(session, space, joint, first, floor, best, gap)
             timer.lap("joint bound")
         if not _reached(floor, best, first, gap):
             best = _improved(session, space, {}, first, best)
@@ -154,7 +163,10 @@ def _from_more_divisors(
     cut to the sizes of the problem.
     """
     goal, problem = goals.goals[0], space.problem
-    sizes = {dim: with_more_divisors(size, PADDING) for dim, size in problem.bounds.items()}
+    sizes = {
+        dim: with_more_divisors(size, PADDING, MORE_DIVISORS)
+        for dim, size in problem.bounds.items()
+    }
     if sizes == problem.bounds or _reached(floor, best, goal, WIDE_GAP) or session.clock.over:
         return best
     larger = replace(session.spec, problem=replace(problem, bounds=sizes), mapping=None)
@@ -199,7 +211,7 @@ def _loops_are_free(space: ImperfectMapspace) -> bool:
 def _raised(
     session: Session,
     space: ImperfectMapspace,
-    bound: ImperfectLowerBound,
+    joint: JointBound,
     goal: Goal,
     floor: Fraction | None,
     best: EvaluatedMapping | None,
@@ -209,19 +221,19 @@ def _raised(
 ) -> tuple[Fraction | None, EvaluatedMapping | None, bool]:
     """The lower bound, raised by one that looks at all tensors together, as far as that tells
     whether a mapping is better than the best one by more than the gap; the best mapping, perhaps
-    one that this bound met; and whether a larger effort would tell nothing more. `most` and
+    one that this bound met; and whether more time or effort would tell nothing more. `most` and
     `effort`: see `JointBound`.
     """
     if floor is None or best is None or _reached(floor, best, goal, gap):
         return floor, best, False
     incumbent = Incumbent(session.spec, space, goal, gap, best, _reporter(session, goal, ()))
-    joint = JointBound(bound, incumbent.offer, most, effort)
+    joint.found, joint.most, joint.effort = incumbent.offer, most, effort
     try:
         with suppress(LimitReached), running(session.clock):
             floor = max(floor, joint.goal(goal, incumbent.target))
     except ValueError:
         return floor, incumbent.best, False
-    return floor, incumbent.best, not joint.exhausted
+    return floor, incumbent.best, not joint.ended_early
 
 
 def _improved(

@@ -65,7 +65,10 @@ class Tree:
     space: ImperfectMapspace
 
     def __post_init__(self) -> None:
-        tables = [chain_table(self.space, dim) for dim in self.space.problem.dims]
+        sizes = self.space.problem.bounds
+        by_size = sorted(sizes, key=lambda dim: -sizes[dim])  # the largest may have too many chains
+        found = {dim: chain_table(self.space, dim) for dim in by_size}
+        tables = [found[dim] for dim in self.space.problem.dims]
         self.tables: list[ChainTable] = [each for each in tables if each is not None]
         self.empty = len(self.tables) < len(tables)
         if not self.empty:

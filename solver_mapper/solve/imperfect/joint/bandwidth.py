@@ -9,10 +9,16 @@ bounds both together, while the fewest cycles and the least energy may come from
 
 The line is above B inside the range. There a mapping that is no better than the target may stay
 below the line; then the range is divided at its cycles, where both new lines meet B.
+
+Cycles are whole, while words at a port may need a part of one. So a mapping may stay below the line
+of a range that its cycles, rounded up, are no part of. A steeper line that meets B at the end of
+the range is also above B in it, and less so behind it; so is a flatter one that meets B at the
+beginning, and less so before it. These are looked at next.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -54,6 +60,45 @@ class CycleRange(NamedTuple):
 
     fewest: float
     most: float
+
+
+class Line(NamedTuple):
+    """The energy in pJ that better mappings of a range spend at most: so much at some number of
+    cycles, and `slope` less for each cycle more.
+    """
+
+    cycles: float
+    energy: float
+    slope: float
+
+
+FLAT, STEEPER, STEEPEST = 0, 8, 64
+"""Tilts of lines: how many times as steep as the straight line between the ends of B they are."""
+
+
+def tilted(cycles: CycleRange, ends: Sequence[float], tilt: int) -> Line:
+    """The line for a range, between whose `ends` B lies."""
+    early, late = ends
+    width = cycles.most - cycles.fewest
+    slope = max(early - late, 0.0) / width if width > 0 else 0.0
+    if tilt > 1:
+        return Line(cycles.most, late, tilt * slope)
+    return Line(cycles.fewest, early, tilt * slope)
+
+
+def divided(cycles: CycleRange, taken: int, tilt: int) -> list[tuple[CycleRange, int]]:
+    """Ranges to look at next, with their tilts, where a mapping below the line takes so many
+    cycles; none if there is nothing more to tell. A straight line would have the same mapping once
+    more, near the end of either part.
+    """
+    if taken > cycles.most:
+        return [(cycles, STEEPER * tilt)] if FLAT < tilt < STEEPEST else []
+    if taken <= cycles.fewest:
+        return [(cycles, FLAT)] if tilt == 1 else []
+    return [
+        (CycleRange(cycles.fewest, max(taken - 1.0, cycles.fewest)), STEEPER),
+        (CycleRange(float(taken), cycles.most), FLAT),
+    ]
 
 
 def ports(architecture: Architecture) -> list[Port]:

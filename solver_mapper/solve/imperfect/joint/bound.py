@@ -7,7 +7,7 @@ excludes already, being above a target, stand for themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -27,10 +27,23 @@ from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
-from solver_mapper.solve.imperfect.joint.bandwidth import CycleRange, Port, Price, ports
+from solver_mapper.solve.imperfect.joint.bandwidth import (
+    CycleRange,
+    Port,
+    Price,
+    divided,
+    ports,
+    tilted,
+)
 from solver_mapper.solve.imperfect.joint.counts import Floats
 from solver_mapper.solve.imperfect.joint.fetches import ROUNDING, Fetches
 from solver_mapper.solve.imperfect.joint.mapping import mapping_of
+from solver_mapper.solve.imperfect.joint.outside import (
+    EnteringByTile,
+    LeastOutside,
+    entering_by_tile,
+)
+from solver_mapper.solve.imperfect.joint.points import TooManyStates
 from solver_mapper.solve.imperfect.joint.symmetry import symmetries
 from solver_mapper.solve.imperfect.joint.walk import Effort, Ended, Least, TemporalWalk
 from solver_mapper.verify.bound import Keeps
@@ -51,14 +64,16 @@ FEW_CHOICES = 400
 """The same where another search could follow."""
 MUCH_EFFORT = 2e7
 """What walks may take where there are more."""
+MOST_CHOICES_KEPT = 1000
+"""Choices of spatial loops whose figures are kept."""
 MOST_HOLDERS = 64
 """Choices of what levels hold that are looked at."""
 BUDGETS = (1.0003, 1.003, 1.01, 1.03, 1.1, 1.3, 1.9)
 """Budgets for a first mapping, as multiples of the least energy."""
-TIGHT, COARSE, EXACT, FINE = range(4)
-"""Walks for a choice of spatial loops, in order: with tight budgets, if a walk has been too large;
-with tiles of equal number together; exact ones; if there are windows, exact ones that tell apart
-what levels hold of these.
+NESTED, TIGHT, COARSE, EXACT, FINE = range(5)
+"""What is looked at for a choice of spatial loops, in order: tiles that hold each other, without a
+walk; then walks: with tight budgets, if a walk has been too large; with tiles of equal number
+together; exact ones; if there are windows, exact ones that tell apart what levels hold of these.
 """
 PARTS = (0.1, 0.25, 0.5, 0.75)
 """Budgets where walks are large, as parts of what the target leaves."""
@@ -83,15 +98,27 @@ class JointBound:
     """
     effort: float = inf
     """How much walks may take, in units of `Effort`."""
-    exhausted: bool = False
-    """Whether they would have taken more."""
+    ended_early: bool = False
+    """Whether time or effort ended the search."""
+    _begun: _Begun | None = None
 
     def goal(self, goal: Goal, target: Fraction) -> Fraction:
         """A lower bound of the rank of all mappings, at most the target. When the time is over it
-        is what is known by then.
+        is what is known by then; asked again for the same goal, it goes on from there.
 
         Raises: LimitReached if the time is over before anything is known.
         """
+        if self._begun is None or self._begun.goal != goal:
+            self._begun = self._begin(goal, target)
+        race = self._begun.race
+        race.target, race.found = min(race.target, target), self.found
+        race.effort.left, race.stopped = self.effort, False
+        least = self._least(self._begun)
+        self.ended_early = race.stopped
+        return race.target if least >= race.limit else min(Fraction(least), race.target)
+
+    def _begin(self, goal: Goal, target: Fraction) -> _Begun:
+        """All choices of who holds what."""
         powers = dict(goal.powers)
         if not {"energy"} <= set(powers) <= {"energy", "delay"}:
             raise ValueError(f"{goal.name} is no matter of energy and cycles alone")
@@ -101,37 +128,37 @@ class JointBound:
             raise ValueError("there are too many choices of spatial loops, or of holders")
         race = _Race(target, self.found, Effort(self.effort))
         holders = [_Holders(self.bound, room, each, powers, race) for each in keeps]
-        least = self._least(race, holders)
-        self.exhausted = race.effort.left < 0
-        return race.target if least >= race.limit else min(Fraction(least), race.target)
+        waiting = [_Open(each.promise, at) for at, each in enumerate(holders)]
+        heapify(waiting)
+        return _Begun(goal, race, holders, waiting)
 
-    def _least(self, race: _Race, holders: list[_Holders]) -> float:
+    def _least(self, begun: _Begun) -> float:
         """The least rank, as far as it is known when the time is over; at most the limit.
 
         Holders and then their choices of spatial loops wait in the order of what they promise.
         """
-        waiting = [_Open(each.promise, at) for at, each in enumerate(holders)]
-        heapify(waiting)
-        choices = 0
-        while waiting:
-            least = heappop(waiting)
+        race, waiting = begun.race, begun.waiting
+        while waiting and not race.stopped:
+            least = waiting[0]
             if least.final or least.rank >= race.limit:
-                return min(least.rank, race.limit)
-            holder = holders[least.holder]
+                break
+            holder = begun.holders[least.holder]
             try:
                 check_time()
                 if least.number < 0:
                     found = holder.open(least)
-                    choices += len(found)
-                    if choices > self.most:
-                        race.effort.left = min(race.effort.left, MUCH_EFFORT)
+                    begun.choices += len(found)
                 else:
                     found = [holder.refined(least)]
             except LimitReached:
-                return least.rank
+                race.stopped = True
+                break
+            if begun.choices > self.most:
+                race.effort.left = min(race.effort.left, MUCH_EFFORT)
+            heappop(waiting)
             for each in found:
                 heappush(waiting, each)
-        return race.limit
+        return min(waiting[0].rank, race.limit) if waiting else race.limit
 
 
 class _Open(NamedTuple):
@@ -172,6 +199,20 @@ class _Refined(NamedTuple):
     cycles: int = 0
 
 
+class _Choice(NamedTuple):
+    """What is known of a choice of spatial loops, whatever the temporal ones, at least.
+
+    computing: energy in pJ of words between the compute units and the levels above, and of charged
+        operations beyond those that happen.
+    operands: the same for the words of each tensor alone, with the operations that happen.
+    """
+
+    one: ComputeBoundary
+    computing: float
+    cycles: float
+    operands: list[float]
+
+
 @dataclass
 class _Race:
     """The rank that is looked for, which falls with each better mapping."""
@@ -183,6 +224,8 @@ class _Race:
     """Whether a first mapping has been looked for."""
     heavy: bool = False
     """Whether a walk was too large."""
+    stopped: bool = False
+    """Whether time or effort is over."""
 
     @property
     def limit(self) -> float:
@@ -197,6 +240,19 @@ class _Race:
 
 
 @dataclass
+class _Begun:
+    """How far the search for a goal has come: what waits, a heap, and how many choices of spatial
+    loops were found.
+    """
+
+    goal: Goal
+    race: _Race
+    holders: list[_Holders]
+    waiting: list[_Open]
+    choices: int = 0
+
+
+@dataclass
 class _Holders:
     """The same for one choice of who holds what."""
 
@@ -206,6 +262,7 @@ class _Holders:
     powers: dict[str, int]
     race: _Race
     _known: dict[tuple[bytes, int], _Refined] = field(default_factory=dict)
+    _choices: dict[bytes, _Choice] = field(default_factory=dict)
     _first: dict[bytes, _Walked] = field(default_factory=dict)
     """Walks that looked for a first mapping, by their choice of spatial loops."""
 
@@ -232,10 +289,13 @@ class _Holders:
 
     def refined(self, here: _Open) -> _Open:
         """A choice with the rank of the best temporal loops."""
-        stage = here.stage if self.race.heavy else max(here.stage, COARSE)
+        stage = COARSE if here.stage == TIGHT and not self.race.heavy else here.stage
         found = self._once_refined(self._rows[here.number], stage)
+        rank = max(here.rank, found.rank)
+        if self.race.stopped:
+            return here._replace(rank=rank)
         final = stage == self._last or not found.ended
-        return here._replace(rank=max(here.rank, found.rank), stage=stage + 1, final=final)
+        return here._replace(rank=rank, stage=stage + 1, final=final)
 
     def _probe(self) -> None:
         """Refine a choice that promises much: it may lead to a mapping that excludes many."""
@@ -247,7 +307,7 @@ class _Holders:
             with suppress(LimitReached):
                 self._first_mapping(row)
             with suppress(LimitReached):
-                for stage in (COARSE, EXACT):
+                for stage in (NESTED, COARSE, EXACT):
                     self._once_refined(row, stage)
 
     def _settled(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -265,8 +325,11 @@ class _Holders:
         if (key, stage) not in self._known:
             earlier = [self._known[key, n] for n in range(stage) if (key, n) in self._known]
             known = earlier[-1] if earlier else _Refined(-inf, self._elsewhere)
-            refine = self._raised if stage == TIGHT else self._refined
-            self._known[key, stage] = refine(row, known, stage)
+            refine = {NESTED: self._nested, TIGHT: self._raised}.get(stage, self._refined)
+            found = refine(row, known, stage)
+            if self.race.stopped:
+                return found
+            self._known[key, stage] = found
         return self._known[key, stage]
 
     @cached_property
@@ -334,8 +397,13 @@ class _Holders:
         return rank * (1 - NOISE)
 
     def _work(self, cycles: Floats | float) -> Floats | float:
+        return self._worked[0] + self._worked[1] * cycles
+
+    @cached_property
+    def _worked(self) -> tuple[float, float]:
+        """Energy of all operations, and of leakage in each cycle."""
         fixed = float(self.bound.worked(0))
-        return fixed + (float(self.bound.worked(1)) - fixed) * cycles
+        return fixed, float(self.bound.worked(1)) - fixed
 
     def _charged(self, spread: ComputeBoundary) -> Floats:
         """Operations that are charged for each choice, at least: those of the first instance of the
@@ -425,47 +493,55 @@ class _Holders:
             share * (words * update + rest * (again if view.plain else 0.0)), np.float64
         )
 
+    def _nested(self, row: NDArray[np.int64], known: _Refined, stage: int) -> _Refined:
+        """What tiles that hold each other cost, without a walk."""
+        entering = max(known.entering, self._entering.whole(row.tolist()) * (1 - NOISE))
+        rank = inf if entering == inf else self._least_with(self._choice(row), entering)
+        return _Refined(min(rank, self.race.limit), entering)
+
     def _refined(self, row: NDArray[np.int64], known: _Refined, stage: int) -> _Refined:
         """The rank of the best temporal loops for one choice of spatial loops.
 
         The best loops that a walk finds are offered as a mapping.
         """
-        one, found = compute_boundary(self.room, row[None]), known
-        narrow = self._port is not None and self._port[1] > one.steps[0]
+        choice, found = self._choice(row), known
+        narrow = self._port is not None and self._port[1] > choice.one.steps[0]
         try:
             if narrow:
                 found = self._by_bandwidth(row, found, stage)
             if not narrow or stage >= EXACT:
                 for shown in self._by_steps(row, found, stage):
                     found = shown
-            if stage >= EXACT and not narrow and found.cycles > self._fewest_cycles(one):
+            if stage >= EXACT and not narrow and found.cycles > choice.cycles:
                 found = self._by_bandwidth(row, found, stage)
-        except LimitReached:
+        except TooManyStates:
             found = found._replace(ended=False)
             if self.race.heavy or stage >= EXACT:
                 return found
             self.race.heavy = True
             return self._raised(row, found, stage)._replace(ended=False)
+        except LimitReached:
+            self.race.stopped = True
         return found
 
     def _by_steps(self, row: NDArray[np.int64], known: _Refined, stage: int) -> Iterator[_Refined]:
         """What one walk after the other shows, where energy and steps decide."""
-        one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
+        choice, fetches = self._choice(row), self._fetches(row)
         rank, entering = known.rank, known.entering
         before: dict[int, int] | None = None
         while rank < self.race.limit:
             limit = self.race.limit
-            most = {d: self._most(one, row, d, entering, limit) for d in fetches.dims}
+            most = {d: self._most(choice, row, d, entering, limit) for d in fetches.dims}
             if most == before:
                 break
-            before, budget = most, self._budget(one, limit)
+            before, budget = most, self._budget(choice, limit)
             first = None if stage >= EXACT else self._first.get(row.tobytes())
             if first is not None and first.covers(most):
                 entering = max(entering, min(first.least.energy, first.budget))
                 rank = max(rank, min(first.least.rank, limit))
                 yield _Refined(rank, entering)
                 continue
-            walk = self._walk(one, fetches, most, budget, stage)
+            walk = self._walk(choice.one, fetches, most, budget, stage)
             least = walk.least()
             entering = max(entering, min(least.energy, budget))
             rank = max(rank, min(least.rank, limit))
@@ -475,11 +551,11 @@ class _Holders:
         """What walks show where the time that words take at a port counts as well, for all numbers
         of cycles that may lead below the target.
         """
-        one, limit = compute_boundary(self.room, row[None]), self.race.limit
+        choice, limit = self._choice(row), self.race.limit
         if self._port is None or known.rank >= limit:
             return known
-        fewest = self._fewest_cycles(one)
-        energy = self._energy_with(one, known.entering)
+        fewest = choice.cycles
+        energy = self._energy_with(choice, known.entering)
         ratio = limit / energy ** self.powers["energy"]
         most = ratio ** (1 / self.powers["delay"]) * (1 + MARGIN)
         if most <= fewest:
@@ -488,33 +564,37 @@ class _Holders:
         return known._replace(rank=max(known.rank, found))
 
     def _within(
-        self, row: NDArray[np.int64], known: _Refined, cycles: CycleRange, stage: int
+        self,
+        row: NDArray[np.int64],
+        known: _Refined,
+        cycles: CycleRange,
+        stage: int,
+        tilt: int = 1,
     ) -> float:
-        """The same for a range of cycles."""
+        """The same for a range of cycles. See `bandwidth.py` for `tilt`."""
         assert self._port is not None
-        one, limit = compute_boundary(self.room, row[None]), self.race.limit
-        early, late = (self._budget(one, limit, each) for each in cycles)
-        price = Price(self._port[0], max(early - late, 0.0) / (cycles.most - cycles.fewest))
+        choice, limit = self._choice(row), self.race.limit
+        line = tilted(cycles, [self._budget(choice, limit, each) for each in cycles], tilt)
+        price = Price(self._port[0], line.slope)
         fetches = self._fetches(row, price)
         walk = TemporalWalk(
             fetches,
-            {d: self._most(one, row, d, known.entering, limit) for d in fetches.dims},
-            self._rank_within(one, known.entering, cycles, price.cycle),
+            {d: self._most(choice, row, d, known.entering, limit) for d in fetches.dims},
+            self._rank_within(choice.one, known.entering, cycles, price.cycle),
             exact=stage >= EXACT,
             fine=stage == FINE,
-            budget=early + price.cycle * (cycles.fewest - self._latency),
-            later=[
-                e + price.cycle * c for e, c in zip(self._later, self._later_cycles, strict=True)
-            ],
+            budget=line.energy + price.cycle * (line.cycles - self._latency),
+            outside=self._outside(fetches.spread, price.cycle),
             fixed=self._fixed,
             effort=self.race.effort,
         )
         rank = min(walk.least().rank, limit)
         taken = self._offer(row, walk) if rank < limit else 0
-        if stage < EXACT or not cycles.fewest < taken < cycles.most:
+        if stage < EXACT or not taken:
             return rank
-        parts = CycleRange(cycles.fewest, taken), CycleRange(taken, cycles.most)
-        return min(self._within(row, known, part, stage) for part in parts)
+        parts = divided(cycles, taken, tilt)
+        found = [self._within(row, known, part, stage, more) for part, more in parts]
+        return max(rank, min(found, default=rank))
 
     def _rank_within(
         self, one: ComputeBoundary, entering: float, cycles: CycleRange, price: float
@@ -546,39 +626,58 @@ class _Holders:
         """The same by walks with tight budgets, which end soon. Where they find nothing, no loops
         keep the budget.
         """
-        one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
+        choice, fetches = self._choice(row), self._fetches(row)
         limit, rank, entering = self.race.limit, known.rank, known.entering
-        whole = self._budget(one, limit)
-        most = {d: self._most(one, row, d, entering, limit) for d in fetches.dims}
+        whole = self._budget(choice, limit)
+        most = {d: self._most(choice, row, d, entering, limit) for d in fetches.dims}
         with suppress(LimitReached):
             for part in PARTS:
                 budget = known.entering + part * (whole - known.entering)
                 if budget <= entering:
                     continue
-                walk = self._walk(one, fetches, most, budget, stage)
+                walk = self._walk(choice.one, fetches, most, budget, stage)
                 least = walk.least()
                 entering = max(entering, min(least.energy, budget))
-                rank = max(rank, min(self._least_with(one, entering), limit))
+                rank = max(rank, min(self._least_with(choice, entering), limit))
                 if least.energy < budget:
                     self._offer(row, walk)
                     break
         return _Refined(rank, entering)
 
-    def _least_with(self, one: ComputeBoundary, entering: float) -> float:
-        """The least rank where so much energy enters levels."""
-        energy, cycles = self._energy_with(one, entering), self._fewest_cycles(one)
-        return float(self._rank(np.array(energy), np.array(cycles)))
+    def _choice(self, row: NDArray[np.int64]) -> _Choice:
+        """What is known of a choice of spatial loops."""
+        key = row.tobytes()
+        if key not in self._choices:
+            if len(self._choices) >= MOST_CHOICES_KEPT:
+                self._choices.clear()
+            self._choices[key] = self._looked_at(row)
+        return self._choices[key]
 
-    def _fewest_cycles(self, one: ComputeBoundary) -> float:
-        """Cycles for a choice of spatial loops, at least."""
-        return float(max(one.steps[0] + self._latency, self._cycles))
-
-    def _energy_with(self, one: ComputeBoundary, entering: float) -> float:
-        """The energy in pJ at least, where so much energy enters levels."""
-        operations = self._charged(one)
+    def _looked_at(self, row: NDArray[np.int64]) -> _Choice:
+        one = compute_boundary(self.room, row[None])
+        operations, narrow = self._charged(one), 0.0
+        if self._port is not None:
+            narrow = self._cycles_entering.whole(row.tolist()) * (1 - NOISE)
         computing = self._computing(one, operations) + self._charges(operations)
-        worked = self._work(self._fewest_cycles(one))
-        return float(max(entering, self._elsewhere) + worked + computing[0])
+        operands = [
+            min(
+                self._operands(one, number, each[number], self._macs, rounded=False)[0]
+                for each in self.bound.spared
+            )
+            for number in range(len(self.keeps))
+        ]
+        cycles = float(max(one.steps[0] + self._latency, self._cycles, narrow))
+        return _Choice(one, float(computing[0]), cycles, operands)
+
+    def _least_with(self, choice: _Choice, entering: float) -> float:
+        """The least rank where so much energy enters levels."""
+        energy = self._energy_with(choice, entering)
+        return float(self._rank(np.array(energy), np.array(choice.cycles)))
+
+    def _energy_with(self, choice: _Choice, entering: float) -> float:
+        """The energy in pJ at least, where so much energy enters levels."""
+        worked = self._work(choice.cycles)
+        return float(max(entering, self._elsewhere) + worked + choice.computing)
 
     def _fetches(self, row: NDArray[np.int64], price: Price | None = None) -> Fetches:
         mapspace = self.bound.mapspace
@@ -607,7 +706,7 @@ class _Holders:
             exact=stage >= EXACT,
             fine=stage == FINE,
             budget=budget,
-            later=self._later,
+            outside=self._outside(fetches.spread),
             fixed=self._fixed,
             effort=self.race.effort,
         )
@@ -616,10 +715,10 @@ class _Holders:
         """Look for a mapping near the least energy that the fewest steps need: by exact walks with
         rising budgets, which take little time as long as these are tight.
         """
-        one, fetches = compute_boundary(self.room, row[None]), self._fetches(row)
+        choice, fetches = self._choice(row), self._fetches(row)
         most = {dim: self._fewest(row, dim) for dim in fetches.dims}
-        budget = self._budget(one, self.race.limit)
-        walk = self._walk(one, fetches, most, budget, COARSE)
+        budget = self._budget(choice, self.race.limit)
+        walk = self._walk(choice.one, fetches, most, budget, COARSE)
         found = walk.least()
         least = found.energy
         self._first[row.tobytes()] = _Walked(most, budget, found)
@@ -627,21 +726,19 @@ class _Holders:
         if least == inf:
             return
         for part in BUDGETS:
-            budget = min(least * part, self._budget(one, self.race.limit))
-            walk = self._walk(one, fetches, most, budget, EXACT)
+            budget = min(least * part, self._budget(choice, self.race.limit))
+            walk = self._walk(choice.one, fetches, most, budget, EXACT)
             if walk.least().rank < inf or budget < least * part:
                 self._offer(row, walk)
                 return
 
-    def _budget(self, one: ComputeBoundary, limit: float, cycles: float | None = None) -> float:
+    def _budget(self, choice: _Choice, limit: float, cycles: float | None = None) -> float:
         """How much energy may enter levels where the rank is below the limit, with so many cycles
         or the fewest.
         """
-        cycles = self._fewest_cycles(one) if cycles is None else cycles
+        cycles = choice.cycles if cycles is None else cycles
         most = (limit / cycles ** self.powers.get("delay", 0)) ** (1 / self.powers["energy"])
-        operations = self._charged(one)
-        computing = self._computing(one, operations) + self._charges(operations)
-        return float(most * (1 + 1e-9) - computing[0] - self._work(cycles))
+        return float(most * (1 + 1e-9) - choice.computing - self._work(cycles))
 
     @cached_property
     def _port(self) -> tuple[Port, float] | None:
@@ -657,20 +754,26 @@ class _Holders:
             found.append((port, inf if needed is None else float(needed)))
         return max(found, key=lambda each: each[1], default=None)
 
-    @cached_property
-    def _later_cycles(self) -> list[float]:
-        """Cycles that the port needs for what enters each level and those further out, at least."""
-        assert self._port is not None
-        rates = self._port[0].rates(self.bound.mapspace.architecture)
-        levels = range(self.bound.depth)
-        found = [self.bound.entering_from(self.keeps, level, rates) for level in levels]
-        return [inf if each is None else float(each) * (1 - NOISE) for each in found]
+    def _outside(self, spread: Sequence[Sequence[int]], price: float = 0.0) -> LeastOutside:
+        """What enters levels for a choice of spatial loops, where each cycle of the port has a
+        price.
+        """
+        parts = [(1 - NOISE, self._entering)]
+        if price:
+            parts.append((price * (1 - NOISE), self._cycles_entering))
+        return LeastOutside(spread, parts)
 
     @cached_property
-    def _later(self) -> list[float]:
-        """Energy of what enters each level and those further out, each apart."""
-        found = [self.bound.entering_from(self.keeps, n) for n in range(self.bound.depth)]
-        return [inf if each is None else float(each) * (1 - NOISE) for each in found]
+    def _entering(self) -> EnteringByTile:
+        """Energy of what enters each level."""
+        return entering_by_tile(self.bound, self.keeps)
+
+    @cached_property
+    def _cycles_entering(self) -> EnteringByTile:
+        """Cycles that the port needs for what enters each level, at least."""
+        assert self._port is not None
+        rates = self._port[0].rates(self.bound.mapspace.architecture)
+        return entering_by_tile(self.bound, self.keeps, rates)
 
     def _rank_of(self, one: ComputeBoundary) -> Callable[[Ended], Floats]:
         """The rank of temporal loops for a choice of spatial loops."""
@@ -704,7 +807,7 @@ class _Holders:
 
     def _most(
         self,
-        one: ComputeBoundary,
+        choice: _Choice,
         row: NDArray[np.int64],
         dim: int,
         entering: float,
@@ -714,21 +817,19 @@ class _Holders:
         target, where so much energy enters levels. More take more cycles, and fewer compute units
         share each word.
         """
-        size, spread = list(self.bound.mapspace.problem.bounds.values())[dim], row[:, dim]
+        one, spread = choice.one, row[:, dim]
+        size = list(self.bound.mapspace.problem.bounds.values())[dim]
         least = self._fewest(row, dim)
         steps = np.arange(least, size + 1, dtype=np.float64)
         cycles = np.maximum(one.steps / least * steps + self._latency, self._cycles)
         energy = np.asarray(entering + self._work(cycles), np.float64)
         for number, keeps in enumerate(self.keeps):
             parent = max(level for level, held in enumerate(keeps) if held)
-            view = self.bound.views[number]
-            costs = [
-                self._operands(one, number, each[number], self._macs, rounded=False)[0]
-                for each in self.bound.spared
-            ]
-            shared = dim in view.idle and not one.helpers and spread[:parent].prod() == 1
+            idle = dim in self.bound.views[number].idle
+            shared = idle and not one.helpers and spread[:parent].prod() == 1
             alone = size / spread.prod()
-            energy = energy + min(costs) * (steps / alone if shared else np.ones(len(steps)))
+            parts = steps / alone if shared else np.ones(len(steps))
+            energy = energy + choice.operands[number] * parts
         return int(steps[self._rank(energy, cycles) < target].max(initial=least))
 
 

@@ -10,6 +10,7 @@ its tile is the smallest, and all that comes outside is the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -41,11 +42,13 @@ class Pairs(NamedTuple):
 class Steps(NamedTuple):
     """How many temporal iterations of the first instance are allowed over a dimension: at most
     `most`, where spatial loops make up `inside` points of a tile and `outside` instances of it.
+    There have to be `fewest` tiles at least.
     """
 
     inside: int
     outside: int
     most: int
+    fewest: int = 1
 
     def allowed(self, points: Ints, tiles: Ints) -> NDArray[np.bool_]:
         """Whether tiles of so many points may be reached. The first instance takes whole ones,
@@ -53,7 +56,7 @@ class Steps(NamedTuple):
         """
         whole, rounds = points / self.inside, -(-tiles // self.outside)
         least = np.where((rounds == 1) & (tiles > 1), whole, (rounds - 1) * whole + 1)
-        passed: NDArray[np.bool_] = least < self.most + 0.5
+        passed: NDArray[np.bool_] = (least < self.most + 0.5) & (tiles >= self.fewest)
         return passed
 
 
@@ -81,7 +84,29 @@ class Since:
 
     def only(self, rows: Ints) -> Since:
         """Some of the states."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in PARTS})
+        return Since(self.copies, *(getattr(self, name)[rows] for name in PARTS))
+
+
+class _Picked(Mapping[int, Since]):
+    """Some of the states, picked when a level is asked for."""
+
+    def __init__(self, since: Mapping[int, Since], rows: Ints):
+        self._since, self._rows = since, rows
+        self._known: dict[int, Since] = {}
+
+    def __getitem__(self, level: int) -> Since:
+        if level not in self._known:
+            self._known[level] = self._since[level].only(self._rows)
+        return self._known[level]
+
+    def __contains__(self, level: object) -> bool:
+        return level in self._since
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._since)
+
+    def __len__(self) -> int:
+        return len(self._since)
 
 
 @dataclass(frozen=True)
@@ -106,7 +131,7 @@ class TileCounts:
     steps: Floats
     charged: Floats
     inside: int
-    since: dict[int, Since]
+    since: Mapping[int, Since]
     told: frozenset[int]
     held: Ints
 
@@ -123,15 +148,17 @@ class TileCounts:
 
     def only(self, rows: Ints) -> TileCounts:
         """Some of the states."""
-        since = {level: each.only(rows) for level, each in self.since.items()}
-        return replace(
-            self,
-            tiles=self.tiles[rows],
-            points=self.points[rows],
-            steps=self.steps[rows],
-            charged=self.charged[rows],
-            since=since,
-            held=self.held[rows],
+        return TileCounts(
+            self.size,
+            self.exact,
+            self.tiles[rows],
+            self.points[rows],
+            self.steps[rows],
+            self.charged[rows],
+            self.inside,
+            _Picked(self.since, rows),
+            self.told,
+            self.held[rows],
         )
 
     def stored(self, level: int) -> TileCounts:
@@ -139,7 +166,7 @@ class TileCounts:
         held = self.held
         if level in self.told:
             held = np.unique((held << 34) + self.points, return_inverse=True)[1].reshape(-1)
-        return replace(self, since=self.since | {level: self.here}, held=held)
+        return replace(self, since={**self.since, level: self.here}, held=held)
 
     @cached_property
     def here(self) -> Since:
@@ -178,12 +205,17 @@ class TileCounts:
         since = {
             level: Since(
                 each.copies * bound,
-                _least(last(level, each), target),
-                _least(each.fewest[rows], target),
-                -_least(-each.most[rows], target),
-                _least(each.smallest[rows], target),
-                -_least(-each.largest[rows], target),
-                _least(np.where(left > 1, whole, each.charged[rows]) * bound, target),
+                *_extremes(
+                    [
+                        last(level, each),
+                        each.fewest[rows],
+                        -each.most[rows],
+                        each.smallest[rows],
+                        -each.largest[rows],
+                        np.where(left > 1, whole, each.charged[rows]) * bound,
+                    ],
+                    target,
+                ),
             )
             for level, each in self.since.items()
         }
@@ -227,12 +259,17 @@ class TileCounts:
         since = {
             level: Since(
                 each.copies,
-                _least(np.where(same, each.last[source], each.copies), target),
-                _least(np.where(stays, each.fewest[source], np.inf), target),
-                -_least(-np.where(stays, each.most[source], 0.0), target),
-                _least(each.smallest[source], target),
-                -_least(-each.largest[source], target),
-                _least(left * whole + each.charged[source], target),
+                *_extremes(
+                    [
+                        np.where(same, each.last[source], each.copies),
+                        np.where(stays, each.fewest[source], np.inf),
+                        -np.where(stays, each.most[source], 0.0),
+                        each.smallest[source],
+                        -each.largest[source],
+                        left * whole + each.charged[source],
+                    ],
+                    target,
+                ),
             )
             for level, each in self.since.items()
         }
@@ -351,3 +388,14 @@ def _least(values: Numbers, target: Ints) -> Numbers:
     """The least value for each target; targets are sorted and none is left out."""
     starts = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
     return np.minimum.reduceat(values, starts)
+
+
+def _extremes(values: Sequence[Floats], target: Ints) -> list[Floats]:
+    """The parts of `Since` for each target: the least of all values, but that of the third and the
+    fifth, which are given below zero, the most.
+    """
+    starts = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
+    last, fewest, most, smallest, largest, charged = np.minimum.reduceat(
+        np.stack(values), starts, axis=1
+    )
+    return [last, fewest, -most, smallest, -largest, charged]

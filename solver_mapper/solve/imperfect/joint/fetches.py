@@ -386,7 +386,8 @@ class Fetches:
 
     def _since(self, dim: int, level: int, counts: Counts) -> Since:
         here = counts[dim]
-        return here.since.get(level, here.here)
+        known = here.since.get(level)
+        return here.here if known is None else known
 
     def _copies(self, dims: Sequence[int], level: int, counts: Counts) -> Floats:
         """Positions of all loops outside and of the spatial loops up to `level`, at least."""

@@ -19,6 +19,10 @@ MOST_KEPT = 100_000
 """Combinations for all of which figures are worked out once."""
 
 
+class TooManyStates(LimitReached):
+    """There are too many combinations of states to look at together."""
+
+
 Counts = Mapping[int, TileCounts]
 """By dimension."""
 
@@ -109,26 +113,28 @@ class Place:
 def sizes(counts: Counts) -> list[int]:
     """How many states each dimension has.
 
-    Raises: LimitReached if combinations cannot be numbered.
+    Raises: TooManyStates if combinations cannot be numbered.
     """
     found = [len(each.tiles) for each in counts.values()]
     if prod(found) >= 2**62:
-        raise LimitReached("there are too many combinations of tiles")
+        raise TooManyStates("there are too many combinations of tiles")
     return found
 
 
 def led(points: Points, axis: Axis, pairs: Pairs) -> Points:
     """Where states of a dimension lead.
 
-    Raises: LimitReached for more than `MOST_POINTS`.
+    Raises: TooManyStates for more than `MOST_POINTS`.
     """
-    order = np.argsort(pairs.source, kind="stable")
-    sources, targets = pairs.source[order], pairs.target[order]
+    sources, targets = pairs
+    if not _rising(sources):
+        order = np.argsort(sources, kind="stable")
+        sources, targets = sources[order], targets[order]
     here = points.where // axis.behind % axis.before
     first = np.searchsorted(sources, here, side="left")
     ways = np.searchsorted(sources, here, side="right") - first
     if ways.sum() > MOST_POINTS:
-        raise LimitReached(f"there are more than {MOST_POINTS:,} combinations of tiles")
+        raise TooManyStates(f"there are more than {MOST_POINTS:,} combinations of tiles")
     at = np.repeat(np.arange(len(here)), ways)
     step = np.arange(len(at)) - np.repeat(np.cumsum(ways) - ways, ways)
     target = targets[first[at] + step]
@@ -139,12 +145,17 @@ def led(points: Points, axis: Axis, pairs: Pairs) -> Points:
 
 def least_of(index: Ints, value: Floats) -> Points:
     """The least value of each number."""
+    if _rising(index):
+        return Points(index, value)
     order = np.argsort(index, kind="stable")
     index, value = index[order], value[order]
-    if not len(index):
-        return Points(index, value)
     starts = np.flatnonzero(np.concatenate([[True], index[1:] != index[:-1]]))
     return Points(index[starts], np.minimum.reduceat(value, starts))
+
+
+def _rising(numbers: Ints) -> bool:
+    """Whether each number is above the one before."""
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def merged(one: Points, other: Points) -> Points:

@@ -12,7 +12,7 @@ that open flows and all flows further out cost, exceeds it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from math import inf, prod
@@ -22,8 +22,9 @@ import numpy as np
 
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
-from solver_mapper.solve.imperfect.joint.counts import Floats, Pairs, Steps, TileCounts, whole
+from solver_mapper.solve.imperfect.joint.counts import Floats, Ints, Pairs, Steps, TileCounts, whole
 from solver_mapper.solve.imperfect.joint.fetches import Fetches, Flow, Settled
+from solver_mapper.solve.imperfect.joint.outside import LeastOutside
 from solver_mapper.solve.imperfect.joint.path import (
     Led,
     Move,
@@ -106,7 +107,7 @@ class TemporalWalk:
         fine: whether tiles of all levels that hold windows are told apart, which is slower and
             higher again.
         budget: how much energy may enter levels.
-        later: how much enters a level or those further out, at least, by level.
+        outside: how much enters a level or those further out, at least, by tiles.
         fixed: dimensions of levels that have no temporal loop.
         effort: what this walk and others may still take.
     """
@@ -120,13 +121,13 @@ class TemporalWalk:
         exact: bool = False,
         fine: bool = False,
         budget: float = inf,
-        later: Sequence[float] | None = None,
+        outside: LeastOutside | None = None,
         fixed: Collection[tuple[int, int]] = (),
         effort: Effort | None = None,
     ):
         self._rank, self._budget, self._fixed = rank, budget, fixed
         self._effort = Effort() if effort is None else effort
-        self._later = [0.0] * fetches.depth if later is None else later
+        self._outside = outside
         self._least_of = {flow: fetches.least(flow) for flow in fetches.parents}
         self.fetches, self.dims, self.most, self.exact = fetches, fetches.dims, most, exact
         self._fine = fine
@@ -223,33 +224,62 @@ class TemporalWalk:
         return {state: led(points, axis, pairs) for state, points in values.items()}
 
     def _repeated(self, values: Values, counts: Counts, level: int) -> tuple[Values, Counts] | None:
-        """After the temporal loops of a level."""
-        counts, loops = dict(counts), Loops()
+        """After the temporal loops of a level; None if nothing is left."""
+        counts, allowed = dict(counts), dict[int, Steps]()
+        left = self._budget - self._spent(values)
         for dim in self.dims:
             if (level, dim) in self._fixed:
-                loops[dim] = NO_PAIRS, NO_PAIRS, NO_PAIRS
                 continue
-            steps = Steps(
+            fewest = 1
+            if self._outside is not None:
+                fewest = self._outside.fewest(level, counts, dim, left)
+            allowed[dim] = Steps(
                 self.fetches.over([dim], range(level, self.fetches.depth)),
                 self.fetches.over([dim], range(level)),
                 self.most[dim],
+                fewest,
             )
-            repeated = counts[dim].repeated(steps)
+            repeated = counts[dim].repeated(allowed[dim])
             if repeated is None:
                 return None
             values = self._all_led(values, counts, dim, *repeated)
-            most, once = counts[dim].loops(steps)
-            never = (counts[dim].tiles[once.target] - 1) % steps.outside > 0
-            loops[dim] = most, once.only(~never), once.only(never)
-        return self._possible(self._ordered(values, counts, loops, level), counts)
+        loops = {dim: self._loops(counts[dim], allowed.get(dim)) for dim in self.dims}
+        found = self._ordered(values, counts, loops, level)
+        return self._possible(found, counts) if _some(found) else None
 
-    def _affordable(self, points: Points, state: State, level: int) -> Points:
+    def _loops(self, here: TileCounts, steps: Steps | None) -> tuple[Pairs, Pairs, Pairs]:
+        """The temporal loops of a level over a dimension; none if no steps are given."""
+        if steps is None:
+            return NO_PAIRS, NO_PAIRS, NO_PAIRS
+        most, once = here.loops(steps)
+        never = (here.tiles[once.target] - 1) % steps.outside > 0
+        return most, once.only(~never), once.only(never)
+
+    def _spent(self, values: Values) -> float:
+        """The least value with what open flows cost at least; infinite if there is none."""
+        least = [
+            float(points.value.min()) + self._least_open(state)
+            for state, points in values.items()
+            if len(points.where)
+        ]
+        return min(least, default=inf)
+
+    def _affordable(
+        self, points: Points, here: Place, state: State, level: int, *, held: bool = False
+    ) -> Points:
         """Points that can keep the budget, with what open flows and those into this level or
-        further out cost at least.
+        further out cost at least; `held`: with the tile as it is.
         """
+        spent = points.value + self._least_open(state)
+        if self._outside is not None:
+            later = partial(self._outside.at, level, held=held)
+            spent = spent + here.figures(("outside", held), points.where, later)
+        return only(points, spent <= self._budget)
+
+    def _least_open(self, state: State) -> float:
+        """What open flows cost at least."""
         flows = [Flow(each.tensor, into) for each in state for into in each.levels]
-        left = self._budget - self._later[level] - sum(self._least_of[flow] for flow in flows)
-        return only(points, points.value <= left)
+        return sum(self._least_of[flow] for flow in flows)
 
     def _fitting(self, points: Points, here: Place, level: int) -> Points:
         """Points whose tiles fit into a level."""
@@ -275,11 +305,15 @@ class TemporalWalk:
             some = np.zeros(axis.before, dtype=bool)
             for points in values.values():
                 some[points.where // axis.behind % axis.before] = True
-            rows = np.flatnonzero(some)
-            if len(rows) < len(some):
-                pairs = Pairs(rows, np.arange(len(rows)))
-                values = self._all_led(values, counts, dim, counts[dim].only(rows), pairs)
+            values = self._only(values, counts, dim, np.flatnonzero(some))
         return values, counts
+
+    def _only(self, values: Values, counts: Counts, dim: int, rows: Ints) -> Values:
+        """Values of some states of a dimension, which alone `counts` has then."""
+        if len(rows) == len(counts[dim].tiles):
+            return values
+        pairs = Pairs(rows, np.arange(len(rows)))
+        return self._all_led(values, counts, dim, counts[dim].only(rows), pairs)
 
     def _ordered(
         self,
@@ -299,7 +333,7 @@ class TemporalWalk:
             check_time()
             key = min(waiting, key=_progress)
             state, _ = key
-            points = self._affordable(waiting.pop(key), state, level)
+            points = self._affordable(waiting.pop(key), here, state, level)
             if not len(points.where):
                 continue
             moves = list(self._moves(key, counts, loops))
@@ -308,13 +342,13 @@ class TemporalWalk:
                 if move.target == key:
                     grown = led(points, _axis(counts, move.dim), move.pairs)
                     points = merged(points, self._fitting(grown, here, level))
-            _put(found, state, points)
+            _put(found, state, self._affordable(points, here, state, level, held=True))
             passed[key] = points
             for move in moves:
                 if move.target != key:
                     cost = self._cost(state, here, points, move.dim, lone=move.stays)
                     left = points._replace(value=points.value + cost)
-                    left = self._affordable(left, move.target[0], level)
+                    left = self._affordable(left, here, move.target[0], level)
                     if len(left.where):
                         grown = led(left, _axis(counts, move.dim), move.pairs)
                         _put(waiting, move.target, self._fitting(grown, here, level))
@@ -505,6 +539,11 @@ def _axis(counts: Counts, dim: int, after: int | None = None) -> Axis:
     numbers, place = sizes(counts), list(counts).index(dim)
     count = numbers[place] if after is None else after
     return Axis(numbers[place], count, prod(numbers[place + 1 :]))
+
+
+def _some(values: Values) -> bool:
+    """Whether there is any combination."""
+    return any(len(points.where) for points in values.values())
 
 
 def _put(values: dict[Name, Points], key: Name, points: Points) -> None:
