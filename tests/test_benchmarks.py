@@ -95,7 +95,7 @@ def test_every_case_of_the_suites_can_be_read():
     found = list(suites.cases())
     assert {case.suite for case in found} == {
         f"{name} {goal}"
-        for name in ("eyeriss", "three_level", "simba", "gemm")
+        for name in ("eyeriss", "three_level", "simba", "routers", "gemm")
         for goal in ("energy", "edp")
     } | {"primes energy"}
     for case in found[-3:]:

@@ -1,0 +1,107 @@
+"""Temporal loops over dimensions of all tensors: walks let them stand outermost, and lose no better
+mapping by that, whatever neighbours pass on and whichever levels are slow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
+from solver_mapper.core.constraints import Constraints
+from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.problem import Problem
+from solver_mapper.solve.outward.walk import Walk
+from solver_mapper.verify.mapspace import EnumeratedMapspace
+from tests.instances import Instance
+from tests.solve.test_bounds_on_the_way import with_slow_levels
+from tests.solve.test_outward import wrong_claims
+from tests.solve.test_walk_bounds import energy
+from tests.strategies import tensor
+
+MOST_NESTS = 3_000
+STEPS = ((1, 1), (1, 1), (2, 1), (1, 2), (3, 1), (2, 2))
+
+
+def channels(seed: int, *, slow: bool) -> Instance:
+    """A depthwise window, or a batched product, on a mesh: small buffers, any prices, and levels
+    that hold what they like.
+    """
+    random = Random(seed)
+    while True:
+        problem = random.choice([_depthwise, _batched])(random)
+        architecture = _architecture(random)
+        if slow:
+            architecture = with_slow_levels(seed, architecture)
+        made = Instance(seed, architecture, problem, Constraints())
+        if made.mapspace.count(MOST_NESTS) is not None:
+            return made
+
+
+def _depthwise(random: Random) -> Problem:
+    step, gap = random.choice(STEPS)
+    sizes = {"C": random.choice([2, 3, 4]), "P": random.choice([2, 3, 4])}
+    sizes["R"] = random.choice([2, 2, 3, 4])
+    tensors = (
+        tensor("W", "C", "R"),
+        tensor("I", "C", [("P", step), ("R", gap)]),
+        tensor("O", "C", "P", read_write=True),
+    )
+    return Problem("depthwise", tuple("CPR"), sizes, tensors)
+
+
+def _batched(random: Random) -> Problem:
+    sizes = {dim: random.choice([1, 2, 2, 3, 4]) for dim in "MNK"}
+    sizes["B"] = random.choice([2, 3, 4])
+    tensors = (
+        tensor("A", "B", "M", "K"),
+        tensor("V", "B", "K", "N"),
+        tensor("Z", "B", "M", "N", read_write=True),
+    )
+    return Problem("batched", tuple("BMNK"), sizes, tensors)
+
+
+def _architecture(random: Random) -> Architecture:
+    x, y = random.choice([(8, 1), (5, 1), (3, 3), (4, 1), (5, 2), (1, 1), (2, 2)])
+    levels = [Buffer("L0", None, 1, 1, 1, energy=energy(random.choice([1, 5, 50])))]
+    if random.random() < 0.3:
+        half = 1 + (x % 2 == 0)
+        levels.append(Buffer("Bus", None, half, half, 1, energy=energy(0)))
+    entries, read, fill = (random.choice(each) for each in ([2, 4, 6, 12], [0, 3, 20], [0, 5, 50]))
+    levels.append(Buffer("PE", entries, x * y, x, y, energy=energy(read, fill)))
+    units = Arithmetic("MAC", x * y, x, y, energy=Fraction(0), leak=Fraction(random.choice([0, 5])))
+    return Architecture("small", tuple(levels), units)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_better_mapping_is_lost(seed):
+    assert not wrong_claims(channels(seed, slow=False), exact=False)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_better_mapping_is_lost_where_levels_are_slow(seed):
+    assert not wrong_claims(channels(seed, slow=True), exact=False)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(100, 2100, 100))
+def test_no_better_mapping_is_lost_in_many_mapspaces(first):
+    made = [channels(seed, slow=bool(seed % 2)) for seed in range(first, first + 100)]
+    assert not [wrong for each in made for wrong in wrong_claims(each, exact=False)]
+
+
+def test_loops_over_dimensions_of_all_tensors_stand_outermost():
+    """They do unless something depends on where they are: constraints, or least utilization."""
+    made = channels(0, slow=False)
+    goal = parse_objective("energy").goals[0]
+    dims = {dim for dim in "CB" if made.problem.bounds.get(dim, 1) > 1}
+    walk = Walk(made.mapspace, goal)
+    assert {tuple(made.problem.dims)[dim] for dim in walk.outermost} == dims
+    buffer = replace(made.architecture.levels[-1], min_utilization=Fraction(1, 4))
+    levels = (*made.architecture.levels[:-1], buffer)
+    filled = replace(made.architecture, levels=levels)
+    mapspace = EnumeratedMapspace(filled, made.problem, Constraints())
+    assert not Walk(mapspace, goal).outermost
