@@ -74,7 +74,7 @@ class EnteringByTile:
 
     def _place(self, dim: int, tiles: Ints) -> Ints:
         """The last entry that may stand for as many tiles, or fewer."""
-        return np.searchsorted(self.fewest[dim], tiles, side="right") - 1
+        return self.fewest[dim].searchsorted(tiles, side="right") - 1
 
     def _table(self, spread: Sequence[Sequence[int]]) -> _Tables:
         """The tables of a level. `spread`: of levels further out."""

@@ -128,15 +128,15 @@ def led(points: Points, axis: Axis, pairs: Pairs) -> Points:
     """
     sources, targets = pairs
     if not _rising(sources):
-        order = np.argsort(sources, kind="stable")
+        order = sources.argsort(kind="stable")
         sources, targets = sources[order], targets[order]
     here = points.where // axis.behind % axis.before
-    first = np.searchsorted(sources, here, side="left")
-    ways = np.searchsorted(sources, here, side="right") - first
+    first = sources.searchsorted(here, side="left")
+    ways = sources.searchsorted(here, side="right") - first
     if ways.sum() > MOST_POINTS:
         raise TooManyStates(f"there are more than {MOST_POINTS:,} combinations of tiles")
-    at = np.repeat(np.arange(len(here)), ways)
-    step = np.arange(len(at)) - np.repeat(np.cumsum(ways) - ways, ways)
+    at = np.arange(len(here)).repeat(ways)
+    step = np.arange(len(at)) - (ways.cumsum() - ways).repeat(ways)
     target = targets[first[at] + step]
     front = points.where[at] // (axis.before * axis.behind)
     index = (front * axis.after + target) * axis.behind + points.where[at] % axis.behind
@@ -147,9 +147,9 @@ def least_of(index: Ints, value: Floats) -> Points:
     """The least value of each number."""
     if _rising(index):
         return Points(index, value)
-    order = np.argsort(index, kind="stable")
+    order = index.argsort(kind="stable")
     index, value = index[order], value[order]
-    starts = np.flatnonzero(np.concatenate([[True], index[1:] != index[:-1]]))
+    starts = np.concatenate([[True], index[1:] != index[:-1]]).nonzero()[0]
     return Points(index[starts], np.minimum.reduceat(value, starts))
 
 

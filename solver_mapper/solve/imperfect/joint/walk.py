@@ -129,6 +129,7 @@ class TemporalWalk:
         self._effort = Effort() if effort is None else effort
         self._outside = outside
         self._least_of = {flow: fetches.least(flow) for flow in fetches.parents}
+        self._open: dict[State, float] = {}
         self.fetches, self.dims, self.most, self.exact = fetches, fetches.dims, most, exact
         self._fine = fine
         self._steps: list[Led | Renamed | Ordered] = []
@@ -278,8 +279,10 @@ class TemporalWalk:
 
     def _least_open(self, state: State) -> float:
         """What open flows cost at least."""
-        flows = [Flow(each.tensor, into) for each in state for into in each.levels]
-        return sum(self._least_of[flow] for flow in flows)
+        if state not in self._open:
+            flows = [Flow(each.tensor, into) for each in state for into in each.levels]
+            self._open[state] = sum(self._least_of[flow] for flow in flows)
+        return self._open[state]
 
     def _fitting(self, points: Points, here: Place, level: int) -> Points:
         """Points whose tiles fit into a level."""
