@@ -116,6 +116,13 @@ def test_no_choice_is_bounded_too_high_where_spatial_loops_are_uneven(seed: int)
         assert not wrong_choices(spec, Random(seed), ("edp", "energy")[seed % 2])
 
 
+def test_first_reads_that_are_elided_grow_with_the_part_of_the_first_instance() -> None:
+    """Partial sums over two of three rows at the first of two buffers: it elides first reads of
+    two thirds, not of half.
+    """
+    assert not wrong_choices(uneven(777), Random(777), "edp")
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("seeds", [range(first, first + 40) for first in range(0, 320, 40)])
 def test_no_choice_of_many_is_bounded_too_high(seeds: range) -> None:

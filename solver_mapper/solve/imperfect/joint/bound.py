@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import NamedTuple
@@ -53,6 +53,7 @@ from solver_mapper.verify.imperfect_bound import (
     compute_boundary,
 )
 from solver_mapper.verify.mapspace import EnumeratedMapspace
+from solver_mapper.verify.views import View
 
 NOISE = 1e-10
 """More than the relative rounding error of a bound in double precision."""
@@ -79,6 +80,8 @@ PARTS = (0.1, 0.25, 0.5, 0.75)
 """Budgets where walks are large, as parts of what the target leaves."""
 Rows = NDArray[np.int64]
 """Choices of spatial loops: (rows, levels, dimensions), instances along each."""
+Charged = Sequence[Floats]
+"""Operations along each dimension that are charged, at least, for each choice."""
 
 
 @dataclass
@@ -387,9 +390,9 @@ class _Holders:
         each level the least apart.
         """
         cycles = np.maximum(spread.steps + self._latency, self._cycles)
-        operations = self._charged(spread) if rounded else self._macs
-        energy = self._computing(spread, operations, rounded=rounded)
-        energy = energy + self._elsewhere + self._work(cycles) + self._charges(operations)
+        charged = self._charged(spread) if rounded else self._sizes
+        energy = self._computing(spread, charged, rounded=rounded)
+        energy = energy + self._elsewhere + self._work(cycles)
         return self._rank(energy, cycles)
 
     def _rank(self, energy: Floats, cycles: Floats) -> Floats:
@@ -405,24 +408,19 @@ class _Holders:
         fixed = float(self.bound.worked(0))
         return fixed, float(self.bound.worked(1)) - fixed
 
-    def _charged(self, spread: ComputeBoundary) -> Floats:
-        """Operations that are charged for each choice, at least: those of the first instance of the
-        innermost level, for each instance of it.
+    def _charged(self, spread: ComputeBoundary) -> list[Floats]:
+        """Operations along each dimension that are charged for each choice, at least: those of the
+        first instance of the innermost level, for each instance of it.
         """
-        total = np.ones(len(spread.inside[0]))
-        for dim, size in enumerate(self.bound.mapspace.problem.bounds.values()):
+        found = []
+        for dim, size in enumerate(self._sizes):
             along = spread.along(frozenset([dim]), range(spread.child - 1))
-            total = total * along * np.ceil(size / along)
-        return total
-
-    def _charges(self, operations: Floats | float) -> Floats | float:
-        """Energy of operations beyond those that happen."""
-        price = float(self.bound.mapspace.architecture.arithmetic.energy)
-        return (operations - self._macs) * price
+            found.append(along * np.ceil(size / along))
+        return found
 
     @cached_property
-    def _macs(self) -> float:
-        return float(self.bound.mapspace.problem.macs)
+    def _sizes(self) -> list[Floats]:
+        return [np.array([float(size)]) for size in self.bound.mapspace.problem.bounds.values()]
 
     @cached_property
     def _latency(self) -> int:
@@ -442,17 +440,18 @@ class _Holders:
         return inf if found is None else float(found)
 
     def _computing(
-        self, spread: ComputeBoundary, operations: Floats | float, *, rounded: bool = True
+        self, spread: ComputeBoundary, charged: Charged, *, rounded: bool = True
     ) -> Floats:
-        """Energy of words between the compute units and the levels above, for each choice, or for
-        each number of charged operations of a single one.
+        """Energy of words between the compute units and the levels above, and of charged operations
+        beyond those that happen, for each choice, or for each charge of a single one.
         """
         none, found = frozenset[int](), []
         ways = [each if spread.helpers else (none,) * len(each) for each in self.bound.spared]
-        operands = partial(self._operands, spread, operations=operations, rounded=rounded)
+        operands = partial(self._operands, spread, charged=charged, rounded=rounded)
         costs = {key: operands(*key) for key in {key for each in ways for key in enumerate(each)}}
+        idle = reduce(np.multiply, charged) - reduce(np.multiply, self._sizes)
         for spared in dict.fromkeys(ways):
-            energy = np.zeros(1)
+            energy = idle * float(self.bound.mapspace.architecture.arithmetic.energy)
             for key in enumerate(spared):
                 energy = energy + costs[key]
             found.append(energy)
@@ -464,13 +463,14 @@ class _Holders:
         spread: ComputeBoundary,
         number: int,
         spared: frozenset[int],
-        operations: Floats | float,
+        charged: Charged,
         *,
         rounded: bool,
     ) -> Floats:
-        """The same for one tensor. Unless neighbours help, each charged operation takes its operand
-        from an access that serves `shared` of them at most. Words are rounded for each instance of
-        the level that sends them; unless `rounded`, what rounding may lose is taken off.
+        """The same for the words of one tensor. Unless neighbours help, each charged operation
+        takes its operand from an access that serves `shared` of them at most. Words are rounded for
+        each instance of the level that sends them; unless `rounded`, what rounding may lose is
+        taken off.
         """
         view, keeps = self.bound.views[number], self.keeps[number]
         parent = max(level for level, held in enumerate(keeps) if held)
@@ -482,8 +482,8 @@ class _Holders:
                 return np.asarray(moved.sent * send, np.float64)
             return np.asarray(moved.sent * update + moved.sent_again * again, np.float64)
         used = spread.along(frozenset(range(len(spread.inside))), range(parent))
-        each: Floats = operations / spread.shared(view, parent) / used
-        rest: Floats = each - view.words * spread.elided(view, parent) / used
+        each: Floats = reduce(np.multiply, charged) / spread.shared(view, parent) / used
+        rest: Floats = each - self._elided(spread, view, parent, charged) / used
         share: Floats = np.minimum(used, prices(level).clusters) * level.cluster_size
         words = np.floor(each + ROUNDING + 0.5) if rounded else np.maximum(each - 0.5, 0)
         rest = np.maximum(np.floor(rest + ROUNDING) if rounded else rest - 1, 0)
@@ -492,6 +492,20 @@ class _Holders:
         return np.asarray(
             share * (words * update + rest * (again if view.plain else 0.0)), np.float64
         )
+
+    def _elided(self, spread: ComputeBoundary, view: View, parent: int, charged: Charged) -> Floats:
+        """First reads that all instances of a level elide, which count like the first one, at most.
+
+        Along a dimension the first instance has no greater part of the tensor, over the average,
+        than the first instance of the innermost level has of the operations. More charged
+        operations raise the words that are sent in the same proportion, so what is left is least
+        for the fewest of them.
+        """
+        elided: Floats = view.words * spread.elided(view, parent)
+        for dim in view.fixed:
+            along = spread.along(frozenset([dim]), range(parent))
+            elided = elided * np.where(along > 1, charged[dim] / self._sizes[dim], 1)
+        return elided
 
     def _nested(self, row: NDArray[np.int64], known: _Refined, stage: int) -> _Refined:
         """What tiles that hold each other cost, without a walk."""
@@ -605,13 +619,12 @@ class _Holders:
         For a given sum of both the rank is least at one of two ends: with the fewest cycles, or
         with the least energy.
         """
-        charged, least = self._charged(one), max(entering, self._elsewhere)
+        fewest_charged, least = self._charged(one), max(entering, self._elsewhere)
 
         def rank(ended: Ended) -> Floats:
             steps = np.maximum(np.floor(ended.steps + ROUNDING), one.steps)
             fewest = np.maximum(np.maximum(steps + self._latency, self._cycles), cycles.fewest)
-            operations = np.maximum(ended.operations * (1 - NOISE), charged)
-            computing = self._computing(one, operations) + self._charges(operations)
+            computing = self._computing(one, _larger(ended.charged, fewest_charged))
             spare = np.maximum(ended.energy - least, 0) / price if price else np.zeros(1)
             most = np.clip(spare + self._latency, fewest, np.maximum(cycles.most, fewest))
             ranks = []
@@ -655,13 +668,12 @@ class _Holders:
 
     def _looked_at(self, row: NDArray[np.int64]) -> _Choice:
         one = compute_boundary(self.room, row[None])
-        operations, narrow = self._charged(one), 0.0
+        computing, narrow = self._computing(one, self._charged(one)), 0.0
         if self._port is not None:
             narrow = self._cycles_entering.whole(row.tolist()) * (1 - NOISE)
-        computing = self._computing(one, operations) + self._charges(operations)
         operands = [
             min(
-                self._operands(one, number, each[number], self._macs, rounded=False)[0]
+                self._operands(one, number, each[number], self._sizes, rounded=False)[0]
                 for each in self.bound.spared
             )
             for number in range(len(self.keeps))
@@ -782,9 +794,8 @@ class _Holders:
         def rank(ended: Ended) -> Floats:
             steps = np.maximum(np.floor(ended.steps + ROUNDING), one.steps)
             cycles = np.maximum(steps + self._latency, self._cycles).astype(np.float64)
-            operations = np.maximum(ended.operations * (1 - NOISE), fewest)
             energy = np.maximum(ended.energy, self._elsewhere) + self._work(cycles)
-            computing = self._computing(one, operations) + self._charges(operations)
+            computing = self._computing(one, _larger(ended.charged, fewest))
             return self._rank(energy + computing, cycles)
 
         return rank
@@ -831,6 +842,11 @@ class _Holders:
             parts = steps / alone if shared else np.ones(len(steps))
             energy = energy + choice.operands[number] * parts
         return int(steps[self._rank(energy, cycles) < target].max(initial=least))
+
+
+def _larger(ones: Charged, others: Charged) -> Charged:
+    """The larger of both, for each dimension."""
+    return [np.maximum(one, other) for one, other in zip(ones, others, strict=True)]
 
 
 def without_loops(mapspace: EnumeratedMapspace) -> frozenset[tuple[int, int]]:

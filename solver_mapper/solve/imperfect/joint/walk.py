@@ -66,12 +66,12 @@ class Ended(NamedTuple):
     """All loops over all dimensions.
 
     energy: in pJ of all that enters a level, at least.
-    operations: that are charged, at least.
+    charged: operations along each dimension that are charged, at least.
     steps: of the first instance, at least.
     """
 
     energy: Floats
-    operations: Floats
+    charged: list[Floats]
     steps: Floats
 
 
@@ -452,12 +452,16 @@ class TemporalWalk:
             points = only(points, ended)
             if not len(points.where):
                 continue
-            ends, value = here.at(points.where).values(), points.value
+            value = points.value
             for each in state:
                 value = value + self._settled(each, here, points, _ended(each))
-            operations = np.prod([end.charged for end in ends], axis=0)
-            steps = np.prod([end.steps for end in ends], axis=0)
-            ranks = self._rank(Ended(value, operations, steps))
+            ends = here.at(points.where)
+            charged = [
+                ends[dim].charged if dim in ends else np.ones(1)
+                for dim in range(len(self.fetches.sizes))
+            ]
+            steps = np.prod([end.steps for end in ends.values()], axis=0)
+            ranks = self._rank(Ended(value, charged, steps))
             if ranks.min() < best.rank:
                 self._last = Position(state, int(points.where[ranks.argmin()]))
             energy = min(best.energy, float(value.min()))
