@@ -9,7 +9,6 @@ function of its dimensions. The footprint of the tensor is the product over all 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,17 +63,23 @@ class RankComponent:
         """Distinct tiles among the `spatial` units, each holding a tile of `below` points per
         dimension (docs/explanation/model.md "Words out of a level").
         """
-        offsets = {(0,) * len(self.ranks)}
+        return len(self._holders(below, spatial))
+
+    def _holders(
+        self, below: Mapping[str, int], spatial: Mapping[str, int]
+    ) -> Counter[tuple[int, ...]]:
+        """How many of the units hold each tile, by its offset."""
+        held = Counter({(0,) * len(self.ranks): 1})
         for dim in self.dims:
             steps = [
                 sum(t.coefficient for t in rank if t.dim == dim) * below[dim] for rank in self.ranks
             ]
-            offsets = {
-                tuple(o + k * s for o, s in zip(offset, steps, strict=True))
-                for offset in offsets
-                for k in range(spatial[dim])
-            }
-        return len(offsets)
+            more = Counter[tuple[int, ...]]()
+            for offset, units in held.items():
+                for k in range(spatial[dim]):
+                    more[tuple(o + k * s for o, s in zip(offset, steps, strict=True))] += units
+            held = more
+        return held
 
     def lone(self, spatial: Mapping[str, int]) -> int:
         """How many of the `spatial` units, each holding a single point, hold a window that no other
@@ -95,16 +100,19 @@ class RankComponent:
             for rank in self.ranks
         )
 
-    def fewest_groups_of(
+    def most_alike_of(
         self, inside: Mapping[str, int], rest: Mapping[str, int], spatial: Mapping[str, int]
     ) -> int:
-        """A lower bound on `groups` where each tile has `inside` points of a dimension, times a
-        divisor of its `rest`.
+        """How many of the `spatial` units hold the same tile, at most, where each tile has `inside`
+        points of a dimension, times a divisor of its `rest`.
         """
         if sum(units > 1 for units in spatial.values()) < 2:
-            return math.prod(spatial.values())
+            return 1
         tiles = product(*([inside[d] * each for each in divisors(rest[d])] for d in self.dims))
-        return min(self.groups(dict(zip(self.dims, each, strict=True)), spatial) for each in tiles)
+        return max(
+            max(self._holders(dict(zip(self.dims, each, strict=True)), spatial).values())
+            for each in tiles
+        )
 
 
 @dataclass(frozen=True)

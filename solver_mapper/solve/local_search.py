@@ -128,7 +128,8 @@ class LocalSearch:
     ) -> tuple[Mapping, Statistics]:
         """The best of `mapping` and those that a search by estimates ends with."""
         space = build_space(self._architecture, self._problem, self.spec.constraints)
-        rough = RoughSearch(Estimate(space, self.goal), self._of_space, self._random)
+        estimate = Estimate(space, self.goal)
+        rough = RoughSearch(estimate, self._of_space, self._random, refills=self.effort > 1)
         found = [(mapping, self._evaluate(mapping))]
         with suppress(TimeUp):
             last = rough.walk(mapping, steps, over)[-FINALISTS:]

@@ -1,9 +1,9 @@
 """Many small steps from a legal mapping, by estimates: where local search begins.
 
 A step moves a prime factor of a dimension to another slot, trades two such factors between slots,
-changes one loop's position in the order, or what a level stores. A worse mapping is accepted with a
-tolerance that falls to nothing (threshold accepting: Dueck and Scheuer, Journal of Computational
-Physics 90, 1990).
+fills an axis of a mesh anew, changes one loop's position in the order, or what a level stores. A
+worse mapping is accepted with a tolerance that falls to nothing (threshold accepting: Dueck and
+Scheuer, Journal of Computational Physics 90, 1990).
 """
 
 from __future__ import annotations
@@ -19,14 +19,26 @@ from solver_mapper.solve.estimate import Estimate, Sketch
 TOLERANCE = 0.5
 """How much worse a mapping may be at first, as a share of the value."""
 
+REFILLED = 0.05
+"""How many of the steps fill an axis of a mesh anew, where that is of use."""
+
 Change = tuple[list[int], int, int]
 """A list, a place in it, and the number that is to stand there."""
 
 
 class RoughSearch:
-    """A walk by estimates. `legal` says of a mapping whether the search may end there."""
+    """A walk by estimates. `legal` says of a mapping whether the search may end there; `refills`,
+    whether some steps fill an axis of a mesh anew, after which it takes many to make good again.
+    """
 
-    def __init__(self, estimate: Estimate, legal: Callable[[Mapping], bool], random: Random):
+    def __init__(
+        self,
+        estimate: Estimate,
+        legal: Callable[[Mapping], bool],
+        random: Random,
+        *,
+        refills: bool = False,
+    ):
         self.estimate, self.legal, self.random = estimate, legal, random
         space = self.space = estimate.space
         self._primes = [
@@ -57,6 +69,7 @@ class RoughSearch:
             level: [(number[a], number[b]) for a, b in pairs if a in number and b in number]
             for level, pairs in space.temporal_orders.items()
         }
+        self._meshes = [n for n, size in enumerate(self._sizes) if refills and (size or 1) > 1]
         self._twin = [
             estimate.slots.get((slot.level, {"X": "Y", "Y": "X"}.get(slot.axis, "none")))
             for slot in space.slots
@@ -91,6 +104,8 @@ class RoughSearch:
     def _step(self, sketch: Sketch) -> list[Change] | None:
         """Change the sketch; what takes the change back, None if the step drawn leads nowhere."""
         kind, choice = self.random.random(), self.random.choice
+        if self._meshes and self.random.random() < REFILLED:
+            return self._refill(sketch)
         if kind < 0.45 and self._primes:
             undo: list[Change] = []
             return undo if self._move(sketch, *choice(self._primes), None, None, undo) else None
@@ -105,6 +120,23 @@ class RoughSearch:
             undo.append((row, level, row[level]))  # type: ignore[arg-type]
             row[level] = not row[level]
         return undo
+
+    def _refill(self, sketch: Sketch) -> list[Change] | None:
+        """Take loops off one axis of a mesh, all of them or those over one dimension, and lay
+        others along it as long as there is room. Single steps hardly trade 3 x 3 for 2 x 2 x 2.
+        """
+        choice, undo, factors = self.random.choice, list[Change](), sketch.factors
+        axis = choice(self._meshes)
+        laid = [(dim, prime) for dim, prime in self._primes if not factors[axis][dim] % prime]
+        if self.random.random() < 0.5:
+            one = choice(laid)[0] if laid else None
+            laid = [(dim, prime) for dim, prime in laid if dim == one]
+        for dim, prime in laid:
+            self._move(sketch, dim, prime, axis, None, undo)
+        for dim, prime in self.random.sample(self._primes, len(self._primes)):
+            origin = choice([n for n, row in enumerate(factors) if not row[dim] % prime])
+            self._move(sketch, dim, prime, origin, axis, undo)
+        return undo or None
 
     def _trade(self, sketch: Sketch) -> list[Change] | None:
         choice, undo = self.random.choice, list[Change]()

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import count
 from math import comb, prod
 from typing import Any
 
@@ -108,6 +109,11 @@ class Session:
             self.spec.need_architecture(), self.spec.need_problem(), self.spec.constraints
         )
 
+    @cached_property
+    def _seeds(self) -> Iterator[int]:
+        """A seed for each run of local search after the first."""
+        return count(self.settings.seed + 1)
+
     def violations(self, mapping: Mapping) -> tuple[Violation, ...]:
         """What a mapping violates: hardware, problem and constraints."""
         return all_violations(self.spec, mapping)
@@ -125,16 +131,13 @@ class Session:
         """
         self.helper.start()
         runs = [effort // SHORT] * SHORT_RUNS if effort >= SHORT else []
-        starts = [self._improved(goal, mapping, each, n + 1) for n, each in enumerate(runs)]
+        starts = [self._improved(goal, mapping, each) for each in runs]
         start = min(starts, key=lambda each: goal.rank(each[1]), default=(mapping,))[0]
-        best, _ = self._improved(goal, start, effort - sum(runs), 0)
+        best, _ = self._improved(goal, start, effort - sum(runs))
         return best if self.all_mappings.contains(best) else mapping
 
-    def _improved(
-        self, goal: Goal, mapping: Mapping, effort: int, number: int
-    ) -> tuple[Mapping, Statistics]:
-        seed = self.settings.seed + number
-        local = LocalSearch(self.spec, self.all_mappings, goal, seed, effort)
+    def _improved(self, goal: Goal, mapping: Mapping, effort: int) -> tuple[Mapping, Statistics]:
+        local = LocalSearch(self.spec, self.all_mappings, goal, next(self._seeds), effort)
         return local.best_from(mapping, over=lambda: self.clock.over)
 
     def walks(self, goal: Goal) -> Walks:
@@ -220,10 +223,10 @@ def require_countable(problem: Problem) -> None:
         stride = max((abs(term.coefficient) for rank in tensor.ranks for term in rank), default=0)
         counts.append((tensor.footprint(problem.bounds), f"'{tensor.name}' spans", " words"))
         counts.append((stride, f"'{tensor.name}' has a stride of", ""))
-    for count, what, unit in counts:
-        if count > MOST_OPERATIONS:
+    for number, what, unit in counts:
+        if number > MOST_OPERATIONS:
             raise InputError(
-                f"{what} {_rounded(count)}{unit}; a search takes at most"
+                f"{what} {_rounded(number)}{unit}; a search takes at most"
                 f" {float(MOST_OPERATIONS):.3g}",
                 problem.location,
                 "'evaluate' and 'bound' have no such limit",

@@ -19,7 +19,7 @@ from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmet
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import Constraints
 from solver_mapper.core.mapping import LevelMapping, Mapping, loop
-from solver_mapper.core.objective import METRICS, figure
+from solver_mapper.core.objective import METRICS, figure, parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.legality import violations
@@ -30,9 +30,13 @@ from solver_mapper.solve.cpsat.extract import Values, mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import weigh
 from solver_mapper.solve.cpsat.networks.help_limits import HelpLimits
 from solver_mapper.solve.cpsat.sliding_windows.variants import variants
+from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
-from tests.instances import PLAIN, Instance, instance
+from tests.instances import PLAIN, Instance, instance, odd_instance
 from tests.strategies import tensor
+
+READ = 1e-12
+"""The solver's objective is read as a double, and may be above what doubles tell apart."""
 
 
 def legal_mappings(made: Instance, random: Random, tries: int) -> Iterator[Mapping]:
@@ -175,6 +179,51 @@ def test_all_problems(seed):
 def test_a_window_that_runs_backwards_past_a_bypassed_level():
     """Neighbours serve some units there, and the words are scaled by what is left."""
     assert not disagreements(instance(2636, 10**6), 5)
+
+
+def too_high(made: Instance) -> list[str]:
+    """Metrics of which the compiled model claims more of the best mapping than it costs: what the
+    search would take for a proof, unless it met the best mapping first.
+    """
+    compiled = compile_space(
+        build_space(made.architecture, made.problem, made.constraints, latency(made.architecture))
+    )
+    wrong = []
+    for metric in ("energy", "delay"):
+        (best,) = Exhaustive(made.mapspace).best([parse_objective(metric)])
+        if best is None:
+            continue
+        mapping, statistics = best
+        claim, least = (
+            claimed(compiled, metric, values_of(compiled, mapping) or []),
+            figure(statistics, metric),
+        )
+        if claim is None or claim > least * (1 + READ):
+            wrong.append(f"{metric}: claims {claim and float(claim)} for {float(least)}: {mapping}")
+    return wrong
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_no_more_is_claimed_of_an_optimum(first):
+    """Case 4: units that neighbours serve leave larger groups past a bypassed level. A[2M+K] over
+    2 x 3 units takes 28 words for 36, where five windows in six would be 30.
+    """
+    assert not {
+        seed: wrong
+        for seed in range(first, first + 10)
+        if (wrong := too_high(odd_instance(seed, 60)))
+    }
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(0, 3000, 100))
+def test_no_more_is_claimed_of_many_optima(first):
+    """The same for thousands of problems."""
+    assert not {
+        seed: wrong
+        for seed in range(first, first + 100)
+        if (wrong := too_high(odd_instance(seed, 60)))
+    }
 
 
 @pytest.mark.parametrize("seed", [1150, 1254])

@@ -41,7 +41,7 @@ from solver_mapper.solve.cpsat.networks.help_limits import HelpLimits
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
-from solver_mapper.solve.cpsat.turns import TURNS, Turns, Walks
+from solver_mapper.solve.cpsat.turns import Turns, Walks
 from solver_mapper.solve.outward.walk import Ends
 
 FEW_EXCLUDED = 3
@@ -62,6 +62,14 @@ HARDER = 128
 """Local search takes so many times as many steps as at the start where a run of one unit of
 deterministic time ends without a proof; after longer ones it takes as many more as the root of this
 time says.
+"""
+WALKED = 150_000
+"""Local search takes this turn whenever walks have been so much work since the last one, in inner
+mappings.
+"""
+BETWEEN = 16
+"""How many times as many steps as at the start it takes then; or as many more as walks have been
+more work, so that it takes about a tenth of their time.
 """
 STAGE = Fraction(11, 10)
 """A stage ends at the incumbent where the bound is this close."""
@@ -222,7 +230,7 @@ class Search(Generic[F]):
         """
         turns = Turns(None if tie else self._walks(goal))
         if not tie and self._walks_first(goal):
-            self._look_further(goal, TURNS[0])
+            self._look_further(goal, HARDER)
             self._take(goal, turns.before(partial(self._span, goal)))
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
@@ -253,7 +261,7 @@ class Search(Generic[F]):
                 continue
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
             if not (ended or tie):
-                self._look_further(goal, outcome.effort)
+                self._look_further(goal, math.ceil(HARDER * math.sqrt(outcome.effort)))
             self._take(goal, turns.after(partial(self._span, goal), outcome.effort, ended=ended))
             if not ended:
                 effort = None if spent >= EFFORT or turns.over else effort
@@ -286,13 +294,13 @@ class Search(Generic[F]):
         for variable, value in (hint and values_of(self.compiled, hint)) or []:
             self.compiled.model.add_hint(variable, value)
 
-    def _look_further(self, goal: Goal, effort: float) -> None:
+    def _look_further(self, goal: Goal, harder: int) -> None:
         """Where a proof takes long: a better incumbent makes the rest of it shorter. Local search
-        begins where the search began: small steps from the incumbent may lead nowhere.
+        begins where the search began: small steps from the incumbent may lead nowhere. `harder`:
+        how many times as many steps it takes as at the start.
         """
         start = self.best if self.fixed or self.limits else self._start or self.best
         if self.improve is not None and start is not None and not self.clock.over:
-            harder = math.ceil(HARDER * math.sqrt(effort))
             found = self.improve(goal, start.mapping, harder)
             self._adopt(goal, Candidate(found, self.assess(found)))
 
@@ -307,7 +315,10 @@ class Search(Generic[F]):
         return proven, math.nextafter(float(rank), math.inf)
 
     def _take(self, goal: Goal, found: Iterable[Ends]) -> None:
-        """Learn from walks that need no model, until nothing is left to learn."""
+        """Learn from walks that need no model, until nothing is left to learn. Better incumbents
+        make the walks that follow shorter.
+        """
+        work = 0
         for ends in found:
             for mapping in ends.mappings:
                 self._adopt(goal, Candidate(mapping, self.assess(mapping)))
@@ -315,6 +326,10 @@ class Search(Generic[F]):
                 self._learn_rank(goal, Fraction(ends.least), None)
             if self._closed(goal):
                 return
+            work += ends.work
+            if work >= WALKED:
+                self._look_further(goal, BETWEEN * work // WALKED)
+                work = 0
 
     def _narrow(self, goal: Goal) -> None:
         """Take values out of variables that alone cost more energy than any mapping that is better

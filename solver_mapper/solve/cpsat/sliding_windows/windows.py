@@ -78,7 +78,7 @@ class WindowTable:
     selections: tuple[Selection, ...]
     meshes: tuple[int, ...]
     _runs: dict[tuple[int, Tuple], RunCost] = field(default_factory=dict, compare=False)
-    _groups: dict[Tuple, int] = field(default_factory=dict, compare=False)
+    _alike: dict[Tuple, int] = field(default_factory=dict, compare=False)
 
     def lookup(self, cost: Callable[[Way, Tuple], int]) -> LookupTable:
         """The table with `cost` of each way and point as values."""
@@ -149,42 +149,36 @@ class WindowTable:
             if level not in levels or (sliding and level == below):
                 continue
             units = layout.read(f"mesh{level}", point)
-            component = self.position.component
             if level == below:
-                groups = component.groups(tile, units)
-            elif component.orderly:
-                groups = self._fewest_groups(level, way, point)
+                groups = self.position.component.groups(tile, units)
+                words = words * groups // math.prod(units.values())
             else:
-                # units that neighbours serve there leave groups that are larger than the average,
-                # but none has more units than differ in all dimensions but one
-                groups = max(units.values())
-            words = words * groups // math.prod(units.values())
+                words = words // self._most_alike(level, way, point)
         return words
 
-    def _fewest_groups(self, level: int, way: Way, point: Tuple) -> int:
-        """Different windows among the units side by side below `level`, further out than the
-        child's, at least.
+    def _most_alike(self, level: int, way: Way, point: Tuple) -> int:
+        """Of the units side by side below `level`, further out than the child's, those that hold
+        the same window, at most: as many words arrive there for each that is sent, since those
+        that neighbours serve may leave the largest groups.
 
         Two units hold the same window if their offsets, in points of their tiles, come to the same
         index. Their tiles are made of all loops further in: those of the child's tile and of the
         meshes further in are known, and the others divide what no known loop takes of a dimension.
-        All windows are fetched alike, so that the words sent are in proportion, unless windows
-        move and neighbours help some units and not others: then only a bound for any tiles is
-        taken.
         """
         component, layout = self.position.component, way.layout
         units = layout.read(f"mesh{level}", point)
-        if way.motion is not None:
-            return component.fewest_groups(units)
+        if way.motion is not None or not component.orderly:
+            # None has more units than differ in all dimensions but one.
+            return math.prod(units.values()) // max(units.values())
         further_in = [layout.read(f"mesh{mesh}", point) for mesh in self.meshes if mesh > level]
         further_out = [layout.read(f"mesh{mesh}", point) for mesh in self.meshes if mesh <= level]
         known = [layout.read("tile", point), *further_in]
         inside = {dim: math.prod(group[dim] for group in known) for dim in component.dims}
         rest = layout.rest(*known, *further_out)
         key = (*inside.values(), *units.values(), *rest.values())
-        if key not in self._groups:
-            self._groups[key] = component.fewest_groups_of(inside, rest, units)
-        return self._groups[key]
+        if key not in self._alike:
+            self._alike[key] = component.most_alike_of(inside, rest, units)
+        return self._alike[key]
 
     def given(self, way: Way, point: Tuple) -> int:
         """Those of them that a parent sends."""
