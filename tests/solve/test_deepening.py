@@ -94,6 +94,28 @@ def test_shorter_steps_follow_a_walk_whose_target_was_too_high(monkeypatch):
     assert found[-1].mappings and found[-1].least == optimum
 
 
+def test_a_turn_ends_after_a_walk_that_looked_as_if_it_would_end_and_did_not(monkeypatch):
+    """Walks look cheap up to 1.05, and none above would end: only one of them takes more than the
+    turn has.
+    """
+    walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
+    failed = []
+
+    class Wall:
+        outer, costs = walk.outer, walk.costs
+
+        def ends(self, target, *, examined):
+            if target > 1.05:
+                failed.append(examined)
+                return deepening.Ends((), None, False, examined=int(examined))
+            return deepening.Ends((), target, True, max(target, 1.0), int(60_000 * target**10))
+
+    monkeypatch.setattr(deepening, "PATIENCE", 1e9)
+    monkeypatch.setattr(deepening, "MOST_PATIENCE", 4.0)
+    list(Deepening(Wall()).ends(lambda: (1.0, 1.07), 1.0))
+    assert sum(each > deepening.MANY for each in failed) == 1
+
+
 def test_a_walk_below_the_incumbent_that_takes_little_more_is_the_next_one():
     """Walks examine more with the 40th power of their targets, and the incumbent is the optimum."""
     walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])

@@ -135,7 +135,8 @@ class Deepening:
             shorter, longer = sorted((effort, self._patience))
             need = self._need(last)
             most = MANY * shorter - used
-            if need <= DOUBT * MANY * longer:
+            ended = self._last is None or self._last.whole
+            if ended and need <= DOUBT * MANY * longer:
                 most = max(MANY * longer - used, min(DOUBT * need, MANY * longer))
             if most < FEW:
                 return
