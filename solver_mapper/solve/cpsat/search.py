@@ -315,8 +315,8 @@ class Search(Generic[F]):
         return proven, math.nextafter(float(rank), math.inf)
 
     def _take(self, goal: Goal, found: Iterable[Ends]) -> None:
-        """Learn from walks that need no model, until nothing is left to learn. Better incumbents
-        make the walks that follow shorter.
+        """Take the mappings and bounds of walks, until the bound meets the incumbent. Local search
+        has turns between them: better incumbents make the walks that follow shorter.
         """
         work = 0
         for ends in found:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 
 from ortools.sat.python import cp_model
@@ -70,15 +71,17 @@ class Way:
 @dataclass(frozen=True)
 class WindowTable:
     """All that a component's windows at one child can do, as one table: its points belong to the
-    ways in order.
+    ways in order. `rows`: those of the `meshes` that are a row whose units only differ in the
+    component.
     """
 
     position: WindowPosition
     ways: tuple[Way, ...]
     selections: tuple[Selection, ...]
     meshes: tuple[int, ...]
+    rows: frozenset[int]
     _runs: dict[tuple[int, Tuple], RunCost] = field(default_factory=dict, compare=False)
-    _alike: dict[Tuple, int] = field(default_factory=dict, compare=False)
+    _shares: dict[Tuple, Fraction] = field(default_factory=dict, compare=False)
 
     def lookup(self, cost: Callable[[Way, Tuple], int]) -> LookupTable:
         """The table with `cost` of each way and point as values."""
@@ -153,13 +156,12 @@ class WindowTable:
                 groups = self.position.component.groups(tile, units)
                 words = words * groups // math.prod(units.values())
             else:
-                words = words // self._most_alike(level, way, point)
+                words = math.floor(words * self._fewest_sent(level, way, point))
         return words
 
-    def _most_alike(self, level: int, way: Way, point: Tuple) -> int:
-        """Of the units side by side below `level`, further out than the child's, those that hold
-        the same window, at most: as many words arrive there for each that is sent, since those
-        that neighbours serve may leave the largest groups.
+    def _fewest_sent(self, level: int, way: Way, point: Tuple) -> Fraction:
+        """The least share of the words of the units side by side below `level`, further out than
+        the child's, that are sent to them.
 
         Two units hold the same window if their offsets, in points of their tiles, come to the same
         index. Their tiles are made of all loops further in: those of the child's tile and of the
@@ -168,17 +170,21 @@ class WindowTable:
         component, layout = self.position.component, way.layout
         units = layout.read(f"mesh{level}", point)
         if way.motion is not None or not component.orderly:
-            # None has more units than differ in all dimensions but one.
-            return math.prod(units.values()) // max(units.values())
-        further_in = [layout.read(f"mesh{mesh}", point) for mesh in self.meshes if mesh > level]
-        further_out = [layout.read(f"mesh{mesh}", point) for mesh in self.meshes if mesh <= level]
-        known = [layout.read("tile", point), *further_in]
+            # A window is held by no more units than differ in all dimensions but one; those that
+            # neighbours serve may leave only such ones.
+            return Fraction(max(units.values()), math.prod(units.values()))
+        meshes = {mesh: layout.read(f"mesh{mesh}", point) for mesh in self.meshes}
+        further_out = [meshes[mesh] for mesh in self.meshes if mesh < level]
+        known = [layout.read("tile", point)] + [meshes[m] for m in self.meshes if m > level]
         inside = {dim: math.prod(group[dim] for group in known) for dim in component.dims}
-        rest = layout.rest(*known, *further_out)
-        key = (*inside.values(), *units.values(), *rest.values())
-        if key not in self._alike:
-            self._alike[key] = component.most_alike_of(inside, rest, units)
-        return self._alike[key]
+        beyond = {dim: math.prod(group[dim] for group in further_out) for dim in component.dims}
+        rest = layout.rest(*known, units, *further_out)
+        key = (level, *inside.values(), *units.values(), *rest.values(), *beyond.values())
+        if key not in self._shares:
+            self._shares[key] = component.fewest_sent(
+                inside, rest, units, beyond, in_a_row=level in self.rows
+            )
+        return self._shares[key]
 
     def given(self, way: Way, point: Tuple) -> int:
         """Those of them that a parent sends."""
@@ -391,7 +397,8 @@ class Windows:
             [Mode(tuple(w.layout.axes), w.on, w.points) for w in ways],
             ("component", position.component),
         )
-        table = WindowTable(position, tuple(ways), tuple(selections), meshes)
+        rows = frozenset(level for level in meshes if self._in_a_row(position.component, level))
+        table = WindowTable(position, tuple(ways), tuple(selections), meshes, rows)
         self.claims += table.claims()
         return table
 
@@ -499,6 +506,14 @@ class Windows:
         ):
             return False
         return sum(self.neighbours.spreads(d, level) for d in position.component.dims) > 1
+
+    def _in_a_row(self, component: RankComponent, level: int) -> bool:
+        """Whether units of the level stand in one row and only differ in the component."""
+        space = self.variables.space
+        others = set(space.dims) - set(component.dims)
+        return len(self.neighbours.slots(level)) == 1 and not any(
+            self.neighbours.spreads(dim, level) for dim in others
+        )
 
     def _tile(self, component: RankComponent, child: int) -> Layout:
         layout = Layout(self.variables, component)
