@@ -58,15 +58,25 @@ def projection(random: Random) -> tuple[Projection, tuple[Rank, ...]]:
 def test_loops_spare_what_the_cost_model_does_not_fetch(seed):
     random = Random(seed)
     sums, ranks = projection(random)
-    windows = Windows(ranks, frozenset([0]), depth=2)
     extents = [random.choice([1, 1, 2, 3]) for _ in DIMS]
+    temporal = [
+        (random.randrange(len(DIMS)), random.choice([2, 2, 3, 4]))
+        for _ in range(random.randint(1, 6))
+    ]
+    sizes = [
+        extent * prod(bound for each, bound in temporal if each == dim)
+        for dim, extent in enumerate(extents)
+    ]
+    ranks = tuple(
+        rank._replace(sizes=(sizes[a], sizes[b])) for rank, (a, b) in zip(ranks, RANKS, strict=True)
+    )
+    windows = Windows(ranks, frozenset([0]), depth=2)
     state, *_ = windows.mesh_filled(windows.start, 1, (1, 1), 1)
     state = state._replace(extents=tuple((extents[a], extents[b]) for a, b in RANKS))
     state, *_ = windows.mesh_filled(windows.held(state, 1), 0, (1, 1), 1)
     loops: list[PlacedLoop] = []
     tiles, grown = 1.0, list(extents)
-    for _ in range(random.randint(1, 6)):
-        dim, bound = random.randrange(len(DIMS)), random.choice([2, 2, 3, 4])
+    for dim, bound in temporal:
         state, spared = windows.repeated(state, dim, bound)
         tiles = tiles * bound - spared[-1].fetched
         loops.insert(0, PlacedLoop(dim, bound, bound, grown[dim], ""))

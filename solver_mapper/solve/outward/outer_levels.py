@@ -194,7 +194,9 @@ class OuterLevels:
         along = 1 - 1 / ranks[rank].prod(axis=1)
         if not linked:
             return np.asarray(kept * along)
-        return np.asarray(np.where(kept > 0, along, 1 - 1 / around))
+        once, later = sliding.windows.meets(self.lattice.tiles, dim)
+        passed = np.where(once, 1 - 1 / around, np.where(later, (1 - 1 / around) / 2, 0.0))
+        return np.asarray(np.where(kept > 0, np.where(once, along, kept * along), passed))
 
     @cached_property
     def _bases(self) -> list[Floats]:

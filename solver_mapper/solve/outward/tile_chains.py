@@ -13,12 +13,14 @@ can, so that what the outer holder sends may be counted too low, but never too h
 
 from __future__ import annotations
 
+from functools import cache
 from math import gcd, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from solver_mapper.solve.outward.inner import Floats, Ints
+from solver_mapper.core.primes import divisors
+from solver_mapper.solve.outward.inner import Flags, Floats, Ints
 from solver_mapper.solve.outward.mesh_sharing import (
     ANY,
     APART,
@@ -85,6 +87,7 @@ class Chain(NamedTuple):
     links: Links = ()
     beside: bool = False
     passing: bool = False
+    extents: tuple[tuple[int, int], ...] = ()
 
 
 class TileState(NamedTuple):
@@ -173,7 +176,7 @@ class Windows:
             for side, dim in enumerate(rank.dims)
         }
         ones = ((1, 1),) * len(ranks)
-        units = Chain(depth, (1,) * len(ranks), back=(0,) * len(ranks))
+        units = Chain(depth, (1,) * len(ranks), back=(0,) * len(ranks), extents=ones)
         self.start = TileState(ones, (units,))
 
     def held(self, state: TileState, level: int) -> TileState:
@@ -182,7 +185,7 @@ class Windows:
             1 + sum(step * (extent - 1) for step, extent in zip(rank.steps, extents, strict=True))
             for rank, extents in zip(self.ranks, state.extents, strict=True)
         )
-        chain = Chain(level, spans, back=(0,) * len(spans))
+        chain = Chain(level, spans, back=(0,) * len(spans), extents=state.extents)
         return state._replace(chains=(*state.chains, chain), filled=False, rounded=False)
 
     def spread(
@@ -257,7 +260,7 @@ class Windows:
                 stays = (0,) * len(self.ranks)
                 beside = any(each.shift == stays and not each.rest for each in near)
                 near = tuple(each for each in near if each.shift != stays or each.rest)
-            chain = chain._replace(links=near, beside=beside)
+            chain = chain._replace(links=near, beside=beside, extents=())
             if level == self.depth - 1 and not (chain.links or chain.beside):
                 chain = dead(chain)
         elif loops:
@@ -303,9 +306,9 @@ class Windows:
     ) -> tuple[TileState, tuple[Spared, ...]]:
         """The state with a temporal loop, and what this spares each chain."""
         moved = [self._after(state, chain, dim, bound) for chain in state.chains]
-        chains = tuple(chain for chain, _ in moved)
         if dim in self.place:
             state = self._extended(state, dim, bound)
+        chains = tuple(self._useful(state, chain) for chain, _ in moved)
         return state._replace(chains=chains), tuple(spared for _, spared in moved)
 
     def possible(self, state: TileState, dim: int) -> tuple[Possible, ...]:
@@ -320,6 +323,20 @@ class Windows:
         dims, steps = self.ranks[rank].dims, self.ranks[rank].steps
         span = 1 + sum(step * (tile[:, each] - 1) for each, step in zip(dims, steps, strict=True))
         return np.asarray(np.maximum(0, span - steps[side] * tile[:, dim]) / span)
+
+    def meets(self, tile: Ints, dim: int) -> tuple[Flags, Flags]:
+        """Of tiles (tiles, dimensions) right below a mesh: whether a loop over `dim`, of a window,
+        may move the one of an element to where that of another one is; and whether one over the
+        other dimension of the rank may, further out. Along a dimension elements lie apart by less
+        than a loop over it moves them; the rest has to be made up for by the other dimension.
+        """
+        rank, side = self.place[dim]
+        dims, steps, sizes = self.ranks[rank]
+        apart = [step * tile[:, each] for each, step in zip(dims, steps, strict=True)]
+        most = [step * size - each for each, step, size in zip(apart, steps, sizes, strict=True)]
+        mine, other = apart[side], apart[1 - side]
+        once = most[1 - side] >= mine
+        return once, (most[1 - side] > 0) & (other <= most[side])
 
     def _step(self, state: TileState, dim: int) -> int:
         """By how many words a loop over `dim` moves the tiles."""
@@ -360,18 +377,12 @@ class Windows:
         if not chain.live or dim in self.fixed:
             return IMPOSSIBLE
         open_mesh = not state.filled and chain is state.chains[-1]
-        beside = chain.beside or (open_mesh and self.idle)
-        to_come = open_mesh and not state.placed
-        most = _most(chain) if not to_come else Link((), rest=0.0)
-        linked, served = 1 - most.rest, most.most
-        passed = Possible(0.0, linked, served, idle=True)
-        if beside or (open_mesh and chain.level == self.depth):
-            passed = Possible(0.0, 1.0, 1.0, idle=True)
+        passed = self._passed(state, chain, dim, open_mesh=open_mesh)
         if open_mesh and chain.level == self.depth:
             return passed
-        idle = dim not in self.place
         if chain.shift is not None and (chain.kept < 1 or any(chain.back)):
-            return self._as_before(state, chain, most) if chain.kept else passed
+            return self._as_before(state, chain, dim) if chain.kept else passed
+        idle = dim not in self.place
         if idle and chain.level < self.depth:
             return Possible(1.0, 1.0, idle=True, stays=True, single=True)
         if idle and chain.beside:
@@ -381,28 +392,118 @@ class Windows:
         rank, _ = self.place[dim]
         if chain.shift is not None:
             # Half of the tiles move at least; they may be back where they were by both dimensions.
-            both = len(self._left(state, rank)) > 1
-            return Possible(0.5, 0.5, rank=rank) if both else IMPOSSIBLE
+            again = self._when(state, chain, Link(chain.shift, rest=0.0), dim)
+            return Possible(0.5, 0.5, rank=rank) if again else IMPOSSIBLE
         forth = [0] * len(self.ranks)
         forth[rank] = self._step(state, dim)
         kept = self._kept(chain, tuple(forth))
         if kept:
             # What neighbours pass on may be filled less often than once in each instance.
-            sent = kept + (1 - kept) * linked
-            return Possible(kept, sent, (1 - kept) * served, single=not linked, rank=rank)
+            passed = self._passed(state, chain, dim, open_mesh=open_mesh, now=True)
+            sent = kept + (1 - kept) * passed.sent
+            new = (1 - kept) * passed.passed
+            return Possible(kept, sent, new, single=not passed.sent, rank=rank)
         return passed
 
-    def _as_before(self, state: TileState, chain: Chain, most: Link) -> Possible:
+    def _passed(
+        self, state: TileState, chain: Chain, dim: int, *, open_mesh: bool, now: bool = False
+    ) -> Possible:
+        """What neighbours alone may pass on if the next temporal loop is over `dim`; or `now`, by
+        this one alone.
+        """
+        if open_mesh:
+            once, later = True, True
+            if dim in self.place:
+                rank, _ = self.place[dim]
+                extents = dict(zip(self.ranks[rank].dims, chain.extents[rank], strict=True))
+                tile = np.array([[extents.get(each, 1) for each in range(max(extents) + 1)]])
+                once, later = (bool(each[0]) for each in self.meets(tile, dim))
+            share = 1.0 if once else 0.5
+            possible = once or (later and not now)
+            return Possible(0.0, share, share, idle=True) if possible else IMPOSSIBLE
+        found = [(link, self._when(state, chain, link, dim)) for link in _links(chain)]
+        useful = [link for link, when in found if when]
+        at_once = [link for link in useful if self._at_once(state, chain, link, dim)]
+        ranks = {rank for _, when in found for rank in when}
+        if not (at_once if now else useful):
+            return IMPOSSIBLE
+        # Half of all rounds are those of the next loop, at least.
+        share = 1.0 if at_once else 0.5
+        return Possible(
+            0.0,
+            share * (1 - min(link.rest for link in (at_once if now else useful))),
+            share * max(link.most for link in (at_once if now else useful)),
+            idle=-1 in ranks,
+            rank=-1 if len(ranks) > 1 else min(ranks),
+        )
+
+    def _useful(self, state: TileState, chain: Chain) -> Chain:
+        """The chain with nothing by whose shift no loop to come can move tiles."""
+        if not chain.live or chain.shift is None:
+            return chain
+        if chain.kept:
+            links = tuple(each for each in chain.links if each.shift in (chain.shift, ANY))
+            useful = chain._replace(links=links, beside=chain.beside and not any(chain.shift))
+            again = self._when(state, chain, Link(chain.shift, rest=0.0))
+            return useful if again else dead(chain)
+        stays = Link((0,) * len(self.ranks), rest=0.0)
+        links = tuple(each for each in chain.links if self._when(state, chain, each))
+        beside = chain.beside and bool(self._when(state, chain, stays))
+        return chain._replace(links=links, beside=beside) if links or beside else dead(chain)
+
+    def _when(
+        self, state: TileState, chain: Chain, link: Link, dim: int | None = None
+    ) -> frozenset[int]:
+        """The loops to come by which tiles may move by the shift of a link, at most: those over
+        dimensions of a rank, and -1 for idle ones; if the next one is over `dim`, or over any.
+
+        A loop moves tiles forth along one rank, by at least one step more than all loops inside
+        over the same dimension; and back by what those over others have moved them.
+        """
+        if link.shift == ANY:
+            return frozenset({-1, *range(len(self.ranks))})
+        still, forth = [], []
+        for rank, (step, back) in enumerate(zip(link.shift, chain.back, strict=True)):
+            moves = [
+                Steps(self._step(state, each), self._rounds(state, each), first=each == dim)
+                for each in self._left(state, rank)
+            ]
+            ways = [tuple(each._replace(forth=each is one) for each in moves) for one in moves]
+            still.append(_adds_up(-step - back, tuple(moves)))
+            forth.append(any(_adds_up(-step - back, way) for way in ways))
+        found = {rank for rank, goes in enumerate(forth) if goes and all(_but(still, rank))}
+        return frozenset({*found, -1} if all(still) else found)
+
+    def _at_once(self, state: TileState, chain: Chain, link: Link, dim: int) -> bool:
+        """Whether the next loop, over `dim`, may move tiles by the shift of a link."""
+        if link.shift == ANY:
+            return True
+        ahead = [step + back for step, back in zip(link.shift, chain.back, strict=True)]
+        if dim not in self.place:
+            return not any(ahead)
+        rank = self.place[dim][0]
+        move = Steps(self._step(state, dim), self._rounds(state, dim), forth=True)
+        return _adds_up(-ahead[rank], (move,)) and not any(_but(ahead, rank))
+
+    def _rounds(self, state: TileState, dim: int) -> int:
+        """How many rounds over a dimension of the window ranks are still to come."""
+        rank, side = self.place[dim]
+        return self.ranks[rank].sizes[side] // state.extents[rank][side]
+
+    def _as_before(self, state: TileState, chain: Chain, dim: int) -> Possible:
         """What may be spared a chain of which some tiles move, where others can come by the shift
         that was the first: along the same window rank.
         """
-        moved = [number for number, step in enumerate(chain.shift or ()) if step]
+        shift = chain.shift or ()
+        moved = [number for number, step in enumerate(shift) if step]
         moved = moved or [number for number, step in enumerate(chain.back) if step]
         (rank,) = moved
-        if not self._left(state, rank):
+        link, new = _link(chain, shift), 2 * (1 - chain.kept)
+        if not self._when(state, chain, link, dim):
             return IMPOSSIBLE
-        new = 2 * (1 - chain.kept)
-        return Possible(chain.kept, chain.kept + new * (1 - most.rest), new * most.most, rank=rank)
+        share = 1.0 if self._at_once(state, chain, link, dim) else 0.5
+        sent = share * (chain.kept + new * (1 - link.rest))
+        return Possible(share * chain.kept, sent, share * new * link.most, rank=rank)
 
     def _left(self, state: TileState, rank: int) -> list[int]:
         """Dimensions of a window rank over which loops may still come."""
@@ -431,7 +532,54 @@ def _link(chain: Chain, shift: Vector) -> Link:
     return next((each for each in chain.links if each.shift in known), Link(shift, 1.0, most=0.0))
 
 
-def _most(chain: Chain) -> Link:
-    """The most that neighbours do for any shift, as far as `links` say."""
-    rest = min((each.rest for each in chain.links), default=1.0)
-    return Link((), rest, most=max((each.most for each in chain.links), default=0.0))
+def _links(chain: Chain) -> Links:
+    """All links of a chain, with the one of elements that want the same words."""
+    stays = (0,) * len(chain.back)
+    return (*chain.links, Link(stays, rest=0.0)) if chain.beside else chain.links
+
+
+class Steps(NamedTuple):
+    """What loops to come over one dimension of a rank, of so many `rounds`, may have moved tiles
+    by, in multiples of `step`: back, or `forth` by a loop over it, whatever those inside it moved
+    them back. `first`: whether one of them is the next temporal loop.
+    """
+
+    step: int
+    rounds: int
+    first: bool = False
+    forth: bool = False
+
+    def possible(self) -> list[int]:
+        """In words, backwards."""
+        if self.forth:
+            return [-self.step * times for times in _moves(self.rounds)[1]]
+        return [self.step * times for times in _moves(self.rounds)[0] if times or not self.first]
+
+
+@cache
+def _moves(rounds: int, inside: int = 1, back: int = 0) -> tuple[frozenset[int], frozenset[int]]:
+    """By how many steps loops of some of so many `rounds`, spatial or temporal ones, may move tiles
+    back; and a further temporal loop forth, less what those inside it have moved them back. There
+    are rounds `inside` already, which have moved them `back`.
+    """
+    found, further = {back}, {inside - back} if rounds > 1 else set()
+    for bound in divisors(rounds)[1:]:
+        for moved in (0, (bound - 1) * inside):
+            all_back, forth = _moves(rounds // bound, inside * bound, back + moved)
+            found |= all_back
+            further |= forth
+    return frozenset(found), frozenset(further)
+
+
+@cache
+def _adds_up(back: int, moves: tuple[Steps, ...]) -> bool:
+    """Whether loops over the dimensions may together have moved tiles so many words back."""
+    sums = {0}
+    for each in moves:
+        sums = {total + words for total in sums for words in each.possible()}
+    return back in sums
+
+
+def _but(flags: list[Any], place: int) -> list[Any]:
+    """All but one."""
+    return [*flags[:place], *flags[place + 1 :]]
