@@ -33,6 +33,9 @@ from solver_mapper.solve.outward.sliding import Sliding
 MOST_FIGURES = 50_000_000
 """What a table of one level may have: for all tiles, all choices of suppliers."""
 
+FillKey = tuple[int, int, int]
+"""A tensor, the kind of the next temporal loop for it, and how many instances share its words."""
+
 
 class OuterLevels:
     """Tables of one mapspace, made level by level when they are first asked for.
@@ -44,7 +47,7 @@ class OuterLevels:
         self.costs = costs
         self.lattice = Lattice(costs.sizes)
         self._tables: list[Floats] = []
-        self._fills: dict[tuple[int, int, int], Floats] = {}
+        self._fills: dict[FillKey, Floats] = {}
 
     @property
     def figures(self) -> int:
@@ -87,22 +90,40 @@ class OuterLevels:
         costs, tiles = self.costs, self.lattice.tiles
         words = sum((costs.tensors[n].tile_words(tiles) for n in held), np.zeros(len(tiles)))
         fits = costs.fits(level, words) & costs.loops.tiles(level, tiles)
-        outer = np.where(fits, outer, np.inf)
         if not held:
-            return outer
-        best = np.full(tuple(outer.shape[n] for n in range(outer.ndim) if n not in held), np.inf)
+            return np.where(fits, outer, np.inf)
+        some = np.flatnonzero(fits)
+        known: dict[tuple[FillKey, ...], Floats] = {(): outer[..., some]}
+        shape = [outer.shape[n] for n in range(outer.ndim - 1) if n not in held]
+        best = np.full((*shape, len(some)), np.inf)
         for fills, possible in self._ways(level, held):
-            total = outer
-            for n in sorted(held, reverse=True):
-                shape = (level, *(1,) * (total.ndim - 2 - n), len(tiles))
-                total = (total + fills[n].reshape(shape)).min(axis=n)
-            best = np.minimum(best, np.where(possible, total, np.inf))
-        return best
+            total = self._supplied(level, fills, some, known)
+            best = np.minimum(best, np.where(possible[some], total, np.inf))
+        found = np.full((*shape, len(tiles)), np.inf)
+        found[..., some] = best
+        return found
 
-    def _ways(self, level: int, held: list[int]) -> Iterator[tuple[dict[int, Floats], Flags]]:
-        """The least energy in pJ of filling each held tensor's tiles, by its supplier (level,
-        tiles), for each kind of the next temporal loop and each way to share instances; and for
-        which tiles that is possible.
+    def _supplied(
+        self,
+        level: int,
+        fills: tuple[FillKey, ...],
+        some: Ints,
+        known: dict[tuple[FillKey, ...], Floats],
+    ) -> Floats:
+        """What is `known` of some tiles without fills, with the least of these; last tensors come
+        first.
+        """
+        if fills not in known:
+            *before, (number, kind, share) = fills
+            total = self._supplied(level, tuple(before), some, known)
+            fill = self._fill(level, number, kind, share)[:, some]
+            shape = (level, *(1,) * (total.ndim - 2 - number), len(some))
+            known[fills] = np.asarray((total + fill.reshape(shape)).min(axis=number))
+        return known[fills]
+
+    def _ways(self, level: int, held: list[int]) -> Iterator[tuple[tuple[FillKey, ...], Flags]]:
+        """How the tiles of each held tensor may be filled, last ones first: for each kind of the
+        next temporal loop and each way to share instances; and for which tiles that is possible.
         """
         costs, tiles = self.costs, self.lattice.tiles
         room, rest, outside = costs.room(level), self.lattice.rest, Outside(level, level)
@@ -113,13 +134,8 @@ class OuterLevels:
             else:
                 possible = costs.loops.all_spread(outside, tiles) & (rest.prod(axis=1) <= room)
             for share in self._shares(level, held):
-                fills = {}
-                for n, each in zip(held, share, strict=True):
-                    key = n, kind[n], each
-                    if key not in self._fills:
-                        self._fills[key] = self._fill(level, *key)
-                    fills[n] = self._fills[key]
-                yield fills, possible
+                fills = [(n, kind[n], each) for n, each in zip(held, share, strict=True)]
+                yield tuple(reversed(fills)), possible
 
     def _shares(self, level: int, held: list[int]) -> list[tuple[int, ...]]:
         """How many instances may share each held tensor's words (`Costs.shares`)."""
@@ -128,9 +144,16 @@ class OuterLevels:
         return largest({tuple(share[n] for n in held) for share in shares})
 
     def _fill(self, level: int, number: int, kind: int, share: int) -> Floats:
-        """The least energy in pJ of filling a tensor's tiles at `level`, by its supplier, if at
-        most `share` instances share its words.
+        """The least energy in pJ of filling a tensor's tiles at `level`, by its supplier (level,
+        tiles), if the next temporal loop is of this kind and at most `share` instances share words.
         """
+        key = number, kind, share
+        if key not in self._fills:
+            self._fills[key] = self._filled_by(level, *key)
+        return self._fills[key]
+
+    def _filled_by(self, level: int, number: int, kind: int, share: int) -> Floats:
+        """The same, worked out."""
         costs, tensor = self.costs, self.costs.tensors[number]
         filled, sent, rounded = self._words(level, number, kind)
         idle, own, room = self._idle[number], costs.rates[level], costs.room(level)
