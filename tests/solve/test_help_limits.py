@@ -43,7 +43,7 @@ def test_exponents_that_are_left_out_do_not_matter(compiled, seed):
 
     chosen = next(drawn({}))
     target = random.choice([0.25, 0.5, 0.75])
-    kept, least = limits._widened(claim, decisions, chosen, lambda shares: shares[0] >= target)
+    kept, _, least = limits._widened(claim, decisions, chosen, lambda shares: shares[0] >= target)
     for each in (chosen, *islice(drawn(kept), 100)):
         within, between = limits._shares_of(claim, decisions, each)
         assert within >= least[0] and between >= least[1], each

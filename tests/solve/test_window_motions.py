@@ -125,6 +125,7 @@ def test_claims_are_lower_bounds_past_bypassed_levels(first):
     "seed",
     [
         pytest.param(1453, id="an order that keeps less of another tensor"),
+        pytest.param(2684, id="what parents send for want of neighbours is passed on by none"),
         pytest.param(3280, id="a run begins where units of another component were"),
         pytest.param(3370, id="steps skip units further out"),
         pytest.param(3468, id="words from neighbours are spread over other parents' instances"),

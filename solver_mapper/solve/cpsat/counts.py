@@ -179,7 +179,7 @@ class Counts:
             moved = LoneUnits(self.variables, self.windows, self.links, self.tensor).served(
                 parent, on, moved, self._asked(parent, on)
             )
-        return self.windows.claimed(self.tensor, child, moved, row_ends or LinearForm())
+        return self.windows.claimed(self.tensor, parent, child, moved, row_ends or LinearForm())
 
     def _asked(self, parent: int, on: cp_model.IntVar) -> Callable[[], cp_model.IntVar]:
         """Words that compute units would ask of `parent` if each step fetched its operands anew."""

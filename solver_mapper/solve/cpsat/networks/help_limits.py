@@ -4,6 +4,10 @@ Of words that neighbours might pass on, the model claims the most that sizes all
 for one way to stand what share of the units' windows no neighbour can have, whatever the loops
 outside are and however spatial loops are ordered. That share is sent: for all mappings whose units
 stand so, at all sizes of the runs outside.
+
+What is sent is not passed on, and the model counts what neighbours read as claimed. So of the words
+that the parent sends more, it is charged with as many as cost no more than what neighbours then do
+not read.
 """
 
 from __future__ import annotations
@@ -92,11 +96,13 @@ class HelpLimits:
         kind = claim.tensor.name, claim.child, claim.run, claim.between_runs, claim.rows
         if self._is_new(kind, chosen):
             target = self._target(claim, values, needed)
-            kept, shares = self._widened(claim, decisions, chosen, target)
+            kept, members, shares = self._widened(claim, decisions, chosen, target)
         elif self._is_new(kind, chosen, "all"):
-            kept, shares = dict(enumerate(chosen)), self._shares_of(claim, decisions, chosen)
+            kept, members = dict(enumerate(chosen)), [chosen]
+            shares = self._shares_of(claim, decisions, chosen)
         else:
             return False
+        sharing = max(decisions.standing(each).sharing for each in members)
         for names in decisions.alike:
             here = self._standing_so(decisions, decisions.renamed(kept, names))
             run = claim.run and names.get(claim.run, claim.run)
@@ -104,18 +110,20 @@ class HelpLimits:
                 if (each.tensor.name, each.child, each.run) == (*kind[:2], run) and (
                     each.rows or not claim.rows
                 ):
-                    self._charge(each, shares, here)
+                    self._charge(each, shares, sharing, here)
         _, steps, sent = _held(claim, values)
         return least_sent(steps, *_of_claim(claim, shares)) > sent
 
-    def _charge(self, claim: ForwardingClaim, shares: Shares, here: cp_model.IntVar) -> None:
+    def _charge(
+        self, claim: ForwardingClaim, shares: Shares, sharing: Fraction, here: cp_model.IntVar
+    ) -> None:
         if min(_of_claim(claim, shares)) == 1:
             self.compiled.model.add_implication(here, ~claim.literal)
             return
         for literal, run, sent in claim.points:
             if sent:
                 missing = least_sent(run, *_of_claim(claim, shares)) / sent - 1
-                self._send_more(claim, missing, here, literal)
+                self._send_more(claim, missing, sharing, here, literal)
 
     def _shares_of(
         self, claim: ForwardingClaim, decisions: StandingDecisions, exponents: tuple[int, ...]
@@ -154,8 +162,8 @@ class HelpLimits:
         decisions: StandingDecisions,
         chosen: tuple[int, ...],
         enough: Callable[[Shares], bool],
-    ) -> tuple[dict[int, int], Shares]:
-        """The exponents that count, with their values, and the least shares of all who stand so.
+    ) -> tuple[dict[int, int], list[tuple[int, ...]], Shares]:
+        """The exponents that count, with their values; all who stand so, and their least shares.
 
         One exponent after the other is left out if shares are high enough whatever it is, or no
         lower.
@@ -174,7 +182,8 @@ class HelpLimits:
             if fewest is not None:
                 del kept[number]
                 members, least = wider, fewest
-        return kept, least
+        members = [each for each in members if decisions.possible(each, rows=claim.rows)]
+        return kept, members or [chosen], least
 
     def _fewest(
         self,
@@ -210,12 +219,18 @@ class HelpLimits:
     def _send_more(
         self,
         claim: ForwardingClaim,
-        share: Fraction,
+        missing: Fraction,
+        sharing: Fraction,
         here: cp_model.IntVar,
         literal: cp_model.IntVar,
     ) -> None:
-        """Where `here` and `literal` hold, that share of the words is sent as well."""
-        for each in self._sent(claim) if share > 0 else ():
+        """Where `here` and `literal` hold, the share of the words that is `missing` is sent as
+        well, less what so many units that share each of them do not read of each other then.
+        """
+        for each in self._sent(claim):
+            share = missing * self._worth(each, sharing)
+            if share <= 0:
+                continue
             most = highest(each.words) + int(each.row_ends.highest())
             if most * max(share.numerator, share.denominator) < LARGEST:
                 ends, constant = each.row_ends.whole(Fraction(1))
@@ -223,6 +238,19 @@ class HelpLimits:
                 self.compiled.model.add(
                     share.denominator * (found + constant) >= share.numerator * each.words
                 ).only_enforce_if(here, literal)
+
+    def _worth(self, sent: SentWords, sharing: Fraction) -> Fraction:
+        """Which part of the price of a word that is sent is not saved as neighbours read less."""
+        levels = self.compiled.variables.space.architecture.levels
+        if sent.child == len(levels):
+            return Fraction(1)
+        price = levels[sent.parent].energy
+        paid = min(price.read, price.update) if sent.tensor.read_write else price.read
+        between = range(sent.parent, sent.child - 1)
+        fanouts = map(self.compiled.variables.space.architecture.fanout, between)
+        reads = sharing * math.prod(x * y for x, y in fanouts)
+        saved = reads * levels[sent.child].energy.read
+        return max(1 - saved / paid, Fraction(0)) if paid > 0 else Fraction(0)
 
     def _ask_anew(self, claim: LinkClaim, share: Fraction, here: cp_model.IntVar) -> bool:
         """Compute units that stand so, and have no neighbour with the same word, ask for it in idle

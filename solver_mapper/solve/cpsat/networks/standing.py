@@ -94,6 +94,15 @@ class Standing:
                 break
         return least
 
+    @property
+    def sharing(self) -> Fraction:
+        """How many units want the same words, on average."""
+        loops = [loop for axis in "YX" for loop in self.loops[axis].items()]
+        units = prod(bound for _, bound in loops)
+        if units > MOST_UNITS:
+            return Fraction(units)
+        return Fraction(units, len(set(_windows(loops, self._codes()).tolist())))
+
     def _codes(self) -> dict[str, int]:
         """What an index of each kind adds to a number that tells all windows apart, and their
         differences.

@@ -236,11 +236,12 @@ class WindowTable:
 
 @dataclass(frozen=True)
 class SentWords:
-    """`words` of a tensor that some level sends towards `child`, at least, besides those of
+    """`words` of a tensor that `parent` sends towards `child`, at least, besides those of
     `row_ends`; `more` may have to be sent where neighbours help less than is claimed.
     """
 
     tensor: Tensor
+    parent: int
     child: int
     words: cp_model.IntVar
     row_ends: LinearForm
@@ -305,15 +306,20 @@ class Windows:
         )
 
     def claimed(
-        self, tensor: Tensor, child: int, words: cp_model.IntVar, row_ends: LinearForm
+        self,
+        tensor: Tensor,
+        parent: int,
+        child: int,
+        words: cp_model.IntVar,
+        row_ends: LinearForm,
     ) -> LinearForm:
-        """`words` that some level sends towards `child`, besides those of `row_ends`, and those
+        """`words` that `parent` sends towards `child`, besides those of `row_ends`, and those
         more that the search finds to be needed where claims of help grant too much.
         """
         if not any(each.tensor == tensor and each.child == child for each in self.claims):
             return weigh([words], [1])
         more = counter(self.variables.model, highest(words), "more")
-        self.sent.append(SentWords(tensor, child, words, row_ends, more))
+        self.sent.append(SentWords(tensor, parent, child, words, row_ends, more))
         return weigh([words, more], [1, 1])
 
     def asked(
