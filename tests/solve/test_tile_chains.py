@@ -85,6 +85,58 @@ def test_loops_spare_what_the_cost_model_does_not_fetch(seed):
     assert tiles * sums.words(extents) == pytest.approx(words, rel=1e-12)
 
 
+@pytest.mark.parametrize("first", range(0, 400, 50))
+def test_no_loops_to_come_spare_more_than_they_may(first):
+    """Whatever stands on the mesh above a holder, and whichever loop is the next one."""
+    assert sum(spared_with_mesh(Random(seed)) for seed in range(first, first + 50))
+
+
+def spared_with_mesh(random: Random) -> bool:
+    """Whether loops outside a holder with a mesh spare anything; no more than was possible."""
+    _, ranks = projection(random)
+    extents = [random.choice([1, 1, 2, 3]) for _ in DIMS]
+    spatial = [
+        (random.randrange(1, len(DIMS)), random.choice([2, 2, 3]), axis)
+        for axis in (0, 1)
+        if random.random() < 0.7
+    ]
+    temporal = [
+        (random.randrange(1, len(DIMS)), random.choice([2, 2, 3, 4]))
+        for _ in range(random.randint(1, 5))
+    ]
+    sizes = list(extents)
+    for dim, bound, *_ in (*spatial, *temporal):
+        sizes[dim] *= bound
+    ranks = tuple(
+        rank._replace(sizes=(sizes[a], sizes[b])) for rank, (a, b) in zip(ranks, RANKS, strict=True)
+    )
+    windows = Windows(ranks, frozenset([0]), depth=2)
+    state, *_ = windows.mesh_filled(windows.start, 1, (1, 1), 1)
+    state = state._replace(extents=tuple((extents[a], extents[b]) for a, b in RANKS))
+    on_the_way, used = [windows.held(state, 1)], [1, 1]
+    for dim, bound, axis in spatial:
+        state, _ = windows.spread(on_the_way[-1], 0, dim, bound, axis, used[axis])
+        used[axis] *= bound
+        on_the_way.append(state)
+    width = used[0] + random.choice([0, 0, 1])
+    state, *_ = windows.mesh_filled(on_the_way[-1], 0, (used[0], used[1]), width)
+    on_the_way.append(state)
+    rounds, spared = prod(bound for _, bound in temporal), [0.0]
+    for place, (dim, bound) in enumerate(temporal):
+        outside = prod(bound for _, bound in temporal[place + 1 :])
+        state, each = windows.repeated(state, dim, bound)
+        spared.append(each[-1].sent * outside)
+        on_the_way.append(state)
+    meshes = len(on_the_way) - len(temporal)
+    for number, state in enumerate(on_the_way[:-1]):
+        done = max(number - meshes + 1, 0)
+        left = rounds // prod(bound for _, bound in temporal[:done])
+        inside = rounds // left
+        may = windows.possible(state, temporal[done][0])[-1]
+        assert sum(spared[done + 1 :]) <= may.sent * left * inside + 1e-9, (state, temporal)
+    return sum(spared) > 0
+
+
 def link(links: Links, shift: Vector) -> Link:
     nothing = Link(shift, rest=1.0, most=0.0)
     return next((each for each in links if each.shift in (shift, ANY)), nothing)
