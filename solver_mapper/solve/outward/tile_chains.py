@@ -425,14 +425,15 @@ class Windows:
         useful = [link for link, when in found if when]
         at_once = [link for link in useful if self._at_once(state, chain, link, dim)]
         ranks = {rank for _, when in found for rank in when}
-        if not (at_once if now else useful):
+        counted = at_once if now else useful
+        if not counted:
             return IMPOSSIBLE
         # Half of all rounds are those of the next loop, at least.
         share = 1.0 if at_once else 0.5
         return Possible(
             0.0,
-            share * (1 - min(link.rest for link in (at_once if now else useful))),
-            share * max(link.most for link in (at_once if now else useful)),
+            share * (1 - min(link.rest for link in counted)),
+            share * max(link.most for link in counted),
             idle=-1 in ranks,
             rank=-1 if len(ranks) > 1 else min(ranks),
         )
