@@ -81,10 +81,7 @@ def networked(made: Instance) -> Instance:
 def wrong_claims(made: Instance, *, exact: bool) -> list[str]:
     """Claims above the best mapping's figure, or, if all must be `exact`, other than that; and
     claims that are dropped on the way though the target lies above them.
-
-    Where compute units stand in several rows none need be: those at an end may ask anew.
     """
-    exact = exact and min(made.architecture.fanout(made.mapspace.depth - 1)) == 1
     bests = Exhaustive(made.mapspace).best(OBJECTIVES)
     wrong = []
     for objective, best in zip(OBJECTIVES, bests, strict=True):

@@ -36,7 +36,8 @@ def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -
             continue
         once = np.full(len(rows), float(tensor.words))
         once = once if tensor.exact else rounded(once, instances)
-        late = rows.sends[:, n] * costs.base(n, rows.tile)
+        late = rows.anew[:, n] + rows.sends[:, n] * costs.base(n, rows.tile)
+        once = np.maximum(once, rows.anew[:, n])
         sent = rows.due[:, n] if tensor.exact else rounded(rows.due[:, n], instances)
         sent = np.where(rows.open[:, n], once if level else rounded(late, instances), sent)
         if not tensor.written:

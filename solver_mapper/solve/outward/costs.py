@@ -15,6 +15,7 @@ from solver_mapper.solve.outward.constraints import LoopConstraints
 from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside
 from solver_mapper.solve.outward.networks import Carried, Networks
 from solver_mapper.solve.outward.sliding import Sliding
+from solver_mapper.solve.outward.spreads import Spreads
 from solver_mapper.solve.outward.tile_chains import Rank, Windows
 from solver_mapper.verify.bound import LowerBound, Rates
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -147,6 +148,7 @@ class Costs:
         self.loops = LoopConstraints(mapspace, self.order)
         self.sliding = self._sliding(mapspace)
         off = any(isinstance(each, ReuseConstraint) for each in mapspace.constraints)
+        self.spreads = Spreads()
         self.networks = None if off else self._networks()
         self._shares: dict[tuple[int, Outside], list[tuple[int, ...]]] = {}
         self._capacities = [
@@ -188,7 +190,7 @@ class Costs:
             )
             for tensor in self.tensors
         ]
-        networks = Networks(self.architecture, carried, self.sizes.tolist(), rooms)
+        networks = Networks(self.architecture, carried, self.sizes.tolist(), rooms, self.spreads)
         return networks if networks.charge else None
 
     def entries(self, outer: int, inner: int) -> float:

@@ -179,6 +179,7 @@ def _owed(
         sent = np.where(first, sends * np.where(second, 1.0, base), due)
         sent -= np.where(second, they_send * np.where(first, 1.0, words), theirs)
         sent *= np.where(both, np.where(sent > 0, fetched, words), 1.0)
+        sent += rows.anew[one, n] - rows.anew[other, n]
         owed = more + sent * np.where(sent > 0, high, low)
         refund = (rows.refund[other, n] - rows.refund[one, n]) * words
         owed += refund * np.where(refund > 0, future.shared[other, n], 1.0)
@@ -226,15 +227,18 @@ def _as_quick(
     words, total = {}, np.zeros(len(one)) + of_windows
     plain = [(n, tensor) for n, tensor in enumerate(costs.tensors) if not tensor.ranks]
     for n, tensor in plain:
-        most = rows.sends[one, n] * future.base[one, n]
+        most = rows.anew[one, n] + rows.sends[one, n] * future.base[one, n]
         words[n] = np.where(rows.open[one, n], most, rows.due[one, n])
         total += words[n] * (2 if tensor.written else 1) + tensor.words
     enough = costs.operations / rows.pace[other]
     for n, tensor in plain:
         is_open = rows.open[other, n]
-        least = np.where(is_open, rows.sends[other, n] * tensor.words, rows.due[other, n])
-        both = is_open & rows.open[one, n]
-        fewer = np.where(both, rows.sends[one, n] <= rows.sends[other, n], words[n] <= least)
+        least = rows.anew[other, n] + rows.sends[other, n] * tensor.words
+        least = np.where(is_open, least, rows.due[other, n])
+        fewer = (rows.sends[one, n] <= rows.sends[other, n]) & (
+            rows.anew[one, n] <= rows.anew[other, n]
+        )
+        fewer = np.where(is_open & rows.open[one, n], fewer, words[n] <= least)
         quick &= fewer | (total * future.slow[other, n] <= enough)
     return quick
 

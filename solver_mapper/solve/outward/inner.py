@@ -48,6 +48,8 @@ class InnerMappings:
          each word sent to them; of a closed one the words that the next holder has to send.
     sends: (rows, tensors). Of an open tensor the words that the next holder has to send for each
          word of the tile; not 1 where a rank has a stride.
+    anew: (rows, tensors). Of an open tensor the words that the next holder has to send to compute
+          units although the tile stays: what no unit beside them has.
     refund: (rows, tensors), in pJ a word: partial sums are not read again the first time.
     pace: operations a cycle that all instances in use do at most (`bandwidth.py`).
     energy: in pJ, what is settled. `charged`: what words cost that neighbours pass on, if no more
@@ -65,8 +67,8 @@ class InnerMappings:
                   networks below each level where the next one inwards does not hold the tensor, and
                   for each word that this would take, the hops for which nothing is charged yet.
     supplied: what the next level inwards holds, one bit for each tensor.
-    arranged: the number of the loops of the mesh that is being filled (`networks.py`). Both are 0
-              where networks charge nothing.
+    arranged: the number of the loops of the mesh that is being filled (`spreads.py`): that of the
+              compute units, or one where networks charge. Both are 0 elsewhere.
     looped: (rows, 2), of the level that is being filled: the dimensions of windows with temporal
             loops of which more may come, one bit each, and the last loop's dimension if it is one
             of these, or else -1.
@@ -83,6 +85,7 @@ class InnerMappings:
     open: Flags
     due: Floats
     sends: Floats
+    anew: Floats
     refund: Floats
     pace: Floats
     energy: Floats
@@ -115,7 +118,7 @@ class InnerMappings:
     def columns(self) -> tuple[NDArray[np.generic], ...]:
         """All arrays, in the order of the fields."""
         return (
-            *(self.tile, self.open, self.due, self.sends, self.refund),
+            *(self.tile, self.open, self.due, self.sends, self.anew, self.refund),
             *(self.pace, self.energy, self.charged, self.states, self.fetched, self.sent),
             *(self.copies, self.parents, self.lost, self.doubts),
             *(self.network, self.passed, self.hops, self.supplied, self.arranged),

@@ -6,9 +6,7 @@ The counts are the cost model's own:
   dimension outwards. Loops further in leave the tensor alone and cost nothing.
 - The next holder sends words once to all instances that differ in idle dimensions only.
 - Compute units remember nothing, but take a word that stays from the unit beside them if that has
-  it too. It has it if the innermost loop along an axis is idle; along Y rows must be full besides,
-  or divide the mesh, or else some loop along X be idle. Then all units are taken to be helped,
-  though those at the end of a row may not be: this is the one place where a count may be too low.
+  it too. Where all loops of their mesh stand, it is known which words no unit beside has.
 """
 
 from __future__ import annotations
@@ -22,8 +20,9 @@ import numpy as np
 from solver_mapper.solve.outward.bandwidth import slowed
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
-from solver_mapper.solve.outward.networks import Networks, Spread
+from solver_mapper.solve.outward.networks import Networks
 from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
+from solver_mapper.solve.outward.spreads import Spread, asked_anew
 
 
 class Move(NamedTuple):
@@ -65,6 +64,7 @@ def empty(costs: Costs) -> InnerMappings:
         open=np.zeros((1, tensors), dtype=bool),
         due=np.full((1, tensors), float(costs.operations)),
         sends=np.ones((1, tensors)),
+        anew=np.zeros((1, tensors)),
         refund=np.zeros((1, tensors)),
         states=np.array([[each.start for each in costs.sliding]], dtype=np.int64),
         fetched=units.copy(),
@@ -96,12 +96,10 @@ def empty(costs: Costs) -> InnerMappings:
 def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerMappings:
     """The rows with a spatial loop below `move.level`, outside all other loops."""
     dim, bound = move.dim, move.bound
-    units, axis = move.level == costs.depth - 1, "XY".index(move.axis)
-    beside = rows.meshes[:, axis] == 1
-    aligned = costs.architecture.fanout(move.level)[0] % rows.meshes[:, 0] == 0
+    axis = "XY".index(move.axis)
     tile = rows.tile.copy()
     tile[:, dim] *= bound
-    is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
+    due, sends, anew = rows.due.copy(), rows.sends.copy(), rows.anew.copy()
     refund, states = rows.refund.copy(), rows.states.copy()
     fetched, sent = rows.fetched * bound, rows.sent * bound
     parents = rows.parents.copy()
@@ -117,18 +115,13 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
             continue
         if dim not in tensor.fixed:
             hops[:, n] *= bound
-            due[:, n] *= np.where(is_open[:, n], bound, 1 / bound)
-            if units:
-                idle = [d for d in range(tile.shape[1]) if d not in tensor.fixed]
-                helped = beside & (aligned | (rows.tile[:, idle].prod(axis=1) > 1) | (axis == 0))
-                due[:, n] = np.where(helped, 0.0, due[:, n])
-                sends[:, n] = np.where(helped & ~is_open[:, n], tensor.density(tile), sends[:, n])
-                is_open[:, n] |= helped
+            due[:, n] *= np.where(rows.open[:, n], bound, 1 / bound)
+            anew[:, n] /= bound
             refund[:, n] *= bound
         elif not tensor.exact:
             less = bound * tensor.tile_words(rows.tile) / tensor.tile_words(tile)
-            due[:, n] *= np.where(is_open[:, n], less, 1.0)
-            sends[:, n] *= np.where(is_open[:, n], less, 1.0)
+            due[:, n] *= np.where(rows.open[:, n], less, 1.0)
+            sends[:, n] *= np.where(rows.open[:, n], less, 1.0)
     meshes = rows.meshes.copy()
     meshes[:, axis] *= bound
     here, products, laid = costs.loops.with_loop(rows, move.level, dim, bound, axis)
@@ -138,9 +131,9 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         products=products,
         laid=laid,
         tile=tile,
-        open=is_open,
         due=due,
         sends=sends,
+        anew=anew,
         refund=refund,
         pace=rows.pace * bound,
         states=states,
@@ -159,11 +152,12 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
 
 def _arranged(costs: Costs, rows: InnerMappings, move: Move) -> Ints:
     """The numbers of the loops of the mesh with one more."""
-    if not (costs.networks and costs.networks.charge_below(move.level)):
+    units = move.level == costs.depth - 1
+    if not (units or (costs.networks and costs.networks.charge_below(move.level))):
         return rows.arranged
     loop = Spread(move.dim, move.bound, "XY".index(move.axis))
     known, where = np.unique(rows.arranged, return_inverse=True)
-    numbers = [costs.networks.spread(int(mesh), loop) for mesh in known]
+    numbers = [costs.spreads.more(int(mesh), loop) for mesh in known]
     return np.array(numbers, dtype=np.int64)[where.reshape(-1)]
 
 
@@ -179,16 +173,39 @@ def windows_placed(costs: Costs, rows: InnerMappings) -> InnerMappings:
 def mesh_filled(costs: Costs, rows: InnerMappings, level: int) -> InnerMappings:
     """The rows when all spatial loops below `level` stand."""
     width = costs.architecture.fanout(level)[0]
-    x, y = rows.meshes.T
     doubts = rows.doubts.copy()
-    if level == costs.depth - 1:
-        doubts |= np.where((y > 1) & (x < width), DOUBTFUL, 0)
     for each in costs.sliding:
         states, more, certain = each.mesh_filled(rows, level, width)
         rows = _sending(rows, each, states, more)
         doubts |= np.where(certain, 0, DOUBTFUL)
     meshes, laid = np.ones_like(rows.meshes), np.zeros_like(rows.laid)
-    return replace(rows, doubts=doubts, meshes=meshes, laid=laid)
+    rows = replace(rows, doubts=doubts, meshes=meshes, laid=laid)
+    return _units_filled(costs, rows, width) if level == costs.depth - 1 else rows
+
+
+def _units_filled(costs: Costs, rows: InnerMappings, width: int) -> InnerMappings:
+    """The rows when all spatial loops above compute units stand: words that all units take from
+    those beside them need not be sent as long as they stay.
+    """
+    is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
+    anew, doubts, arranged = rows.anew.copy(), rows.doubts, rows.arranged
+    known, where = np.unique(arranged, return_inverse=True)
+    for n, tensor in enumerate(costs.tensors):
+        if tensor.ranks:
+            continue
+        found = [asked_anew(costs.spreads.meshes[int(mesh)], tensor.fixed, width) for mesh in known]
+        share, certain = np.array(found).reshape(-1, 2)[where.reshape(-1)].T
+        stays = share < 1
+        anew[:, n] = np.where(stays, share * due[:, n], 0.0)
+        sends[:, n] = np.where(stays, (1 - share) * tensor.density(rows.tile), sends[:, n])
+        due[:, n] = np.where(stays, 0.0, due[:, n])
+        is_open[:, n] = stays
+        doubts = doubts | np.where(certain > 0, 0, DOUBTFUL)
+    if not (costs.networks and costs.networks.charge_below(costs.depth - 1)):
+        arranged = np.zeros_like(arranged)
+    return replace(
+        rows, open=is_open, due=due, sends=sends, anew=anew, doubts=doubts, arranged=arranged
+    )
 
 
 def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> InnerMappings:
@@ -242,15 +259,16 @@ def _charged(
             place = np.arange(len(rows)), each.column, each.outermost(rows)
             network[place] += np.where(known, price, passing.entry)
             continue
-        is_open, words = rows.open[:, n], due[:, n]
-        energy = energy + np.where(is_open, 0.0, words * np.where(known, price, passing.entry))
+        is_open = rows.open[:, n]
+        words = np.where(is_open, rows.anew[:, n], due[:, n])
+        energy = energy + words * np.where(known, price, passing.entry)
         later = ~known & ~is_open
         passed[:, n, level] = np.where(later, words, 0.0)
         hops[:, n, level] = np.where(later, price, 0.0)
         # As long as the tile stays, as many words enter as would be taken.
         onwards = passing.onwards(np.ones(len(rows)), price, exact=costs.alone)
         per_word = np.where(known, price, passing.entry + onwards)
-        due[:, n] = words + np.where(is_open, rows.sends[:, n] * per_word, 0.0)
+        due[:, n] += np.where(is_open, rows.sends[:, n] * per_word, 0.0)
     nothing = np.zeros_like(rows.supplied)
     return replace(
         rows,
@@ -304,6 +322,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     tile[:, dim] *= move.bound
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
     energy, charged, states, lost = rows.energy, rows.charged, rows.states.copy(), rows.lost
+    anew = rows.anew.copy()
     goes_on = (tile[:, dim] < costs.sizes[dim]) & (dim in costs.moving)
     doubts = rows.doubts
     looped = rows.looped[:, 0] & ~(1 << dim) | np.where(goes_on, 1 << dim, 0)
@@ -324,8 +343,8 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
             if costs.networks:
                 energy = energy + hopping(costs, rows, n, words)
             passed[:, n] = hops[:, n] = 0.0
-            due[:, n] = np.where(closes, sends[:, n] * words, due[:, n])
-            is_open[:, n], sends[:, n] = False, 1.0
+            due[:, n] = np.where(closes, anew[:, n] + sends[:, n] * words, due[:, n])
+            is_open[:, n], sends[:, n], anew[:, n] = False, 1.0, 0.0
     here, products, laid = costs.loops.with_loop(rows, move.level, dim, move.bound, None)
     return replace(
         rows,
@@ -336,6 +355,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         open=is_open,
         due=due,
         sends=sends,
+        anew=anew,
         energy=energy,
         charged=charged,
         states=states,
@@ -366,7 +386,7 @@ def _held(
     costs: Costs, rows: InnerMappings, level: int, held: list[int], number: int
 ) -> InnerMappings:
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
-    refund, energy = rows.refund.copy(), rows.energy
+    anew, refund, energy = rows.anew.copy(), rows.refund.copy(), rows.energy
     rates = costs.rates[level]
     states, fetched, sent = rows.states.copy(), rows.fetched.copy(), rows.sent.copy()
     copies, lost, doubts = rows.copies.copy(), rows.lost, rows.doubts
@@ -395,14 +415,15 @@ def _held(
             refund[:, n] += float(rates.again) + fill
         elif tensor.written:
             fill = 0.0
-        energy = energy + np.where(is_open[:, n], 0.0, due[:, n] * send)
+        energy = energy + np.where(is_open[:, n], anew[:, n], due[:, n]) * send
         due[:, n] = np.where(is_open[:, n], due[:, n] + send * sends[:, n], 0.0) + fill
-        is_open[:, n], sends[:, n] = True, 1.0
+        is_open[:, n], sends[:, n], anew[:, n] = True, 1.0, 0.0
     return replace(
         rows,
         open=is_open,
         due=due,
         sends=sends,
+        anew=anew,
         refund=refund,
         pace=slowed(costs, rows, level, held),
         energy=energy,

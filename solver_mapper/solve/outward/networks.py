@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import permutations, product
-from math import factorial, gcd, prod
+from math import gcd, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -36,23 +35,12 @@ from solver_mapper.cost.timeloop.projection import Projection, vector_of
 from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, links
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
 from solver_mapper.solve.outward.inner import Floats
+from solver_mapper.solve.outward.spreads import Spreads, orders
 
 MOST_HOPS, TINY = 1e12, 1e-13
 """Below so many hops, what is nearer than that to a whole number of them for each word is one."""
 MANY = 2_000
 """Elements of a mesh that are looked at one by one, at most."""
-MOST_ORDERS = 1_000
-"""Orders of the loops of a mesh that are looked at, at most."""
-
-
-class Spread(NamedTuple):
-    """A spatial loop: `axis` is 0 along X, 1 along Y. Along each axis of the mesh of compute units
-    the first one that is spread is the innermost.
-    """
-
-    dim: int
-    bound: int
-    axis: int
 
 
 class Arrangement(NamedTuple):
@@ -113,6 +101,7 @@ class Networks:
     Args:
         sizes: of all dimensions.
         rooms: how many instances of each level loops can use.
+        spreads: the loops of meshes, by number.
     """
 
     def __init__(
@@ -121,14 +110,14 @@ class Networks:
         tensors: Sequence[Carried],
         sizes: Sequence[int],
         rooms: Sequence[int],
+        spreads: Spreads,
     ):
         self._tensors, self._sizes, self._rooms = tensors, sizes, rooms
+        self._spreads = spreads
         self._below = [
             [each for each in below if not each.free] for below in networks_below(architecture)
         ]
         self._fanouts = [architecture.fanout(level) for level in range(len(self._below))]
-        self._meshes: list[tuple[Spread, ...]] = [()]
-        self._numbers: dict[tuple[Spread, ...], int] = {(): 0}
         self.charge = any(self._below)
         self.arrangements = cache(self._arrangements)
         self._price = cache(self._price_of)
@@ -136,14 +125,6 @@ class Networks:
     def charge_below(self, level: int) -> bool:
         """Whether networks below a level charge for anything."""
         return bool(self._below[level])
-
-    def spread(self, mesh: int, loop: Spread) -> int:
-        """The number of the loops of a mesh with one more, outside the others."""
-        loops = (*self._meshes[mesh], loop)
-        if loops not in self._numbers:
-            self._numbers[loops] = len(self._meshes)
-            self._meshes.append(loops)
-        return self._numbers[loops]
 
     def entries(self, outer: int, inner: int) -> float:
         """The least in pJ that a word pays on its way from the level `outer` to `inner`, to be
@@ -176,7 +157,7 @@ class Networks:
         """
         units = level == len(self._below) - 1
         found: dict[tuple[float, ...], Arrangement] = {}
-        for loops in _orders(self._meshes[mesh], first_known=units):
+        for loops in orders(self._spreads.meshes[mesh], first_known=units):
             placed = tuple(
                 PlacedLoop(
                     loop.dim,
@@ -247,23 +228,6 @@ class Networks:
         energy = network_use(below, traffic, projection.read_write, words, 1).energy
         each = float(energy) / words
         return each / self._rooms[level] if below.network.kind == "ReductionTree" else each
-
-
-def _orders(mesh: tuple[Spread, ...], *, first_known: bool) -> Iterator[tuple[Spread, ...]]:
-    """The loops of a mesh outer to inner, those along Y first, in all orders along each axis; in
-    one alone if there are too many.
-    """
-    fixed, free = [], []
-    for axis in (1, 0):
-        mine = [loop for loop in mesh if loop.axis == axis]
-        known = mine[:1] if first_known else []
-        fixed.append(known)
-        free.append(mine[len(known) :])
-    if prod(factorial(len(each)) for each in free) > MOST_ORDERS:
-        yield tuple(loop for axis in (1, 0) for loop in reversed(mesh) if loop.axis == axis)
-        return
-    for y, x in product(*map(permutations, free)):
-        yield (*y, *fixed[0], *x, *fixed[1])
 
 
 def _seen(loops: tuple[PlacedLoop, ...], tensor: Carried) -> tuple[PlacedLoop, ...]:

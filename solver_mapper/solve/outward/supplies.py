@@ -75,11 +75,16 @@ def waiting(
 
     `helped`: whether neighbours may still help.
     """
-    due, is_open = rows.due[:, number], rows.open[:, number]
+    due = rows.due[:, number]
     if spared is None:
-        stays = np.where(is_open | helped, 0.0, due)
-        base = rows.sends[:, number] * costs.base(number, rows.tile)
-        return {ENDS: stays, IDLE: stays, FIXED: np.where(is_open, base, stays)}
+        base, density = costs.base(number, rows.tile), costs.tensors[number].density(rows.tile)
+        if helped:
+            stays, moves = np.zeros(len(rows)), density * base
+        else:
+            is_open, anew = rows.open[:, number], rows.anew[:, number]
+            stays = np.where(is_open, anew, due)
+            moves = stays + np.where(is_open, rows.sends[:, number] * base, 0.0)
+        return {ENDS: stays, IDLE: stays, FIXED: moves}
     closed = np.zeros(len(rows)) if helped else np.maximum(due, 0.0)
     less = {
         kind: np.zeros(len(rows)) if helped else np.maximum(due - words, 0.0)

@@ -1,0 +1,79 @@
+"""The loops of a mesh that is being filled, by number, so that many inner mappings share them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import permutations, product
+from math import factorial, prod
+from typing import NamedTuple
+
+from solver_mapper.solve.outward.mesh_sharing import (
+    APART,
+    IDLE,
+    OTHER,
+    Grid,
+    Placed,
+    least_sharing,
+)
+
+MOST_ORDERS = 1_000
+"""Orders of the loops of a mesh that are looked at, at most."""
+
+
+class Spread(NamedTuple):
+    """A spatial loop: `axis` is 0 along X, 1 along Y. Along each axis of the mesh of compute units
+    the first one that is spread is the innermost.
+    """
+
+    dim: int
+    bound: int
+    axis: int
+
+
+class Spreads:
+    """The loops of meshes; number 0 has none."""
+
+    def __init__(self) -> None:
+        self.meshes: list[tuple[Spread, ...]] = [()]
+        self._numbers: dict[tuple[Spread, ...], int] = {(): 0}
+
+    def more(self, mesh: int, loop: Spread) -> int:
+        """The number of the loops of a mesh with one more, outside the others."""
+        loops = (*self.meshes[mesh], loop)
+        if loops not in self._numbers:
+            self._numbers[loops] = len(self.meshes)
+            self.meshes.append(loops)
+        return self._numbers[loops]
+
+
+def orders(mesh: tuple[Spread, ...], *, first_known: bool) -> Iterator[tuple[Spread, ...]]:
+    """The loops outer to inner, those along Y first, in all orders along each axis; in one alone if
+    there are too many.
+    """
+    fixed, free = [], []
+    for axis in (1, 0):
+        mine = [loop for loop in mesh if loop.axis == axis]
+        known = mine[:1] if first_known else []
+        fixed.append(known)
+        free.append(mine[len(known) :])
+    if prod(factorial(len(each)) for each in free) > MOST_ORDERS:
+        yield tuple(loop for axis in (1, 0) for loop in reversed(mesh) if loop.axis == axis)
+        return
+    for y, x in product(*map(permutations, free)):
+        yield (*y, *fixed[0], *x, *fixed[1])
+
+
+def asked_anew(mesh: tuple[Spread, ...], fixed: Iterable[int], width: int) -> tuple[float, bool]:
+    """Of a tensor without windows, the share of the words that compute units on a mesh of this
+    `width` ask for although they stay: what no unit beside them has. The least over all orders of
+    the loops, and whether all agree.
+    """
+    fixed, first = set(fixed), [True, True]
+    placed = []
+    for loop in mesh:
+        side = APART if loop.dim in fixed else IDLE
+        placed.append(Placed(OTHER, side, 1, loop.bound, loop.axis, int(first[loop.axis])))
+        first[loop.axis] = False
+    x, y = (prod(loop.bound for loop in mesh if loop.axis == axis) for axis in (0, 1))
+    sharing = least_sharing(tuple(placed), 1, Grid((x, y), width))
+    return min((link.rest for link in sharing.links), default=1.0), sharing.certain
