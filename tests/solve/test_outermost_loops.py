@@ -18,6 +18,7 @@ from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.instances import Instance
 from tests.solve.test_bounds_on_the_way import with_slow_levels
+from tests.solve.test_near_ties import CLOSE, missed
 from tests.solve.test_outward import wrong_claims
 from tests.solve.test_walk_bounds import energy
 from tests.strategies import tensor
@@ -86,11 +87,28 @@ def test_no_better_mapping_is_lost_where_levels_are_slow(seed):
     assert not wrong_claims(channels(seed, slow=True), exact=False)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_mapping_is_among_those_that_nearly_tie(seed):
+    wrong, listed = missed(channels(seed, slow=False), 1 + 1e-6)
+    assert not wrong
+    assert listed
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("first", range(100, 2100, 100))
 def test_no_better_mapping_is_lost_in_many_mapspaces(first):
     made = [channels(seed, slow=bool(seed % 2)) for seed in range(first, first + 100)]
     assert not [wrong for each in made for wrong in wrong_claims(each, exact=False)]
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(100, 1300, 100))
+def test_the_best_mapping_is_among_many_that_nearly_tie(first):
+    made = [channels(seed, slow=False) for seed in range(first, first + 100)]
+    aboves = [Random(each.seed).choice([1 + CLOSE, 1 + 1e-6, 1.01, 1.1]) for each in made]
+    assert not [
+        wrong for each, above in zip(made, aboves, strict=True) for wrong in missed(each, above)[0]
+    ]
 
 
 def test_loops_over_dimensions_of_all_tensors_stand_outermost():

@@ -78,6 +78,11 @@ def cycles_of(costs: Costs, level: int, reads: Floats, writes: Floats) -> Iterat
 
 def rounded(words: Floats, instances: int) -> Floats:
     """Words of all instances together, at least, where those of each may be rounded."""
-    if instances == 1:
-        return np.asarray(np.floor(words * (1 - NOISE) + 0.5))
-    return np.asarray(np.maximum(words - instances, 0.0))
+    return nearest(words) if instances == 1 else np.asarray(np.maximum(words - instances, 0.0))
+
+
+def nearest(words: Floats) -> Floats:
+    """The nearest whole numbers, but for halves and what is too close to these to tell: the next
+    lower ones.
+    """
+    return np.asarray(np.floor(words * (1 - NOISE) + 0.5))

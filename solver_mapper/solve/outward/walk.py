@@ -220,9 +220,6 @@ class _Run:
     ):
         self.walk, self.costs, self.target = walk, walk.costs, target
         self.most_examined, self.margin, self.advanced = most_examined, margin, advanced
-        # Ties that words of windows are rounded apart are to be met as they are.
-        rounded = margin and self.costs.sliding
-        self.outermost = frozenset() if rounded else walk.outermost
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
@@ -399,7 +396,7 @@ class _Run:
                     fits &= self.costs.loops.may_repeat(rows, level, dim, prime)
                     if self.margin:
                         fits &= ~splits(rows, dim)
-                    if dim in self.outermost:
+                    if dim in self.walk.outermost:
                         fits &= self._belongs(rows, level, dim)
                     if fits.any():
                         move = Move(level, dim, prime)
