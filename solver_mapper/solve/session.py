@@ -156,9 +156,12 @@ class Session:
             if walks is not None and not self._few_nests:
                 yield from self._legal(walks.meanwhile(span, effort))
 
+        def wait(span: Span) -> float:
+            return walks.wait(span) if walks is not None and not self._few_nests else 0.0
+
         factors = (FactorConstraint, ProductConstraint)
         later = any(isinstance(each, factors) for each in self.all_mappings.constraints)
-        return Walks(ends, meanwhile, walks is not None and walks.first, later)
+        return Walks(ends, meanwhile, wait, walks is not None and walks.first, later)
 
     def _legal(self, found: Iterator[Ends]) -> Iterator[Ends]:
         """The same with those mappings that constraints admit, as long as memory suffices."""

@@ -88,6 +88,7 @@ def test_shorter_steps_follow_a_walk_whose_target_was_too_high(monkeypatch):
             least, beyond = min(target, optimum), max(target, 1.0)
             return deepening.Ends(found, least, True, beyond, needed)
 
+    monkeypatch.setattr(deepening, "FREE", 0)
     monkeypatch.setattr(deepening, "PATIENCE", 1e9)
     monkeypatch.setattr(deepening, "MOST_PATIENCE", total / deepening.MANY)
     found = list(Deepening(Steep()).ends(lambda: (1.0, incumbent), total / deepening.MANY))
@@ -110,6 +111,7 @@ def test_a_turn_ends_after_a_walk_that_looked_as_if_it_would_end_and_did_not(mon
                 return deepening.Ends((), None, False, examined=int(examined))
             return deepening.Ends((), target, True, max(target, 1.0), int(60_000 * target**10))
 
+    monkeypatch.setattr(deepening, "FREE", 0)
     monkeypatch.setattr(deepening, "PATIENCE", 1e9)
     monkeypatch.setattr(deepening, "MOST_PATIENCE", 4.0)
     list(Deepening(Wall()).ends(lambda: (1.0, 1.07), 1.0))
@@ -169,3 +171,28 @@ def test_loops_use_what_divides_their_rounds(rounds, sides, more, further):
         if rounds % first == 0 and rounds // first * more % second == 0
     ]
     assert in_use(rounds, tuple(sides), more, tuple(further)) == max(ways)
+
+
+def test_cp_sat_runs_as_long_as_walks_would_need_where_few_levels_choose(monkeypatch):
+    """Walks examine more with the 40th power of their targets: a run of CP-SAT's next turn would be
+    too short, unless the optimum is near. Where more levels choose, walks go on soon anyway.
+    """
+    walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
+
+    class Steep:
+        outer, costs = walk.outer, walk.costs
+
+        def ends(self, target, *, examined):
+            whole = 10_000 * target**40 <= examined
+            number = int(10_000 * target**40 if whole else examined)
+            return deepening.Ends((), target if whole else None, whole, target, number)
+
+    def waits(last: float) -> float:
+        span = partial(_span, 1.0, last)
+        walks = Deepening(Steep())
+        list(walks.ends(span, 1.0))
+        return walks.wait(span)
+
+    assert waits(1.15) < 4 < 64 < waits(1.4)
+    monkeypatch.setattr(deepening, "FREE", 0)
+    assert waits(1.4) == 0.0

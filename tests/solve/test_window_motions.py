@@ -55,11 +55,22 @@ def loops_of(
     return temporal, spatial, left
 
 
-def disagreements(seed: int, *, bypass: bool = False) -> list[str]:
+def bandwidths(random: Random) -> dict[str, Fraction]:
+    """Those of a level, of which most are slower than one operation a cycle needs."""
+    ports = random.choice([[], ["read"], ["shared"], ["read", "write"]])
+    return {
+        f"{port}_bandwidth": Fraction(random.choice([1, 2, 5]), random.choice([10, 20, 50]))
+        for port in ports
+    }
+
+
+def disagreements(seed: int, *, bypass: bool = False, slow: bool = False) -> list[str]:
     """Where the model claims more than a random mapping of one random window costs, or than the
-    best order of its loops. With `bypass`, levels further in store the tensors or not.
+    best order of its loops. With `bypass`, levels further in store the tensors or not; `slow` ones
+    may have bandwidths.
     """
     random, stored = Random(seed), Random(f"stored {seed}")
+    ports = Random(f"ports {seed}")
     (step, gap), kind = random.choice(STEPS), random.choice(["PR", "PRQS", "PRC"])
     other = random.choice([1, 2])
     ranks = {
@@ -78,7 +89,11 @@ def disagreements(seed: int, *, bypass: bool = False) -> list[str]:
         levels.append(LevelMapping(f"L{number}", tuple(temporal), tuple(spatial), keep=keep))
         price = Fraction(inner if buffers else outer)
         buffers.append(
-            Buffer(f"L{number}", None, x * y, x, y, energy=AccessEnergy(price, price, price))
+            Buffer(
+                *(f"L{number}", None, x * y, x, y),
+                energy=AccessEnergy(price, price, price),
+                **(bandwidths(ports) if slow else {}),
+            )
         )
         x, y = x * mesh[0], y * mesh[1]
     bounds = dict.fromkeys(dims, 1)
@@ -96,7 +111,7 @@ def disagreements(seed: int, *, bypass: bool = False) -> list[str]:
     alike = [evaluator.evaluate(each) for each in islice(variants(space, seen), ORDERS)]
     learn_all(compiled, known, Random(f"learned {seed}"))
     wrong = []
-    for metric in ("energy", "last-level-accesses"):
+    for metric in ("energy", "last-level-accesses", *(["delay"] if slow else [])):
         claim, exact = (
             claimed(compiled, metric, values),
             figure(evaluator.evaluate(mapping), metric),
@@ -119,6 +134,14 @@ def test_claims_are_lower_bounds(first):
 def test_claims_are_lower_bounds_past_bypassed_levels(first):
     seeds = range(first, first + 5)
     assert not [wrong for seed in seeds for wrong in disagreements(seed, bypass=True)]
+
+
+@pytest.mark.parametrize("first", [0, 5, 10])
+@pytest.mark.parametrize("bypass", [False, True])
+def test_claims_are_lower_bounds_where_levels_are_slow(first, bypass):
+    """Cycles, too: reads for neighbours take time, whoever serves whom."""
+    seeds = range(first, first + 5)
+    assert not [w for seed in seeds for w in disagreements(seed, bypass=bypass, slow=True)]
 
 
 @pytest.mark.parametrize(
@@ -212,3 +235,12 @@ def test_claims_are_lower_bounds_at_length(first):
 def test_claims_are_lower_bounds_past_bypassed_levels_at_length(first):
     seeds = range(first, first + 100)
     assert not [wrong for seed in seeds for wrong in disagreements(seed, bypass=True)]
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(1000, 2000, 100))
+def test_claims_are_lower_bounds_where_levels_are_slow_at_length(first):
+    seeds = range(first, first + 100)
+    assert not [
+        wrong for seed in seeds for wrong in disagreements(seed, bypass=bool(seed % 2), slow=True)
+    ]

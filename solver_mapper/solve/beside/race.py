@@ -80,13 +80,13 @@ class Race:
 class RacedWalks:
     """Walks below targets that rise, and one beside them and beside CP-SAT.
 
-    first: whether they are worth the first turn.
+    first, wait: see `Deepening`.
     """
 
     def __init__(self, walk: Walk, helper: Helper):
         self._race = Race(helper, walk.goal, int(TABLES * walk.outer.figures))
         self._walks = Deepening(_RacedWalk(walk, self._race))
-        self.first = self._walks.first
+        self.first, self.wait = self._walks.first, self._walks.wait
 
     def ends(self, span: Span, effort: float) -> Iterator[Ends]:
         """What walks find (`Deepening.ends`)."""

@@ -8,18 +8,12 @@ from typing import NamedTuple
 from solver_mapper.solve.outward.deepening import Span
 from solver_mapper.solve.outward.walk import Ends
 
-TURNS = (1.0, 16.0, 64.0, 256.0)
-"""The solver's deterministic time in turns with walks outwards, which may take about as long, or
-longer if they look as if they would end.
-"""
+TURNS = (1.0, 4.0, 16.0, 64.0, 256.0)
+"""The solver's deterministic time in turns with walks outwards."""
 FIRST = 32.0
 """What walks may take that come first: CP-SAT seldom proves what they leave open then."""
 LEAST = 0.5
 """What a run counts at least: many short ones rule candidates out one by one."""
-LATER = 4.0
-"""How many times as long CP-SAT's first turn is where factors are constrained: there it often
-proves in a second or two what walks prove no sooner.
-"""
 RUNS = 6
 """After so many runs, however short, the first turn is over there: a product mostly takes two to
 five to find its optimum, and another one to prove it.
@@ -32,12 +26,15 @@ class Walks(NamedTuple):
     ends: what they find within a span, which may change meanwhile, with so much effort more. Each
           may give mappings, and a bound that holds without the model.
     meanwhile: the same of walks that are made beside the model, which took so much effort.
+    wait: how much effort CP-SAT is worth before they go on.
     first: whether they come before the model is compiled.
-    later: whether CP-SAT's first turn is longer.
+    later: whether CP-SAT's first turn is left out, as it often proves in a second or two what walks
+           prove no sooner.
     """
 
     ends: Callable[[Span, float], Iterable[Ends]]
     meanwhile: Callable[[Span, float], Iterable[Ends]]
+    wait: Callable[[Span], float]
     first: bool = False
     later: bool = False
 
@@ -50,7 +47,7 @@ class Turns:
         self._left = [] if walks is None else list(TURNS)
         self._spent, self._least = 0.0, LEAST
         if walks is not None and walks.later:
-            self._left[0] *= LATER
+            self._left = self._left[1:]
             self._least = self._left[0] / RUNS
         self._walked = False
 
@@ -86,3 +83,6 @@ class Turns:
                 yield ends
         self._walked = False
         self._left, self._spent = self._left[1:] if some else [], 0.0
+        wait = self._walks.wait(span)
+        while len(self._left) > 1 and self._left[0] < wait:
+            self._left = self._left[1:]

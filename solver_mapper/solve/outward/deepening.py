@@ -20,9 +20,17 @@ from solver_mapper.solve.outward.walk import Ends
 
 MANY = 150_000
 """Inner mappings that walks examine for each unit of effort, at most."""
-PATIENCE, MOST_PATIENCE = 4.0, 64.0
+FREE = 2
+"""Where more levels than that may hold what they like, and windows slide, compiling the model takes
+longer than many walks.
+"""
+PATIENCE, MOST_PATIENCE = 8.0, 64.0
 """Units of effort for walks that look as if they would end: the former to the power of the levels
-that may hold what they like, but for one. Each of these makes CP-SAT's proofs that much longer.
+that may hold what they like, but for `FREE`. Each of these makes CP-SAT's proofs that much longer.
+"""
+SHORT = 1 / 2
+"""The share of their turns that walks take where few levels may hold what they like: CP-SAT mostly
+proves as soon there.
 """
 ANYWAY = 1 / 16
 """The share of these units that walks take in any turn, however they look."""
@@ -62,12 +70,6 @@ high an estimate, or too low a one where they look as if they would end.
 """
 
 
-FREE = 2
-"""Where more levels than that may hold what they like, and windows slide, compiling the model takes
-longer than many walks.
-"""
-
-
 Span = Callable[[], tuple[float, float]]
 """What is proven of a goal, and what mappings have to be below."""
 
@@ -102,8 +104,9 @@ class Deepening:
         self._walk = walk
         free = [len(choices) > 1 for level in walk.costs.holds for choices in level]
         levels = sum(free) / len(walk.costs.tensors)
-        self._patience = min(PATIENCE ** max(levels - 1, 0), MOST_PATIENCE)
+        self._patience = min(PATIENCE ** max(levels - FREE, 0), MOST_PATIENCE)
         self.first = bool(walk.costs.sliding) and levels > FREE
+        self._share = 1.0 if levels > FREE else SHORT
         self._ended = False
         self._proven, self._goal, self._next = -inf, 0.0, 0.0
         self._step, self._overrun = STEP, OVERRUN
@@ -125,7 +128,7 @@ class Deepening:
         """
         if self._ended:
             return
-        effort = max(effort, ANYWAY * self._patience)
+        effort = max(effort * self._share, ANYWAY * self._patience)
         used = 0.0 if self._last else TABLES * self._walk.outer.figures
         if MANY * min(effort, self._patience) - used < FEW:
             yield Ends((), None, whole=False)
@@ -163,6 +166,12 @@ class Deepening:
                 self._step *= SHORTER
                 self._overrun *= 2
             self._last, self._goal = ends, goal
+
+    def wait(self, span: Span) -> float:
+        """How much effort CP-SAT is worth before walks go on: as much as they would need to find
+        the optimum, where it is likely to prove as soon.
+        """
+        return self._need(span()[1]) / MANY if self._share < 1 else 0.0
 
     def _near_ties(self, span: Span, found: Ends) -> Iterator[Ends]:
         """What else is near the mappings found, if the best of them costs more than it claims."""

@@ -135,8 +135,8 @@ class _Filled(NamedTuple):
 
 
 class _Ragged(NamedTuple):
-    """Elements in rows that are not filled. `words`: of each element, as numbers. `by_shift`: which
-    elements have a neighbour whose words are so many further on.
+    """Elements in rows that are not filled. `words`: of each element, numbered from 0. `by_shift`:
+    which elements have a neighbour whose words are so many further on.
     """
 
     words: Ints
@@ -145,7 +145,7 @@ class _Ragged(NamedTuple):
     @property
     def number(self) -> int:
         """How many different words there are."""
-        return len(np.unique(self.words))
+        return int(self.words.max()) + 1
 
     @property
     def shifts(self) -> set[Vector]:
@@ -155,7 +155,7 @@ class _Ragged(NamedTuple):
     def rest(self, shift: Vector) -> tuple[int, int]:
         """See `_Filled.rest`."""
         rest = self.words[~self.by_shift[shift]]
-        return len(np.unique(rest)), len(rest)
+        return int(np.count_nonzero(np.bincount(rest, minlength=1))), len(rest)
 
 
 def _helped(
@@ -226,19 +226,19 @@ def _ragged(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> _Ragged:
         _along([each for each in loops if each.axis == axis], place[axis], ranks) for axis in (0, 1)
     )
     words, apart = x + y, of_x + grid.used[0] * of_y
-    pairs = []
-    for step, possible in ((1, number % grid.width < grid.width - 1), (grid.width, number >= 0)):
-        near = number[possible & (number + step < len(number))]
-        near = near[apart[near] == apart[near + step]]
-        pairs += [(near, near + step), (near + step, near)]
     code = _code(words, 2 * words.max(axis=0) + 1)
     by_shift: dict[Vector, Flags] = {}
-    for one, other in pairs:
-        _, first, where = np.unique(code[other] - code[one], return_index=True, return_inverse=True)
-        shifts = words[other[first]] - words[one[first]]
-        for kind, shift in enumerate(map(tuple, shifts.tolist())):
-            flags = by_shift.setdefault(shift, np.zeros(len(number), dtype=bool))
-            flags[one[where == kind]] = True
+    for step, possible in ((1, number % grid.width < grid.width - 1), (grid.width, number >= 0)):
+        near = np.flatnonzero(possible[:-step] & (apart[step:] == apart[:-step]))
+        _, first, where = np.unique(
+            code[near + step] - code[near], return_index=True, return_inverse=True
+        )
+        shifts = words[near[first] + step] - words[near[first]]
+        for kind, shift in enumerate(shifts.tolist()):
+            one = near[where == kind]
+            for element, moved in ((one, shift), (one + step, [-each for each in shift])):
+                flags = by_shift.setdefault(tuple(moved), np.zeros(len(number), dtype=bool))
+                flags[element] = True
     code = _code(np.column_stack([code, apart]), np.array([1, len(number)]))
     return _Ragged(np.unique(code, return_inverse=True)[1], by_shift)
 
