@@ -196,3 +196,25 @@ def test_cp_sat_runs_as_long_as_walks_would_need_where_few_levels_choose(monkeyp
     assert waits(1.15) < 4 < 64 < waits(1.4)
     monkeypatch.setattr(deepening, "FREE", 0)
     assert waits(1.4) == 0.0
+
+
+def test_near_ties_are_looked_at_anew_where_a_better_mapping_is_known():
+    """There were too many below the first incumbent."""
+    walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
+    last, looked = [1.005], []
+
+    class Many:
+        outer, costs, exact = walk.outer, walk.costs, True
+
+        def ends(self, target, *, examined):
+            return deepening.Ends(("a mapping",), 1.0, True, target, 1_000)
+
+        def near_ties(self, target, least, *, examined):
+            looked.append(target)
+            return deepening.Ends((), least, False)
+
+    walks = Deepening(Many())
+    for below in (1.005, 1.005, 1.002):
+        last[0] = below
+        list(walks.ends(lambda: (1.0, last[0]), 1.0))
+    assert looked == [1.005, 1.002]

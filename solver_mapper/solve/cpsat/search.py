@@ -239,7 +239,7 @@ class Search(Generic[F]):
         while not self.clock.over:
             if self._closed(goal):
                 return self._proven(goal, "the bound meets the incumbent", runs, excluded)
-            if tie and effort is None:
+            if tie and (effort is None or spent >= LITTLE):
                 return False
             if effort is None and goal.single is None and not self._least and self.best is not None:
                 runs += self._bound_metrics(goal)

@@ -58,7 +58,7 @@ as nothing else is known.
 """
 MOST_GROWTH = 50.0
 """More than this, as a logarithm, is out of reach anyway."""
-NEAR, CLOSE = 1e-3, 1e-9
+NEAR, CLOSE = 1e-2, 1e-9
 """How far a claim may be from the figure of the best mapping, relative, for all other mappings
 between the two to be looked at; and from where on it need not.
 """
@@ -108,6 +108,8 @@ class Deepening:
         self.first = bool(walk.costs.sliding) and levels > FREE
         self._share = 1.0 if levels > FREE else SHORT
         self._ended = False
+        self._found: Ends | None = None
+        self._looked_below = inf
         self._proven, self._goal, self._next = -inf, 0.0, 0.0
         self._step, self._overrun = STEP, OVERRUN
         self._last: Ends | None = None
@@ -127,6 +129,7 @@ class Deepening:
             runs is over.
         """
         if self._ended:
+            yield from self._near_ties(span)
             return
         effort = max(effort * self._share, ANYWAY * self._patience)
         used = 0.0 if self._last else TABLES * self._walk.outer.figures
@@ -151,9 +154,9 @@ class Deepening:
             goal = max(goal, ends.target)
             self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
             yield ends
-            if self._ended and ends.mappings:
-                yield from self._near_ties(span, ends)
             if self._ended:
+                self._found = ends
+                yield from self._near_ties(span)
                 return
             used += ends.work
             if ends.whole:
@@ -173,12 +176,18 @@ class Deepening:
         """
         return self._need(span()[1]) / MANY if self._share < 1 else 0.0
 
-    def _near_ties(self, span: Span, found: Ends) -> Iterator[Ends]:
-        """What else is near the mappings found, if the best of them costs more than it claims."""
+    def _near_ties(self, span: Span) -> Iterator[Ends]:
+        """What else is near the mappings found, if the best of them costs more than it claims; anew
+        if there were too many, and mappings have to be below less since then.
+        """
         proven, last = span()
         near = 0 < (1 - NEAR) * last < proven < last * (1 - CLOSE)
-        if near and self._walk.exact:
-            yield self._walk.near_ties(last, proven, examined=TIES * max(found.examined, SOME))
+        if not (self._found and self._found.mappings and near and last < self._looked_below):
+            return
+        if self._walk.exact:
+            self._looked_below = last
+            examined = TIES * max(self._found.examined, SOME)
+            yield self._walk.near_ties(last, proven, examined=examined)
 
     def _usual(self) -> int:
         """How many inner mappings the last whole walk examined, or a few."""
