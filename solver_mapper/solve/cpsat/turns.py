@@ -28,8 +28,8 @@ class Walks(NamedTuple):
     meanwhile: the same of walks that are made beside the model, which took so much effort.
     wait: how much effort CP-SAT is worth before they go on.
     first: whether they come before the model is compiled.
-    later: whether CP-SAT's first turn is left out, as it often proves in a second or two what walks
-           prove no sooner.
+    later: whether CP-SAT begins with its second turn, in which it often proves what walks prove no
+           sooner.
     """
 
     ends: Callable[[Span, float], Iterable[Ends]]

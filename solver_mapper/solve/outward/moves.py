@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solver_mapper.solve.outward.bandwidth import nearest, slowed
-from solver_mapper.solve.outward.costs import NOISE, Costs
+from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.networks import Networks
 from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
@@ -403,8 +403,6 @@ def _held(
             else:
                 # All that it sends is known, of which it has no share from neighbours.
                 energy = energy + (nearest(words) - words) * send
-                near = np.abs(words % 1 - 0.5) <= NOISE * words
-                doubts = doubts | np.where(near, DOUBTFUL, 0)
             due[:, n] = costs.base(n, rows.tile) if level else 0.0
             energy = energy + due[:, n] * float(costs.rates[level].fill)
             fetched[:, column, level] = sent[:, column, level] = costs.tensors[n].tile_words(
