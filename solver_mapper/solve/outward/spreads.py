@@ -10,14 +10,12 @@ from typing import NamedTuple
 from solver_mapper.solve.outward.mesh_sharing import (
     APART,
     IDLE,
+    MOST_ORDERS,
     OTHER,
     Grid,
     Placed,
     least_sharing,
 )
-
-MOST_ORDERS = 1_000
-"""Orders of the loops of a mesh that are looked at, at most."""
 
 
 class Spread(NamedTuple):
@@ -64,9 +62,14 @@ def orders(mesh: tuple[Spread, ...], *, first_known: bool) -> Iterator[tuple[Spr
 
 
 def asked_anew(mesh: tuple[Spread, ...], fixed: Iterable[int], width: int) -> tuple[float, bool]:
-    """Of a tensor without windows, the share of the words that compute units on a mesh of this
-    `width` ask for although they stay: what no unit beside them has. The least over all orders of
-    the loops, and whether all agree.
+    """Of a tensor without windows, the share (0 to 1) of its different words that compute units ask
+    the level above for in each step, although the words stay: those that no unit beside them has.
+    The least over all orders of the loops, and whether all orders agree.
+
+    Args:
+        mesh: all spatial loops above the compute units.
+        fixed: the tensor's dimensions.
+        width: of the mesh, in units.
     """
     fixed, first = set(fixed), [True, True]
     placed = []
