@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import prod
 
 import numpy as np
@@ -20,9 +21,12 @@ class Lattice:
         self._shape: list[int] = []
         self._numbers: list[tuple[Ints, Ints]] = []
         axes = []
+        self._axes: list[list[int]] = []
         for size in map(int, sizes):
             extents = np.ones(1, dtype=np.int64)
+            self._axes.append([])
             for prime, times in factorize(size):
+                self._axes[-1].append(len(self._shape))
                 self._shape.append(times + 1)
                 powers = prime ** np.arange(times + 1)
                 extents = (extents[:, None] * powers).reshape(-1)
@@ -43,10 +47,25 @@ class Lattice:
             places = places * len(extents) + order[np.searchsorted(extents, tile[:, dim])]
         return places
 
-    def least_outside(self, figures: Floats) -> Floats:
-        """For each tile the least figure (..., tiles) of all its multiples."""
+    def least_outside(self, figures: Floats, dims: Collection[int] | None = None) -> Floats:
+        """For each tile the least figure (..., tiles) of all its multiples; or of those alone that
+        are larger along some dimensions.
+        """
         before = figures.shape[:-1]
         found = figures.reshape((*before, *self._shape))
-        for axis in range(len(before), found.ndim):
-            found = np.flip(np.minimum.accumulate(np.flip(found, axis), axis=axis), axis)
+        for dim in range(len(self._axes)) if dims is None else dims:
+            for axis in (len(before) + each for each in self._axes[dim]):
+                found = np.flip(np.minimum.accumulate(np.flip(found, axis), axis=axis), axis)
         return np.ascontiguousarray(found).reshape(*before, len(self))
+
+    def further(self, figures: Floats, dim: int) -> Floats:
+        """For each tile the least figure (..., tiles) of those that have one prime of a dimension
+        once more; infinity if there is none.
+        """
+        before = figures.shape[:-1]
+        shaped = figures.reshape((*before, *self._shape))
+        found = np.full_like(shaped, np.inf)
+        for axis in (len(before) + each for each in self._axes[dim]):
+            mine = np.moveaxis(found, axis, -1)[..., :-1]
+            np.minimum(mine, np.moveaxis(shaped, axis, -1)[..., 1:], out=mine)
+        return found.reshape(figures.shape)

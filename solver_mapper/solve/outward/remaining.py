@@ -23,9 +23,9 @@ from solver_mapper.solve.outward.costs import (
     Costs,
     most_shared,
 )
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.moves import hopping
-from solver_mapper.solve.outward.outer_levels import OuterLevels
+from solver_mapper.solve.outward.outer_levels import OuterLevels, spared_by
 from solver_mapper.solve.outward.sliding import ROUNDED
 from solver_mapper.solve.outward.supplies import (
     Supply,
@@ -85,8 +85,8 @@ class _Ahead:
 
     def __init__(self, outer: OuterLevels, rows: InnerMappings, outside: Outside, left: int):
         self.costs, self.rows, self.outside, self.left = outer.costs, rows, outside, left
+        self._levels = outer
         self._settled = _settled(self.costs, rows, outside)
-        self._outer = _supplied_from(outer, rows, outside)
         self._shares = self.costs.shares(outside, left)
         self._kinds = self._next_loops()
         begun = {each.number: each.begun(rows) for each in self.costs.sliding}
@@ -105,15 +105,28 @@ class _Ahead:
 
     def together(self) -> Floats:
         """The least energy in pJ of a whole mapping, over all ways to go on."""
-        sums, best = _Sums(self._outer), np.full(len(self.rows), np.inf)
+        best, parts = np.full(len(self.rows), np.inf), dict[Key, Floats]()
         for shares in self._shares:
             for n, share in enumerate(shares):
                 found = self._supply(n, share)
-                sums.parts |= {(n, share, kind): energy for kind, energy in found.items()}
-            for kind, possible in self._kinds:
+                parts |= {(n, share, kind): energy for kind, energy in found.items()}
+        sums: dict[frozenset[int] | None, _Sums] = {}
+        for kind, possible in self._kinds:
+            spared = None if ENDS in kind else spared_by(kind)
+            if spared not in sums:
+                sums[spared] = _Sums(self._supplied_from(kind), parts)
+            for shares in self._shares:
                 keys = tuple(zip(range(len(shares)), shares, kind, strict=True))
-                best = np.minimum(best, np.where(possible, sums.least(keys), np.inf))
+                best = np.minimum(best, np.where(possible, sums[spared].least(keys), np.inf))
         return np.asarray(self._settled + best)
+
+    @cached_property
+    def _unmoved(self) -> Flags:
+        """Whether idle loops may still spare each tensor's outermost holder; (rows, tensors)."""
+        found = self.rows.open.copy()
+        for number, sliding in self._sliding.items():
+            found[:, number] = sliding.unmoved(self.rows)
+        return found
 
     def apart(self, without: int | None = None) -> Floats:
         """The same where each tensor goes on in the way that is the cheapest one for itself, but
@@ -187,6 +200,25 @@ class _Ahead:
             found.append(best)
         return found
 
+    def _supplied_from(self, kind: tuple[int, ...] | None = None) -> Floats:
+        """What the levels further out cost, for all choices of suppliers that may hold the tiles:
+        (holders, ..., rows). `kind`: of the next temporal loop, if that is known.
+        """
+        holders, rows = self.outside.holders, self.rows
+        least = self._levels.least(rows.tile, holders, kind, self._unmoved)
+        for n, tensor in enumerate(self.costs.tensors):
+            tile = tensor.tile_words(rows.tile)
+            may = [self.costs.may_hold(n, level, tile) for level in range(holders)]
+            shape = [1] * least.ndim
+            shape[n], shape[-1] = holders, len(rows)
+            least = np.where(np.array(may).reshape(shape), least, np.inf)
+        return least
+
+    @cached_property
+    def _outer(self) -> Floats:
+        """The same, whatever the next loop is."""
+        return self._supplied_from()
+
     def _most_sharing(self, n: int) -> int:
         """How many instances may share the words of a tensor at most, in any way to go on."""
         return max((shares[n] for shares in self._shares), default=1)
@@ -230,25 +262,13 @@ class _Ahead:
         return self._words[n]
 
 
-def _supplied_from(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
-    """What the levels further out cost, for all choices of suppliers that may hold the tiles."""
-    costs, least = outer.costs, outer.least(rows.tile, outside.holders)
-    for n, tensor in enumerate(costs.tensors):
-        tile = tensor.tile_words(rows.tile)
-        may = [costs.may_hold(n, level, tile) for level in range(outside.holders)]
-        shape = [1] * least.ndim
-        shape[n], shape[-1] = outside.holders, len(rows)
-        least = np.where(np.array(may).reshape(shape), least, np.inf)
-    return least
-
-
 class _Sums:
     """The least of what suppliers of all tensors cost together, with what levels further out cost,
     over all choices of suppliers. What a tensor's supply costs (holders, rows) is known by a key.
     """
 
-    def __init__(self, outer: Floats):
-        self.parts: dict[Key, Floats] = {}
+    def __init__(self, outer: Floats, parts: dict[Key, Floats]):
+        self.parts = parts
         self._known: dict[tuple[Key, ...], Floats] = {(): outer}
 
     def least(self, keys: tuple[Key, ...]) -> Floats:

@@ -183,6 +183,16 @@ class Sliding:
         copies = rows.copies[:, self.column]
         return np.asarray((may * copies * self.rounding).sum(axis=1))
 
+    def unmoved(self, rows: InnerMappings) -> Flags:
+        """Whether nothing but idle loops stands outside the outermost holder so far."""
+
+        def stays(state: TileState) -> bool:
+            chain = state.chains[-1]
+            still = chain.shift is None or (chain.kept == 1 and not any(chain.back))
+            return chain.level < self.depth and chain.live and still
+
+        return self._by_chains(rows, "unmoved", stays)
+
     def may_pass(self, rows: InnerMappings) -> Flags:
         """Whether neighbours may yet pass words on, of holders around which all meshes stand."""
 
@@ -303,7 +313,7 @@ class Sliding:
             left[:, self.idle].prod(axis=1)[:, None],
             left[:, self.moving].prod(axis=1)[:, None],
             [left[:, each.dims].prod(axis=1)[:, None] for each in self.windows.ranks],
-            prod(left[:, each.dims].sum(axis=1) - 1 for each in self.windows.ranks)[:, None],
+            fewest_places([left[:, each.dims] for each in self.windows.ranks])[:, None],
         )
         first = int(self.outermost(rows).min(initial=self.depth))
         tiles = rows.fetched[:, self.column, first:]
@@ -510,6 +520,25 @@ class AtRisk:
         """The same, whatever is passed on."""
         charged = np.maximum(self.charged[one] - self.filled[one], 0.0)
         return np.asarray((self.saved[other] + charged).sum(axis=1))
+
+
+def fewest_places(left: list[Floats]) -> Floats:
+    """To how many places loops over windows move a tile at least that stays as long as it is not
+    moved. `left`: for each window rank, rounds of both its dimensions (tiles, 2).
+
+    A round leaves a tile where it is if what it moves forth is what loops inside have moved back,
+    so that these are over the same rank. The innermost one always moves it.
+    """
+    rounds = [each.prod(axis=1) for each in left]
+    whole = prod(rounds)
+    found = whole
+    for each, mine in zip(left, rounds, strict=True):
+        prime = np.where(each % 2 == 0, 2, np.where(each % 3 == 0, 3, 5)).min(
+            axis=1, initial=5, where=each > 1
+        )
+        moves = np.maximum(each.sum(axis=1) - 1, np.where(mine > 1, mine * (1 - 1 / prime), 1.0))
+        found = np.minimum(found, whole / mine * moves)
+    return np.asarray(found)
 
 
 def _unique(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:

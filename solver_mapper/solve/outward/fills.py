@@ -1,0 +1,143 @@
+"""What it costs to fill the tiles of a level from further out, at least: for all tiles at once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from solver_mapper.solve.outward.costs import (
+    DIMENSIONS,
+    ENDS,
+    FIXED,
+    IDLE,
+    Costs,
+    most_shared,
+)
+from solver_mapper.solve.outward.inner import Floats
+from solver_mapper.solve.outward.lattice import Lattice
+from solver_mapper.solve.outward.sliding import Sliding, fewest_places
+
+Fill = tuple[int, int, int]
+"""A tensor, the kind of the next temporal loop for it, and how many instances share its words."""
+
+
+class Fills:
+    """Of the tiles of a lattice."""
+
+    def __init__(self, costs: Costs, lattice: Lattice):
+        self.costs, self.lattice = costs, lattice
+        self._known: dict[tuple[int, Fill], Floats] = {}
+
+    def energy(self, level: int, fill: Fill) -> Floats:
+        """The least energy in pJ of filling a tensor's tiles at `level`, by its supplier (level,
+        tiles), if the next temporal loop is of this kind and at most so many instances share words.
+        """
+        key = level, fill
+        if key not in self._known:
+            self._known[key] = self._energy(level, *fill)
+        return self._known[key]
+
+    def again(self, level: int, number: int) -> Floats:
+        """What a tensor costs more in pJ, by its supplier (level + 1, tiles), if loops that leave it
+        alone end inside the tile of `level`, whoever holds it there: each round of such loops that
+        are left further out brings all of its words anew.
+        """
+        costs, tensor, rest = self.costs, self.costs.tensors[number], self._repeats[number]
+        found = []
+        for outer in range(level + 1):
+            rates, room = costs.rates[outer], costs.room(outer)
+            words = tensor.words * rest / np.minimum(rest, costs.room(level) // room)
+            price = rates.update if tensor.written else rates.send
+            first = tensor.words * np.minimum(rest, room)
+            energy = (words - tensor.words) * float(price)
+            found.append(energy + np.maximum(words - first, 0.0) * costs.again(number, outer))
+        return np.array(found)
+
+    def _energy(self, level: int, number: int, kind: int, share: int) -> Floats:
+        costs, tensor = self.costs, self.costs.tensors[number]
+        filled, sent, rounded = self._words(level, number, kind)
+        idle, own, room = self._idle[number], costs.rates[level], costs.room(level)
+        copies = np.minimum(idle, room)
+        found = []
+        for outer in range(level):
+            rates = costs.rates[outer]
+            shared = np.minimum(np.minimum(idle, share), room // costs.room(outer))
+            words = np.maximum(sent / shared, tensor.words)
+            passing = costs.entries(outer, level)
+            if not tensor.written:
+                energy = words * (float(rates.send) + passing) + filled * float(own.fill)
+                energy = energy - rounded * float(rates.send + own.fill + own.send)
+            else:
+                energy = words * (float(rates.update) + passing)
+                if tensor.exact:
+                    again = words - tensor.words * np.minimum(idle, costs.room(outer))
+                    energy = energy + np.maximum(again, 0.0) * float(rates.again)
+                    again = filled - tensor.words * copies
+                    energy = energy + np.maximum(again, 0.0) * float(own.fill)
+            found.append(energy)
+        return np.array(found)
+
+    def _words(self, level: int, number: int, kind: int) -> tuple[Floats, Floats, float]:
+        """Of a tensor whose tiles `level` holds, for each tile: the words that are filled and those
+        that are sent, without multicast, at least; and how many may be lost by rounding.
+        """
+        costs, tensor = self.costs, self.costs.tensors[number]
+        base = self._bases[number]
+        once = np.full(len(base), float(tensor.words))
+        if not tensor.ranks:
+            stays = kind in (IDLE, ENDS)
+            return (once, once, 0.0) if stays else (base, base, 0.0)
+        (sliding,) = (each for each in costs.sliding if each.number == number)
+        linked = max(costs.architecture.fanout(level - 1)) > 1
+        alone = np.maximum(base * (1 - self._spared(sliding, kind, linked=False)), once)
+        rounded = float(costs.room(level)) if costs.room(level) > 1 else 0.0
+        if not linked:
+            return alone, alone, rounded
+        sent = base * (1 - self._spared(sliding, kind, linked=True))
+        fill, worth = float(costs.rates[level].fill), float(sliding.worth[level])
+        # What neighbours pass on spares a part of the price of filling it, if anything.
+        filled = alone - np.maximum(alone - sent, 0.0) * (max(worth, 0.0) / fill if fill else 0.0)
+        return filled, np.maximum(sent, once), rounded
+
+    def _spared(self, sliding: Sliding, kind: int, *, linked: bool) -> Floats | float:
+        """The share of its words that a tensor with windows may be spared, as `Windows.possible`
+        says of new tiles: by neighbours, too, if these are `linked`.
+        """
+        if kind in (ENDS, FIXED):
+            return 0.0
+        rest = self.lattice.rest
+        ranks = [rest[:, each.dims] for each in sliding.windows.ranks]
+        around = rest[:, [*sliding.idle, *sliding.moving]].prod(axis=1)
+        if kind == IDLE:
+            return np.asarray(1 - fewest_places(ranks) / around)
+        dim = kind - DIMENSIONS
+        kept = sliding.windows.kept_of_new(self.lattice.tiles, dim)
+        rank, _ = sliding.windows.place[dim]
+        along = 1 - 1 / ranks[rank].prod(axis=1)
+        if not linked:
+            return np.asarray(kept * along)
+        once, later = sliding.windows.meets(self.lattice.tiles, dim)
+        passed = np.where(once, 1 - 1 / around, np.where(later, (1 - 1 / around) / 2, 0.0))
+        return np.asarray(np.where(kept > 0, np.where(once, along, kept * along), passed))
+
+    @cached_property
+    def _bases(self) -> list[Floats]:
+        """Of each tensor: the words of all tiles, if every loop outside brings them anew."""
+        return [self.costs.base(n, self.lattice.tiles) for n in range(len(self.costs.tensors))]
+
+    @cached_property
+    def _idle(self) -> list[Floats]:
+        """Of each tensor: how many instances can share a tile's words, at most."""
+        return [
+            most_shared(self.costs, n, self.lattice.tiles) for n in range(len(self.costs.tensors))
+        ]
+
+    @cached_property
+    def _repeats(self) -> list[Floats]:
+        """Of each tensor: how many rounds of loops that leave it alone are outside a tile."""
+        dims = range(len(self.costs.sizes))
+        return [
+            self.lattice.rest[:, [dim for dim in dims if tensor.kind(dim) == IDLE]].prod(axis=1)
+            for tensor in self.costs.tensors
+        ]
