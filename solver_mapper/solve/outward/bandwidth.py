@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from solver_mapper.solve.outward.costs import NOISE, Costs, most_shared
+from solver_mapper.solve.outward.costs import NOISE, Costs, rounds_alone
 from solver_mapper.solve.outward.inner import Floats, InnerMappings
 
 
@@ -47,7 +47,7 @@ def slowed(costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]) -
         writes += sent
         if tensor.exact:
             # Each instance reads none of its words the first time.
-            new = tensor.words * np.minimum(instances, most_shared(costs, n, rows.tile))
+            new = tensor.words * np.minimum(instances, rounds_alone(costs, n, rows.tile))
             reads += np.maximum(sent - new, 0.0)
     pace = rows.pace
     for cycles in cycles_of(costs, level, reads, writes):

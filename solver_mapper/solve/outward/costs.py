@@ -12,8 +12,9 @@ import numpy as np
 
 from solver_mapper.core.constraints import ReuseConstraint
 from solver_mapper.solve.outward.constraints import LoopConstraints
-from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside
+from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside, alike
 from solver_mapper.solve.outward.networks import Carried, Networks
+from solver_mapper.solve.outward.packing import most_side_by_side
 from solver_mapper.solve.outward.sliding import Sliding
 from solver_mapper.solve.outward.spreads import Spreads
 from solver_mapper.solve.outward.tile_chains import Rank, Windows
@@ -235,9 +236,10 @@ class Costs:
         """How many instances of the innermost mesh still to come are left for each row, which uses
         `meshes` (rows, 2) of it already.
         """
-        return np.asarray(self._sides_left(outside, meshes).prod(axis=1))
+        return np.asarray(self.sides_left(outside, meshes).prod(axis=1))
 
-    def _sides_left(self, outside: Outside, meshes: Ints) -> Ints:
+    def sides_left(self, outside: Outside, meshes: Ints) -> Ints:
+        """The same along X and Y (rows, 2)."""
         sides = self.sides[outside.meshes - 1] if outside.meshes else (1, 1)
         return np.asarray(np.array(sides) // meshes)
 
@@ -247,7 +249,7 @@ class Costs:
         """
         rest = self.loops.spreadable(outside, tile)[:, self.order]
         now, later = (each.prod(axis=1) for each in np.split(rest, [outside.spread], axis=1)[::-1])
-        keys = np.column_stack([now, later, self._sides_left(outside, meshes)])
+        keys = np.column_stack([now, later, self.sides_left(outside, meshes)])
         found, where = np.unique(keys, axis=0, return_inverse=True)
         further = tuple(n for sides in self.sides[: max(outside.meshes - 1, 0)] for n in sides)
         most = [in_use(now, (x, y), later, further) for now, later, x, y in found.tolist()]
@@ -377,16 +379,43 @@ def largest(shares: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
     return kept
 
 
-def most_shared(costs: Costs, number: int, tile: Ints, begun: Ints | None = None) -> Floats:
-    """How many instances further out can share a tensor's words: over idle loops, and over those of
-    windows that bring different iterations to the same words.
+def rounds_alone(costs: Costs, number: int, tile: Ints) -> Floats:
+    """How many rounds of loops outside each tile leave a tensor alone."""
+    idle = [dim for dim in range(tile.shape[1]) if costs.tensors[number].kind(dim) == IDLE]
+    return np.asarray((costs.sizes[idle] / tile[:, idle]).prod(axis=1))
 
+
+def most_shared(
+    costs: Costs,
+    number: int,
+    tile: Ints,
+    outside: Outside,
+    meshes: Ints | None = None,
+    begun: Ints | None = None,
+) -> Floats:
+    """How many instances further out can share a tensor's words that each level outside sends
+    (holders, rows): over idle loops, and over those of windows that bring different iterations to
+    the same words. The outermost level may send to all.
+
+    meshes: what is in use of the innermost mesh still to come, if that is not none of it.
     begun: the tiles without the loops of the mesh that is being filled, if these may share words
            with others to come.
     """
-    tensor, rest = costs.tensors[number], costs.sizes / tile
-    idle = [dim for dim in range(rest.shape[1]) if tensor.kind(dim) == IDLE]
-    shared: Floats = rest[:, idle].prod(axis=1)
+    tensor = costs.tensors[number]
+    idle = [dim for dim in costs.order if tensor.kind(dim) == IDLE]
+    spread = [dim in costs.order[: outside.spread] for dim in idle]
+    used = np.ones((len(tile), 2), dtype=np.int64) if meshes is None else meshes
+    columns = [*(costs.sizes[idle] // tile[:, idle]).T, *costs.sides_left(outside, used).T]
+    kinds, where = alike(columns)
+    further = costs.sides[: max(outside.meshes - 1, 0)]
+    found = np.empty((max(outside.holders, 1), len(kinds)))
+    for n, (*rounds, x, y) in enumerate(np.column_stack(columns)[kinds].tolist()):
+        left = [each for each, done in zip(rounds, spread, strict=True) if not done]
+        done = [each for each, done in zip(rounds, spread, strict=True) if done]
+        for level in range(len(found)):
+            mine = ((x, y), *reversed(further[level:]))
+            found[level, n] = most_side_by_side(tuple(left), tuple(done), mine)
+    shared = found[:, where]
     for rank in tensor.ranks:
-        shared *= rank.most_shared(tile, tile if begun is None else begun)
-    return shared
+        shared = shared * rank.most_shared(tile, tile if begun is None else begun)
+    return np.asarray(shared)

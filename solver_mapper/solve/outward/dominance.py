@@ -9,7 +9,6 @@ priced at the least.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import prod
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from solver_mapper.solve.outward.inner import (
     InnerMappings,
     Ints,
     Outside,
+    alike,
 )
 from solver_mapper.solve.outward.networks import Networks
 from solver_mapper.solve.outward.outer_levels import OuterLevels
@@ -276,14 +276,15 @@ def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Flo
                 spared = each.sparing_energy(rows, sparing)
                 beside = each.sharers(rows, costs.order[: outside.spread])
                 begun = each.begun(rows)
-        shared = np.minimum(room, most_shared(costs, n, rows.tile, begun))
+        shares = most_shared(costs, n, rows.tile, outside, rows.meshes, begun)
+        shared = np.minimum(room, shares[0])
         tile, base = tensor.tile_words(rows.tile), costs.base(n, rows.tile)
         prices = [
             np.where(costs.may_hold(n, level, tile), costs.price(n, level), np.nan)
             for level in range(outside.holders)
         ]
         least = [
-            price / (np.minimum(shared, room // costs.room(level)) * beside)
+            price / (np.minimum(shares[level], room // costs.room(level)) * beside)
             for level, price in enumerate(prices)
         ]
         low, shared = np.fmin.reduce(least), shared * beside
@@ -317,11 +318,4 @@ def _groups(costs: Costs, rows: InnerMappings, outside: Outside) -> Ints:
     columns = [*rows.tile.T, *rows.meshes.T, rows.supplied, rows.arranged]
     columns += [each.meshes(rows) for each in costs.sliding]
     columns += costs.loops.keys(rows, outside)
-    radices = [int(column.max(initial=0)) + 1 for column in columns]
-    if prod(radices) < 2**62:
-        key = np.zeros(len(rows), dtype=np.int64)
-        for column, radix in zip(columns, radices, strict=True):
-            key = key * radix + column
-        return key
-    _, found = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-    return np.asarray(found.reshape(-1), dtype=np.int64)
+    return alike(columns)[1]

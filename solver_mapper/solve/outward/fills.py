@@ -13,8 +13,9 @@ from solver_mapper.solve.outward.costs import (
     IDLE,
     Costs,
     most_shared,
+    rounds_alone,
 )
-from solver_mapper.solve.outward.inner import Floats
+from solver_mapper.solve.outward.inner import Floats, Outside
 from solver_mapper.solve.outward.lattice import Lattice
 from solver_mapper.solve.outward.sliding import Sliding, fewest_places
 
@@ -28,6 +29,7 @@ class Fills:
     def __init__(self, costs: Costs, lattice: Lattice):
         self.costs, self.lattice = costs, lattice
         self._known: dict[tuple[int, Fill], Floats] = {}
+        self._shared: dict[tuple[int, int], Floats] = {}
 
     def energy(self, level: int, fill: Fill) -> Floats:
         """The least energy in pJ of filling a tensor's tiles at `level`, by its supplier (level,
@@ -39,9 +41,9 @@ class Fills:
         return self._known[key]
 
     def again(self, level: int, number: int) -> Floats:
-        """What a tensor costs more in pJ, by its supplier (level + 1, tiles), if loops that leave it
-        alone end inside the tile of `level`, whoever holds it there: each round of such loops that
-        are left further out brings all of its words anew.
+        """What a tensor costs more in pJ, by its supplier (level + 1, tiles), if the loops that it
+        was counted for once, which leave it alone, end inside the tile of `level`: each round of
+        such loops that are left further out brings all of its words anew.
         """
         costs, tensor, rest = self.costs, self.costs.tensors[number], self._repeats[number]
         found = []
@@ -57,12 +59,12 @@ class Fills:
     def _energy(self, level: int, number: int, kind: int, share: int) -> Floats:
         costs, tensor = self.costs, self.costs.tensors[number]
         filled, sent, rounded = self._words(level, number, kind)
-        idle, own, room = self._idle[number], costs.rates[level], costs.room(level)
-        copies = np.minimum(idle, room)
+        idle, own, room = self._idle(level, number), costs.rates[level], costs.room(level)
+        copies = np.minimum(idle[0], room)
         found = []
         for outer in range(level):
             rates = costs.rates[outer]
-            shared = np.minimum(np.minimum(idle, share), room // costs.room(outer))
+            shared = np.minimum(np.minimum(idle[outer], share), room // costs.room(outer))
             words = np.maximum(sent / shared, tensor.words)
             passing = costs.entries(outer, level)
             if not tensor.written:
@@ -71,7 +73,7 @@ class Fills:
             else:
                 energy = words * (float(rates.update) + passing)
                 if tensor.exact:
-                    again = words - tensor.words * np.minimum(idle, costs.room(outer))
+                    again = words - tensor.words * np.minimum(idle[0], costs.room(outer))
                     energy = energy + np.maximum(again, 0.0) * float(rates.again)
                     again = filled - tensor.words * copies
                     energy = energy + np.maximum(again, 0.0) * float(own.fill)
@@ -117,27 +119,24 @@ class Fills:
         along = 1 - 1 / ranks[rank].prod(axis=1)
         if not linked:
             return np.asarray(kept * along)
-        once, later = sliding.windows.meets(self.lattice.tiles, dim)
-        passed = np.where(once, 1 - 1 / around, np.where(later, (1 - 1 / around) / 2, 0.0))
-        return np.asarray(np.where(kept > 0, np.where(once, along, kept * along), passed))
+        at_once, later = sliding.windows.met(self.lattice.tiles, dim)
+        passed = (1 - 1 / around) * (at_once + later) / 2
+        return np.asarray(np.where(kept > 0, (kept + (1 - kept) * at_once) * along, passed))
 
     @cached_property
     def _bases(self) -> list[Floats]:
         """Of each tensor: the words of all tiles, if every loop outside brings them anew."""
         return [self.costs.base(n, self.lattice.tiles) for n in range(len(self.costs.tensors))]
 
-    @cached_property
-    def _idle(self) -> list[Floats]:
-        """Of each tensor: how many instances can share a tile's words, at most."""
-        return [
-            most_shared(self.costs, n, self.lattice.tiles) for n in range(len(self.costs.tensors))
-        ]
+    def _idle(self, level: int, number: int) -> Floats:
+        """How many instances can share a tile's words that each level sends, at most."""
+        if (level, number) not in self._shared:
+            tiles, outside = self.lattice.tiles, Outside(level, level)
+            self._shared[level, number] = most_shared(self.costs, number, tiles, outside)
+        return self._shared[level, number]
 
     @cached_property
     def _repeats(self) -> list[Floats]:
         """Of each tensor: how many rounds of loops that leave it alone are outside a tile."""
-        dims = range(len(self.costs.sizes))
-        return [
-            self.lattice.rest[:, [dim for dim in dims if tensor.kind(dim) == IDLE]].prod(axis=1)
-            for tensor in self.costs.tensors
-        ]
+        tensors = range(len(self.costs.tensors))
+        return [rounds_alone(self.costs, n, self.lattice.tiles) for n in tensors]

@@ -137,3 +137,19 @@ def joined(parts: Sequence[InnerMappings]) -> InnerMappings:
         return parts[0]
     columns = zip(*(part.columns() for part in parts), strict=True)
     return InnerMappings(*(np.concatenate(each) for each in columns))
+
+
+def alike(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """One row of each kind, where rows agree in all columns of numbers from 0 on; and of which kind
+    each row is.
+    """
+    key = np.zeros(len(columns[0]), dtype=np.int64)
+    size = 1
+    for column in columns:
+        radix = int(column.max(initial=0)) + 1
+        if size * radix >= 2**62:
+            key = np.unique(key, return_inverse=True)[1].reshape(-1)
+            size = int(key.max(initial=0)) + 1
+        key, size = key * radix + column, size * radix
+    _, first, where = np.unique(key, return_index=True, return_inverse=True)
+    return first, where.reshape(-1)

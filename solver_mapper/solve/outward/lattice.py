@@ -51,21 +51,23 @@ class Lattice:
         """For each tile the least figure (..., tiles) of all its multiples; or of those alone that
         are larger along some dimensions.
         """
-        before = figures.shape[:-1]
-        found = figures.reshape((*before, *self._shape))
+        shape = (*figures.shape[:-1], *self._shape)
+        found = figures.reshape(shape).copy()
         for dim in range(len(self._axes)) if dims is None else dims:
-            for axis in (len(before) + each for each in self._axes[dim]):
-                found = np.flip(np.minimum.accumulate(np.flip(found, axis), axis=axis), axis)
-        return np.ascontiguousarray(found).reshape(*before, len(self))
+            for axis in self._axes[dim]:
+                along = np.moveaxis(found, axis - len(self._shape), 0)
+                for n in reversed(range(1, len(along))):
+                    inner, outer = along[n - 1 : n], along[n : n + 1]
+                    np.minimum(inner, outer, out=inner)
+        return found.reshape(figures.shape)
 
     def further(self, figures: Floats, dim: int) -> Floats:
         """For each tile the least figure (..., tiles) of those that have one prime of a dimension
         once more; infinity if there is none.
         """
-        before = figures.shape[:-1]
-        shaped = figures.reshape((*before, *self._shape))
+        shaped = figures.reshape((*figures.shape[:-1], *self._shape))
         found = np.full_like(shaped, np.inf)
-        for axis in (len(before) + each for each in self._axes[dim]):
-            mine = np.moveaxis(found, axis, -1)[..., :-1]
-            np.minimum(mine, np.moveaxis(shaped, axis, -1)[..., 1:], out=mine)
+        for axis in (each - len(self._shape) for each in self._axes[dim]):
+            mine = np.moveaxis(found, axis, 0)[:-1]
+            np.minimum(mine, np.moveaxis(shaped, axis, 0)[1:], out=mine)
         return found.reshape(figures.shape)

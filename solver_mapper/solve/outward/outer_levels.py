@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import reduce
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -49,6 +50,18 @@ def spared_by(kind: tuple[int, ...]) -> Spared:
     return frozenset(n for n, each in enumerate(kind) if each == IDLE)
 
 
+class _Tables(NamedTuple):
+    """Of one level: (states, holders, ..., tiles), for each choice of suppliers among this level
+    and those further out.
+
+    above: of tiles right above the mesh below the level. `below`: of those below it, which are
+           larger before there is a temporal loop.
+    """
+
+    above: Floats
+    below: Floats
+
+
 class OuterLevels:
     """Tables of one mapspace, made level by level when they are first asked for.
 
@@ -59,7 +72,7 @@ class OuterLevels:
         self.costs = costs
         self.lattice = Lattice(costs.sizes)
         self.fills = Fills(costs, self.lattice)
-        self._tables: list[Floats] = []
+        self._tables: list[_Tables] = []
         self.dims: dict[Spared, list[int]] = defaultdict(list)
         for kind, dims in costs.kinds:
             self.dims[spared_by(kind)] += dims
@@ -69,6 +82,10 @@ class OuterLevels:
     def number(self, spared: Spared | None, stays: int | None) -> int:
         """Which state the tables know next to a tile."""
         return self._numbers.get(State(spared, stays), 0)
+
+    def told(self, spared: Spared | None) -> Spared:
+        """Of which tensors tables tell that they stay, if the next loop leaves these alone."""
+        return frozenset(n for n in spared or () if State(spared, n) in self._numbers)
 
     def _told_apart(self) -> list[State]:
         """The states, the one of which nothing is known first; that one alone if all tiles fit
@@ -85,72 +102,85 @@ class OuterLevels:
 
     @property
     def figures(self) -> int:
-        """How many the tables of all levels have."""
+        """How many the tables of all levels have for each state."""
         tensors = len(self.costs.tensors)
         choices = sum((level + 1) ** tensors for level in range(self.costs.depth - 1))
-        return len(self.lattice) * len(self._states) * int(choices)
+        return len(self.lattice) * int(choices)
 
     def least(
-        self, tile: Ints, holders: int, kind: tuple[int, ...] | None = None, may: Flags | None = None
+        self,
+        tile: Ints,
+        outside: Outside,
+        kind: tuple[int, ...] | None = None,
+        may: Flags | None = None,
     ) -> Floats:
-        """The least energy in pJ that the `holders` outermost levels spend on their own tiles, for
-        each choice of which of them supplies each tensor next: (holders, ..., rows).
+        """The least energy in pJ that all holders outside spend on their own tiles, for each choice
+        of which of them supplies each tensor next: (holders, ..., rows).
 
         kind: of the next temporal loop, if that is known; `may`: whether each tensor (rows,
               tensors) is counted as staying until loops over its own dimensions stand outside.
         """
-        while len(self._tables) < holders:
-            self._tables.append(self._table(len(self._tables)))
-        table, places = self._tables[holders - 1], self.lattice.places(tile)
+        while len(self._tables) < outside.holders:
+            self._tables.append(self._of_level(len(self._tables)))
+        tables, places = self._tables[outside.holders - 1], self.lattice.places(tile)
+        table = tables.below if outside.meshes == outside.holders else tables.above
         spared = None if kind is None or ENDS in kind else spared_by(kind)
         found = table[self.number(spared, None)][..., places]
-        if may is not None and len(self._states) > 1:
-            for n in sorted(spared or ()):
-                rows = np.flatnonzero(may[:, n])
-                stays = table[self.number(spared, n)][..., places[rows]]
-                found[..., rows] = np.maximum(found[..., rows], stays)
+        for n in self.told(spared):
+            if may is None:
+                break
+            rows = np.flatnonzero(may[:, n])
+            stays = table[self.number(spared, n)][..., places[rows]]
+            found[..., rows] = np.maximum(found[..., rows], stays)
         return np.asarray(found)
 
-    def _table(self, level: int) -> Floats:
-        """(states, level + 1, ..., tiles), for each choice of suppliers among the levels to
-        `level`.
-        """
+    def _of_level(self, level: int) -> _Tables:
         check_time()
         costs, tensors = self.costs, len(self.costs.tensors)
         if (level + 1) ** tensors * len(self.lattice) > MOST_FIGURES:
             raise ValueError("there are too many tiles and suppliers")
         shape = (len(self._states), *(level + 1,) * tensors, len(self.lattice))
         if not level:
-            return np.zeros(shape)
-        table, outer = np.full(shape, np.inf), self._tables[level - 1]
+            return _Tables(*[np.zeros(shape)] * 2)
+        above = np.full(shape, np.inf)
+        below = np.full(shape, np.inf) if max(costs.sides[level]) > 1 else above
+        outer = self._tables[level - 1].below
         for choice in product(*costs.holds[level]):
             held = [n for n, holds in enumerate(choice) if holds]
             place = tuple(level if n in held else slice(level) for n in range(tensors))
-            table[(slice(None), *place)] = self._by_states(level, held, outer)
-        return table
+            fits = self._fits(level, held)
+            if not held:
+                least = self.lattice.least_outside(np.where(fits, outer[0], np.inf))
+                for table in (above, below):
+                    table[(slice(None), *place)] = outer if fits.all() else np.maximum(outer, least)
+                continue
+            filled = _Filled(self, level, held, outer, fits)
+            for number, found in enumerate(self._by_states(filled, mesh=False)):
+                above[(number, *place)] = found
+            if below is not above:
+                for number, found in enumerate(self._by_states(filled, mesh=True)):
+                    below[(number, *place)] = found
+        return _Tables(above, below)
 
-    def _by_states(self, level: int, held: list[int], outer: Floats) -> Floats:
-        """The part of a table of which `level` holds these tensors."""
-        lattice, fits = self.lattice, self._fits(level, held)
-        if not held:
-            least = lattice.least_outside(np.where(fits, outer[0], np.inf))
-            return outer if fits.all() else np.maximum(outer, least)
-        filled = _Filled(self, level, held, outer, fits)
+    def _by_states(self, filled: _Filled, *, mesh: bool) -> Iterator[Floats]:
+        """The least outside a tile for each state, above or below a mesh."""
+        lattice, every = self.lattice, range(len(self.costs.sizes))
         whatever = lattice.least_outside(filled.least())
-        found = [whatever]
-        # With loops side by side a tile is larger before there is a temporal one.
-        meshes = max(self.costs.sides[level]) > 1
+        yield whatever
+        larger: dict[int | None, Floats] = {None: whatever}
         for spared, stays in self._states[1:]:
-            same, larger = filled.of(spared, stays), whatever
-            if stays is not None:
-                alone = lattice.least_outside(
-                    filled.going_on(stays), None if meshes else self._idle(stays)
+            if stays is not None and stays not in larger:
+                mine = every if mesh else self._idle(stays)
+                others = [dim for dim in every if dim not in mine]
+                ends = lattice.least_outside(filled.least(stays), others)
+                larger[stays] = lattice.least_outside(
+                    np.minimum(ends, filled.going_on(stays)), mine
                 )
-                larger = np.minimum(lattice.least_outside(filled.least(stays)), alone)
-            best = lattice.least_outside(same) if meshes else same
-            further = [lattice.further(larger, dim) for dim in self.dims[spared or frozenset()]]
-            found.append(np.minimum.reduce([best, *further]))
-        return np.array(found)
+            best = filled.of(spared, stays)
+            best = lattice.least_outside(best) if mesh else best
+            for dim in self.dims[spared or frozenset()]:
+                best = np.minimum(best, lattice.further(larger[stays], dim))
+            yield best
 
     def _fits(self, level: int, held: list[int]) -> Flags:
         """Which tiles `level` may have if it holds these tensors."""
@@ -163,82 +193,86 @@ class OuterLevels:
         return [dim for spared, dims in self.dims.items() if number in spared for dim in dims]
 
 
-
 class _Filled:
     """What tiles cost at least in pJ of which `level` holds some tensors, with all levels further
     out, by who supplies the others: (suppliers, ..., tiles).
-
-    by: by what the next temporal loop leaves alone (None: there is none), and by a tensor not held
-        that stays, too (None: there is none).
     """
 
     def __init__(
         self, levels: OuterLevels, level: int, held: list[int], outer: Floats, fits: Flags
     ):
-        self.levels, self.level, self.held, self._outer = levels, level, held, outer
+        self._levels, self._level, self._held, self._outer = levels, level, held, outer
         self._others = [n for n in range(outer.ndim - 2) if n not in held]
         self._some = np.flatnonzero(fits)
         self._known: dict[tuple[Spared | None, Spared, tuple[Fill, ...]], Floats] = {}
-        self.by: dict[tuple[Spared | None, int | None], Floats] = {}
+        self._by: dict[tuple[Spared | None, int | None], Floats] = {}
         for kind, possible in self._ways():
             spared = None if ENDS in kind else spared_by(kind)
-            for stays in (None, *sorted((spared or frozenset()) - set(held))):
-                total = np.where(possible, self._least_of_shares(kind, spared, stays), np.inf)
-                before = self.by.get((spared, stays), np.inf)
-                self.by[spared, stays] = np.minimum(before, total)
+            for stays in (None, *levels.told(spared) - set(held)):
+                total = self._least_of_shares(kind, spared, stays)
+                total = np.where(possible[self._some], total, np.inf)
+                before = self._by.get((spared, stays), total)
+                self._by[spared, stays] = np.minimum(before, total)
 
     def of(self, spared: Spared | None, stays: int | None) -> Floats:
         """If the next loop leaves these tensors alone, of which one stays."""
-        return self.by[spared, None if stays in self.held else stays]
+        return self._everywhere(self._of(spared, stays))
 
     def going_on(self, stays: int) -> Floats:
         """If the next loop leaves alone a tensor that stays."""
-        return np.minimum.reduce(
-            [self.of(spared, stays) for spared in self.levels.dims if stays in spared]
-        )
+        found = [self._of(spared, stays) for spared in self._levels.dims if stays in spared]
+        return self._everywhere(reduce(np.minimum, found))
 
     def least(self, stayed: int | None = None) -> Floats:
         """Whatever the next loop is; if one tensor `stayed` for no longer than inside this tile,
         with what it costs more then.
         """
-        ends = self.by[None, None]
-        others = [self.by[spared, None] for spared in self.levels.dims]
-        if stayed is None:
-            return np.minimum.reduce([ends, *others])
-        again = self.levels.fills.again(self.level, stayed)
-        axes = [1] * len(self._others)
-        if stayed in self.held:
-            again = again[self.level :]
-        else:
-            again, axes[self._others.index(stayed)] = again[: self.level], self.level
-        return np.minimum(
-            ends, np.minimum.reduce(others) + again.reshape(*axes, -1)
-        )
+        ends = self._by[None, None]
+        loops = [self._by[spared, None] for spared in self._levels.dims]
+        found = reduce(np.minimum, loops) if loops else ends
+        if stayed is not None:
+            again = self._levels.fills.again(self._level, stayed)[:, self._some]
+            axes = [1] * len(self._others)
+            if stayed in self._held:
+                again = again[self._level :]
+            else:
+                again, axes[self._others.index(stayed)] = again[: self._level], self._level
+            found = found + again.reshape(*axes, -1)
+        return self._everywhere(np.minimum(ends, found))
+
+    def _of(self, spared: Spared | None, stays: int | None) -> Floats:
+        return self._by[spared, None if stays in self._held else stays]
+
+    def _everywhere(self, some: Floats) -> Floats:
+        """Figures of the tiles that fit, with infinity for all others."""
+        found = np.full((*some.shape[:-1], len(self._levels.lattice)), np.inf)
+        found[..., self._some] = some
+        return found
 
     def _least_of_shares(
         self, kind: tuple[int, ...], spared: Spared | None, stays: int | None
     ) -> Floats:
         """Over all ways to share instances."""
-        staying = (spared or frozenset()) & {*self.held, stays}
-        found = np.full((*[self.level] * len(self._others), len(self.levels.lattice)), np.inf)
+        staying = self._levels.told(spared) & {*self._held, stays}
+        found = []
         for shares in self._shares():
-            fills = [(n, kind[n], share) for n, share in zip(self.held, shares, strict=True)]
-            total = self._supplied(spared, staying, tuple(reversed(fills)))
-            found[..., self._some] = np.minimum(found[..., self._some], total)
-        return found
+            fills = [(n, kind[n], share) for n, share in zip(self._held, shares, strict=True)]
+            found.append(self._supplied(spared, staying, tuple(reversed(fills))))
+        return reduce(np.minimum, found)
 
     def _supplied(self, spared: Spared | None, staying: Spared, fills: tuple[Fill, ...]) -> Floats:
         """What levels further out cost, with the least of some fills; last tensors come first."""
         key = spared, staying, fills
         if key not in self._known and not fills:
-            known = [(spared, n) for n in sorted(staying)] or [(spared, None)]
-            tables = [self._outer[self.levels.number(*each)][..., self._some] for each in known]
-            self._known[key] = np.maximum.reduce(tables)
+            numbers = [self._levels.number(spared, n) for n in staying or (None,)]
+            self._known[key] = reduce(
+                np.maximum, [self._outer[each][..., self._some] for each in numbers]
+            )
         elif key not in self._known:
             *before, (number, kind, share) = fills
             total = self._supplied(spared, staying, tuple(before))
-            fill = self.levels.fills.energy(self.level, (number, kind, share))[:, self._some]
-            shape = (self.level, *(1,) * (total.ndim - 2 - number), len(self._some))
+            fill = self._levels.fills.energy(self._level, (number, kind, share))[:, self._some]
+            shape = (self._level, *(1,) * (total.ndim - 2 - number), len(self._some))
             self._known[key] = np.asarray((total + fill.reshape(shape)).min(axis=number))
         return self._known[key]
 
@@ -246,16 +280,16 @@ class _Filled:
         """The kinds of the next temporal loop outside tiles, and for which tiles each is possible:
         the last one says that there is none.
         """
-        costs, lattice = self.levels.costs, self.levels.lattice
-        outside = Outside(self.level, self.level)
+        costs, lattice = self._levels.costs, self._levels.lattice
+        outside = Outside(self._level, self._level)
         for kind, dims in costs.kinds:
             yield kind, costs.loops.repeats(outside, lattice.tiles, dims)
-        ends = lattice.rest.prod(axis=1) <= costs.room(self.level)
+        ends = lattice.rest.prod(axis=1) <= costs.room(self._level)
         all_spread = costs.loops.all_spread(outside, lattice.tiles)
         yield (ENDS,) * len(costs.tensors), all_spread & ends
 
     def _shares(self) -> list[tuple[int, ...]]:
         """How many instances may share each held tensor's words (`Costs.shares`)."""
-        costs, outside = self.levels.costs, Outside(self.level, self.level)
-        shares = costs.shares(outside, prod(costs.sides[self.level - 1]))
-        return largest({tuple(share[n] for n in self.held) for share in shares})
+        costs, outside = self._levels.costs, Outside(self._level, self._level)
+        shares = costs.shares(outside, prod(costs.sides[self._level - 1]))
+        return largest({tuple(share[n] for n in self._held) for share in shares})

@@ -23,7 +23,7 @@ from solver_mapper.solve.outward.costs import (
     Costs,
     most_shared,
 )
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
 from solver_mapper.solve.outward.moves import hopping
 from solver_mapper.solve.outward.outer_levels import OuterLevels, spared_by
 from solver_mapper.solve.outward.sliding import ROUNDED
@@ -91,7 +91,7 @@ class _Ahead:
         self._kinds = self._next_loops()
         begun = {each.number: each.begun(rows) for each in self.costs.sliding}
         self._most = [
-            most_shared(self.costs, n, rows.tile, begun.get(n))
+            most_shared(self.costs, n, rows.tile, outside, rows.meshes, begun.get(n))
             for n in range(len(self.costs.tensors))
         ]
         self._sliding = {each.number: each for each in self.costs.sliding}
@@ -205,7 +205,7 @@ class _Ahead:
         (holders, ..., rows). `kind`: of the next temporal loop, if that is known.
         """
         holders, rows = self.outside.holders, self.rows
-        least = self._levels.least(rows.tile, holders, kind, self._unmoved)
+        least = self._levels.least(rows.tile, self.outside, kind, self._unmoved)
         for n, tensor in enumerate(self.costs.tensors):
             tile = tensor.tile_words(rows.tile)
             may = [self.costs.may_hold(n, level, tile) for level in range(holders)]

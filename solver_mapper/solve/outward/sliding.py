@@ -15,8 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
-from solver_mapper.solve.outward.tile_chains import TileState, Windows
+from solver_mapper.solve.outward.inner import (
+    DOUBTFUL,
+    Flags,
+    Floats,
+    InnerMappings,
+    Ints,
+    alike,
+)
+from solver_mapper.solve.outward.tile_chains import TileState, Windows, staying
 from solver_mapper.verify.bound import Rates
 
 ROUNDED = 0.5
@@ -526,25 +533,20 @@ def fewest_places(left: list[Floats]) -> Floats:
     """To how many places loops over windows move a tile at least that stays as long as it is not
     moved. `left`: for each window rank, rounds of both its dimensions (tiles, 2).
 
-    A round leaves a tile where it is if what it moves forth is what loops inside have moved back,
-    so that these are over the same rank. The innermost one always moves it.
+    A loop leaves it where it is if what it moves forth is what loops inside have moved back, so
+    that these are all over the same rank.
     """
     rounds = [each.prod(axis=1) for each in left]
     whole = prod(rounds)
     found = whole
     for each, mine in zip(left, rounds, strict=True):
-        prime = np.where(each % 2 == 0, 2, np.where(each % 3 == 0, 3, 5)).min(
-            axis=1, initial=5, where=each > 1
-        )
-        moves = np.maximum(each.sum(axis=1) - 1, np.where(mine > 1, mine * (1 - 1 / prime), 1.0))
+        stays = np.maximum(staying(each[:, 0], each[:, 1]), staying(each[:, 1], each[:, 0]))
+        moves = np.maximum(each.sum(axis=1) - 1, mine * (1 - stays))
         found = np.minimum(found, whole / mine * moves)
     return np.asarray(found)
 
 
 def _unique(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
     """The different rows of columns, and of which kind each row is."""
-    if len(columns) == 1:
-        found, where = np.unique(columns[0], return_inverse=True)
-        return [(each,) for each in found.tolist()], where.reshape(-1)
-    rows, where = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-    return [tuple(each) for each in rows.tolist()], where.reshape(-1)
+    first, where = alike(columns)
+    return [tuple(each) for each in np.column_stack(columns)[first].tolist()], where

@@ -15,7 +15,8 @@ from solver_mapper.solve.outward.sliding import Sliding
 
 class Supply:
     """Who may supply tensor `number`: the levels that are `outside`, to so many `instances` further
-    out than the inner mapping together, of which at most `shared` (rows,) share its words.
+    out than the inner mapping together, of which at most `shared` (holders, rows) share its words
+    that each level sends.
 
     carried: what networks further in charge in pJ for each word.
     """
@@ -29,7 +30,8 @@ class Supply:
         shared: Floats,
         carried: Floats | float,
     ):
-        self.costs, self.number, self.shared = costs, number, shared
+        # The outermost level may send to all.
+        self.costs, self.number, self.shared = costs, number, shared[0]
         holders = outside.holders
         self.tensor, rates = costs.tensors[number], costs.rates[:holders]
         rooms = np.array([[costs.room(outer)] for outer in range(holders)])
@@ -38,7 +40,7 @@ class Supply:
         passing = [costs.entries(outer, outside.meshes) for outer in range(holders)]
         self.prices = (np.array(sent, dtype=float) + passing)[:, None] + carried
         self.again = np.array([[costs.again(number, outer)] for outer in range(holders)])
-        self.first = self.tensor.words * np.minimum(shared, rooms)
+        self.first = self.tensor.words * np.minimum(self.shared, rooms)
 
     def sent(self, words: Floats, beside: Floats | int = 1) -> Floats:
         """What the next holder sends at least that has to send `words` if no instances share any;

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solver_mapper.core.primes import divisors
-from solver_mapper.solve.outward.inner import Flags, Floats, Ints
+from solver_mapper.solve.outward.inner import Floats, Ints
 from solver_mapper.solve.outward.mesh_sharing import (
     ANY,
     APART,
@@ -324,11 +324,14 @@ class Windows:
         span = 1 + sum(step * (tile[:, each] - 1) for each, step in zip(dims, steps, strict=True))
         return np.asarray(np.maximum(0, span - steps[side] * tile[:, dim]) / span)
 
-    def meets(self, tile: Ints, dim: int) -> tuple[Flags, Flags]:
-        """Of tiles (tiles, dimensions) right below a mesh: whether a loop over `dim`, of a window,
-        may move the one of an element to where that of another one is; and whether one over the
-        other dimension of the rank may, further out. Along a dimension elements lie apart by less
-        than a loop over it moves them; the rest has to be made up for by the other dimension.
+    def met(self, tile: Ints, dim: int) -> tuple[Floats, Floats]:
+        """Of tiles (tiles, dimensions) right below a mesh: for how many of its elements at most, as
+        a share, a loop over `dim`, of a window, may move the tile to where that of another one is;
+        and for how many loops further out may.
+
+        Along a dimension elements lie apart by less than a loop over it moves them; the rest has to
+        be made up for by the other dimension. So those that are the last ones along that one have
+        nobody to get words from.
         """
         rank, side = self.place[dim]
         dims, steps, sizes = self.ranks[rank]
@@ -336,7 +339,9 @@ class Windows:
         most = [step * size - each for each, step, size in zip(apart, steps, sizes, strict=True)]
         mine, other = apart[side], apart[1 - side]
         once = most[1 - side] >= mine
-        return once, (most[1 - side] > 0) & (other <= most[side])
+        later = once | ((most[1 - side] > 0) & (other <= most[side]))
+        last = tile[:, dims[1 - side]] / sizes[1 - side]
+        return np.where(once, 1 - last, 0.0), np.where(later, 1.0, 0.0)
 
     def _step(self, state: TileState, dim: int) -> int:
         """By how many words a loop over `dim` moves the tiles."""
@@ -391,9 +396,10 @@ class Windows:
             return passed
         rank, _ = self.place[dim]
         if chain.shift is not None:
-            # Half of the tiles move at least; they may be back where they were by both dimensions.
             again = self._when(state, chain, Link(chain.shift, rest=0.0), dim)
-            return Possible(0.5, 0.5, rank=rank) if again else IMPOSSIBLE
+            first, other = (np.array([self._rounds(state, each)]) for each in self._both(dim))
+            stays = float(staying(first, other)[0]) if again else 0.0
+            return Possible(stays, stays, rank=rank) if stays else IMPOSSIBLE
         forth = [0] * len(self.ranks)
         forth[rank] = self._step(state, dim)
         kept = self._kept(chain, tuple(forth))
@@ -412,28 +418,26 @@ class Windows:
         this one alone.
         """
         if open_mesh:
-            once, later = True, True
-            if dim in self.place:
-                rank, _ = self.place[dim]
-                extents = dict(zip(self.ranks[rank].dims, chain.extents[rank], strict=True))
-                tile = np.array([[extents.get(each, 1) for each in range(max(extents) + 1)]])
-                once, later = (bool(each[0]) for each in self.meets(tile, dim))
-            share = 1.0 if once else 0.5
-            possible = once or (later and not now)
-            return Possible(0.0, share, share, idle=True) if possible else IMPOSSIBLE
+            if dim not in self.place:
+                return Possible(0.0, 1.0, 1.0, idle=True)
+            rank, _ = self.place[dim]
+            extents = dict(zip(self.ranks[rank].dims, chain.extents[rank], strict=True))
+            tile = np.array([[extents.get(each, 1) for each in range(max(extents) + 1)]])
+            met, later = (float(each[0]) for each in self.met(tile, dim))
+            share = met if now else (met + later) / 2
+            return Possible(0.0, share, share, idle=True) if share else IMPOSSIBLE
         found = [(link, self._when(state, chain, link, dim)) for link in _links(chain)]
         useful = [link for link, when in found if when]
         at_once = [link for link in useful if self._at_once(state, chain, link, dim)]
         ranks = {rank for _, when in found for rank in when}
-        counted = at_once if now else useful
-        if not counted:
+        if not (at_once if now else useful):
             return IMPOSSIBLE
         # Half of all rounds are those of the next loop, at least.
-        share = 1.0 if at_once else 0.5
+        by = (at_once,) if now else (at_once, useful)
         return Possible(
             0.0,
-            share * (1 - min(link.rest for link in counted)),
-            share * max(link.most for link in counted),
+            sum(1 - min((link.rest for link in links), default=1.0) for links in by) / len(by),
+            sum(max((link.most for link in links), default=0.0) for links in by) / len(by),
             idle=-1 in ranks,
             rank=-1 if len(ranks) > 1 else min(ranks),
         )
@@ -491,6 +495,11 @@ class Windows:
         rank, side = self.place[dim]
         return self.ranks[rank].sizes[side] // state.extents[rank][side]
 
+    def _both(self, dim: int) -> tuple[int, int]:
+        """A dimension of a window and the other one."""
+        rank, side = self.place[dim]
+        return dim, self.ranks[rank].dims[1 - side]
+
     def _as_before(self, state: TileState, chain: Chain, dim: int) -> Possible:
         """What may be spared a chain of which some tiles move, where others can come by the shift
         that was the first: along the same window rank.
@@ -510,6 +519,20 @@ class Windows:
         """Dimensions of a window rank over which loops may still come."""
         sizes = zip(self.ranks[rank].dims, state.extents[rank], self.ranks[rank].sizes, strict=True)
         return [dim for dim, extent, size in sizes if extent < size]
+
+
+def staying(first: Ints | Floats, other: Ints | Floats) -> Floats:
+    """Of the rounds of loops over a window rank, which share leaves a tile where it is at most, if
+    so many rounds over both dimensions are left (tiles,), and the innermost loop over the first.
+
+    That one moves the tile, by b - 1 steps in b rounds. A loop over the other dimension does not if
+    its step is so large. Then b steps of it are made up for, so that one over the first dimension,
+    of b steps, leaves the tile where it is only if b is 2 and there were two rounds of the other.
+    """
+    prime = np.where(first % 2 == 0, 2, np.where(first % 3 == 0, 3, 5))
+    in_turn = (prime == 2) & (other % 2 == 0)
+    share = np.where(in_turn, 1 / 2, (1 - 1 / other) / prime)
+    return np.where(first > 1, share, 0.0)
 
 
 def _spared(chain: Chain, shift: Vector, bound: int, first: bool) -> Spared:
