@@ -16,14 +16,16 @@ from math import prod
 import numpy as np
 
 from solver_mapper.core.objective import Goal
+from solver_mapper.core.primes import factorize
 from solver_mapper.solve.outward.bandwidth import cycles_of, fewest_cycles, rounded
 from solver_mapper.solve.outward.costs import (
     ENDS,
+    FIXED,
     NOISE,
     Costs,
     most_shared,
 )
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.moves import hopping
 from solver_mapper.solve.outward.outer_levels import OuterLevels, spared_by
 from solver_mapper.solve.outward.sliding import ROUNDED
@@ -35,8 +37,12 @@ from solver_mapper.solve.outward.supplies import (
     windows_supplied,
 )
 
-Key = tuple[int, int, int]
-"""A tensor, how many instances share its words, and the kind of the next temporal loop for it."""
+Key = tuple[int, int, tuple[int, ...]]
+"""A tensor, how many instances share its words, and over which of its idle dimensions or those of
+its windows the next temporal loop is.
+"""
+KindKey = tuple[int, int, tuple[int, ...], int]
+"""The same, and the kind of the next temporal loop for the tensor."""
 
 
 def least_energy(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
@@ -89,34 +95,31 @@ class _Ahead:
         self._settled = _settled(self.costs, rows, outside)
         self._shares = self.costs.shares(outside, left)
         self._kinds = self._next_loops()
-        begun = {each.number: each.begun(rows) for each in self.costs.sliding}
-        self._most = [
-            most_shared(self.costs, n, rows.tile, outside, rows.meshes, begun.get(n))
-            for n in range(len(self.costs.tensors))
-        ]
+        self._begun = {each.number: each.begun(rows) for each in self.costs.sliding}
+        self._most: dict[tuple[int, tuple[int, ...]], Floats] = {}
         self._sliding = {each.number: each for each in self.costs.sliding}
         self._spared = {
             n: spared_windows(self.costs, rows, each) for n, each in self._sliding.items()
         }
         spread = self.costs.order[: outside.spread]
         self._beside = {n: each.sharers(rows, spread) for n, each in self._sliding.items()}
-        self._supplies: dict[tuple[int, int], dict[int, Floats]] = {}
+        self._supplies: dict[Key, dict[int, Floats]] = {}
         self._words: dict[int, dict[int, Floats]] = {}
 
     def together(self) -> Floats:
         """The least energy in pJ of a whole mapping, over all ways to go on."""
-        best, parts = np.full(len(self.rows), np.inf), dict[Key, Floats]()
-        for shares in self._shares:
-            for n, share in enumerate(shares):
-                found = self._supply(n, share)
-                parts |= {(n, share, kind): energy for kind, energy in found.items()}
+        best = np.full(len(self.rows), np.inf)
         sums: dict[frozenset[int] | None, _Sums] = {}
-        for kind, possible in self._kinds:
+        for kind, dims, possible in self._kinds:
             spared = None if ENDS in kind else spared_by(kind)
             if spared not in sums:
-                sums[spared] = _Sums(self._supplied_from(kind), parts)
+                sums[spared] = _Sums(self._supplied_from(kind))
+            of_kind, parts = self._along(kind, dims), sums[spared].parts
             for shares in self._shares:
-                keys = tuple(zip(range(len(shares)), shares, kind, strict=True))
+                keys = tuple(zip(range(len(shares)), shares, of_kind, kind, strict=True))
+                for key in keys:
+                    if key not in parts:
+                        parts[key] = self._supply(*key[:3])[key[3]]
                 best = np.minimum(best, np.where(possible, sums[spared].least(keys), np.inf))
         return np.asarray(self._settled + best)
 
@@ -179,12 +182,14 @@ class _Ahead:
         """
         found = []
         for n, tensor in enumerate(self.costs.tensors):
-            supply = self._from(n, self._most_sharing(n))
-            words, fewest = self._waiting(n), np.full(len(self.rows), np.inf)
-            for kind, possible in self._kinds:
-                fewest = np.minimum(fewest, np.where(possible, words[kind[n]], np.inf))
-            sent = supply.sent(fewest, self._beside.get(n, 1))
-            again = supply.read_again(sent) if tensor.written and tensor.exact else 0.0 * sent
+            words, sent = self._waiting(n), np.full((self.outside.holders, len(self.rows)), np.inf)
+            again = sent
+            for kind, dims, possible in self._kinds:
+                supply = self._from(n, self._most_sharing(n), self._along(kind, dims)[n])
+                some = supply.sent(words[kind[n]], self._beside.get(n, 1))
+                read = supply.read_again(some) if tensor.written and tensor.exact else 0.0 * some
+                sent = np.minimum(sent, np.where(possible, some, np.inf))
+                again = np.minimum(again, np.where(possible, read, np.inf))
             found.append((sent, again))
         return found
 
@@ -193,12 +198,19 @@ class _Ahead:
         """For each tensor, its cheapest supply (holders, rows)."""
         found = []
         for n in range(len(self.costs.tensors)):
-            supply = self._supply(n, self._most_sharing(n))
             best = np.full((self.outside.holders, len(self.rows)), np.inf)
-            for kind, possible in self._kinds:
-                best = np.minimum(best, np.where(possible, supply[kind[n]], np.inf))
+            for kind, dims, possible in self._kinds:
+                along = self._along(kind, dims)[n]
+                supply = self._supply(n, self._most_sharing(n), along)[kind[n]]
+                best = np.minimum(best, np.where(possible, supply, np.inf))
             found.append(best)
         return found
+
+    def _along(self, kind: tuple[int, ...], dims: list[int]) -> list[tuple[int, ...]]:
+        """For each tensor, the dimensions of the next loop, if it may not be spread along all of
+        them then.
+        """
+        return [() if each in (ENDS, FIXED) else tuple(dims) for each in kind]
 
     def _supplied_from(self, kind: tuple[int, ...] | None = None) -> Floats:
         """What the levels further out cost, for all choices of suppliers that may hold the tiles:
@@ -223,35 +235,62 @@ class _Ahead:
         """How many instances may share the words of a tensor at most, in any way to go on."""
         return max((shares[n] for shares in self._shares), default=1)
 
-    def _next_loops(self) -> list[tuple[tuple[int, ...], Flags]]:
-        """The kinds of the next temporal loop for each tensor, and which rows may go on so."""
+    def _next_loops(self) -> list[tuple[tuple[int, ...], list[int], Flags]]:
+        """The kinds of the next temporal loop for each tensor, its dimensions, and which rows may
+        go on so.
+        """
         costs, tile, loops = self.costs, self.rows.tile, self.costs.loops
-        kinds = [(kind, loops.repeats(self.outside, tile, dims)) for kind, dims in costs.kinds]
+        kinds = [
+            (kind, dims, loops.repeats(self.outside, tile, dims)) for kind, dims in costs.kinds
+        ]
         rounds = (costs.sizes / tile).prod(axis=1)
         ends = np.asarray(rounds <= self.left * costs.beyond(self.outside))
         ends &= loops.all_spread(self.outside, tile)
-        kinds.append(((ENDS,) * len(costs.tensors), ends))
-        return [each for each in kinds if each[1].any()]
+        kinds.append(((ENDS,) * len(costs.tensors), [], ends))
+        return [each for each in kinds if each[2].any()]
 
-    def _supply(self, n: int, share: int) -> dict[int, Floats]:
+    def _supply(self, n: int, share: int, along: tuple[int, ...]) -> dict[int, Floats]:
         """The least energy of a tensor's next supply (holders, rows) by the kind of the next loop,
         if so many instances share its words at most.
         """
-        if (n, share) not in self._supplies:
-            supply, words, spared = self._from(n, share), self._waiting(n), self._spared.get(n)
-            self._supplies[n, share] = (
+        key = n, share, along
+        if key not in self._supplies:
+            supply, words, spared = self._from(*key), self._waiting(n), self._spared.get(n)
+            self._supplies[key] = (
                 supplied(self.rows, supply, words)
                 if spared is None
                 else windows_supplied(supply, words, spared, self._beside[n])
             )
-        return self._supplies[n, share]
+        return self._supplies[key]
 
-    def _from(self, n: int, share: int) -> Supply:
+    def _from(self, n: int, share: int, along: tuple[int, ...]) -> Supply:
         """Who may supply a tensor to instances of which so many share its words at most."""
         instances = self.left * self.costs.beyond(self.outside)
-        shared, sliding = np.minimum(share, self._most[n]), self._sliding.get(n)
+        shared, sliding = np.minimum(share, self._sharing(n, along)), self._sliding.get(n)
         carried = sliding.carried(self.rows) if sliding and self.costs.networks else 0.0
         return Supply(self.costs, n, self.outside, instances, shared, carried)
+
+    def _sharing(self, n: int, along: tuple[int, ...]) -> Floats:
+        """How many instances can share what each level sends of a tensor (holders, rows), if the
+        next temporal loop is over one of some dimensions, and takes a prime of that at least.
+        """
+        if (n, along) not in self._most:
+            tile, sizes = self.rows.tile, self.costs.sizes
+            found = None if along else self._shared(n, tile)
+            primes = [(dim, prime) for dim in along for prime, _ in factorize(int(sizes[dim]))]
+            for dim, prime in primes:
+                larger = tile.copy()
+                rounds = sizes[dim] // tile[:, dim]
+                larger[:, dim] *= np.where(rounds % prime == 0, prime, rounds)
+                shared = self._shared(n, larger)
+                found = shared if found is None else np.maximum(found, shared)
+            assert found is not None
+            self._most[n, along] = found
+        return self._most[n, along]
+
+    def _shared(self, n: int, tile: Ints) -> Floats:
+        begun = self._begun.get(n)
+        return most_shared(self.costs, n, tile, self.outside, self.rows.meshes, begun)
 
     def _waiting(self, n: int) -> dict[int, Floats]:
         """The words of a tensor that the next holder has to send (`waiting`)."""
@@ -267,11 +306,11 @@ class _Sums:
     over all choices of suppliers. What a tensor's supply costs (holders, rows) is known by a key.
     """
 
-    def __init__(self, outer: Floats, parts: dict[Key, Floats]):
-        self.parts = parts
-        self._known: dict[tuple[Key, ...], Floats] = {(): outer}
+    def __init__(self, outer: Floats):
+        self.parts: dict[KindKey, Floats] = {}
+        self._known: dict[tuple[KindKey, ...], Floats] = {(): outer}
 
-    def least(self, keys: tuple[Key, ...]) -> Floats:
+    def least(self, keys: tuple[KindKey, ...]) -> Floats:
         """The least for these supplies of the tensors."""
         if keys not in self._known:
             self._known[keys] = np.asarray(
