@@ -124,6 +124,10 @@ class _RacedWalk:
         ends = self._race.ends or self._walk.ends(target, examined=examined, advanced=advanced)
         return self._race.ends or ends
 
+    def beam(self, target: float, width: int) -> Ends:
+        """See `Walk.beam`."""
+        return self._walk.beam(target, width)
+
     @property
     def exact(self) -> bool:
         """See `Walk.exact`."""

@@ -413,6 +413,10 @@ def most_shared(
         left = [each for each, done in zip(rounds, spread, strict=True) if not done]
         done = [each for each, done in zip(rounds, spread, strict=True) if done]
         for level in range(len(found)):
+            # Levels without a mesh between them send to as many.
+            if level and max(further[level - 1 : level], default=(1, 1)) == (1, 1):
+                found[level, n] = found[level - 1, n]
+                continue
             mine = ((x, y), *reversed(further[level:]))
             found[level, n] = most_side_by_side(tuple(left), tuple(done), mine)
     shared = found[:, where]

@@ -69,6 +69,10 @@ BETTER, DOUBT = 0.97, 2.0
 high an estimate, or too low a one where they look as if they would end.
 """
 
+WIDTH, WIDER = 16, 4
+"""How wide the first beam is, and how many times as wide each next one."""
+FOR_BEAMS = 8_000
+"""Inner mappings that walks examine before a beam, for each of its width."""
 
 Span = Callable[[], tuple[float, float]]
 """What is proven of a goal, and what mappings have to be below."""
@@ -82,6 +86,10 @@ class Walks(Protocol):
 
     def ends(self, target: float, *, examined: float) -> Ends:
         """See `Walk.ends`."""
+        ...
+
+    def beam(self, target: float, width: int) -> Ends:
+        """See `Walk.beam`."""
         ...
 
     @property
@@ -114,6 +122,7 @@ class Deepening:
         self._step, self._overrun = STEP, OVERRUN
         self._last: Ends | None = None
         self._known: list[tuple[float, int]] = []
+        self._width, self._walked = WIDTH, 0
 
     def ends(self, span: Span, effort: float) -> Iterator[Ends]:
         """What walks find below rising targets: nothing more after one that found mappings, or that
@@ -169,6 +178,14 @@ class Deepening:
                 self._step *= SHORTER
                 self._overrun *= 2
             self._last, self._goal = ends, goal
+            self._walked += ends.work
+            if self._walked >= FOR_BEAMS * self._width:
+                yield self._beam(last)
+
+    def _beam(self, last: float) -> Ends:
+        """A better mapping, perhaps: it makes the walks that follow shorter."""
+        width, self._width, self._walked = self._width, WIDER * self._width, 0
+        return self._walk.beam(last, width)
 
     def wait(self, span: Span) -> float:
         """How much effort CP-SAT is worth before walks go on: as much as they would need to find

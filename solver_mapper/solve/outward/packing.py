@@ -17,6 +17,7 @@ EXACT = 1
 """How many meshes with axes there are outside the first one."""
 
 
+@lru_cache(maxsize=500_000)
 def most_side_by_side(
     rounds: tuple[int, ...], done: tuple[int, ...], meshes: tuple[Mesh, ...]
 ) -> int:

@@ -54,6 +54,8 @@ MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
 """Inner mappings that are kept at once, and that are compared with each other, at most."""
 MOST_TIES = 4_096
 """Mappings whose claims are below a target, in all orders of their spatial loops, at most."""
+BEST = 16
+"""How many of the mappings that arrive are returned."""
 AT_ONCE = 4_096
 """Inner mappings of which bounds are worked out together."""
 
@@ -107,7 +109,7 @@ class Walk:
     def ends(
         self,
         target: float,
-        most: int = 16,
+        most: int = BEST,
         *,
         examined: float = inf,
         advanced: Callable[[int], None] = lambda _: None,
@@ -124,6 +126,15 @@ class Walk:
         Raises: ValueError if tables of outer levels would be too large.
         """
         return self._ended(_Run(self, target, examined, advanced=advanced), most)
+
+    def beam(self, target: float, width: int) -> Ends:
+        """Good mappings below `target`, if the inner mappings lead to some that seem to be the best
+        ones: of each number of prime factors so many at each step. Nothing is known of all others.
+
+        Raises: see `ends`.
+        """
+        ends = self._ended(_Run(self, target, inf, width=width), BEST)
+        return ends._replace(least=None, whole=False)
 
     def near_ties(self, target: float, least: float, *, examined: float = inf) -> Ends:
         """All mappings whose claims are below `target`, but for those that cost the same as another
@@ -217,8 +228,9 @@ class _Run:
         most_examined: float,
         margin: float = 0.0,
         advanced: Callable[[int], None] = lambda _: None,
+        width: int | None = None,
     ):
-        self.walk, self.costs, self.target = walk, walk.costs, target
+        self.walk, self.costs, self.target, self.width = walk, walk.costs, target, width
         self.most_examined, self.margin, self.advanced = most_examined, margin, advanced
         self.moves = Moves()
         self.parents: list[Ints] = []
@@ -275,7 +287,16 @@ class _Run:
                 margin=self.margin * all_energy if self.margin else None,
             )
         self._limit(len(rows), MOST_ROWS)
-        return self._recorded(rows)
+        return self._recorded(self._narrowed(rows))
+
+    def _narrowed(self, rows: InnerMappings) -> InnerMappings:
+        """The most promising rows of each number of prime factors, if not all are to be kept."""
+        if self.width is None:
+            return rows
+        counts = self._prime_counts(rows.tile)
+        order = np.lexsort((rows.least, counts))
+        starts = np.searchsorted(counts[order], counts[order])
+        return rows.take(np.sort(order[np.arange(len(rows)) - starts < self.width]))
 
     def _limit(self, number: int, most: float) -> None:
         if number > most:
