@@ -31,6 +31,13 @@ from tests.strategies import tensor
 EFFORTS = (1e-3, 1e-2, 1.0)
 
 
+class Blind:
+    """Walks whose beams find nothing."""
+
+    def beam(self, target, width):
+        return deepening.Ends((), None, whole=False)
+
+
 def _span(proven, last=inf):
     return proven, last
 
@@ -61,7 +68,7 @@ def test_where_mappings_cost_nothing_the_target_is_the_last_one():
     walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
     targets = []
 
-    class Free:
+    class Free(Blind):
         outer, costs = walk.outer, walk.costs
 
         def ends(self, target, *, examined):
@@ -77,7 +84,7 @@ def test_shorter_steps_follow_a_walk_whose_target_was_too_high(monkeypatch):
     walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
     optimum, incumbent, total = 1.06, 2.0, 3_000_000
 
-    class Steep:
+    class Steep(Blind):
         outer, costs = walk.outer, walk.costs
 
         def ends(self, target, *, examined):
@@ -102,7 +109,7 @@ def test_a_turn_ends_after_a_walk_that_looked_as_if_it_would_end_and_did_not(mon
     walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
     failed = []
 
-    class Wall:
+    class Wall(Blind):
         outer, costs = walk.outer, walk.costs
 
         def ends(self, target, *, examined):
@@ -123,7 +130,7 @@ def test_a_walk_below_the_incumbent_that_takes_little_more_is_the_next_one():
     walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
     targets, incumbent = [], 1.13
 
-    class Known:
+    class Known(Blind):
         outer, costs = walk.outer, walk.costs
 
         def ends(self, target, *, examined):
@@ -179,7 +186,7 @@ def test_cp_sat_runs_as_long_as_walks_would_need_where_few_levels_choose(monkeyp
     """
     walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
 
-    class Steep:
+    class Steep(Blind):
         outer, costs = walk.outer, walk.costs
 
         def ends(self, target, *, examined):
@@ -203,7 +210,7 @@ def test_near_ties_are_looked_at_anew_where_a_better_mapping_is_known():
     walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
     last, looked = [1.005], []
 
-    class Many:
+    class Many(Blind):
         outer, costs, exact = walk.outer, walk.costs, True
 
         def ends(self, target, *, examined):
@@ -218,3 +225,44 @@ def test_near_ties_are_looked_at_anew_where_a_better_mapping_is_known():
         last[0] = below
         list(walks.ends(lambda: (1.0, last[0]), 1.0))
     assert looked == [1.005, 1.002]
+
+
+@pytest.mark.parametrize("seed", [100, 103, 137, 201])
+@pytest.mark.parametrize("width", [1, 4, 1000])
+def test_a_beam_finds_mappings_and_proves_nothing(seed, width):
+    """A wide one finds what the walk finds."""
+    made = bare(instance(seed, 400, PLAIN))
+    goal = parse_objective("energy").goals[0]
+    walk = Walk(made.mapspace, goal)
+    best = walk.ends(inf)
+    beam = walk.beam(inf, width)
+    assert beam.least is None and not beam.whole
+    assert all(made.mapspace.contains(mapping) for mapping in beam.mappings)
+    if width == 1000:
+        assert beam.mappings[0] == best.mappings[0]
+    assert not walk.beam(0.0, width).mappings
+
+
+def test_a_beam_comes_after_long_walks_and_the_next_one_is_wider(monkeypatch):
+    walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
+    widths, incumbent = [], [2.0]
+
+    class Slow:
+        outer, costs = walk.outer, walk.costs
+
+        def ends(self, target, *, examined):
+            return deepening.Ends((), None, False, examined=deepening.MANY)
+
+        def beam(self, target, width):
+            assert target == incumbent[0]
+            widths.append(width)
+            incumbent[0] -= 0.1
+            return deepening.Ends(("a mapping",), None, whole=False)
+
+    monkeypatch.setattr(deepening, "FREE", 0)
+    monkeypatch.setattr(deepening, "PATIENCE", 1e9)
+    monkeypatch.setattr(deepening, "MOST_PATIENCE", 100.0)
+    found = list(Deepening(Slow()).ends(lambda: (1.0, incumbent[0]), 100.0))
+    assert any(ends.mappings for ends in found)
+    assert widths == [deepening.WIDTH * deepening.WIDER**n for n in range(len(widths))]
+    assert 1 < len(widths) < 5

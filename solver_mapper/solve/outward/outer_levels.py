@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import product
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from solver_mapper.solve.outward.lattice import Lattice
 
 MOST_FIGURES = 50_000_000
 """What a table of one level may have: for all tiles, all choices of suppliers, and all states."""
+SINGLE, LARGEST = 1 - 2.0**-22, 1e37
+"""Figures are kept in single precision if none is larger, and so much lower than they are that
+none is rounded up.
+"""
 
 Spared = frozenset[int]
 """The tensors that a loop leaves alone."""
@@ -125,14 +129,23 @@ class OuterLevels:
         tables, places = self._tables[outside.holders - 1], self.lattice.places(tile)
         table = tables.below if outside.meshes == outside.holders else tables.above
         spared = None if kind is None or ENDS in kind else spared_by(kind)
-        found = table[self.number(spared, None)][..., places]
+        whatever = table[self.number(spared, None)][..., places]
+        if may is None:
+            return np.asarray(whatever)
         for n in self.told(spared):
-            if may is None:
-                break
-            rows = np.flatnonzero(may[:, n])
-            stays = table[self.number(spared, n)][..., places[rows]]
-            found[..., rows] = np.maximum(found[..., rows], stays)
-        return np.asarray(found)
+            # A tensor that stays never makes tiles cheaper.
+            stays = table[self.number(spared, n)][..., places]
+            whatever = np.where(may[:, n], np.maximum(stays, whatever), whatever)
+        return np.asarray(whatever)
+
+    @cached_property
+    def _precision(self) -> type[np.floating[Any]]:
+        """That of figures in the tables, by the most that these can come to."""
+        costs, tiles = self.costs, self.lattice.tiles
+        words = sum(costs.base(n, tiles).max() for n in range(len(costs.tensors)))
+        dearest = max(float(rate) for rates in costs.rates for rate in rates)
+        most = 4 * costs.depth * words * dearest
+        return np.float32 if most < LARGEST and not costs.networks else np.float64
 
     def _of_level(self, level: int) -> _Tables:
         check_time()
@@ -142,8 +155,8 @@ class OuterLevels:
         shape = (len(self._states), *(level + 1,) * tensors, len(self.lattice))
         if not level:
             return _Tables(*[np.zeros(shape)] * 2)
-        above = np.full(shape, np.inf)
-        below = np.full(shape, np.inf) if max(costs.sides[level]) > 1 else above
+        above = np.full(shape, np.inf, self._precision)
+        below = np.full(shape, np.inf, self._precision) if max(costs.sides[level]) > 1 else above
         outer = self._tables[level - 1].below
         for choice in product(*costs.holds[level]):
             held = [n for n, holds in enumerate(choice) if holds]
@@ -156,10 +169,10 @@ class OuterLevels:
                 continue
             filled = _Filled(self, level, held, outer, fits)
             for number, found in enumerate(self._by_states(filled, mesh=False)):
-                above[(number, *place)] = found
+                above[(number, *place)] = SINGLE * found
             if below is not above:
                 for number, found in enumerate(self._by_states(filled, mesh=True)):
-                    below[(number, *place)] = found
+                    below[(number, *place)] = SINGLE * found
         return _Tables(above, below)
 
     def _by_states(self, filled: _Filled, *, mesh: bool) -> Iterator[Floats]:

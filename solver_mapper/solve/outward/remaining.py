@@ -113,7 +113,7 @@ class _Ahead:
         for kind, dims, possible in self._kinds:
             spared = None if ENDS in kind else spared_by(kind)
             if spared not in sums:
-                sums[spared] = _Sums(self._supplied_from(kind))
+                sums[spared] = _Sums(self._further_out(kind))
             of_kind, parts = self._along(kind, dims), sums[spared].parts
             for shares in self._shares:
                 keys = tuple(zip(range(len(shares)), shares, of_kind, kind, strict=True))
@@ -135,9 +135,10 @@ class _Ahead:
         """The same where each tensor goes on in the way that is the cheapest one for itself, but
         for the supply of tensor `without`.
         """
-        total = self._outer
+        total = self._further_out()
         for n in reversed(range(len(self.costs.tensors))):
-            total = (total if n == without else total + self._cheapest[n]).min(axis=-2)
+            own = np.where(self._barred(n), np.inf, 0.0) if n == without else self._cheapest[n]
+            total = (total + own).min(axis=-2)
         return np.asarray(self._settled + total)
 
     def least_rank(self, goal: Goal, latency: int) -> Floats:
@@ -146,8 +147,9 @@ class _Ahead:
         """
         best = np.full(len(self.rows), np.inf)
         cycles = least_cycles(self.costs, latency, self.rows, self.outside)
+        outer = self._further_out()
         for choice in product(range(self.outside.holders), repeat=len(self._cheapest)):
-            total = self._settled + self._outer[choice]
+            total = self._settled + outer[choice]
             for n, level in enumerate(choice):
                 total = total + self._cheapest[n][level]
             slowest = np.maximum(cycles, np.ceil(self._slowest(choice) * (1 - NOISE)) + latency)
@@ -182,54 +184,48 @@ class _Ahead:
         """
         found = []
         for n, tensor in enumerate(self.costs.tensors):
-            words, sent = self._waiting(n), np.full((self.outside.holders, len(self.rows)), np.inf)
-            again = sent
-            for kind, dims, possible in self._kinds:
-                supply = self._from(n, self._most_sharing(n), self._along(kind, dims)[n])
-                some = supply.sent(words[kind[n]], self._beside.get(n, 1))
-                read = supply.read_again(some) if tensor.written and tensor.exact else 0.0 * some
-                sent = np.minimum(sent, np.where(possible, some, np.inf))
-                again = np.minimum(again, np.where(possible, read, np.inf))
+            supply = self._from(n, self._most_sharing(n))
+            words, fewest = self._waiting(n), np.full(len(self.rows), np.inf)
+            for kind, _, possible in self._kinds:
+                fewest = np.minimum(fewest, np.where(possible, words[kind[n]], np.inf))
+            sent = supply.sent(fewest, self._beside.get(n, 1))
+            again = supply.read_again(sent) if tensor.written and tensor.exact else 0.0 * sent
             found.append((sent, again))
         return found
 
     @cached_property
     def _cheapest(self) -> list[Floats]:
-        """For each tensor, its cheapest supply (holders, rows)."""
+        """For each tensor, its cheapest supply (holders, rows), whatever loops share."""
         found = []
         for n in range(len(self.costs.tensors)):
+            supply = self._supply(n, self._most_sharing(n))
             best = np.full((self.outside.holders, len(self.rows)), np.inf)
-            for kind, dims, possible in self._kinds:
-                along = self._along(kind, dims)[n]
-                supply = self._supply(n, self._most_sharing(n), along)[kind[n]]
-                best = np.minimum(best, np.where(possible, supply, np.inf))
+            for kind, _, possible in self._kinds:
+                best = np.minimum(best, np.where(possible, supply[kind[n]], np.inf))
             found.append(best)
         return found
 
     def _along(self, kind: tuple[int, ...], dims: list[int]) -> list[tuple[int, ...]]:
-        """For each tensor, the dimensions of the next loop, if it may not be spread along all of
-        them then.
+        """For each tensor, the dimensions of the next loop, if that leaves fewer instances that may
+        share its words.
         """
+        if self.left * self.costs.beyond(self.outside) == 1:
+            return [()] * len(kind)
         return [() if each in (ENDS, FIXED) else tuple(dims) for each in kind]
 
-    def _supplied_from(self, kind: tuple[int, ...] | None = None) -> Floats:
-        """What the levels further out cost, for all choices of suppliers that may hold the tiles:
-        (holders, ..., rows). `kind`: of the next temporal loop, if that is known.
-        """
-        holders, rows = self.outside.holders, self.rows
-        least = self._levels.least(rows.tile, self.outside, kind, self._unmoved)
-        for n, tensor in enumerate(self.costs.tensors):
-            tile = tensor.tile_words(rows.tile)
-            may = [self.costs.may_hold(n, level, tile) for level in range(holders)]
-            shape = [1] * least.ndim
-            shape[n], shape[-1] = holders, len(rows)
-            least = np.where(np.array(may).reshape(shape), least, np.inf)
-        return least
+    def _barred(self, n: int) -> Flags:
+        """Which levels may not hold a tensor's tiles (holders, rows)."""
+        words, levels = (
+            self.costs.tensors[n].tile_words(self.rows.tile),
+            range(self.outside.holders),
+        )
+        return np.array([~self.costs.may_hold(n, level, words) for level in levels])
 
-    @cached_property
-    def _outer(self) -> Floats:
-        """The same, whatever the next loop is."""
-        return self._supplied_from()
+    def _further_out(self, kind: tuple[int, ...] | None = None) -> Floats:
+        """What the levels further out cost, for all choices of suppliers: (holders, ..., rows).
+        `kind`: of the next temporal loop, if that is known.
+        """
+        return self._levels.least(self.rows.tile, self.outside, kind, self._unmoved)
 
     def _most_sharing(self, n: int) -> int:
         """How many instances may share the words of a tensor at most, in any way to go on."""
@@ -249,21 +245,26 @@ class _Ahead:
         kinds.append(((ENDS,) * len(costs.tensors), [], ends))
         return [each for each in kinds if each[2].any()]
 
-    def _supply(self, n: int, share: int, along: tuple[int, ...]) -> dict[int, Floats]:
-        """The least energy of a tensor's next supply (holders, rows) by the kind of the next loop,
-        if so many instances share its words at most.
+    def _supply(self, n: int, share: int, along: tuple[int, ...] = ()) -> dict[int, Floats]:
+        """The least energy of a tensor's next supply by the levels that may hold its tiles
+        (holders, rows), by the kind of the next loop, if so many instances share its words at most.
         """
         key = n, share, along
         if key not in self._supplies:
             supply, words, spared = self._from(*key), self._waiting(n), self._spared.get(n)
-            self._supplies[key] = (
+            found = (
                 supplied(self.rows, supply, words)
                 if spared is None
                 else windows_supplied(supply, words, spared, self._beside[n])
             )
+            barred = self._barred(n)
+            self._supplies[key] = {
+                kind: np.where(barred, np.inf, energy) if barred.any() else energy
+                for kind, energy in found.items()
+            }
         return self._supplies[key]
 
-    def _from(self, n: int, share: int, along: tuple[int, ...]) -> Supply:
+    def _from(self, n: int, share: int, along: tuple[int, ...] = ()) -> Supply:
         """Who may supply a tensor to instances of which so many share its words at most."""
         instances = self.left * self.costs.beyond(self.outside)
         shared, sliding = np.minimum(share, self._sharing(n, along)), self._sliding.get(n)
