@@ -282,6 +282,29 @@ def walk_of(problem: Problem, architecture: Architecture, objective: str) -> Wal
     return Walk(EnumeratedMapspace(architecture, problem, Constraints()), goal)
 
 
+def with_just_enough_room(
+    random: Random, architecture: Architecture, problem: Problem, mapping: Mapping
+) -> Architecture:
+    """The architecture with no more room than the mapping needs at most levels, or little more."""
+    levels = [architecture.levels[0]]
+    found = Evaluator(architecture, problem).evaluate(mapping)
+    for buffer in architecture.levels[1:]:
+        words = sum(each.tile for each in found.levels[buffer.name].tensors.values())
+        room = random.choice([words, words, words + 1, words * 3 // 2, None])
+        levels.append(replace(buffer, entries=room))
+    return replace(architecture, levels=tuple(levels))
+
+
+def too_high_where_room_is_scarce(seed: int) -> list[str]:
+    """Bounds above the exact figure of random mappings for which there is just enough room."""
+    random, wrong = Random(seed), []
+    problem, architecture = drawn_problem(random), drawn_architecture(random)
+    for mapping in [drawn_mapping(random, architecture, problem) for _ in range(3)]:
+        narrow = with_just_enough_room(random, architecture, problem, mapping)
+        wrong += above(walk_of(problem, narrow, random.choice(["energy", "edp"])), mapping)
+    return wrong
+
+
 def too_high(seed: int) -> list[str]:
     """Bounds above the exact figure of three random mappings."""
     random = Random(seed)
@@ -318,6 +341,12 @@ def too_high_for_a_window(seed: int) -> list[str]:
 @pytest.mark.parametrize("seed", [*range(60), 389])
 def test_no_bound_on_the_way_is_above_the_mapping(seed):
     assert not too_high(seed)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_no_bound_on_the_way_is_above_the_mapping_where_room_is_scarce(seed):
+    """Levels further out know which loops have no room inside them."""
+    assert not too_high_where_room_is_scarce(seed)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -450,6 +479,7 @@ def test_words_of_windows_count_for_the_bandwidth_of_an_inner_level():
 def test_no_bound_on_the_way_to_many_mappings_is(first):
     seeds = range(first, first + 200)
     assert not [wrong for seed in seeds for wrong in too_high(seed)]
+    assert not [wrong for seed in seeds for wrong in too_high_where_room_is_scarce(seed)]
     assert not [wrong for seed in seeds for wrong in too_high_where_levels_are_slow(seed)]
     assert not [wrong for seed in seeds for wrong in too_high_where_networks_charge(seed)]
     assert not [wrong for seed in seeds for wrong in too_high_for_a_window(seed)]

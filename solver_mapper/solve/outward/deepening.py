@@ -69,9 +69,9 @@ BETTER, DOUBT = 0.97, 2.0
 high an estimate, or too low a one where they look as if they would end.
 """
 
-WIDTH, WIDER = 16, 4
+WIDTH, WIDER = 64, 4
 """How wide the first beam is, and how many times as wide each next one."""
-FOR_BEAMS = 16_000
+FOR_BEAMS = 4_000
 """Inner mappings that walks examine before a beam, for each of its width."""
 
 Span = Callable[[], tuple[float, float]]
