@@ -54,16 +54,10 @@ def spared_by(kind: tuple[int, ...]) -> Spared:
     return frozenset(n for n, each in enumerate(kind) if each == IDLE)
 
 
-class _Tables(NamedTuple):
-    """Of one level: (states, holders, ..., tiles), for each choice of suppliers among this level
-    and those further out.
-
-    above: of tiles right above the mesh below the level. `below`: of those below it, which are
-           larger before there is a temporal loop.
-    """
-
-    above: Floats
-    below: Floats
+Dims = tuple[int, ...]
+"""The dimensions along which a tile may still be spread over the mesh right above it, before there
+is a temporal loop.
+"""
 
 
 class OuterLevels:
@@ -76,7 +70,9 @@ class OuterLevels:
         self.costs = costs
         self.lattice = Lattice(costs.sizes)
         self.fills = Fills(costs, self.lattice)
-        self._tables: list[_Tables] = []
+        self._tables: list[dict[Dims, Floats]] = []
+        """Of each level: (states, holders, ..., tiles), for each choice of suppliers among this
+        level and those further out."""
         self.dims: dict[Spared, list[int]] = defaultdict(list)
         for kind, dims in costs.kinds:
             self.dims[spared_by(kind)] += dims
@@ -127,7 +123,8 @@ class OuterLevels:
         while len(self._tables) < outside.holders:
             self._tables.append(self._of_level(len(self._tables)))
         tables, places = self._tables[outside.holders - 1], self.lattice.places(tile)
-        table = tables.below if outside.meshes == outside.holders else tables.above
+        mesh = self._spreadable(outside.spread) if outside.meshes == outside.holders else ()
+        table = tables.get(mesh, tables[self._spreadable(0)])
         spared = None if kind is None or ENDS in kind else spared_by(kind)
         whatever = table[self.number(spared, None)][..., places]
         if may is None:
@@ -147,50 +144,65 @@ class OuterLevels:
         most = 4 * costs.depth * words * dearest
         return np.float32 if most < LARGEST and not costs.networks else np.float64
 
-    def _of_level(self, level: int) -> _Tables:
+    def _spreadable(self, spread: int) -> Dims:
+        """The dimensions over which a mesh may still have loops (`Outside.spread`)."""
+        return tuple(dim for dim in self.costs.order[spread:] if self.costs.sizes[dim] > 1)
+
+    def _meshes(self, level: int, figures: int) -> set[Dims]:
+        """For which meshes that are being filled there are tables of a level, of so many figures
+        each: for all of them if these are few, or for the full and the empty one.
+        """
+        every = self._spreadable(0)
+        if max(self.costs.sides[level]) == 1:
+            return {every}
+        found = {self._spreadable(spread) for spread in range(len(self.costs.sizes) + 1)}
+        return found if len(found) * figures <= MOST_FIGURES // 4 else {every, ()}
+
+    def _of_level(self, level: int) -> dict[Dims, Floats]:
         check_time()
-        costs, tensors = self.costs, len(self.costs.tensors)
+        costs, tensors, every = self.costs, len(self.costs.tensors), self._spreadable(0)
         if (level + 1) ** tensors * len(self.lattice) > MOST_FIGURES:
             raise ValueError("there are too many tiles and suppliers")
         shape = (len(self._states), *(level + 1,) * tensors, len(self.lattice))
         if not level:
-            return _Tables(*[np.zeros(shape)] * 2)
-        above = np.full(shape, np.inf, self._precision)
-        below = np.full(shape, np.inf, self._precision) if max(costs.sides[level]) > 1 else above
-        outer = self._tables[level - 1].below
+            return {every: np.zeros(shape)}
+        tables = {
+            mesh: np.full(shape, np.inf, self._precision)
+            for mesh in self._meshes(level, prod(shape))
+        }
+        outer = self._tables[level - 1][every]
         for choice in product(*costs.holds[level]):
             held = [n for n, holds in enumerate(choice) if holds]
             place = tuple(level if n in held else slice(level) for n in range(tensors))
             fits = self._fits(level, held)
             if not held:
                 least = self.lattice.least_outside(np.where(fits, outer[0], np.inf))
-                for table in (above, below):
+                for table in tables.values():
                     table[(slice(None), *place)] = outer if fits.all() else np.maximum(outer, least)
                 continue
             filled = _Filled(self, level, held, outer, fits)
-            for number, found in enumerate(self._by_states(filled, mesh=False)):
-                above[(number, *place)] = SINGLE * found
-            if below is not above:
-                for number, found in enumerate(self._by_states(filled, mesh=True)):
-                    below[(number, *place)] = SINGLE * found
-        return _Tables(above, below)
+            for mesh, table in tables.items():
+                alone = mesh if max(costs.sides[level]) > 1 else ()
+                for number, found in enumerate(self._by_states(filled, alone)):
+                    table[(number, *place)] = SINGLE * found
+        return tables
 
-    def _by_states(self, filled: _Filled, *, mesh: bool) -> Iterator[Floats]:
-        """The least outside a tile for each state, above or below a mesh."""
+    def _by_states(self, filled: _Filled, mesh: Dims) -> Iterator[Floats]:
+        """The least outside a tile for each state, if it may be spread along some dimensions."""
         lattice, every = self.lattice, range(len(self.costs.sizes))
         whatever = lattice.least_outside(filled.least())
         yield whatever
         larger: dict[int | None, Floats] = {None: whatever}
         for spared, stays in self._states[1:]:
             if stays is not None and stays not in larger:
-                mine = every if mesh else self._idle(stays)
+                mine = {*self._idle(stays), *mesh}
                 others = [dim for dim in every if dim not in mine]
                 ends = lattice.least_outside(filled.least(stays), others)
                 larger[stays] = lattice.least_outside(
                     np.minimum(ends, filled.going_on(stays)), mine
                 )
-            best = filled.of(spared, stays)
-            best = lattice.least_outside(best) if mesh else best
+            # With loops side by side a tile is larger before there is a temporal one.
+            best = lattice.least_outside(filled.of(spared, stays), mesh)
             for dim in self.dims[spared or frozenset()]:
                 best = np.minimum(best, lattice.further(larger[stays], dim))
             yield best
