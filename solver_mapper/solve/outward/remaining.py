@@ -23,6 +23,7 @@ from solver_mapper.solve.outward.costs import (
     FIXED,
     NOISE,
     Costs,
+    largest,
     most_shared,
 )
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
@@ -97,6 +98,7 @@ class _Ahead:
         self._kinds = self._next_loops()
         self._begun = {each.number: each.begun(rows) for each in self.costs.sliding}
         self._most: dict[tuple[int, tuple[int, ...]], Floats] = {}
+        self._narrower: dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]] = {}
         self._sliding = {each.number: each for each in self.costs.sliding}
         self._spared = {
             n: spared_windows(self.costs, rows, each) for n, each in self._sliding.items()
@@ -115,7 +117,7 @@ class _Ahead:
             if spared not in sums:
                 sums[spared] = _Sums(self._further_out(kind))
             of_kind, parts = self._along(kind, dims), sums[spared].parts
-            for shares in self._shares:
+            for shares in self._shares_along(of_kind):
                 keys = tuple(zip(range(len(shares)), shares, of_kind, kind, strict=True))
                 for key in keys:
                     if key not in parts:
@@ -205,13 +207,28 @@ class _Ahead:
             found.append(best)
         return found
 
-    def _along(self, kind: tuple[int, ...], dims: list[int]) -> list[tuple[int, ...]]:
+    def _along(self, kind: tuple[int, ...], dims: list[int]) -> tuple[tuple[int, ...], ...]:
         """For each tensor, the dimensions of the next loop, if that leaves fewer instances that may
         share its words.
         """
         if self.left * self.costs.beyond(self.outside) == 1:
-            return [()] * len(kind)
-        return [() if each in (ENDS, FIXED) else tuple(dims) for each in kind]
+            return ((),) * len(kind)
+        return tuple(
+            () if each in (ENDS, FIXED) or self._all_share(n, tuple(dims)) else tuple(dims)
+            for n, each in enumerate(kind)
+        )
+
+    def _all_share(self, n: int, along: tuple[int, ...]) -> bool:
+        """Whether as many instances may share a tensor's words if the next loop is over these."""
+        return bool((self._sharing(n, along) == self._sharing(n, ())).all())
+
+    def _shares_along(self, along: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
+        """How many instances may share each tensor's words, and do so in some row."""
+        if along not in self._narrower:
+            most = [int(self._sharing(n, each).max()) for n, each in enumerate(along)]
+            found = {tuple(map(min, share, most)) for share in self._shares}
+            self._narrower[along] = largest(found)
+        return self._narrower[along]
 
     def _barred(self, n: int) -> Flags:
         """Which levels may not hold a tensor's tiles (holders, rows)."""

@@ -399,7 +399,9 @@ class Windows:
             again = self._when(state, chain, Link(chain.shift, rest=0.0), dim)
             first, other = (np.array([self._rounds(state, each)]) for each in self._both(dim))
             stays = float(staying(first, other)[0]) if again else 0.0
-            return Possible(stays, stays, rank=rank) if stays else IMPOSSIBLE
+            # Of all rounds but the first one, whose tile comes new.
+            share = stays / (1 - 1 / float(first[0] * other[0])) if stays else 0.0
+            return Possible(share, share, rank=rank) if share else IMPOSSIBLE
         forth = [0] * len(self.ranks)
         forth[rank] = self._step(state, dim)
         kept = self._kept(chain, tuple(forth))
