@@ -38,12 +38,10 @@ from solver_mapper.solve.outward.supplies import (
     windows_supplied,
 )
 
-Key = tuple[int, int, tuple[int, ...]]
-"""A tensor, how many instances share its words, and over which of its idle dimensions or those of
-its windows the next temporal loop is.
+Key = tuple[int, int, tuple[int, ...], int]
+"""A tensor, how many instances share its words, over which of its idle dimensions or those of its
+windows the next temporal loop is, if that makes fewer of them do so, and its kind.
 """
-KindKey = tuple[int, int, tuple[int, ...], int]
-"""The same, and the kind of the next temporal loop for the tensor."""
 
 
 def least_energy(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
@@ -105,7 +103,7 @@ class _Ahead:
         }
         spread = self.costs.order[: outside.spread]
         self._beside = {n: each.sharers(rows, spread) for n, each in self._sliding.items()}
-        self._supplies: dict[Key, dict[int, Floats]] = {}
+        self._supplies: dict[Key, Floats] = {}
         self._words: dict[int, dict[int, Floats]] = {}
 
     def together(self) -> Floats:
@@ -121,7 +119,7 @@ class _Ahead:
                 keys = tuple(zip(range(len(shares)), shares, of_kind, kind, strict=True))
                 for key in keys:
                     if key not in parts:
-                        parts[key] = self._supply(*key[:3])[key[3]]
+                        parts[key] = self._supply(*key)
                 best = np.minimum(best, np.where(possible, sums[spared].least(keys), np.inf))
         return np.asarray(self._settled + best)
 
@@ -139,7 +137,7 @@ class _Ahead:
         """
         total = self._further_out()
         for n in reversed(range(len(self.costs.tensors))):
-            own = np.where(self._barred(n), np.inf, 0.0) if n == without else self._cheapest[n]
+            own = np.where(self._barred[n], np.inf, 0.0) if n == without else self._cheapest[n]
             total = (total + own).min(axis=-2)
         return np.asarray(self._settled + total)
 
@@ -198,12 +196,12 @@ class _Ahead:
     @cached_property
     def _cheapest(self) -> list[Floats]:
         """For each tensor, its cheapest supply (holders, rows), whatever loops share."""
-        found = []
+        found, shape = [], (self.outside.holders, len(self.rows))
         for n in range(len(self.costs.tensors)):
-            supply = self._supply(n, self._most_sharing(n))
-            best = np.full((self.outside.holders, len(self.rows)), np.inf)
+            share, best = self._most_sharing(n), np.full(shape, np.inf)
             for kind, _, possible in self._kinds:
-                best = np.minimum(best, np.where(possible, supply[kind[n]], np.inf))
+                supply = self._supply(n, share, (), kind[n])
+                best = np.minimum(best, np.where(possible, supply, np.inf))
             found.append(best)
         return found
 
@@ -230,13 +228,15 @@ class _Ahead:
             self._narrower[along] = largest(found)
         return self._narrower[along]
 
-    def _barred(self, n: int) -> Flags:
-        """Which levels may not hold a tensor's tiles (holders, rows)."""
-        words, levels = (
-            self.costs.tensors[n].tile_words(self.rows.tile),
-            range(self.outside.holders),
-        )
-        return np.array([~self.costs.may_hold(n, level, words) for level in levels])
+    @cached_property
+    def _barred(self) -> list[Flags]:
+        """For each tensor, which levels may not hold its tiles (holders, rows)."""
+        costs, levels = self.costs, range(self.outside.holders)
+        words = [tensor.tile_words(self.rows.tile) for tensor in costs.tensors]
+        return [
+            np.array([~costs.may_hold(n, level, each) for level in levels])
+            for n, each in enumerate(words)
+        ]
 
     def _further_out(self, kind: tuple[int, ...] | None = None) -> Floats:
         """What the levels further out cost, for all choices of suppliers: (holders, ..., rows).
@@ -262,23 +262,21 @@ class _Ahead:
         kinds.append(((ENDS,) * len(costs.tensors), [], ends))
         return [each for each in kinds if each[2].any()]
 
-    def _supply(self, n: int, share: int, along: tuple[int, ...] = ()) -> dict[int, Floats]:
+    def _supply(self, n: int, share: int, along: tuple[int, ...], kind: int) -> Floats:
         """The least energy of a tensor's next supply by the levels that may hold its tiles
-        (holders, rows), by the kind of the next loop, if so many instances share its words at most.
+        (holders, rows), if the next loop is of some kind, and so many instances share its words at
+        most.
         """
-        key = n, share, along
+        key = n, share, along, kind
         if key not in self._supplies:
-            supply, words, spared = self._from(*key), self._waiting(n), self._spared.get(n)
+            supply, words = self._from(n, share, along), self._waiting(n)[kind]
             found = (
-                supplied(self.rows, supply, words)
-                if spared is None
-                else windows_supplied(supply, words, spared, self._beside[n])
+                supplied(self.rows, supply, words, kind)
+                if n not in self._spared
+                else windows_supplied(supply, words, self._spared[n].get(kind), self._beside[n])
             )
-            barred = self._barred(n)
-            self._supplies[key] = {
-                kind: np.where(barred, np.inf, energy) if barred.any() else energy
-                for kind, energy in found.items()
-            }
+            barred = self._barred[n]
+            self._supplies[key] = np.where(barred, np.inf, found) if barred.any() else found
         return self._supplies[key]
 
     def _from(self, n: int, share: int, along: tuple[int, ...] = ()) -> Supply:
@@ -325,10 +323,10 @@ class _Sums:
     """
 
     def __init__(self, outer: Floats):
-        self.parts: dict[KindKey, Floats] = {}
-        self._known: dict[tuple[KindKey, ...], Floats] = {(): outer}
+        self.parts: dict[Key, Floats] = {}
+        self._known: dict[tuple[Key, ...], Floats] = {(): outer}
 
-    def least(self, keys: tuple[KindKey, ...]) -> Floats:
+    def least(self, keys: tuple[Key, ...]) -> Floats:
         """The least for these supplies of the tensors."""
         if keys not in self._known:
             self._known[keys] = np.asarray(

@@ -95,36 +95,31 @@ def waiting(
     return {ENDS: closed, FIXED: closed, **less}
 
 
-def supplied(rows: InnerMappings, supply: Supply, words: dict[int, Floats]) -> dict[int, Floats]:
-    """The least energy further out of a tensor without windows (holders, rows), by the kind of the
-    next temporal loop; `words`, see `waiting`.
+def supplied(rows: InnerMappings, supply: Supply, words: Floats, kind: int) -> Floats:
+    """The least energy further out of a tensor without windows (holders, rows), if the next
+    temporal loop is of this kind; `words`, see `waiting`.
     """
     number, tensor = supply.number, supply.tensor
     due, is_open, refund = rows.due[:, number], rows.open[:, number], rows.refund[:, number]
-    stays = supply.energy(words[IDLE])
-    moves = stays = stays - refund * tensor.words * supply.shared
-    if is_open.any():
-        moves = supply.energy(words[FIXED]) - refund * tensor.words * supply.shared
-        moves = moves + np.where(is_open, due * supply.costs.base(number, rows.tile), 0.0)
-        # Instances that share words each pay what is due, and each have the refund.
-        net = due - refund
-        net = np.where(is_open, net * np.where(net > 0, 1.0, supply.shared), 0.0)
-        stays = np.where(is_open, supply.energy(words[IDLE]) + net * tensor.words, stays)
-    return {ENDS: stays, IDLE: stays, FIXED: moves}
+    sent = supply.energy(words)
+    closed = sent - refund * tensor.words * supply.shared
+    if not is_open.any():
+        return np.asarray(closed)
+    if kind == FIXED:
+        late = np.where(is_open, due * supply.costs.base(number, rows.tile), 0.0)
+        return np.asarray(closed + late)
+    # Instances that share words each pay what is due, and each have the refund.
+    net = due - refund
+    net = np.where(is_open, net * np.where(net > 0, 1.0, supply.shared), 0.0)
+    return np.where(is_open, sent + net * tensor.words, closed)
 
 
 def windows_supplied(
-    supply: Supply,
-    words: dict[int, Floats],
-    spared: dict[int, tuple[Floats, Floats]],
-    beside: Floats,
-) -> dict[int, Floats]:
+    supply: Supply, words: Floats, spared: tuple[Floats, Floats] | None, beside: Floats
+) -> Floats:
     """The same of a tensor with windows, of which loops to come may spare as much as `spared`."""
-    found = {ENDS: supply.energy(words[ENDS], beside)}
-    found[FIXED] = found[ENDS]
-    for kind, (energy, _) in spared.items():
-        found[kind] = supply.energy(words[kind], beside) - energy
-    return found
+    energy = supply.energy(words, beside)
+    return energy if spared is None else np.asarray(energy - spared[0])
 
 
 def spared_windows(
