@@ -18,7 +18,7 @@ from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.walk import Ends
 
-MANY = 150_000
+MANY = 100_000
 """Inner mappings that walks examine for each unit of effort, at most."""
 FREE = 2
 """Where more levels than that may hold what they like, and windows slide, compiling the model takes
