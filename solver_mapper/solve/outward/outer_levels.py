@@ -28,9 +28,9 @@ from solver_mapper.solve.outward.lattice import Lattice
 
 MOST_FIGURES = 50_000_000
 """What a table of one level may have: for all tiles, all choices of suppliers, and all states."""
-SINGLE, LARGEST = 1 - 2.0**-22, 1e37
-"""Figures are kept in single precision if none is larger, and so much lower than they are that
-none is rounded up.
+ROUNDING, LARGEST = 2.0**-23, 1e37
+"""Figures are kept in single precision if none is larger, and lower by this share than they are,
+which is more than rounding adds.
 """
 
 Spared = frozenset[int]
@@ -175,17 +175,25 @@ class OuterLevels:
             held = [n for n, holds in enumerate(choice) if holds]
             place = tuple(level if n in held else slice(level) for n in range(tensors))
             fits = self._fits(level, held)
-            if not held:
-                least = self.lattice.least_outside(np.where(fits, outer[0], np.inf))
-                for table in tables.values():
-                    table[(slice(None), *place)] = outer if fits.all() else np.maximum(outer, least)
-                continue
-            filled = _Filled(self, level, held, outer, fits)
+            filled = _Filled(self, level, held, outer, fits) if held else None
             for mesh, table in tables.items():
-                alone = mesh if max(costs.sides[level]) > 1 else ()
-                for number, found in enumerate(self._by_states(filled, alone)):
-                    table[(number, *place)] = SINGLE * found
+                along = mesh if max(costs.sides[level]) > 1 else ()
+                if filled is None:
+                    table[(slice(None), *place)] = self._passed_by(outer, fits, along)
+                    continue
+                for number, found in enumerate(self._by_states(filled, along)):
+                    table[(number, *place)] = _rounded_down(found)
         return tables
+
+    def _passed_by(self, outer: Floats, fits: Flags, mesh: Dims) -> Floats:
+        """The part of a table where a level holds nothing: what the next levels know, of tiles that
+        may be spread along some dimensions before.
+        """
+        found = self.lattice.least_outside(outer, mesh)
+        if fits.all():
+            return found
+        least = self.lattice.least_outside(np.where(fits, outer[0], np.inf))
+        return np.maximum(found, least)
 
     def _by_states(self, filled: _Filled, mesh: Dims) -> Iterator[Floats]:
         """The least outside a tile for each state, if it may be spread along some dimensions."""
@@ -216,6 +224,11 @@ class OuterLevels:
     def _idle(self, number: int) -> list[int]:
         """The dimensions of loops that leave a tensor alone."""
         return [dim for spared, dims in self.dims.items() if number in spared for dim in dims]
+
+
+def _rounded_down(figures: Floats) -> Floats:
+    """Figures that are no higher in single precision; some are below 0, by rounding of words."""
+    return np.minimum(figures * (1 - ROUNDING), figures * (1 + ROUNDING))
 
 
 class _Filled:
