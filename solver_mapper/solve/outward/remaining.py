@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
-from math import prod
+from math import ceil, prod
 
 import numpy as np
 
@@ -223,7 +223,7 @@ class _Ahead:
     def _shares_along(self, along: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
         """How many instances may share each tensor's words, and do so in some row."""
         if along not in self._narrower:
-            most = [int(self._sharing(n, each).max()) for n, each in enumerate(along)]
+            most = [ceil(self._sharing(n, each).max()) for n, each in enumerate(along)]
             found = {tuple(map(min, share, most)) for share in self._shares}
             self._narrower[along] = largest(found)
         return self._narrower[along]
