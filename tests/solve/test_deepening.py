@@ -190,8 +190,9 @@ def test_cp_sat_runs_as_long_as_walks_would_need_where_few_levels_choose(monkeyp
         outer, costs = walk.outer, walk.costs
 
         def ends(self, target, *, examined):
-            whole = 10_000 * target**40 <= examined
-            number = int(10_000 * target**40 if whole else examined)
+            need = deepening.MANY / 15 * target**40
+            whole = need <= examined
+            number = int(need if whole else examined)
             return deepening.Ends((), target if whole else None, whole, target, number)
 
     def waits(last: float) -> float:
