@@ -24,7 +24,7 @@ Fill = tuple[int, int, int]
 
 
 class Fills:
-    """Of the tiles of a lattice."""
+    """Fills of all tiles of a lattice, each worked out when it is first asked for."""
 
     def __init__(self, costs: Costs, lattice: Lattice):
         self.costs, self.lattice = costs, lattice

@@ -63,6 +63,9 @@ is a temporal loop.
 class OuterLevels:
     """Tables of one mapspace, made level by level when they are first asked for.
 
+    lattice: all tiles. `fills`: what filling them costs. `dims`: the dimensions by the tensors that
+        temporal loops over them leave alone.
+
     Raises: ValueError, from any method, if a table would be too large.
     """
 
@@ -159,6 +162,7 @@ class OuterLevels:
         return found if len(found) * figures <= MOST_FIGURES // 4 else {every, ()}
 
     def _of_level(self, level: int) -> dict[Dims, Floats]:
+        """The tables of a level, by the dimensions that the mesh below it may still have."""
         check_time()
         costs, tensors, every = self.costs, len(self.costs.tensors), self._spreadable(0)
         if (level + 1) ** tensors * len(self.lattice) > MOST_FIGURES:
