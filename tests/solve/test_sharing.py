@@ -1,70 +1,20 @@
-"""How much instances further out may share, and how often tiles of windows stay where they are: by
-trying out all ways.
+"""How often loops over windows leave tiles where they are or move them on, and which elements have
+nobody to get words from: by trying out many ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
 from math import prod
 from random import Random
 
 import numpy as np
 import pytest
 
-from solver_mapper.core.primes import divisors, factorize
+from solver_mapper.core.primes import factorize
 from solver_mapper.solve.outward.lattice import Lattice
-from solver_mapper.solve.outward.packing import most_side_by_side
 from solver_mapper.solve.outward.sliding import fewest_places
 from solver_mapper.solve.outward.tile_chains import Rank, Windows, staying
-
-
-def tried(rounds: list[int], done: list[int], meshes: list[tuple[int, int]]) -> int:
-    """The most elements that loops along axes of meshes can use, over all ways to choose them."""
-    sides = [side for mesh in meshes for side in mesh]
-    best = 0
-    ways = [
-        list(along(each, meshes, first))
-        for some, first in ((rounds, 0), (done, 1))
-        for each in some
-    ]
-    for chosen in product(*ways):
-        used = (
-            [prod(bounds) for bounds in zip(*chosen, strict=True)] if chosen else [1] * len(sides)
-        )
-        if all(one <= side for one, side in zip(used, sides, strict=True)):
-            best = max(best, prod(used))
-    return best
-
-
-def along(rounds: int, meshes: list[tuple[int, int]], first: int) -> Iterator[tuple[int, ...]]:
-    """Loops over one dimension, on one axis of each mesh from the `first` one on."""
-    if not meshes:
-        yield ()
-        return
-    for bound in divisors(rounds) if first <= 0 else (1,):
-        for here in {(bound, 1), (1, bound)}:
-            for further in along(rounds // bound, meshes[1:], first - 1):
-                yield (*here, *further)
-
-
-@pytest.mark.parametrize("seed", range(200))
-def test_a_dimension_lies_along_one_axis_of_each_mesh(seed):
-    random = Random(seed)
-    sizes = [1, 2, 3, 4, 6, 7, 8, 12]
-    rounds, done = (random.choices(sizes, k=random.randint(0, 2)) for _ in range(2))
-    meshes = [(random.randint(1, 8), random.randint(1, 6)) for _ in range(random.randint(1, 2))]
-    found = most_side_by_side(tuple(rounds), tuple(done), tuple(meshes))
-    assert found == tried(rounds, done, meshes)
-
-
-def test_of_further_meshes_the_product_counts():
-    """8 and 9 lie along one axis each; that of the third mesh is not known."""
-    assert most_side_by_side((64,), (), ((8, 8),)) == 8
-    assert most_side_by_side((64,), (), ((1, 1), (8, 8))) == 8
-    assert most_side_by_side((64,), (), ((1, 1), (1, 1), (8, 8))) == 8
-    assert most_side_by_side((64,), (), ((2, 1), (1, 2), (4, 4))) == 64
 
 
 def share_staying(loops: list[tuple[int, int, int, int]]) -> Fraction:
@@ -139,6 +89,51 @@ def test_three_rows_of_a_filter_stay_where_two_pixels_move_by_one():
     assert staying(np.array([2]), np.array([3]))[0] == pytest.approx(1 / 3)
     assert share_staying([(0, 0, 2, 1), (0, 1, 2, 1), (0, 0, 2, 2)]) == Fraction(3, 8)
     assert staying(np.array([4]), np.array([2]))[0] == 1 / 2
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_loops_over_both_dimensions_move_a_tile_on_only_where_that_is_said(seed):
+    """Loops side by side and temporal ones, prime by prime, in any order: those that come by the
+    shift of the first temporal one.
+    """
+    random = Random(seed)
+    seen = {True: 0, False: 0}
+    for _ in range(400):
+        steps, extents, rounds = (
+            [random.choice(some) for _ in range(2)]
+            for some in ((1, 1, 2, 3), (1, 1, 2, 3, 4, 6), (1, 2, 3, 4, 6, 8))
+        )
+        sizes = [extent * left for extent, left in zip(extents, rounds, strict=True)]
+        rank = Rank((0, 1), (steps[0], steps[1]), (sizes[0], sizes[1]))
+        windows = Windows((rank,), frozenset(), 2)
+        first, slides = slides_on(random, steps, list(extents), rounds)
+        if first is not None:
+            said = windows.slide_on(first, (extents[0], extents[1]))
+            assert said or not slides
+            seen[said] += slides or not said
+    assert all(seen.values())
+
+
+def slides_on(
+    random: Random, steps: list[int], extents: list[int], rounds: list[int]
+) -> tuple[int | None, bool]:
+    """The dimension of the first temporal loop, and whether one over the other dimension moves
+    tiles by as much.
+    """
+    primes = [
+        (dim, prime) for dim in (0, 1) for prime, n in factorize(rounds[dim]) for _ in range(n)
+    ]
+    random.shuffle(primes)
+    first, shift, back, slides = None, 0, 0, False
+    for dim, prime in primes:
+        if random.random() < 0.6:
+            forth = steps[dim] * extents[dim]
+            if first is None:
+                first, shift = dim, forth
+            slides |= dim != first and forth - back == shift
+            back += (prime - 1) * forth
+        extents[dim] *= prime
+    return first, slides
 
 
 @pytest.mark.parametrize("seed", range(300))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
 from math import ceil, prod
 
 import numpy as np
 
 from solver_mapper.core.constraints import ReuseConstraint
 from solver_mapper.solve.outward.constraints import LoopConstraints
-from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside, alike
+from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside
 from solver_mapper.solve.outward.networks import Carried, Networks
-from solver_mapper.solve.outward.packing import most_side_by_side
 from solver_mapper.solve.outward.sliding import Sliding
 from solver_mapper.solve.outward.spreads import Spreads
 from solver_mapper.solve.outward.tile_chains import Rank, Windows
@@ -151,7 +148,6 @@ class Costs:
         off = any(isinstance(each, ReuseConstraint) for each in mapspace.constraints)
         self.spreads = Spreads()
         self.networks = None if off else self._networks()
-        self._shares: dict[tuple[int, Outside], list[tuple[int, ...]]] = {}
         self._capacities = [
             np.inf if level.capacity is None else float(level.capacity)
             for level in self.architecture.levels
@@ -300,58 +296,6 @@ class Costs:
         rounds: Floats = np.prod(self.sizes / tile, axis=1)
         return self.tensors[number].tile_words(tile) * rounds
 
-    def shares(self, outside: Outside, left: int) -> list[tuple[int, ...]]:
-        """How many instances further out may share each tensor's words, at most, if `left` are left
-        of the innermost mesh to come; tuples that others reach in every tensor are left out.
-        """
-        key = (left, outside._replace(holders=0))
-        if key not in self._shares:
-            self._shares[key] = self._shared(outside, left)
-        return self._shares[key]
-
-    def _shared(self, outside: Outside, left: int) -> list[tuple[int, ...]]:
-        beyond = self.beyond(outside)
-        shares = {(1,) * len(self.tensors): 1}
-        for dims in self._together:
-            grown: dict[tuple[int, ...], int] = {}
-            for bounds in self._bounds(dims, outside, left):
-                more = [tensor.shared(bounds) for tensor in self.tensors]
-                for each, used in shares.items():
-                    room = used * prod(bounds.values())
-                    if room <= left * beyond:
-                        share = tuple(one * other for one, other in zip(each, more, strict=True))
-                        grown[share] = min(room, grown.get(share, room))
-            shares = grown
-        return largest(shares)
-
-    @cached_property
-    def _together(self) -> list[tuple[int, ...]]:
-        """Dimensions by whether windows slide along them together."""
-        groups = [{dim} for dim in range(len(self.sizes))]
-        for rank in (rank for tensor in self.tensors for rank in tensor.ranks):
-            joint = [each for each in groups if each & set(rank.dims)]
-            groups = [each for each in groups if each not in joint] + [set().union(*joint)]
-        return [tuple(sorted(each)) for each in groups]
-
-    def _bounds(
-        self, dims: tuple[int, ...], outside: Outside, left: int
-    ) -> Iterator[dict[int, int]]:
-        """Spatial loops over these dimensions that have room; those that are spread have no more
-        over the innermost mesh to come.
-        """
-        beyond, spread = self.beyond(outside), set(self.order[: outside.spread])
-        options = [
-            [
-                bound
-                for bound in self.loops.spread_over(dim, outside)
-                if bound <= (beyond if dim in spread else left * beyond)
-            ]
-            for dim in dims
-        ]
-        for bounds in product(*options):
-            if prod(bounds) <= left * beyond:
-                yield dict(zip(dims, bounds, strict=True))
-
 
 @lru_cache(maxsize=100_000)
 def in_use(
@@ -370,56 +314,7 @@ def in_use(
     return max(each * in_use(rounds // each, *left) for each in dividing)
 
 
-def largest(shares: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Tuples that no other one reaches everywhere."""
-    kept: list[tuple[int, ...]] = []
-    for most in sorted(shares, reverse=True):
-        if not any(all(map(int.__ge__, other, most)) for other in kept):
-            kept.append(most)
-    return kept
-
-
 def rounds_alone(costs: Costs, number: int, tile: Ints) -> Floats:
     """How many rounds of loops outside each tile leave a tensor alone."""
     idle = [dim for dim in range(tile.shape[1]) if costs.tensors[number].kind(dim) == IDLE]
     return np.asarray((costs.sizes[idle] / tile[:, idle]).prod(axis=1))
-
-
-def most_shared(
-    costs: Costs,
-    number: int,
-    tile: Ints,
-    outside: Outside,
-    meshes: Ints | None = None,
-    begun: Ints | None = None,
-) -> Floats:
-    """How many instances further out can share a tensor's words that each level outside sends
-    (holders, rows): over idle loops, and over those of windows that bring different iterations to
-    the same words. The outermost level may send to all.
-
-    meshes: what is in use of the innermost mesh still to come, if that is not none of it.
-    begun: the tiles without the loops of the mesh that is being filled, if these may share words
-           with others to come.
-    """
-    tensor = costs.tensors[number]
-    idle = [dim for dim in costs.order if tensor.kind(dim) == IDLE]
-    spread = [dim in costs.order[: outside.spread] for dim in idle]
-    used = np.ones((len(tile), 2), dtype=np.int64) if meshes is None else meshes
-    columns = [*(costs.sizes[idle] // tile[:, idle]).T, *costs.sides_left(outside, used).T]
-    kinds, where = alike(columns)
-    further = costs.sides[: max(outside.meshes - 1, 0)]
-    found = np.empty((max(outside.holders, 1), len(kinds)))
-    for n, (*rounds, x, y) in enumerate(np.column_stack(columns)[kinds].tolist()):
-        left = [each for each, done in zip(rounds, spread, strict=True) if not done]
-        done = [each for each, done in zip(rounds, spread, strict=True) if done]
-        for level in range(len(found)):
-            # Levels without a mesh between them send to as many.
-            if level and max(further[level - 1 : level], default=(1, 1)) == (1, 1):
-                found[level, n] = found[level - 1, n]
-                continue
-            mine = ((x, y), *reversed(further[level:]))
-            found[level, n] = most_side_by_side(tuple(left), tuple(done), mine)
-    shared = found[:, where]
-    for rank in tensor.ranks:
-        shared = shared * rank.most_shared(tile, tile if begun is None else begun)
-    return np.asarray(shared)

@@ -12,11 +12,11 @@ from solver_mapper.solve.outward.costs import (
     FIXED,
     IDLE,
     Costs,
-    most_shared,
     rounds_alone,
 )
-from solver_mapper.solve.outward.inner import Floats, Outside
+from solver_mapper.solve.outward.inner import Floats, Outside, alike
 from solver_mapper.solve.outward.lattice import Lattice
+from solver_mapper.solve.outward.sharing import most_shared
 from solver_mapper.solve.outward.sliding import Sliding, fewest_places
 
 Fill = tuple[int, int, int]
@@ -115,13 +115,24 @@ class Fills:
             return np.asarray(1 - fewest_places(ranks) / around)
         dim = kind - DIMENSIONS
         kept = sliding.windows.kept_of_new(self.lattice.tiles, dim)
-        rank, _ = sliding.windows.place[dim]
-        along = 1 - 1 / ranks[rank].prod(axis=1)
+        along = 1 - 1 / self._sliding_rounds(sliding, dim)
         if not linked:
             return np.asarray(kept * along)
         at_once, later = sliding.windows.met(self.lattice.tiles, dim)
         passed = (1 - 1 / around) * (at_once + later) / 2
         return np.asarray(np.where(kept > 0, (kept + (1 - kept) * at_once) * along, passed))
+
+    def _sliding_rounds(self, sliding: Sliding, dim: int) -> Floats:
+        """How many rounds of loops further out may move each tile on by as much as the next one,
+        which is over `dim`.
+        """
+        windows, (rank, _) = sliding.windows, sliding.windows.place[dim]
+        dims = windows.ranks[rank].dims
+        kinds, where = alike([*self.lattice.tiles[:, dims].T])
+        extents = self.lattice.tiles[kinds][:, dims].tolist()
+        both = np.array([windows.slide_on(dim, (one, other)) for one, other in extents])
+        rest = self.lattice.rest
+        return np.where(both[where], rest[:, dims].prod(axis=1), rest[:, dim])
 
     @cached_property
     def _bases(self) -> list[Floats]:

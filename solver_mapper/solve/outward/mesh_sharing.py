@@ -28,6 +28,8 @@ ANY: Vector = ()
 """Any shift but none at all."""
 MANY = 2_000
 """So many elements, words along a rank, or shifts between elements, are looked at one by one."""
+FEW_VALUES = 100_000
+"""Numbers in a range of so many are sorted by a table of them."""
 MOST_ORDERS = 1_000
 """So many orders of the loops of a mesh."""
 
@@ -136,7 +138,7 @@ class _Filled(NamedTuple):
 
 class _Ragged(NamedTuple):
     """Elements in rows that are not filled. `words`: of each element, numbered from 0. `by_shift`:
-    which elements have a neighbour whose words are so many further on.
+    which elements have a neighbour whose words are so many further on, as loops may move them.
     """
 
     words: Ints
@@ -159,13 +161,17 @@ class _Ragged(NamedTuple):
 
 
 def _helped(
-    loops: tuple[Placed, ...], ranks: int, grid: Grid, axes: tuple[int, ...] = (0, 1)
+    loops: tuple[Placed, ...],
+    ranks: int,
+    grid: Grid,
+    moves: Vector,
+    axes: tuple[int, ...] = (0, 1),
 ) -> _Filled | _Ragged:
     """Which elements neighbours may help; along the `axes`, where rows are filled. `loops`: all of
     the mesh, with their places.
     """
     if not grid.filled:
-        return _ragged(loops, ranks, grid)
+        return _ragged(loops, ranks, grid, moves)
     radices = _radices(loops, ranks, grid)
     x, y = (
         _axis(tuple(each for each in loops if each.axis == axis), grid.used[axis], radices[axis])
@@ -219,36 +225,91 @@ def _different(x: Ints, y: Ints) -> int:
     return len(np.unique(np.unique(x)[:, None] + np.unique(y)))
 
 
-def _ragged(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> _Ragged:
-    number = np.arange(grid.used[0] * grid.used[1])
-    place = number % grid.used[0], number // grid.used[0]
-    (x, of_x), (y, of_y) = (
-        _along([each for each in loops if each.axis == axis], place[axis], ranks) for axis in (0, 1)
-    )
-    words, apart = x + y, of_x + grid.used[0] * of_y
-    code = _code(words, 2 * words.max(axis=0) + 1)
+class _Codes(NamedTuple):
+    """Numbers for what each loop does to the words of an element in one round: sums of them tell
+    elements apart that want different words, and differences say by how much.
+
+    radices: of each window rank. `within`: differences of so much at most are words of windows.
+    values: of each loop, in the order of `_sorted`. `known`: all sums, in ascending order.
+    """
+
+    radices: Vector
+    within: int
+    values: tuple[int, ...]
+    known: Ints
+
+    def shift(self, code: int) -> Vector:
+        """The words along each window rank of a difference."""
+        found = []
+        for radix in self.radices:
+            words = (code + radix // 2) % radix - radix // 2
+            found.append(words)
+            code = (code - words) // radix
+        return tuple(found)
+
+
+def _sorted(loops: Iterable[Placed]) -> list[Placed]:
+    """Loops in one order, wherever they stand along their axes."""
+    return sorted(loops, key=lambda loop: loop._replace(inner=0))
+
+
+@lru_cache(maxsize=1_000)
+def _codes(loops: tuple[Placed, ...], ranks: int) -> _Codes:
+    """The codes of loops, which are in the order of `_sorted`."""
+    most = [
+        sum(loop.step * (loop.bound - 1) for loop in loops if loop.rank == n) for n in range(ranks)
+    ]
+    radices = [2 * each + 1 for each in most]
+    apart, values = prod(radices), []
+    known: Ints = np.zeros(1, dtype=np.int64)
+    for loop in loops:
+        value = loop.step * prod(radices[: loop.rank]) if loop.rank != OTHER else 0
+        if (loop.rank, loop.side) == (OTHER, APART):
+            value, apart = apart, apart * loop.bound
+        values.append(value)
+        known = np.unique(known[:, None] + value * np.arange(loop.bound))
+    return _Codes(tuple(radices), prod(radices) // 2, tuple(values), known)
+
+
+def _ragged(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector) -> _Ragged:
+    ordered = _sorted(loops)
+    codes = _codes(tuple(each._replace(inner=0) for each in ordered), ranks)
+    places = [np.arange(used, dtype=np.int64) for used in grid.used]
+    x, y = (np.zeros_like(each) for each in places)
+    for loop, value in zip(ordered, codes.values, strict=True):
+        (x, y)[loop.axis][:] += places[loop.axis] // loop.inner % loop.bound * value
+    code = (x + y[:, None]).reshape(-1)
+    number = np.arange(len(code))
     by_shift: dict[Vector, Flags] = {}
     for step, possible in ((1, number % grid.width < grid.width - 1), (grid.width, number >= 0)):
-        near = np.flatnonzero(possible[:-step] & (apart[step:] == apart[:-step]))
-        _, first, where = np.unique(
-            code[near + step] - code[near], return_index=True, return_inverse=True
-        )
-        shifts = words[near[first] + step] - words[near[first]]
-        for kind, shift in enumerate(shifts.tolist()):
-            one = near[where == kind]
-            for element, moved in ((one, shift), (one + step, [-each for each in shift])):
-                flags = by_shift.setdefault(tuple(moved), np.zeros(len(number), dtype=bool))
+        apart = code[step:] - code[:-step]
+        near = possible[:-step] & (np.abs(apart) <= codes.within)
+        for difference in _values(apart[near]):
+            shift = codes.shift(difference)
+            if not _multiple(shift, moves):
+                continue
+            one = np.flatnonzero(near & (apart == difference))
+            for element, moved in ((one, shift), (one + step, tuple(-each for each in shift))):
+                flags = by_shift.setdefault(moved, np.zeros(len(number), dtype=bool))
                 flags[element] = True
-    code = _code(np.column_stack([code, apart]), np.array([1, len(number)]))
-    return _Ragged(np.unique(code, return_inverse=True)[1], by_shift)
+    return _Ragged(np.searchsorted(codes.known, code), by_shift)
 
 
-def _code(columns: Ints, radices: Ints) -> Ints:
-    """A number for each row, of which the first column may be any and others are below theirs."""
-    number = columns[:, 0]
-    for column, radix in zip(columns.T[1:], radices[1:], strict=True):
-        number = number * radix + column
-    return np.asarray(number)
+def _values(numbers: Ints) -> list[int]:
+    """The different ones, in ascending order."""
+    if not len(numbers):
+        return []
+    least = int(numbers.min())
+    if int(numbers.max()) - least > FEW_VALUES:
+        return [int(each) for each in np.unique(numbers)]
+    there = np.zeros(int(numbers.max()) - least + 1, dtype=bool)
+    there[numbers - least] = True
+    return [int(each) + least for each in np.flatnonzero(there)]
+
+
+def _multiple(shift: Vector, moves: Vector) -> bool:
+    """Whether a shift is what loops move tiles by, multiples of `moves` along each rank."""
+    return not any(step % unit if unit else step for step, unit in zip(shift, moves, strict=True))
 
 
 class Sharing(NamedTuple):
@@ -306,11 +367,11 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vec
     ratios, looked = set[float](), 0
     for axes, order in product(ways, orders):
         check_time()
-        helped, looked = _helped(order, ranks, grid, axes), looked + 1
+        helped, looked = _helped(order, ranks, grid, moves, axes), looked + 1
         words, elements = helped.number, prod(grid.used)
         ratios.add(words / elements)
         for shift in helped.shifts:
-            if any(step % unit if unit else step for step, unit in zip(shift, moves, strict=True)):
+            if not _multiple(shift, moves):
                 continue
             left, who = helped.rest(shift)
             if left < words:

@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solver_mapper.deadline import check_time
-from solver_mapper.solve.outward.costs import ENDS, IDLE, Costs, largest
+from solver_mapper.solve.outward.costs import ENDS, IDLE, Costs
 from solver_mapper.solve.outward.fills import Fill, Fills
 from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside
 from solver_mapper.solve.outward.lattice import Lattice
+from solver_mapper.solve.outward.sharing import Shares, largest
 
 MOST_FIGURES = 50_000_000
 """What a table of one level may have: for all tiles, all choices of suppliers, and all states."""
@@ -73,6 +74,7 @@ class OuterLevels:
         self.costs = costs
         self.lattice = Lattice(costs.sizes)
         self.fills = Fills(costs, self.lattice)
+        self.shares = Shares(costs)
         self._tables: list[dict[Dims, Floats]] = []
         """Of each level: (states, holders, ..., tiles), for each choice of suppliers among this
         level and those further out."""
@@ -333,5 +335,5 @@ class _Filled:
     def _shares(self) -> list[tuple[int, ...]]:
         """How many instances may share each held tensor's words (`Costs.shares`)."""
         costs, outside = self._levels.costs, Outside(self._level, self._level)
-        shares = costs.shares(outside, prod(costs.sides[self._level - 1]))
+        shares = self._levels.shares.most(outside, prod(costs.sides[self._level - 1]))
         return largest({tuple(share[n] for n in self._held) for share in shares})

@@ -4,11 +4,12 @@ a mesh.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, lru_cache
-from math import prod
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import inf, prod
+from typing import NamedTuple
 
-from solver_mapper.core import primes
+from solver_mapper.core.primes import divisors
 
 Mesh = tuple[int, int]
 """The elements along X and Y that are left."""
@@ -17,19 +18,40 @@ EXACT = 1
 """How many meshes with axes there are outside the first one."""
 
 
-@lru_cache(maxsize=500_000)
-def most_side_by_side(
-    rounds: tuple[int, ...], done: tuple[int, ...], meshes: tuple[Mesh, ...]
-) -> int:
-    """How many elements of all meshes loops over dimensions can use, of which so many rounds are
-    left each. Those over dimensions that are `done` have no more of the first mesh.
+class Group(NamedTuple):
+    """One dimension of which so many `rounds` are left, or the two of a window: of the loops over
+    these on each mesh the shorter one counts, and no more than `most` in all.
+    """
+
+    rounds: tuple[int, ...]
+    most: float = inf
+
+    @property
+    def counts(self) -> bool:
+        """Whether loops over it can have more than one iteration."""
+        return min(self.rounds) > 1 and self.most > 1
+
+
+Groups = tuple[Group, ...]
+
+
+def most_side_by_side(groups: Groups, done: Groups, meshes: tuple[Mesh, ...]) -> int:
+    """How many iterations, multiplied, loops over all groups can have on the meshes. Those over
+    groups that are `done` have no more of the first mesh.
+    """
+    first, *others = few(meshes)
+    alike = (tuple(sorted(each for each in which if each.counts)) for which in (groups, done))
+    return int(_most(*alike, first, tuple(others)))
+
+
+def few(meshes: Sequence[Mesh]) -> tuple[Mesh, ...]:
+    """The first of some meshes and what matters of others. Of many of these, nothing but the
+    nearest ones are told apart.
     """
     first, *others = meshes or ((1, 1),)
     rest = [each for each in others if max(each) > 1]
-    # Of many meshes nothing but the nearest ones are told apart.
     together = [(prod(x * y for x, y in rest[EXACT:]), 1)] if len(rest) > EXACT else []
-    alike = (tuple(sorted(each for each in which if each > 1)) for which in (rounds, done))
-    return _most(*alike, _turned(first), tuple(map(_turned, [*rest[:EXACT], *together])))
+    return tuple(map(_turned, (first, *rest[:EXACT], *together)))
 
 
 def _turned(mesh: Mesh) -> Mesh:
@@ -37,39 +59,54 @@ def _turned(mesh: Mesh) -> Mesh:
     return max(mesh), min(mesh)
 
 
-@cache
-def divisors(number: int) -> tuple[int, ...]:
-    """See `primes.divisors`."""
-    return primes.divisors(number)
-
-
-@lru_cache(maxsize=500_000)
-def _most(
-    rounds: tuple[int, ...], done: tuple[int, ...], first: Mesh, others: tuple[Mesh, ...]
-) -> int:
-    if rounds:
-        now, *later = rounds
-        ways = _ways(now, (first, *others))
+@lru_cache(maxsize=1_000_000)
+def _most(groups: Groups, done: Groups, first: Mesh, others: tuple[Mesh, ...]) -> float:
+    if groups:
+        now, *later = groups
+        rest: tuple[Groups, Groups] = tuple(later), done
+        ways = _ways(now.rounds, (first, *others))
     elif done:
         now, *later = done
-        ways = ((used, (first, *left)) for used, left in _ways(now, others))
+        rest = (), tuple(later)
+        ways = ((count, (first, *left)) for count, left in _ways(now.rounds, others))
     else:
         return 1
-    rest = (tuple(later), done) if rounds else ((), tuple(later))
-    return max(
-        used * _most(*rest, _turned(left[0]), tuple(_turned(each) for each in left[1:]))
-        for used, left in ways
-    )
+    return max(min(count, now.most) * _most(*rest, left[0], left[1:]) for count, left in ways)
 
 
-def _ways(rounds: int, meshes: tuple[Mesh, ...]) -> Iterator[tuple[int, tuple[Mesh, ...]]]:
-    """How many iterations loops over one dimension may have, and what is left of the meshes."""
+def _ways(
+    rounds: tuple[int, ...], meshes: tuple[Mesh, ...]
+) -> Iterator[tuple[int, tuple[Mesh, ...]]]:
+    """How often loops over one group may count, and what is left of the meshes."""
     if not meshes:
         yield 1, ()
         return
-    (x, y), *others = meshes
-    for bound in divisors(rounds):
-        for left in {(x // bound, y), (x, y // bound)} if bound > 1 else {(x, y)}:
-            if min(left):
-                for used, further in _ways(rounds // bound, tuple(others)):
-                    yield bound * used, (left, *further)
+    first, *others = meshes
+    for bounds in _bounds(rounds):
+        left_over = tuple(each // bound for each, bound in zip(rounds, bounds, strict=True))
+        for left in laid(bounds, first):
+            for count, further in _ways(left_over, tuple(others)):
+                yield min(bounds) * count, (left, *further)
+
+
+def _bounds(rounds: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The loops that a group may have on one mesh: each of more than one iteration, or none."""
+    first, *others = rounds
+    yield (1,) * len(rounds)
+    for bound in divisors(first)[1:]:
+        if not others:
+            yield (bound,)
+            continue
+        for its_bounds in _bounds(tuple(others)):
+            if min(its_bounds) > 1:
+                yield bound, *its_bounds
+
+
+def laid(bounds: tuple[int, ...], mesh: Mesh) -> set[Mesh]:
+    """What is left of a mesh, for all ways to lay loops of these bounds along its axes."""
+    found = {mesh}
+    for bound in bounds:
+        if bound > 1:
+            ways = (left for x, y in found for left in ((x // bound, y), (x, y // bound)))
+            found = {_turned(left) for left in ways if min(left)}
+    return found

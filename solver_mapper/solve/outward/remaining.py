@@ -23,12 +23,11 @@ from solver_mapper.solve.outward.costs import (
     FIXED,
     NOISE,
     Costs,
-    largest,
-    most_shared,
 )
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.moves import hopping
 from solver_mapper.solve.outward.outer_levels import OuterLevels, spared_by
+from solver_mapper.solve.outward.sharing import largest, most_shared
 from solver_mapper.solve.outward.sliding import ROUNDED
 from solver_mapper.solve.outward.supplies import (
     Supply,
@@ -92,7 +91,7 @@ class _Ahead:
         self.costs, self.rows, self.outside, self.left = outer.costs, rows, outside, left
         self._levels = outer
         self._settled = _settled(self.costs, rows, outside)
-        self._shares = self.costs.shares(outside, left)
+        self._shares = outer.shares.most(outside, left)
         self._kinds = self._next_loops()
         self._begun = {each.number: each.begun(rows) for each in self.costs.sliding}
         self._most: dict[tuple[int, tuple[int, ...]], Floats] = {}

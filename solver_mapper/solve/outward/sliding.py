@@ -42,16 +42,14 @@ class Sparing(NamedTuple):
 
 
 class _Rounds(NamedTuple):
-    """Rounds of loops still to come, (rows, 1): of all loops, and of those over fixed dimensions,
-    over idle ones, over those of windows, and of each window rank. `places`: how many different
-    places the loops over windows move a tile to, at least.
+    """Rounds of loops still to come, (rows, 1): of all loops, of those over fixed dimensions, and
+    of the others by their bit (`Windows.bits`). `places`: how many different places the loops over
+    windows move a tile to, at least.
     """
 
     all: Floats
     fixed: Floats
-    idle: Floats
-    moving: Floats
-    ranks: list[Floats]
+    by_bit: list[tuple[int, Floats]]
     places: Floats
 
 
@@ -317,9 +315,10 @@ class Sliding:
         rounds = _Rounds(
             left.prod(axis=1)[:, None],
             left[:, self.fixed].prod(axis=1)[:, None],
-            left[:, self.idle].prod(axis=1)[:, None],
-            left[:, self.moving].prod(axis=1)[:, None],
-            [left[:, each.dims].prod(axis=1)[:, None] for each in self.windows.ranks],
+            [
+                (self.windows.idle_bit, left[:, self.idle].prod(axis=1)[:, None]),
+                *((bit, left[:, [dim]]) for dim, bit in self.windows.bits.items()),
+            ],
             fewest_places([left[:, each.dims] for each in self.windows.ranks])[:, None],
         )
         first = int(self.outermost(rows).min(initial=self.depth))
@@ -338,11 +337,10 @@ class Sliding:
         found = np.zeros((3, len(rows), self.depth + 1))
         if not table.any():
             return Sparing(*found)
-        fetched, sent, passed, idle, stays, single, rank = table.transpose(1, 0, 2)
-        others = np.where(rank < 0, rounds.moving, 1.0)
-        for number, each in enumerate(rounds.ranks):
-            others = np.where(rank == number, each, others)
-        others = np.where(idle > 0, rounds.idle, 1.0) * others
+        fetched, sent, passed, loops, stays, single = table.transpose(1, 0, 2)
+        others, which = np.ones(loops.shape), loops.astype(np.int64)
+        for bit, each in rounds.by_bit:
+            others *= np.where(which & bit, each, 1.0)
         # Compute units hold nothing that idle loops could leave where it is.
         holds = np.arange(first, self.depth + 1) < self.depth
         jumps = rounds.fixed * np.where(holds, rounds.places, 1.0)
@@ -428,8 +426,8 @@ class Sliding:
         return table
 
     def _possible_table(self, dim: int, state: TileState) -> Floats:
-        """(7, depth + 1): the fields of `Possible`."""
-        table = np.zeros((7, self.depth + 1))
+        """(6, depth + 1): the fields of `Possible`."""
+        table = np.zeros((6, self.depth + 1))
         possible = self.windows.possible(state, dim)
         for chain, each in zip(state.chains, possible, strict=True):
             table[:, chain.level] = each

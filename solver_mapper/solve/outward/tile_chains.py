@@ -13,8 +13,9 @@ can, so that what the outer holder sends may be counted too low, but never too h
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 from math import gcd, prod
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,10 @@ class Rank(NamedTuple):
         return np.asarray(np.minimum(places, np.minimum(*met)))
 
 
+Extents = tuple[tuple[int, int], ...]
+"""Of the dimensions of each window rank."""
+
+
 class Chain(NamedTuple):
     """The tiles of the holder at `level` (of compute units, which do not reuse: one below the
     innermost level).
@@ -87,7 +92,7 @@ class Chain(NamedTuple):
     links: Links = ()
     beside: bool = False
     passing: bool = False
-    extents: tuple[tuple[int, int], ...] = ()
+    extents: Extents = ()
 
 
 class TileState(NamedTuple):
@@ -102,7 +107,7 @@ class TileState(NamedTuple):
     rounded: whether what the next holder sends may not be a whole number.
     """
 
-    extents: tuple[tuple[int, int], ...]
+    extents: Extents
     chains: tuple[Chain, ...]
     mesh: tuple[Placed, ...] = ()
     others: tuple[Placed, ...] = ()
@@ -127,19 +132,17 @@ class Spared(NamedTuple):
 
 class Possible(NamedTuple):
     """How much of its tiles all loops still to come may spare a chain at most, if the next loop is
-    of some kind. `passed`: how many tiles neighbours may pass on. `idle`: whether by idle loops,
-    too; `stays`: by these alone, since each place that a tile comes to costs a jump; `rank`: by
-    loops over this window rank, or over any if below 0. `single`: whether there is one tile in each
-    round so far.
+    of some kind. `passed`: how many tiles neighbours may pass on. `loops`: by which ones, a bit for
+    each (`Windows.bits`). `stays`: by idle ones alone, since each place that a tile comes to costs
+    a jump. `single`: whether there is one tile in each round so far.
     """
 
     fetched: float = 0.0
     sent: float = 0.0
     passed: float = 0.0
-    idle: bool = False
+    loops: int = 0
     stays: bool = False
     single: bool = False
-    rank: int = -1
 
 
 NOTHING = Spared()
@@ -175,6 +178,11 @@ class Windows:
             for number, rank in enumerate(ranks)
             for side, dim in enumerate(rank.dims)
         }
+        self.bits = {dim: 1 << number for number, dim in enumerate(self.place)}
+        """Of loops over each dimension of a window; that of idle ones is the next."""
+        self.idle_bit = 1 << len(self.place)
+        self._all = 2 * self.idle_bit - 1
+        self._possible = cache(self._may_be_spared)
         ones = ((1, 1),) * len(ranks)
         units = Chain(depth, (1,) * len(ranks), back=(0,) * len(ranks), extents=ones)
         self.start = TileState(ones, (units,))
@@ -204,7 +212,7 @@ class Windows:
                 return state, float(bound)
             return state._replace(beside=state.beside or inner == 1 or not units), 1.0
         rank, side = self.place[dim]
-        loop = Placed(rank, side, self._step(state, dim), bound, axis, innermost)
+        loop = Placed(rank, side, self._step(state.extents, dim), bound, axis, innermost)
         before = tuple(each for each in state.mesh if each.rank == rank)
         exact = not before or state.chains[-1].level == level + 1
         more = sent_words((*before, loop), exact) / sent_words(before, exact)
@@ -274,7 +282,7 @@ class Windows:
     def _moves(self, state: TileState) -> Vector:
         """Of what loops still to come move tiles by multiples, along each window rank."""
         return tuple(
-            gcd(*(self._step(state, dim) for dim in self._left(state, rank)))
+            gcd(*(self._step(state.extents, dim) for dim in self._left(state.extents, rank)))
             for rank in range(len(self.ranks))
         )
 
@@ -313,7 +321,10 @@ class Windows:
 
     def possible(self, state: TileState, dim: int) -> tuple[Possible, ...]:
         """What may be spared each chain if the next temporal loop is over `dim`."""
-        return tuple(self._possible(state, chain, dim) for chain in state.chains)
+        *inner, last = state.chains
+        found = [self._possible(state.extents, chain, dim, open_mesh=False) for chain in inner]
+        open_mesh = not state.filled
+        return (*found, self._possible(state.extents, last, dim, open_mesh=open_mesh))
 
     def kept_of_new(self, tile: Ints, dim: int) -> Floats:
         """The share of a new tile's words that the tile before it has, too, if a loop over `dim`,
@@ -343,10 +354,10 @@ class Windows:
         last = tile[:, dims[1 - side]] / sizes[1 - side]
         return np.where(once, 1 - last, 0.0), np.where(later, 1.0, 0.0)
 
-    def _step(self, state: TileState, dim: int) -> int:
+    def _step(self, extents: Extents, dim: int) -> int:
         """By how many words a loop over `dim` moves the tiles."""
         rank, side = self.place[dim]
-        return self.ranks[rank].steps[side] * state.extents[rank][side]
+        return self.ranks[rank].steps[side] * extents[rank][side]
 
     def _extended(self, state: TileState, dim: int, bound: int) -> TileState:
         rank, side = self.place[dim]
@@ -359,7 +370,7 @@ class Windows:
             return dead(chain), NOTHING
         forth = [0] * len(self.ranks)
         if dim in self.place:
-            forth[self.place[dim][0]] = self._step(state, dim)
+            forth[self.place[dim][0]] = self._step(state.extents, dim)
         shift = tuple(step - back for step, back in zip(forth, chain.back, strict=True))
         first = chain.shift is None
         if first:
@@ -378,60 +389,64 @@ class Windows:
             max(0, span - step) / span for span, step in zip(chain.spans, shift, strict=True)
         )
 
-    def _possible(self, state: TileState, chain: Chain, dim: int) -> Possible:
+    def _may_be_spared(
+        self, extents: Extents, chain: Chain, dim: int, *, open_mesh: bool
+    ) -> Possible:
         if not chain.live or dim in self.fixed:
             return IMPOSSIBLE
-        open_mesh = not state.filled and chain is state.chains[-1]
-        passed = self._passed(state, chain, dim, open_mesh=open_mesh)
+        passed = self._passed(extents, chain, dim, open_mesh=open_mesh)
         if open_mesh and chain.level == self.depth:
             return passed
         if chain.shift is not None and (chain.kept < 1 or any(chain.back)):
-            return self._as_before(state, chain, dim) if chain.kept else passed
+            return self._as_before(extents, chain, dim) if chain.kept else passed
         idle = dim not in self.place
         if idle and chain.level < self.depth:
-            return Possible(1.0, 1.0, idle=True, stays=True, single=True)
+            return Possible(1.0, 1.0, loops=self._all, stays=True, single=True)
         if idle and chain.beside:
-            return Possible(0.0, 1.0, 1.0, idle=True, stays=True, single=True)
+            return Possible(0.0, 1.0, 1.0, loops=self._all, stays=True, single=True)
         if idle:
             return passed
         rank, _ = self.place[dim]
+        both = self._both(dim)
+        loops = sum(self.bits[each] for each in both)
         if chain.shift is not None:
-            again = self._when(state, chain, Link(chain.shift, rest=0.0), dim)
-            first, other = (np.array([self._rounds(state, each)]) for each in self._both(dim))
+            again = self._when(extents, chain, Link(chain.shift, rest=0.0), dim)
+            first, other = (np.array([self._rounds(extents, each)]) for each in both)
             stays = float(staying(first, other)[0]) if again else 0.0
             # Of all rounds but the first one, whose tile comes new.
             share = stays / (1 - 1 / float(first[0] * other[0])) if stays else 0.0
-            return Possible(share, share, rank=rank) if share else IMPOSSIBLE
+            return Possible(share, share, loops=loops) if share else IMPOSSIBLE
         forth = [0] * len(self.ranks)
-        forth[rank] = self._step(state, dim)
+        forth[rank] = self._step(extents, dim)
         kept = self._kept(chain, tuple(forth))
         if kept:
             # What neighbours pass on may be filled less often than once in each instance.
-            passed = self._passed(state, chain, dim, open_mesh=open_mesh, now=True)
+            passed = self._passed(extents, chain, dim, open_mesh=open_mesh, now=True)
             sent = kept + (1 - kept) * passed.sent
             new = (1 - kept) * passed.passed
-            return Possible(kept, sent, new, single=not passed.sent, rank=rank)
+            if not self.slide_on(dim, extents[rank]):
+                loops = self.bits[dim]
+            return Possible(kept, sent, new, loops, single=not passed.sent)
         return passed
 
     def _passed(
-        self, state: TileState, chain: Chain, dim: int, *, open_mesh: bool, now: bool = False
+        self, extents: Extents, chain: Chain, dim: int, *, open_mesh: bool, now: bool = False
     ) -> Possible:
         """What neighbours alone may pass on if the next temporal loop is over `dim`; or `now`, by
         this one alone.
         """
         if open_mesh:
             if dim not in self.place:
-                return Possible(0.0, 1.0, 1.0, idle=True)
+                return Possible(0.0, 1.0, 1.0, self._all)
             rank, _ = self.place[dim]
-            extents = dict(zip(self.ranks[rank].dims, chain.extents[rank], strict=True))
-            tile = np.array([[extents.get(each, 1) for each in range(max(extents) + 1)]])
+            along = dict(zip(self.ranks[rank].dims, chain.extents[rank], strict=True))
+            tile = np.array([[along.get(each, 1) for each in range(max(along) + 1)]])
             met, later = (float(each[0]) for each in self.met(tile, dim))
             share = met if now else (met + later) / 2
-            return Possible(0.0, share, share, idle=True) if share else IMPOSSIBLE
-        found = [(link, self._when(state, chain, link, dim)) for link in _links(chain)]
+            return Possible(0.0, share, share, self._all) if share else IMPOSSIBLE
+        found = [(link, self._when(extents, chain, link, dim)) for link in _links(chain)]
         useful = [link for link, when in found if when]
-        at_once = [link for link in useful if self._at_once(state, chain, link, dim)]
-        ranks = {rank for _, when in found for rank in when}
+        at_once = [link for link in useful if self._at_once(extents, chain, link, dim)]
         if not (at_once if now else useful):
             return IMPOSSIBLE
         # Half of all rounds are those of the next loop, at least.
@@ -440,8 +455,7 @@ class Windows:
             0.0,
             sum(1 - min((link.rest for link in links), default=1.0) for links in by) / len(by),
             sum(max((link.most for link in links), default=0.0) for links in by) / len(by),
-            idle=-1 in ranks,
-            rank=-1 if len(ranks) > 1 else min(ranks),
+            reduce(or_, (when for _, when in found)),
         )
 
     def _useful(self, state: TileState, chain: Chain) -> Chain:
@@ -451,37 +465,36 @@ class Windows:
         if chain.kept:
             links = tuple(each for each in chain.links if each.shift in (chain.shift, ANY))
             useful = chain._replace(links=links, beside=chain.beside and not any(chain.shift))
-            again = self._when(state, chain, Link(chain.shift, rest=0.0))
+            again = self._when(state.extents, chain, Link(chain.shift, rest=0.0))
             return useful if again else dead(chain)
         stays = Link((0,) * len(self.ranks), rest=0.0)
-        links = tuple(each for each in chain.links if self._when(state, chain, each))
-        beside = chain.beside and bool(self._when(state, chain, stays))
+        links = tuple(each for each in chain.links if self._when(state.extents, chain, each))
+        beside = chain.beside and bool(self._when(state.extents, chain, stays))
         return chain._replace(links=links, beside=beside) if links or beside else dead(chain)
 
-    def _when(
-        self, state: TileState, chain: Chain, link: Link, dim: int | None = None
-    ) -> frozenset[int]:
-        """The loops to come by which tiles may move by the shift of a link, at most: those over
-        dimensions of a rank, and -1 for idle ones; if the next one is over `dim`, or over any.
+    def _when(self, extents: Extents, chain: Chain, link: Link, dim: int | None = None) -> int:
+        """The loops to come by which tiles may move by the shift of a link, at most, as `bits`; if
+        the next one is over `dim`, or over any.
 
         A loop moves tiles forth along one rank, by at least one step more than all loops inside
         over the same dimension; and back by what those over others have moved them.
         """
         if link.shift == ANY:
-            return frozenset({-1, *range(len(self.ranks))})
+            return self._all
         still, forth = [], []
         for rank, (step, back) in enumerate(zip(link.shift, chain.back, strict=True)):
             moves = [
-                Steps(self._step(state, each), self._rounds(state, each), first=each == dim)
-                for each in self._left(state, rank)
+                Steps(self._step(extents, each), self._rounds(extents, each), first=each == dim)
+                for each in self._left(extents, rank)
             ]
             ways = [tuple(each._replace(forth=each is one) for each in moves) for one in moves]
             still.append(_adds_up(-step - back, tuple(moves)))
-            forth.append(any(_adds_up(-step - back, way) for way in ways))
-        found = {rank for rank, goes in enumerate(forth) if goes and all(_but(still, rank))}
-        return frozenset({*found, -1} if all(still) else found)
+            which = zip(self._left(extents, rank), ways, strict=True)
+            forth.append(sum(self.bits[d] for d, way in which if _adds_up(-step - back, way)))
+        found = sum(goes for rank, goes in enumerate(forth) if all(_but(still, rank)))
+        return found | self.idle_bit if all(still) else found
 
-    def _at_once(self, state: TileState, chain: Chain, link: Link, dim: int) -> bool:
+    def _at_once(self, extents: Extents, chain: Chain, link: Link, dim: int) -> bool:
         """Whether the next loop, over `dim`, may move tiles by the shift of a link."""
         if link.shift == ANY:
             return True
@@ -489,20 +502,32 @@ class Windows:
         if dim not in self.place:
             return not any(ahead)
         rank = self.place[dim][0]
-        move = Steps(self._step(state, dim), self._rounds(state, dim), forth=True)
+        move = Steps(self._step(extents, dim), self._rounds(extents, dim), forth=True)
         return _adds_up(-ahead[rank], (move,)) and not any(_but(ahead, rank))
 
-    def _rounds(self, state: TileState, dim: int) -> int:
+    def slide_on(self, dim: int, extents: tuple[int, int]) -> bool:
+        """Whether loops over the other dimension of a window may move tiles on by as much as the
+        next temporal loop, which is over `dim`; tiles have these `extents` along the rank. Loops
+        side by side may come before.
+        """
+        rank, side = self.place[dim]
+        sizes, steps = self.ranks[rank].sizes, self.ranks[rank].steps
+        mine, other = (
+            (steps[each] * extents[each], sizes[each] // extents[each]) for each in (side, 1 - side)
+        )
+        return _slide_on(*mine, *other)
+
+    def _rounds(self, extents: Extents, dim: int) -> int:
         """How many rounds over a dimension of the window ranks are still to come."""
         rank, side = self.place[dim]
-        return self.ranks[rank].sizes[side] // state.extents[rank][side]
+        return self.ranks[rank].sizes[side] // extents[rank][side]
 
     def _both(self, dim: int) -> tuple[int, int]:
         """A dimension of a window and the other one."""
         rank, side = self.place[dim]
         return dim, self.ranks[rank].dims[1 - side]
 
-    def _as_before(self, state: TileState, chain: Chain, dim: int) -> Possible:
+    def _as_before(self, extents: Extents, chain: Chain, dim: int) -> Possible:
         """What may be spared a chain of which some tiles move, where others can come by the shift
         that was the first: along the same window rank.
         """
@@ -511,15 +536,17 @@ class Windows:
         moved = moved or [number for number, step in enumerate(chain.back) if step]
         (rank,) = moved
         link, new = _link(chain, shift), 2 * (1 - chain.kept)
-        if not self._when(state, chain, link, dim):
+        loops = self._when(extents, chain, link, dim)
+        loops &= sum(self.bits[each] for each in self.ranks[rank].dims)
+        if not loops:
             return IMPOSSIBLE
-        share = 1.0 if self._at_once(state, chain, link, dim) else 0.5
+        share = 1.0 if self._at_once(extents, chain, link, dim) else 0.5
         sent = share * (chain.kept + new * (1 - link.rest))
-        return Possible(share * chain.kept, sent, share * new * link.most, rank=rank)
+        return Possible(share * chain.kept, sent, share * new * link.most, loops)
 
-    def _left(self, state: TileState, rank: int) -> list[int]:
+    def _left(self, extents: Extents, rank: int) -> list[int]:
         """Dimensions of a window rank over which loops may still come."""
-        sizes = zip(self.ranks[rank].dims, state.extents[rank], self.ranks[rank].sizes, strict=True)
+        sizes = zip(self.ranks[rank].dims, extents[rank], self.ranks[rank].sizes, strict=True)
         return [dim for dim, extent, size in sizes if extent < size]
 
 
@@ -595,6 +622,16 @@ def _moves(rounds: int, inside: int = 1, back: int = 0) -> tuple[frozenset[int],
             found |= all_back
             further |= forth
     return frozenset(found), frozenset(further)
+
+
+@cache
+def _slide_on(step: int, rounds: int, its_step: int, its_rounds: int) -> bool:
+    """See `Windows.slide_on`: of the dimension of the next temporal loop, and of the other one."""
+    for beside in divisors(rounds)[:-1]:
+        mine = Steps(step * beside, rounds // beside, first=True)
+        if _adds_up(-mine.step, (mine, Steps(its_step, its_rounds, forth=True))):
+            return True
+    return False
 
 
 @cache

@@ -271,6 +271,8 @@ class _Run:
         self.examined += len(rows)
         self._limit(self.examined, self.most_examined)
         self.advanced(_work(self.examined, len(self.parents)))
+        # Bounds are worked out for rows that have the same left of a mesh.
+        rows = rows.take(np.argsort(self.costs.left(outside, rows.meshes), kind="stable"))
         found = [
             self._promising(rows.take(slice(start, start + AT_ONCE)), outside)
             for start in range(0, max(len(rows), 1), AT_ONCE)
