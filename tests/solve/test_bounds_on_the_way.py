@@ -25,7 +25,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.primes import factorize
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.model import Evaluator
-from solver_mapper.solve.outward import mesh_sharing
+from solver_mapper.solve.outward import layouts, mesh_sharing
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import InnerMappings, Outside
 from solver_mapper.solve.outward.moves import (
@@ -398,7 +398,8 @@ def test_no_bound_on_the_way_to_many_mappings_is_above_their_claims(first):
 
 def test_large_meshes_grant_that_any_elements_are_neighbours(monkeypatch):
     """A mesh counts as large here from 13 elements on, and rows are not filled."""
-    monkeypatch.setattr(mesh_sharing, "MANY", 12)
+    for module in (layouts, mesh_sharing):
+        monkeypatch.setattr(module, "MANY", 12)
     for each in vars(mesh_sharing).values():
         getattr(each, "cache_clear", lambda: None)()
     assert not too_high_for_a_window(100255)

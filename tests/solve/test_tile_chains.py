@@ -20,15 +20,12 @@ from solver_mapper.cost.timeloop.multicast_groups import multicast_groups
 from solver_mapper.cost.timeloop.projection import Projection, code_of, project
 from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, linked_elements
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
-from solver_mapper.solve.outward import mesh_sharing
+from solver_mapper.solve.outward import layouts, mesh_sharing
+from solver_mapper.solve.outward.layouts import APART, OTHER, Placed, Vector
 from solver_mapper.solve.outward.mesh_sharing import (
     ANY,
-    APART,
-    OTHER,
     Link,
     Links,
-    Placed,
-    Vector,
     all_links,
     fewest_sent,
     least_sharing,
@@ -181,7 +178,7 @@ def drawn_mesh(random: Random, width: int, height: int) -> Mesh:
             if used * bound > side or any(each.dim == dim for each in loops):
                 continue
             loops.append(PlacedLoop(dim, bound, bound, grown[dim], "XY"[axis]))
-            side = mesh_sharing.IDLE if dim == IDLE else APART
+            side = layouts.IDLE if dim == IDLE else APART
             place = Placed(OTHER, side, 0, bound, axis)
             for rank, dims in enumerate(RANKS):
                 if dim in dims:
@@ -208,7 +205,7 @@ def passed_on(
     if not windows:
         return [], True
     x, y = (prod(each.bound for each in mesh.seen if each.axis == axis) for axis in (0, 1))
-    mesh_grid = mesh_sharing.Grid((x, y), width)
+    mesh_grid = layouts.Grid((x, y), width)
     given = windows if mesh_grid.filled and random.random() < 0.5 else mesh.seen
     least = least_sharing(given, len(RANKS), mesh_grid)
     loose, fewest = all_links(given, len(RANKS)), fewest_sent(windows, len(RANKS))
@@ -260,7 +257,8 @@ def coarse(monkeypatch):
     caches = [each for each in vars(mesh_sharing).values() if hasattr(each, "cache_clear")]
     for each in caches:
         each.cache_clear()
-    monkeypatch.setattr(mesh_sharing, "MANY", 2)
+    for module in (layouts, mesh_sharing):
+        monkeypatch.setattr(module, "MANY", 2)
     yield
     for each in caches:
         each.cache_clear()

@@ -7,15 +7,8 @@ from itertools import permutations, product
 from math import factorial, prod
 from typing import NamedTuple
 
-from solver_mapper.solve.outward.mesh_sharing import (
-    APART,
-    IDLE,
-    MOST_ORDERS,
-    OTHER,
-    Grid,
-    Placed,
-    least_sharing,
-)
+from solver_mapper.solve.outward.layouts import APART, IDLE, MOST_ORDERS, OTHER, Grid, Placed
+from solver_mapper.solve.outward.mesh_sharing import least_sharing
 
 
 class Spread(NamedTuple):

@@ -22,16 +22,11 @@ import numpy as np
 
 from solver_mapper.core.primes import divisors
 from solver_mapper.solve.outward.inner import Floats, Ints
+from solver_mapper.solve.outward.layouts import APART, IDLE, OTHER, Grid, Placed, Vector
 from solver_mapper.solve.outward.mesh_sharing import (
     ANY,
-    APART,
-    IDLE,
-    OTHER,
-    Grid,
     Link,
     Links,
-    Placed,
-    Vector,
     fewest_sent,
     least_rest,
     least_sharing,
