@@ -26,7 +26,7 @@ from solver_mapper.solve.outward.costs import (
 )
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.moves import hopping
-from solver_mapper.solve.outward.outer_levels import OuterLevels, spared_by
+from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.sharing import largest, most_shared
 from solver_mapper.solve.outward.sliding import ROUNDED
 from solver_mapper.solve.outward.supplies import (
@@ -37,10 +37,12 @@ from solver_mapper.solve.outward.supplies import (
     windows_supplied,
 )
 
-Key = tuple[int, int, tuple[int, ...], int]
-"""A tensor, how many instances share its words, over which of its idle dimensions or those of its
-windows the next temporal loop is, if that makes fewer of them do so, and its kind.
+Key = tuple[int, tuple[int, ...], tuple[int, ...], int]
+"""A tensor, how many instances may share its words, over which of its idle dimensions or those of
+its windows the next temporal loop is, if that makes fewer of them do so, and its kind.
 """
+AT_ONCE = 200_000
+"""Figures that are added and compared at once."""
 
 
 def least_energy(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
@@ -108,18 +110,19 @@ class _Ahead:
     def together(self) -> Floats:
         """The least energy in pJ of a whole mapping, over all ways to go on."""
         best = np.full(len(self.rows), np.inf)
-        sums: dict[frozenset[int] | None, _Sums] = {}
         for kind, dims, possible in self._kinds:
-            spared = None if ENDS in kind else spared_by(kind)
-            if spared not in sums:
-                sums[spared] = _Sums(self._further_out(kind))
-            of_kind, parts = self._along(kind, dims), sums[spared].parts
-            for shares in self._shares_along(of_kind):
-                keys = tuple(zip(range(len(shares)), shares, of_kind, kind, strict=True))
-                for key in keys:
-                    if key not in parts:
-                        parts[key] = self._supply(*key)
-                best = np.minimum(best, np.where(possible, sums[spared].least(keys), np.inf))
+            along = self._along(kind, dims)
+            shares = list(zip(*self._shares_along(along), strict=True))
+            values = [tuple(sorted(set(each))) for each in shares]
+            supplies = [
+                self._supply(*key)
+                for key in zip(range(len(shares)), values, along, kind, strict=True)
+            ]
+            which = [
+                tuple(map(known.index, each)) for known, each in zip(values, shares, strict=True)
+            ]
+            least = _least_together(self._further_out(kind), supplies, which)
+            best = np.minimum(best, np.where(possible, least, np.inf))
         return np.asarray(self._settled + best)
 
     @cached_property
@@ -183,7 +186,7 @@ class _Ahead:
         """
         found = []
         for n, tensor in enumerate(self.costs.tensors):
-            supply = self._from(n, self._most_sharing(n))
+            supply = self._from(n, np.array(self._most_sharing(n)))
             words, fewest = self._waiting(n), np.full(len(self.rows), np.inf)
             for kind, _, possible in self._kinds:
                 fewest = np.minimum(fewest, np.where(possible, words[kind[n]], np.inf))
@@ -199,7 +202,7 @@ class _Ahead:
         for n in range(len(self.costs.tensors)):
             share, best = self._most_sharing(n), np.full(shape, np.inf)
             for kind, _, possible in self._kinds:
-                supply = self._supply(n, share, (), kind[n])
+                (supply,) = self._supply(n, (share,), (), kind[n])
                 best = np.minimum(best, np.where(possible, supply, np.inf))
             found.append(best)
         return found
@@ -261,14 +264,15 @@ class _Ahead:
         kinds.append(((ENDS,) * len(costs.tensors), [], ends))
         return [each for each in kinds if each[2].any()]
 
-    def _supply(self, n: int, share: int, along: tuple[int, ...], kind: int) -> Floats:
+    def _supply(self, n: int, shares: tuple[int, ...], along: tuple[int, ...], kind: int) -> Floats:
         """The least energy of a tensor's next supply by the levels that may hold its tiles
-        (holders, rows), if the next loop is of some kind, and so many instances share its words at
-        most.
+        (shares, holders, rows), if the next loop is of some kind, and so many instances share its
+        words at most.
         """
-        key = n, share, along, kind
+        key = n, shares, along, kind
         if key not in self._supplies:
-            supply, words = self._from(n, share, along), self._waiting(n)[kind]
+            supply = self._from(n, np.array(shares)[:, None, None], along)
+            words = self._waiting(n)[kind]
             found = (
                 supplied(self.rows, supply, words, kind)
                 if n not in self._spared
@@ -278,10 +282,10 @@ class _Ahead:
             self._supplies[key] = np.where(barred, np.inf, found) if barred.any() else found
         return self._supplies[key]
 
-    def _from(self, n: int, share: int, along: tuple[int, ...] = ()) -> Supply:
+    def _from(self, n: int, shares: Ints, along: tuple[int, ...] = ()) -> Supply:
         """Who may supply a tensor to instances of which so many share its words at most."""
         instances = self.left * self.costs.beyond(self.outside)
-        shared, sliding = np.minimum(share, self._sharing(n, along)), self._sliding.get(n)
+        shared, sliding = np.minimum(shares, self._sharing(n, along)), self._sliding.get(n)
         carried = sliding.carried(self.rows) if sliding and self.costs.networks else 0.0
         return Supply(self.costs, n, self.outside, instances, shared, carried)
 
@@ -316,22 +320,28 @@ class _Ahead:
         return self._words[n]
 
 
-class _Sums:
-    """The least of what suppliers of all tensors cost together, with what levels further out cost,
-    over all choices of suppliers. What a tensor's supply costs (holders, rows) is known by a key.
+def _least_together(outer: Floats, supplies: list[Floats], which: list[tuple[int, ...]]) -> Floats:
+    """The least of what suppliers of all tensors cost together, with what levels further out cost
+    (holders, ..., rows), over all choices of suppliers and all ways to share (rows,).
+
+    supplies: of each tensor (shares, holders, rows). `which`: of these shares, for each way.
     """
-
-    def __init__(self, outer: Floats):
-        self.parts: dict[Key, Floats] = {}
-        self._known: dict[tuple[Key, ...], Floats] = {(): outer}
-
-    def least(self, keys: tuple[Key, ...]) -> Floats:
-        """The least for these supplies of the tensors."""
-        if keys not in self._known:
-            self._known[keys] = np.asarray(
-                (self.least(keys[1:]) + self.parts[keys[0]]).min(axis=-2)
-            )
-        return self._known[keys]
+    size = outer[..., 0].size * max(map(len, supplies))
+    step = max(AT_ONCE // max(size, 1), 1)
+    found = np.empty(outer.shape[-1])
+    for start in range(0, len(found), step):
+        rows = slice(start, start + step)
+        some, tails = outer[None, ..., rows], (0,) * len(which[0])
+        for mine, supply in zip(reversed(which), reversed(supplies), strict=True):
+            pairs = sorted(set(zip(mine, tails, strict=True)))
+            numbers = {pair: number for number, pair in enumerate(pairs)}
+            tails = tuple(numbers[pair] for pair in zip(mine, tails, strict=True))
+            shares, rest = map(list, zip(*pairs, strict=True))
+            here = supply[shares][..., rows]
+            axes = (len(shares), *(1,) * (some.ndim - 3), *here.shape[1:])
+            some = (some[rest] + here.reshape(axes)).min(axis=-2)
+        found[rows] = some.min(axis=0)
+    return found
 
 
 def _settled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:

@@ -15,8 +15,8 @@ from solver_mapper.solve.outward.sliding import Sliding
 
 class Supply:
     """Who may supply tensor `number`: the levels that are `outside`, to so many `instances` further
-    out than the inner mapping together, of which at most `shared` (holders, rows) share its words
-    that each level sends.
+    out than the inner mapping together, of which at most `shared` (..., holders, rows) share its
+    words that each level sends; whatever these share, figures are (..., holders, rows) as well.
 
     carried: what networks further in charge in pJ for each word.
     """
@@ -31,7 +31,7 @@ class Supply:
         carried: Floats | float,
     ):
         # The outermost level may send to all.
-        self.costs, self.number, self.shared = costs, number, shared[0]
+        self.costs, self.number, self.shared = costs, number, shared[..., :1, :]
         holders = outside.holders
         self.tensor, rates = costs.tensors[number], costs.rates[:holders]
         rooms = np.array([[costs.room(outer)] for outer in range(holders)])
@@ -44,7 +44,7 @@ class Supply:
 
     def sent(self, words: Floats, beside: Floats | int = 1) -> Floats:
         """What the next holder sends at least that has to send `words` if no instances share any;
-        (holders, rows), for each level that may be that one.
+        for each level that may be that one.
 
         `beside`: how many instances of the mesh that is being filled may share words already.
         """
@@ -96,8 +96,8 @@ def waiting(
 
 
 def supplied(rows: InnerMappings, supply: Supply, words: Floats, kind: int) -> Floats:
-    """The least energy further out of a tensor without windows (holders, rows), if the next
-    temporal loop is of this kind; `words`, see `waiting`.
+    """The least energy further out of a tensor without windows, if the next temporal loop is of
+    this kind; `words`, see `waiting`.
     """
     number, tensor = supply.number, supply.tensor
     due, is_open, refund = rows.due[:, number], rows.open[:, number], rows.refund[:, number]
