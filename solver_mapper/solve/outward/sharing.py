@@ -52,7 +52,9 @@ class Shares:
             mesh = sides.pop() if sides else (1, 1)
             # Along which axis the mesh is used already is not known.
             meshes = few([mesh if left == prod(mesh) else (left, 1), *reversed(sides)])
-            self._known[left, outside] = self._of(0, outside, meshes)
+            # Where constraints leave no loops that fit, nothing is shared.
+            nothing = [(1,) * len(self._costs.tensors)]
+            self._known[left, outside] = self._of(0, outside, meshes) or nothing
         return self._known[left, outside]
 
     def _of(self, first: int, outside: Outside, meshes: tuple[Mesh, ...]) -> list[Share]:
