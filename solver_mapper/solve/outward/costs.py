@@ -228,6 +228,12 @@ class Costs:
         """
         return prod(x * y for x, y in self.sides[:level])
 
+    def units_may_help(self, outside: Outside) -> bool:
+        """Whether the mesh of the compute units is being filled: any word that is due to one may
+        yet come from the unit beside it.
+        """
+        return outside.meshes == self.depth
+
     def left(self, outside: Outside, meshes: Ints) -> Ints:
         """How many instances of the innermost mesh still to come are left for each row, which uses
         `meshes` (rows, 2) of it already.

@@ -98,8 +98,7 @@ def undominated(
         for each in costs.sliding
     ]
     then = np.arange(len(rows))
-    # Compute units that take words from each other forget what was due.
-    forgets = outside.meshes == costs.depth
+    helped = costs.units_may_help(outside)
     looseness = costs.loops.looseness(rows, outside)
     turn = 0
     while True:
@@ -112,10 +111,10 @@ def undominated(
         place = np.arange(len(group)) - np.repeat(starts, sizes)
         behind = np.flatnonzero(place > turn)
         best = np.repeat(starts, sizes)[behind] + turn
-        owed = _owed(costs, rows, future, best, behind, forgets=forgets)
+        owed = _owed(costs, rows, future, best, behind, helped=helped)
         for risk in at_risk:
             high = future.high[behind, risk.number]
-            low = np.zeros_like(high) if forgets else future.low[behind, risk.number]
+            low = np.zeros_like(high) if helped else future.low[behind, risk.number]
             owed += risk.owed(then[best], then[behind], low, high)
         if at_risk:
             lost = rows.lost[behind] - rows.lost[best]
@@ -161,7 +160,7 @@ def _twins(rows: InnerMappings, one: Ints, other: Ints) -> Flags:
 
 
 def _owed(
-    costs: Costs, rows: InnerMappings, future: _Future, one: Ints, other: Ints, *, forgets: bool
+    costs: Costs, rows: InnerMappings, future: _Future, one: Ints, other: Ints, *, helped: bool
 ) -> Floats:
     """By how much energy `one` may come to cost more further out than `other`, at most."""
     total = np.zeros(len(one))
@@ -184,7 +183,7 @@ def _owed(
         owed = more + sent * np.where(sent > 0, high, low)
         refund = (rows.refund[other, n] - rows.refund[one, n]) * words
         owed += refund * np.where(refund > 0, future.shared[other, n], 1.0)
-        if forgets:
+        if helped:
             owed = np.where(first == second, np.maximum(owed, 0.0), np.inf)
         total += owed
         if costs.networks:

@@ -4,7 +4,7 @@ a mesh.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from math import inf, prod
 from typing import NamedTuple
@@ -39,19 +39,12 @@ def most_side_by_side(groups: Groups, done: Groups, meshes: tuple[Mesh, ...]) ->
     """How many iterations, multiplied, loops over all groups can have on the meshes. Those over
     groups that are `done` have no more of the first mesh.
     """
-    first, *others = few(meshes)
-    alike = (tuple(sorted(each for each in which if each.counts)) for which in (groups, done))
-    return int(_most(*alike, first, tuple(others)))
-
-
-def few(meshes: Sequence[Mesh]) -> tuple[Mesh, ...]:
-    """The first of some meshes and what matters of others. Of many of these, nothing but the
-    nearest ones are told apart.
-    """
     first, *others = meshes or ((1, 1),)
     rest = [each for each in others if max(each) > 1]
+    # Of many meshes nothing but the nearest ones are told apart.
     together = [(prod(x * y for x, y in rest[EXACT:]), 1)] if len(rest) > EXACT else []
-    return tuple(map(_turned, (first, *rest[:EXACT], *together)))
+    alike = (tuple(sorted(each for each in which if each.counts)) for which in (groups, done))
+    return int(_most(*alike, _turned(first), tuple(map(_turned, [*rest[:EXACT], *together]))))
 
 
 def _turned(mesh: Mesh) -> Mesh:
@@ -84,7 +77,7 @@ def _ways(
     first, *others = meshes
     for bounds in _bounds(rounds):
         left_over = tuple(each // bound for each, bound in zip(rounds, bounds, strict=True))
-        for left in laid(bounds, first):
+        for left in _laid(bounds, first):
             for count, further in _ways(left_over, tuple(others)):
                 yield min(bounds) * count, (left, *further)
 
@@ -102,7 +95,7 @@ def _bounds(rounds: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
                 yield bound, *its_bounds
 
 
-def laid(bounds: tuple[int, ...], mesh: Mesh) -> set[Mesh]:
+def _laid(bounds: tuple[int, ...], mesh: Mesh) -> set[Mesh]:
     """What is left of a mesh, for all ways to lay loops of these bounds along its axes."""
     found = {mesh}
     for bound in bounds:

@@ -314,7 +314,7 @@ class _Ahead:
     def _waiting(self, n: int) -> dict[int, Floats]:
         """The words of a tensor that the next holder has to send (`waiting`)."""
         if n not in self._words:
-            helped = self.outside.meshes == self.costs.depth
+            helped = self.costs.units_may_help(self.outside)
             spared = self._spared.get(n)
             self._words[n] = waiting(self.costs, self.rows, n, spared, helped=helped)
         return self._words[n]

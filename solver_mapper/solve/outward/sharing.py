@@ -4,23 +4,20 @@ each for itself.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
 from itertools import product
 from math import inf, prod
 from operator import mul
 
 import numpy as np
 
-from solver_mapper.core.primes import divisors
+from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.costs import IDLE, Costs
 from solver_mapper.solve.outward.inner import Floats, Ints, Outside, alike
 from solver_mapper.solve.outward.packing import (
     Group,
     Mesh,
-    few,
-    laid,
     most_side_by_side,
 )
 
@@ -34,78 +31,62 @@ class Shares:
     def __init__(self, costs: Costs):
         self._costs = costs
         self._known: dict[tuple[int, Outside], list[Share]] = {}
-        self._rest: dict[tuple[int, Outside, tuple[Mesh, ...]], list[Share]] = {}
-        groups = [{dim} for dim in range(len(costs.sizes))]
-        for rank in (rank for tensor in costs.tensors for rank in tensor.ranks):
-            joint = [each for each in groups if each & set(rank.dims)]
-            groups = [each for each in groups if each not in joint] + [set().union(*joint)]
-        self._groups = [tuple(sorted(each)) for each in groups]
-        """Dimensions by whether windows slide along them together."""
 
     def most(self, outside: Outside, left: int) -> list[Share]:
         """Shares if `left` are left of the innermost mesh to come; those that others reach in every
         tensor are left out.
         """
-        outside = outside._replace(holders=0)
-        if (left, outside) not in self._known:
-            sides = self._costs.sides[: outside.meshes]
-            mesh = sides.pop() if sides else (1, 1)
-            # Along which axis the mesh is used already is not known.
-            meshes = few([mesh if left == prod(mesh) else (left, 1), *reversed(sides)])
+        key = left, outside._replace(holders=0)
+        if key not in self._known:
             # Where constraints leave no loops that fit, nothing is shared.
             nothing = [(1,) * len(self._costs.tensors)]
-            self._known[left, outside] = self._of(0, outside, meshes) or nothing
-        return self._known[left, outside]
+            self._known[key] = self._side_by_side(outside, left) or nothing
+        return self._known[key]
 
-    def _of(self, first: int, outside: Outside, meshes: tuple[Mesh, ...]) -> list[Share]:
-        """Over the groups from the `first` one on."""
-        if first == len(self._groups):
-            return [(1,) * len(self._costs.tensors)]
-        key = first, outside, meshes
-        if key not in self._rest:
-            self._rest[key] = largest(
-                tuple(map(mul, mine, theirs))
-                for left, some in self._ways(self._groups[first], outside, meshes).items()
-                for theirs in self._of(first + 1, outside, left)
-                for mine in some
-            )
-        return self._rest[key]
+    def _side_by_side(self, outside: Outside, left: int) -> list[Share]:
+        """Over all loops that use no more instances than there are."""
+        room = left * self._costs.beyond(outside)
+        shares = {(1,) * len(self._costs.tensors): 1}
+        for dims in self._together:
+            check_time()
+            grown: dict[Share, int] = {}
+            for bounds in self._bounds(dims, outside, left):
+                more = [tensor.shared(bounds) for tensor in self._costs.tensors]
+                for each, before in shares.items():
+                    used = before * prod(bounds.values())
+                    if used <= room:
+                        share = tuple(map(mul, each, more))
+                        grown[share] = min(used, grown.get(share, used))
+            shares = grown
+        return largest(shares)
 
-    def _ways(
-        self, dims: tuple[int, ...], outside: Outside, meshes: tuple[Mesh, ...]
-    ) -> dict[tuple[Mesh, ...], list[Share]]:
-        """What loops over some dimensions share, by what they leave of the meshes."""
-        spread = self._costs.order[: outside.spread]
-        allowed = [set(self._costs.loops.spread_over(dim, outside)) for dim in dims]
-        here = tuple(dim for dim in dims if dim not in spread)
-        along = [
-            self._along(dims, here, meshes[0]),
-            *(self._along(dims, dims, n) for n in meshes[1:]),
-        ]
-        found: dict[tuple[Mesh, ...], set[Share]] = defaultdict(set)
-        for chosen in product(*along):
-            totals = map(prod, zip(*(bounds for bounds, _, _ in chosen), strict=True))
-            if all(total in each for total, each in zip(totals, allowed, strict=True)):
-                share = tuple(map(prod, zip(*(share for _, share, _ in chosen), strict=True)))
-                for left in product(*(lefts for _, _, lefts in chosen)):
-                    found[left].add(share)
-        return {left: largest(some) for left, some in found.items()}
+    @cached_property
+    def _together(self) -> list[tuple[int, ...]]:
+        """Dimensions by whether windows slide along them together."""
+        groups = [{dim} for dim in range(len(self._costs.sizes))]
+        for rank in (rank for tensor in self._costs.tensors for rank in tensor.ranks):
+            joint = [each for each in groups if each & set(rank.dims)]
+            groups = [each for each in groups if each not in joint] + [set().union(*joint)]
+        return [tuple(sorted(each)) for each in groups]
 
-    def _along(
-        self, dims: tuple[int, ...], free: tuple[int, ...], mesh: Mesh
-    ) -> list[tuple[tuple[int, ...], Share, set[Mesh]]]:
-        """All loops over dimensions along one mesh, of one iteration if these are not `free`; what
-        they share, and what they may leave of the mesh.
+    def _bounds(
+        self, dims: tuple[int, ...], outside: Outside, left: int
+    ) -> Iterator[dict[int, int]]:
+        """Spatial loops over these dimensions that have room; those that are spread have no more
+        over the innermost mesh to come.
         """
-        sizes = [int(self._costs.sizes[dim]) if dim in free else 1 for dim in dims]
-        found = []
-        for bounds in product(*map(divisors, sizes)):
-            lefts = laid(bounds, mesh) if prod(bounds) <= prod(mesh) else set()
-            if lefts:
-                named = dict(zip(dims, bounds, strict=True))
-                share = tuple(tensor.shared(named) for tensor in self._costs.tensors)
-                found.append((bounds, share, lefts))
-        return found
+        beyond, spread = self._costs.beyond(outside), set(self._costs.order[: outside.spread])
+        options = [
+            [
+                bound
+                for bound in self._costs.loops.spread_over(dim, outside)
+                if bound <= (beyond if dim in spread else left * beyond)
+            ]
+            for dim in dims
+        ]
+        for bounds in product(*options):
+            if prod(bounds) <= left * beyond:
+                yield dict(zip(dims, bounds, strict=True))
 
 
 def largest(shares: Iterable[Share]) -> list[Share]:

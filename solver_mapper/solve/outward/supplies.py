@@ -75,7 +75,7 @@ def waiting(
     the kind of the next temporal loop: a plain tensor stays as long as loops can spare it, unless
     that is over a fixed dimension; one with windows may be `spared` so much.
 
-    `helped`: whether neighbours may still help.
+    `helped`: see `Costs.units_may_help`.
     """
     due = rows.due[:, number]
     if spared is None:
