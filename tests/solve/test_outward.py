@@ -17,7 +17,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.deadline import running
 from solver_mapper.solve.cpsat import search, turns
-from solver_mapper.solve.outward import deepening, outer_levels, walk
+from solver_mapper.solve.outward import deepening, outer_levels, remaining, walk
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -248,6 +248,15 @@ def test_a_walk_that_would_take_too_much_memory_ends(monkeypatch, impatient):
     assert whole.least is not None and ends.least is not None
     assert 0 < ends.least <= whole.least
     assert sm.solve(made.spec, "energy").status == "optimal"
+
+
+def test_it_does_not_matter_how_many_figures_are_compared_at_once(monkeypatch):
+    made = bare(instance(110, 1500, WINDOWS))
+    goal = parse_objective("energy").goals[0]
+    ends = Walk(made.mapspace, goal).ends(INFINITE)
+    monkeypatch.setattr(remaining, "AT_ONCE", 100)
+    assert Walk(made.mapspace, goal).ends(INFINITE) == ends
+    assert ends.mappings
 
 
 def test_a_walk_ends_with_the_time():

@@ -264,6 +264,35 @@ def coarse(monkeypatch):
         each.cache_clear()
 
 
+@pytest.fixture
+def forgetful():
+    """Nothing that was known of a mesh before is used, nor what is found out now."""
+
+    def forget() -> None:
+        for each in vars(mesh_sharing).values():
+            getattr(each, "cache_clear", lambda: None)()
+
+    yield forget
+    forget()
+
+
+def test_it_does_not_matter_how_many_orders_of_a_mesh_are_looked_at_at_once(forgetful, monkeypatch):
+    loops = (
+        Placed(OTHER, APART, 0, 2, 1),
+        Placed(OTHER, IDLE, 0, 2, 0),
+        Placed(0, 0, 2, 4, 0),
+        Placed(0, 1, 1, 3, 0),
+        Placed(1, 0, 1, 2, 1),
+    )
+    grid = layouts.Grid((24, 4), 27)
+    forgetful()
+    together = least_sharing(loops, 2, grid)
+    assert together.links
+    forgetful()
+    monkeypatch.setattr(layouts, "AT_ONCE", 100)
+    assert least_sharing(loops, 2, grid) == together
+
+
 @pytest.mark.parametrize("seed", range(100))
 def test_neighbours_on_large_meshes_pass_on_no_more_than_the_walk_says(seed, coarse):
     random = Random(seed)
