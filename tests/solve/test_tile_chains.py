@@ -252,19 +252,6 @@ def test_neighbours_pass_on_no_more_than_the_walk_says(seed):
 
 
 @pytest.fixture
-def coarse(monkeypatch):
-    """Meshes count as large, on which elements are not looked at one by one."""
-    caches = [each for each in vars(mesh_sharing).values() if hasattr(each, "cache_clear")]
-    for each in caches:
-        each.cache_clear()
-    for module in (layouts, mesh_sharing):
-        monkeypatch.setattr(module, "MANY", 2)
-    yield
-    for each in caches:
-        each.cache_clear()
-
-
-@pytest.fixture
 def forgetful():
     """Nothing that was known of a mesh before is used, nor what is found out now."""
 
@@ -272,8 +259,16 @@ def forgetful():
         for each in vars(mesh_sharing).values():
             getattr(each, "cache_clear", lambda: None)()
 
+    forget()
     yield forget
     forget()
+
+
+@pytest.fixture
+def coarse(forgetful, monkeypatch):
+    """Meshes count as large, on which elements are not looked at one by one."""
+    for module in (layouts, mesh_sharing):
+        monkeypatch.setattr(module, "MANY", 2)
 
 
 def test_it_does_not_matter_how_many_orders_of_a_mesh_are_looked_at_at_once(forgetful, monkeypatch):
@@ -285,7 +280,6 @@ def test_it_does_not_matter_how_many_orders_of_a_mesh_are_looked_at_at_once(forg
         Placed(1, 0, 1, 2, 1),
     )
     grid = layouts.Grid((24, 4), 27)
-    forgetful()
     together = least_sharing(loops, 2, grid)
     assert together.links
     forgetful()
