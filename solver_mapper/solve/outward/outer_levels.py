@@ -131,12 +131,12 @@ class OuterLevels:
         mesh = self._spreadable(outside.spread) if outside.meshes == outside.holders else ()
         table = tables.get(mesh, tables[self._spreadable(0)])
         spared = None if kind is None or ENDS in kind else spared_by(kind)
-        whatever = table[self.number(spared, None)][..., places]
+        whatever = table[self.number(spared, None)].take(places, axis=-1)
         if may is None:
             return np.asarray(whatever)
         for n in self.told(spared):
             # A tensor that stays never makes tiles cheaper.
-            stays = table[self.number(spared, n)][..., places]
+            stays = table[self.number(spared, n)].take(places, axis=-1)
             whatever = np.where(may[:, n], np.maximum(stays, whatever), whatever)
         return np.asarray(whatever)
 
@@ -275,7 +275,7 @@ class _Filled:
         loops = [self._by[spared, None] for spared in self._levels.dims]
         found = reduce(np.minimum, loops) if loops else ends
         if stayed is not None:
-            again = self._levels.fills.again(self._level, stayed)[:, self._some]
+            again = self._levels.fills.again(self._level, stayed).take(self._some, axis=1)
             axes = [1] * len(self._others)
             if stayed in self._held:
                 again = again[self._level :]
@@ -310,14 +310,15 @@ class _Filled:
         if key not in self._known and not fills:
             numbers = [self._levels.number(spared, n) for n in staying or (None,)]
             self._known[key] = reduce(
-                np.maximum, [self._outer[each][..., self._some] for each in numbers]
+                np.maximum, [self._outer[each].take(self._some, axis=-1) for each in numbers]
             )
         elif key not in self._known:
             *before, (number, kind, share) = fills
             total = self._supplied(spared, staying, tuple(before))
-            fill = self._levels.fills.energy(self._level, (number, kind, share))[:, self._some]
-            shape = (self._level, *(1,) * (total.ndim - 2 - number), len(self._some))
-            self._known[key] = np.asarray((total + fill.reshape(shape)).min(axis=number))
+            fill = self._levels.fills.energy(self._level, (number, kind, share))
+            fill = fill.take(self._some, axis=1)
+            by_supplier = map(np.add, np.moveaxis(total, number, 0), fill)
+            self._known[key] = reduce(np.minimum, by_supplier)
         return self._known[key]
 
     def _ways(self) -> Iterator[tuple[tuple[int, ...], Flags]]:

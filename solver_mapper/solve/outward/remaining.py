@@ -45,26 +45,19 @@ AT_ONCE = 200_000
 """Figures that are added and compared at once."""
 
 
-def least_energy(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
-    """The least energy in pJ of a whole mapping, apart from that of operations and leakage."""
-    if not outside.holders:
-        return _complete(outer.costs, rows, outside)
-
-    def least(some: InnerMappings, left: int) -> Floats:
-        return _Ahead(outer, some, outside, left).together()
-
-    return _by_left(outer.costs, rows, outside, least)
-
-
-def least_energy_apart(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
-    """The same, where each tensor goes on in the way that is the cheapest one for itself: less, but
-    in a fraction of the time.
+def least_energy(
+    outer: OuterLevels, rows: InnerMappings, outside: Outside, *, together: bool = True
+) -> Floats:
+    """The least energy in pJ of a whole mapping, apart from that of operations and leakage. If not
+    `together`, each tensor goes on in the way that is the cheapest one for itself: that is less,
+    but takes a fraction of the time.
     """
     if not outside.holders:
         return _complete(outer.costs, rows, outside)
 
     def least(some: InnerMappings, left: int) -> Floats:
-        return _Ahead(outer, some, outside, left).apart()
+        ahead = _Ahead(outer, some, outside, left)
+        return ahead.together() if together else ahead.apart()
 
     return _by_left(outer.costs, rows, outside, least)
 
@@ -433,10 +426,11 @@ def promising(
     """
     costs = outer.costs
     rows, cycles, beyond = in_time(costs, goal, latency, rows, outside, target)
-    for energy_of in (least_energy_apart, least_energy):
+    for together in (False, True):
         if not len(rows):
             return rows, beyond
-        energy = np.maximum(rows.floor, energy_of(outer, rows, outside))
+        energy = least_energy(outer, rows, outside, together=together)
+        energy = np.maximum(rows.floor, energy)
         ranks = np.maximum(_rank(costs, goal, cycles, energy), rows.least)
         below = ranks * (1 - NOISE) < target
         beyond = min(beyond, float(ranks[~below].min(initial=np.inf)))

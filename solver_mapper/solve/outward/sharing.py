@@ -129,7 +129,8 @@ def most_shared(
     further = tuple(costs.sides[: max(outside.meshes - 1, 0)])
     about = len(idle), tuple(done), further, max(outside.holders, 1)
     rows = map(tuple, np.column_stack(columns)[kinds].tolist())
-    return np.array([_by_level(row, *about) for row in rows], dtype=float).T[:, where]
+    found = np.array([_by_level(row, *about) for row in rows], dtype=float)
+    return found.T.take(where, axis=1)
 
 
 @lru_cache(maxsize=1_000_000)

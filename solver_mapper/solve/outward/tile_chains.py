@@ -178,6 +178,7 @@ class Windows:
         self.idle_bit = 1 << len(self.place)
         self._all = 2 * self.idle_bit - 1
         self._possible = cache(self._may_be_spared)
+        self._moving = cache(self._loops_moving)
         ones = ((1, 1),) * len(ranks)
         units = Chain(depth, (1,) * len(ranks), back=(0,) * len(ranks), extents=ones)
         self.start = TileState(ones, (units,))
@@ -476,16 +477,21 @@ class Windows:
         """
         if link.shift == ANY:
             return self._all
+        ahead = tuple(step + back for step, back in zip(link.shift, chain.back, strict=True))
+        return self._moving(extents, ahead, dim if dim in self.place else None)
+
+    def _loops_moving(self, extents: Extents, ahead: Vector, dim: int | None) -> int:
+        """See `_when`, for tiles that still have to move so far along each rank."""
         still, forth = [], []
-        for rank, (step, back) in enumerate(zip(link.shift, chain.back, strict=True)):
+        for rank, words in enumerate(ahead):
             moves = [
                 Steps(self._step(extents, each), self._rounds(extents, each), first=each == dim)
                 for each in self._left(extents, rank)
             ]
             ways = [tuple(each._replace(forth=each is one) for each in moves) for one in moves]
-            still.append(_adds_up(-step - back, tuple(moves)))
+            still.append(_adds_up(-words, tuple(moves)))
             which = zip(self._left(extents, rank), ways, strict=True)
-            forth.append(sum(self.bits[d] for d, way in which if _adds_up(-step - back, way)))
+            forth.append(sum(self.bits[d] for d, way in which if _adds_up(-words, way)))
         found = sum(goes for rank, goes in enumerate(forth) if all(_but(still, rank)))
         return found | self.idle_bit if all(still) else found
 
