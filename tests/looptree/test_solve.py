@@ -108,8 +108,8 @@ def test_sixty_random_einsums_have_the_optimum_of_full_enumeration(block: int):
         ), seed
 
 
-@pytest.mark.parametrize("block", range(6))
-def test_thirty_random_chains_have_the_optimum_of_full_enumeration(block: int):
+@pytest.mark.parametrize("block", range(3))
+def test_fifteen_random_chains_have_the_optimum_of_full_enumeration(block: int):
     for seed in range(5 * block, 5 * block + 5):
         chain = random_chain(seed)
         solution = solve(chain.text(), chain.einsums[0].objective)

@@ -118,33 +118,33 @@ def close(one: float, other: float) -> bool:
     return abs(one - other) <= abs(other) * CLOSE / 10
 
 
-@pytest.mark.parametrize("seed", [*range(20), 2408])
+@pytest.mark.parametrize("seed", [*range(8), 2408])
 def test_no_claim_is_above_the_best_mapping(seed):
     """Whatever else the mapspace has: constraints, flags, blocks, clusters, bandwidths, wires."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, SHAPES), exact=False)
 
 
-@pytest.mark.parametrize("seed", [*range(14), 1785])
+@pytest.mark.parametrize("seed", [*range(6), 1785])
 def test_no_claim_is_above_the_best_mapping_where_windows_slide(seed):
     """Also if neighbours pass words on, and several meshes share what they pass."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, WINDOWS), exact=False)
 
 
-@pytest.mark.parametrize("seed", range(100, 118))
+@pytest.mark.parametrize("seed", range(100, 108))
 def test_the_least_claim_of_windows_is_the_best_mapping_where_nothing_is_spread(seed):
     made = lone(bare(instance(seed, 400, WINDOWS)))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(100, 120))
+@pytest.mark.parametrize("seed", range(100, 108))
 def test_the_least_claim_is_the_best_mapping_where_nothing_else_costs(seed):
     made = bare(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(100, 120))
+@pytest.mark.parametrize("seed", range(100, 108))
 def test_the_least_claim_is_the_best_mapping_where_networks_charge(seed):
     """Hops depend on the order of the loops of a mesh, and on what levels would take that do not
     hold a tensor.
@@ -154,7 +154,7 @@ def test_the_least_claim_is_the_best_mapping_where_networks_charge(seed):
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(300, 310))
+@pytest.mark.parametrize("seed", range(300, 305))
 def test_no_claim_of_windows_is_above_the_best_mapping_where_networks_charge(seed):
     made = bare(instance(seed, 400, WINDOWS))
     made = replace(made, architecture=with_networks(seed, made.architecture))
@@ -162,14 +162,14 @@ def test_no_claim_of_windows_is_above_the_best_mapping_where_networks_charge(see
         assert not wrong_claims(made, exact=False)
 
 
-@pytest.mark.parametrize("seed", range(200, 210))
+@pytest.mark.parametrize("seed", range(200, 205))
 def test_the_least_claim_is_the_best_mapping_where_the_outermost_level_is_slow(seed):
     made = slow(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(300, 309))
+@pytest.mark.parametrize("seed", range(300, 305))
 def test_no_claim_of_windows_is_above_the_best_mapping_where_the_outermost_level_is_slow(seed):
     """Each word crosses it once at least, also of windows that overlap."""
     made = slow(instance(seed, 400, WINDOWS))

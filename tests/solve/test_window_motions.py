@@ -125,7 +125,7 @@ def disagreements(seed: int, *, bypass: bool = False, slow: bool = False) -> lis
     return wrong
 
 
-@pytest.mark.parametrize("first", range(0, 30, 10))
+@pytest.mark.parametrize("first", range(0, 20, 10))
 def test_claims_are_lower_bounds(first):
     assert not [wrong for seed in range(first, first + 10) for wrong in disagreements(seed)]
 
@@ -136,7 +136,7 @@ def test_claims_are_lower_bounds_past_bypassed_levels(first):
     assert not [wrong for seed in seeds for wrong in disagreements(seed, bypass=True)]
 
 
-@pytest.mark.parametrize("first", [0, 5, 10])
+@pytest.mark.parametrize("first", [0, 10])
 @pytest.mark.parametrize("bypass", [False, True])
 def test_claims_are_lower_bounds_where_levels_are_slow(first, bypass):
     """Cycles, too: reads for neighbours take time, whoever serves whom."""

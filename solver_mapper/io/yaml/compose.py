@@ -20,7 +20,7 @@ Event = Any
 """A part of a text; the events of the two parsers have no type in common."""
 _LONG = 1 << 18
 """Characters of a text that PyYAML's own parser does not read a second time."""
-_REST = 10_000
+_REST = 1_000
 """Parts of a text that are parsed after the first that the builder refuses."""
 _PERIOD = 256
 """Parts of a text between two looks at the clock."""
