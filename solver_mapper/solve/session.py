@@ -61,6 +61,8 @@ where CP-SAT does not prove at once.
 SHORT, SHORT_RUNS = 16, 4
 """Short runs of local search take this part of the steps each, and so many come before a long one.
 """
+FOR_TIES = 50_000
+"""Inner mappings that a walk may examine that decides between mappings of equal energy."""
 MOST_OPERATIONS = 2**60
 """What the words and cycles of the compiled model, small multiples of it, can count up to."""
 CHECKS = (
@@ -142,9 +144,11 @@ class Session:
 
     def walks(self, goal: Goal) -> Walks:
         """Walks outwards over the mapspace, or all of its mappings if these are few."""
+        walk: Walk | None = None
         walks: RacedWalks | None = None
         with suppress(ValueError, MemoryError):
-            walks = RacedWalks(Walk(self.all_mappings, goal), self.helper)
+            walk = Walk(self.all_mappings, goal)
+            walks = RacedWalks(walk, self.helper)
 
         def ends(span: Span, effort: float) -> Iterator[Ends]:
             if self._few_nests:
@@ -159,9 +163,21 @@ class Session:
         def wait(span: Span) -> float:
             return walks.wait(span) if walks is not None and not self._few_nests else 0.0
 
+        def quicker(target: float, cycles: float) -> Ends | None:
+            if walk is None or self._few_nests:
+                return None
+            with suppress(ValueError, MemoryError):
+                found = walk.quicker(target, cycles, examined=FOR_TIES)
+                legal = tuple(filter(self._admits, found.mappings))
+                # That none of those that were found is legal says nothing about the others.
+                whole = found.whole and bool(legal) == bool(found.mappings)
+                return found._replace(mappings=legal, whole=whole)
+            return None
+
         factors = (FactorConstraint, ProductConstraint)
         later = any(isinstance(each, factors) for each in self.all_mappings.constraints)
-        return Walks(ends, meanwhile, wait, walks is not None and walks.first, later)
+        first = walks is not None and walks.first
+        return Walks(ends, meanwhile, wait, quicker, first, later)
 
     def _legal(self, found: Iterator[Ends]) -> Iterator[Ends]:
         """The same with those mappings that constraints admit, as long as memory suffices."""

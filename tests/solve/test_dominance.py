@@ -19,7 +19,7 @@ from solver_mapper.core.problem import Problem
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, Outside, joined
 from solver_mapper.solve.outward.moves import Move, Moves, empty, mesh_filled, repeat
-from solver_mapper.solve.outward.remaining import least_rank, most_energy
+from solver_mapper.solve.outward.remaining import Aim, least_rank, most_energy
 from solver_mapper.solve.outward.walk import Walk
 from tests.solve.test_bounds_on_the_way import (
     drawn_architecture,
@@ -235,7 +235,7 @@ def kept(random: Random, rivals: Rivals, target: float) -> Ints:
     numbers = np.arange(len(rivals.rows))
     ranks = np.array([random.random() for _ in numbers])
     rows = replace(rivals.rows, parent=numbers, least=ranks)
-    most, _ = most_energy(walk.costs, walk.goal, walk.latency, rows, outside, target)
+    most, _ = most_energy(walk.costs, Aim(walk.goal, walk.latency, target), rows, outside)
     return undominated(walk.outer, rows, outside, most, cycles_count=walk.cycles_count).parent
 
 

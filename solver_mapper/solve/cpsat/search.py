@@ -143,6 +143,8 @@ class Search(Generic[F]):
     _last_values: dict[int, int] = field(default_factory=dict)
     _last_variants: list[Candidate[F]] = field(default_factory=list)
     _complete: bool = True
+    _by_walks: bool = False
+    """Whether a proof was given by walks."""
     _tolerant: bool = False
     """Whether mappings are looked for only if they are better by more than the gap."""
     _least: dict[str, Fraction] = field(default_factory=dict)
@@ -175,9 +177,10 @@ class Search(Generic[F]):
             tie = number >= len(objective.goals)
             self.bound = None
             try:
-                if number:
-                    self._keep(*self.fixed[-1])
-                proven = self._minimize_goal(goal, tie)
+                proven = self._decided(goal)
+                if not proven:
+                    self._keep_fixed()
+                    proven = self._minimize_goal(goal, tie)
             except (LimitReached, MemoryError):
                 if not tie:
                     raise
@@ -218,11 +221,35 @@ class Search(Generic[F]):
             limit.admits(statistics) for limit in self.limits
         )
 
-    def _keep(self, goal: Goal, rank: Fraction) -> None:
-        """Hold what a goal has come to while later ones are minimized."""
+    def _decided(self, goal: Goal) -> bool:
+        """Whether a walk tells the least cycles of all mappings of the least energy: where walks
+        have proven that, the model would have to be compiled for it.
+        """
+        if not self._by_walks or len(self.fixed) != 1 or goal.single != "delay":
+            return False
+        ((first, rank),) = self.fixed
+        walks, below = self._made.get(first), math.nextafter(float(rank), math.inf)
+        while walks is not None and self.best is not None:
+            before = self.best
+            found = walks.quicker(below, float(figure(before.statistics, "delay")))
+            if found is None or not found.whole:
+                return False
+            if not found.mappings:
+                return self._proven(goal, "no better mapping exists", 0, 0)
+            for mapping in found.mappings:
+                self._adopt(goal, Candidate(mapping, self.assess(mapping)))
+            if self.best is before:
+                return False
+        return False
+
+    def _keep_fixed(self) -> None:
+        """Hold what goals have come to while later ones are minimized."""
+        if not self.fixed:
+            return
         self._retire(self._passing)
         self._passing.clear()
-        self._require(goal, rank, strict=False)
+        for goal, rank in self.fixed:
+            self._require(goal, rank, strict=False)
 
     def _minimize_goal(self, goal: Goal, tie: bool) -> bool:
         """Minimize one goal; True if that was proven. A `tie` whose proof would need more effort
@@ -325,6 +352,7 @@ class Search(Generic[F]):
             if ends.least is not None and math.isfinite(ends.least):
                 self._learn_rank(goal, Fraction(ends.least), None)
             if self._closed(goal):
+                self._by_walks = True
                 return
             work += ends.work
             if work >= WALKED:

@@ -27,6 +27,7 @@ class Walks(NamedTuple):
           may give mappings, and a bound that holds without the model.
     meanwhile: the same of walks that are made beside the model, which took so much effort.
     wait: how much effort CP-SAT is worth before they go on.
+    quicker: see `Walk.quicker`; None if there is no walk.
     first: whether they come before the model is compiled.
     later: whether CP-SAT begins with its second turn, in which it often proves what walks prove no
            sooner.
@@ -35,6 +36,7 @@ class Walks(NamedTuple):
     ends: Callable[[Span, float], Iterable[Ends]]
     meanwhile: Callable[[Span, float], Iterable[Ends]]
     wait: Callable[[Span], float]
+    quicker: Callable[[float, float], Ends | None]
     first: bool = False
     later: bool = False
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
-from math import ceil, prod
+from math import ceil, inf, prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,17 @@ its windows the next temporal loop is, if that makes fewer of them do so, and it
 """
 AT_ONCE = 200_000
 """Figures that are added and compared at once."""
+
+
+class Aim(NamedTuple):
+    """What mappings are looked for: their rank of the goal is below `target`, and they take fewer
+    than so many `cycles`. `latency`: how many of these are networks'.
+    """
+
+    goal: Goal
+    latency: int
+    target: float
+    cycles: float = inf
 
 
 def least_energy(
@@ -413,19 +425,14 @@ def least_rank(
 
 
 def promising(
-    outer: OuterLevels,
-    goal: Goal,
-    latency: int,
-    rows: InnerMappings,
-    outside: Outside,
-    target: float,
+    outer: OuterLevels, aim: Aim, rows: InnerMappings, outside: Outside
 ) -> tuple[InnerMappings, float]:
-    """The rows that may lead below the target, with their bounds; and the least rank that one of
-    the others needs. Bounds that take little time come first: the energy that was known before the
-    last step, then each tensor for itself, then all of them together.
+    """The rows that may lead to mappings that are looked for, with their bounds; and the least rank
+    that one of the others needs. Bounds that take little time come first: the energy that was known
+    before the last step, then each tensor for itself, then all of them together.
     """
-    costs = outer.costs
-    rows, cycles, beyond = in_time(costs, goal, latency, rows, outside, target)
+    costs, goal, target = outer.costs, aim.goal, aim.target
+    rows, cycles, beyond = in_time(costs, aim, rows, outside)
     for together in (False, True):
         if not len(rows):
             return rows, beyond
@@ -436,7 +443,8 @@ def promising(
         beyond = min(beyond, float(ranks[~below].min(initial=np.inf)))
         rows, cycles = replace(rows, floor=energy, least=ranks).take(below), cycles[below]
     if len(rows) and _levels_may_be_slow(costs, goal, outside):
-        ranks = np.maximum(_least_with_cycles(outer, goal, latency, rows, outside), rows.least)
+        ranks = _least_with_cycles(outer, goal, aim.latency, rows, outside)
+        ranks = np.maximum(ranks, rows.least)
         below = ranks * (1 - NOISE) < target
         beyond = min(beyond, float(ranks[~below].min(initial=np.inf)))
         rows = replace(rows, least=ranks).take(below)
@@ -444,20 +452,16 @@ def promising(
 
 
 def in_time(
-    costs: Costs,
-    goal: Goal,
-    latency: int,
-    rows: InnerMappings,
-    outside: Outside,
-    target: float,
+    costs: Costs, aim: Aim, rows: InnerMappings, outside: Outside
 ) -> tuple[InnerMappings, Floats, float]:
-    """The rows that may lead below the target by the energy that is known so far, with the least
-    cycles of each; and the least rank that one of the others needs.
+    """The rows that may lead to mappings that are looked for by the energy that is known so far,
+    with the least cycles of each; and the least rank that one of the others needs.
     """
-    cycles = least_cycles(costs, latency, rows, outside)
-    ranks = np.maximum(_rank(costs, goal, cycles, rows.floor), rows.least)
+    cycles = least_cycles(costs, aim.latency, rows, outside)
+    ranks = np.maximum(_rank(costs, aim.goal, cycles, rows.floor), rows.least)
     # Nothing is known of the empty inner mapping, which tells where targets begin.
-    below = (ranks * (1 - NOISE) < target) | np.isneginf(rows.floor)
+    below = (ranks * (1 - NOISE) < aim.target) | np.isneginf(rows.floor)
+    below &= cycles < aim.cycles
     beyond = float(ranks[~below].min(initial=np.inf))
     return replace(rows, least=ranks).take(below), cycles[below], beyond
 
@@ -488,13 +492,13 @@ def _rank(costs: Costs, goal: Goal, cycles: Floats, energy: Floats) -> Floats:
 
 
 def most_energy(
-    costs: Costs, goal: Goal, latency: int, rows: InnerMappings, outside: Outside, target: float
+    costs: Costs, aim: Aim, rows: InnerMappings, outside: Outside
 ) -> tuple[Floats, Floats]:
-    """The energy in pJ that a whole mapping below `target` has at most: apart from that of
+    """The energy in pJ that a whole mapping below the target has at most: apart from that of
     operations and leakage, and with it.
     """
-    cycles = least_cycles(costs, latency, rows, outside)
-    powers = dict(goal.powers)
+    cycles = least_cycles(costs, aim.latency, rows, outside)
+    powers = dict(aim.goal.powers)
     fixed, leak = costs.work
-    rank = (target / cycles ** powers.get("delay", 0)) ** (1 / powers["energy"])
+    rank = (aim.target / cycles ** powers.get("delay", 0)) ** (1 / powers["energy"])
     return np.asarray(rank - fixed - leak * cycles), np.asarray(rank)

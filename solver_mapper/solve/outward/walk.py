@@ -33,7 +33,7 @@ from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.outward.costs import FIXED, NOISE, Costs
 from solver_mapper.solve.outward.dominance import undominated
-from solver_mapper.solve.outward.inner import Flags, InnerMappings, Ints, Outside, joined
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside, joined
 from solver_mapper.solve.outward.moves import (
     Move,
     Moves,
@@ -47,7 +47,13 @@ from solver_mapper.solve.outward.moves import (
     windows_placed,
 )
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.remaining import in_time, most_energy, promising
+from solver_mapper.solve.outward.remaining import (
+    Aim,
+    in_time,
+    least_cycles,
+    most_energy,
+    promising,
+)
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
@@ -152,6 +158,14 @@ class Walk:
             return ends._replace(mappings=(), least=least, whole=False)
         return ends._replace(mappings=tuple(orders), least=target * (1 - NOISE))
 
+    def quicker(self, target: float, cycles: float, *, examined: float = inf) -> Ends:
+        """Mappings that by their claims are below `target` and take fewer than so many cycles, the
+        quickest first; if the walk is whole and there are none, then no mapping is.
+
+        Raises: see `ends`.
+        """
+        return self._ended(_Run(self, target, examined, cycles=cycles), BEST)
+
     @cached_property
     def exact(self) -> bool:
         """Whether claims leave out nothing but what `InnerMappings.doubts` speak of."""
@@ -229,8 +243,11 @@ class _Run:
         margin: float = 0.0,
         advanced: Callable[[int], None] = lambda _: None,
         width: int | None = None,
+        cycles: float = inf,
     ):
-        self.walk, self.costs, self.target, self.width = walk, walk.costs, target, width
+        self.walk, self.costs, self.width = walk, walk.costs, width
+        self.aim = Aim(walk.goal, walk.latency, target, cycles)
+        self.cycles_count = walk.cycles_count or cycles < inf
         self.most_examined, self.margin, self.advanced = most_examined, margin, advanced
         self.moves = Moves()
         self.parents: list[Ints] = []
@@ -251,13 +268,19 @@ class _Run:
                 held = [mesh_filled(self.costs, each, level - 1) for each in held]
             rows = self._kept(held, Outside(level, level))
             self._bound(rows)
-        best = np.argsort(rows.least, kind="stable")[:most]
+        best = np.lexsort((rows.least, self._cycles(rows)))[:most]
         return tuple(self._mapping(int(rows.parent[row])) for row in best)
+
+    def _cycles(self, rows: InnerMappings) -> Floats:
+        """The cycles of whole mappings, if the quickest ones are looked for."""
+        if self.aim.cycles == inf:
+            return np.zeros(len(rows))
+        return least_cycles(self.costs, self.aim.latency, rows, Outside(0, 0))
 
     def _bound(self, rows: InnerMappings) -> None:
         """Learn from rows that all mappings below the target go through, or as good ones."""
         least = float(rows.least.min(initial=inf)) * (1 - NOISE)
-        self.least = min(max(least, self.least or -inf), self.target)
+        self.least = min(max(least, self.least or -inf), self.aim.target)
 
     def _kept(
         self, parts: list[InnerMappings], outside: Outside, *, compared: bool = True
@@ -280,12 +303,10 @@ class _Run:
         rows = joined(found)
         self._limit(len(rows), MOST_GROWN)
         if compared and len(rows) and outside.holders:
-            most, all_energy = most_energy(
-                self.costs, walk.goal, walk.latency, rows, outside, self.target
-            )
+            most, all_energy = most_energy(self.costs, self.aim, rows, outside)
             rows = undominated(
                 *(walk.outer, rows, outside, most),
-                cycles_count=walk.cycles_count,
+                cycles_count=self.cycles_count,
                 margin=self.margin * all_energy if self.margin else None,
             )
         self._limit(len(rows), MOST_ROWS)
@@ -309,8 +330,7 @@ class _Run:
         check_time()
         if not len(rows):
             return rows
-        walk = self.walk
-        rows, beyond = promising(walk.outer, walk.goal, walk.latency, rows, outside, self.target)
+        rows, beyond = promising(self.walk.outer, self.aim, rows, outside)
         self.beyond = min(self.beyond, beyond)
         return rows
 
@@ -352,8 +372,7 @@ class _Run:
         """The rows that are quick enough to lead below the target: what neighbours on the mesh do,
         which takes time to work out, matters for these alone.
         """
-        walk = self.walk
-        rows, _, beyond = in_time(self.costs, walk.goal, walk.latency, rows, outside, self.target)
+        rows, _, beyond = in_time(self.costs, self.aim, rows, outside)
         self.beyond = min(self.beyond, beyond)
         return rows
 
