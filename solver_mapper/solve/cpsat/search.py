@@ -63,6 +63,8 @@ HARDER = 128
 deterministic time ends without a proof; after longer ones it takes as many more as the root of this
 time says.
 """
+BEFORE = 32
+"""The same before walks that come first: they have turns of local search between them."""
 WALKED = 150_000
 """Local search takes this turn whenever walks have been so much work since the last one, in inner
 mappings.
@@ -257,7 +259,7 @@ class Search(Generic[F]):
         """
         turns = Turns(None if tie else self._walks(goal))
         if not tie and self._walks_first(goal):
-            self._look_further(goal, HARDER)
+            self._look_further(goal, BEFORE)
             self._take(goal, turns.before(partial(self._span, goal)))
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
