@@ -58,13 +58,11 @@ EFFORT = 4.0
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
 LITTLE = 2.0
 """What the bound of one metric, or the decision of a tie, may take."""
-HARDER = 128
-"""Local search takes so many times as many steps as at the start where a run of one unit of
-deterministic time ends without a proof; after longer ones it takes as many more as the root of this
-time says.
+HARDER = 32
+"""Local search takes so many times as many steps as at the start before walks that come first, and
+where a run of one unit of deterministic time ends without a proof; after longer ones it takes as
+many more as the root of this time says.
 """
-BEFORE = 32
-"""The same before walks that come first: they have turns of local search between them."""
 WALKED = 150_000
 """Local search takes this turn whenever walks have been so much work since the last one, in inner
 mappings.
@@ -259,7 +257,7 @@ class Search(Generic[F]):
         """
         turns = Turns(None if tie else self._walks(goal))
         if not tie and self._walks_first(goal):
-            self._look_further(goal, BEFORE)
+            self._look_further(goal, HARDER)
             self._take(goal, turns.before(partial(self._span, goal)))
         runs = excluded = 0
         self._tolerant, self._least = self.gap > GAP, {}
