@@ -85,7 +85,9 @@ def wrong_claims(made: Instance, *, exact: bool) -> list[str]:
     """Claims above the best mapping's figure, or, if all must be `exact`, other than that; and
     claims that are dropped on the way though the target lies above them.
     """
-    *bests, quickest = Exhaustive(made.mapspace).best([*OBJECTIVES, parse_objective("energy,delay")])
+    *bests, quickest = Exhaustive(made.mapspace).best(
+        [*OBJECTIVES, parse_objective("energy,delay")]
+    )
     wrong = [] if quickest is None else list(wrong_ties(made, quickest[1], exact=exact))
     for objective, best in zip(OBJECTIVES, bests, strict=True):
         goal = objective.goals[0]
@@ -353,10 +355,10 @@ def test_other_goals_and_reuse_that_is_switched_off_are_left_to_the_model():
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("first", range(1000, 3000, 50))
+@pytest.mark.parametrize("first", range(1000, 1060, 5))
 def test_claims_of_many(first):
-    """The same for thousands of mapspaces."""
-    for seed in range(first, first + 50):
+    """The same for more mapspaces."""
+    for seed in range(first, first + 5):
         made = instance(seed, 1500, SHAPES)
         assert not wrong_claims(made, exact=False)
         if seed % 5 == 0:
