@@ -19,6 +19,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.deadline import running
+from solver_mapper.solve import session
 from solver_mapper.solve.cpsat import search, turns
 from solver_mapper.solve.outward import deepening, outer_levels, remaining, walk
 from solver_mapper.solve.outward.walk import Walk
@@ -219,6 +220,25 @@ def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, ob
         (quickest,) = Exhaustive(made.mapspace).best([parse_objective("energy,delay")])
         assert quickest is not None and found.evaluation is not None
         assert found.evaluation.cycles == quickest[1].cycles
+
+
+@pytest.mark.parametrize("most", [0, 50_000])
+def test_a_walk_decides_a_tie_or_leaves_it_to_the_model(most, impatient, monkeypatch):
+    made, found = instance(121, 400, PLAIN), []
+    (quickest,) = Exhaustive(made.mapspace).best([parse_objective("energy,delay")])
+    assert quickest is not None
+    quicker = Walk.quicker
+
+    def told(self: Walk, *args, **named) -> walk.Ends:
+        found.append(quicker(self, *args, **named))
+        return found[-1]
+
+    monkeypatch.setattr(Walk, "quicker", told)
+    monkeypatch.setattr(session, "FOR_TIES", most)
+    solution = sm.solve(made.spec, "energy")
+    assert solution.evaluation is not None and solution.evaluation.cycles == quickest[1].cycles
+    assert [goal.name for goal in solution.objective.ties] == ["delay"]
+    assert (found[-1].whole, found[-1].mappings) == (most > 0, ())
 
 
 @pytest.mark.parametrize("seed", [100, 103, 137])
