@@ -23,7 +23,8 @@ from solver_mapper.core.objective import GAP, Goal, HasStatistics, Limit, Object
 from solver_mapper.core.progress import Progress
 from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.solve.cpsat.compile import CompiledSpace
-from solver_mapper.solve.cpsat.engine import LARGEST, Read, Settings, SolverRun, invalid_model, run
+from solver_mapper.solve.cpsat.cutoffs import Cutoffs
+from solver_mapper.solve.cpsat.engine import Read, Settings, SolverRun, invalid_model, run
 from solver_mapper.solve.cpsat.exclusion import (
     but_orders,
     decisions,
@@ -32,15 +33,13 @@ from solver_mapper.solve.cpsat.exclusion import (
 )
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import (
-    LinearForm,
     limit_values,
     rounded_down,
-    weigh,
 )
 from solver_mapper.solve.cpsat.networks.help_limits import HelpLimits
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
-from solver_mapper.solve.cpsat.thresholds import is_whole, middle, most_energy, root
+from solver_mapper.solve.cpsat.thresholds import middle, root
 from solver_mapper.solve.cpsat.turns import Turns, Walks
 from solver_mapper.solve.outward.walk import Ends
 
@@ -151,7 +150,6 @@ class Search(Generic[F]):
     _last_cycles: int = 0
     _last_energy: Fraction = Fraction(0)
     _weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
-    _thresholds: dict[int, cp_model.IntVar] = field(default_factory=dict)
     _passing: list[cp_model.Constraint] = field(default_factory=list)
     """What holds for the current goal only: later ones may tie with its optimum, and look among
     mappings that were ruled out.
@@ -161,6 +159,10 @@ class Search(Generic[F]):
     def compiled(self) -> CompiledSpace:
         """The space compiled."""
         return self.compile()
+
+    @cached_property
+    def _cutoffs(self) -> Cutoffs:
+        return Cutoffs(self.compiled)
 
     @cached_property
     def _help_limits(self) -> HelpLimits:
@@ -198,14 +200,14 @@ class Search(Generic[F]):
     def below(self, goal: Goal, rank: Fraction) -> None:
         """Look only for mappings whose `goal` is below `rank`."""
         self.limits.append(Limit(goal, rank, strict=True))
-        self._require(goal, rank, strict=True)
+        self._cutoffs.require(goal, rank, strict=True)
 
     def cap(self, goal: Goal, rank: Fraction, *, strict: bool) -> None:
         """Look only for mappings whose `goal` is at most `rank`, or below it if `strict`: no
         tolerance, whatever had to be rounded.
         """
         self.limits.append(Limit(goal, rank, strict))
-        self._require(goal, rank, strict=strict and self._whole(goal))
+        self._cutoffs.require(goal, rank, strict=strict and self._cutoffs.are_whole(goal))
 
     def start_from(self, mapping: Mapping) -> None:
         """Take a mapping of the space as the solver's hint for its first run and, unless a user
@@ -246,10 +248,10 @@ class Search(Generic[F]):
         """Hold what goals have come to while later ones are minimized."""
         if not self.fixed:
             return
-        self._retire(self._passing)
+        self._cutoffs.retire(self._passing)
         self._passing.clear()
         for goal, rank in self.fixed:
-            self._require(goal, rank, strict=False)
+            self._cutoffs.require(goal, rank, strict=False)
 
     def _minimize_goal(self, goal: Goal, tie: bool) -> bool:
         """Minimize one goal; True if that was proven. A `tie` whose proof would need more effort
@@ -377,7 +379,7 @@ class Search(Generic[F]):
 
     def _run(self, goal: Goal, cut: Fraction | None, effort: float | None) -> SolverRun:
         """Minimize among mappings below `cut`, and learn what the outcome says about the goal."""
-        cuts = [] if cut is None else self._require(goal, cut, strict=True)
+        cuts = [] if cut is None else self._cutoffs.require(goal, cut, strict=True)
         scale, constant, rounding = self._set_objective(goal)
         self._give_hint()
         self.last = None
@@ -389,7 +391,7 @@ class Search(Generic[F]):
             partial(self._bounded, goal, scale, constant, cut),
             effort,
         )
-        self._retire([*cuts, *rounding])
+        self._cutoffs.retire([*cuts, *rounding])
         if outcome.status == "MODEL_INVALID":
             raise invalid_model(self.compiled.model, "the compiled model")
         if outcome.status != "INFEASIBLE":
@@ -423,7 +425,13 @@ class Search(Generic[F]):
         if self.best is None:
             return None
         rank = goal.rank(self.best.statistics)
-        gap = self.gap if self._tolerant else 0.0 if self._whole(goal) else min(self.gap, HAIR)
+        gap = (
+            self.gap
+            if self._tolerant
+            else 0.0
+            if self._cutoffs.are_whole(goal)
+            else min(self.gap, HAIR)
+        )
         least = rank - self._slack(goal, rank, gap)
         if (
             not staged
@@ -452,12 +460,12 @@ class Search(Generic[F]):
         """Bound each metric of a product by itself; the number of runs."""
         for metric, _ in goal.powers:
             single = Goal(metric, ((metric, 1),))
-            amount = self.amount(metric)
+            amount = self._cutoffs.amount(metric)
             scale = amount.scale()
             expr, constant = amount.whole(scale)
             self.compiled.model.minimize(expr)
             cut = self._cut(goal, staged=False)
-            cuts = [] if cut is None else self._require(goal, cut, strict=True)
+            cuts = [] if cut is None else self._cutoffs.require(goal, cut, strict=True)
             outcome = run(
                 self.compiled.model,
                 self.settings,
@@ -466,7 +474,7 @@ class Search(Generic[F]):
                 None,
                 LITTLE,
             )
-            self._retire(cuts)
+            self._cutoffs.retire(cuts)
             least = self._lowest(metric)
             if outcome.status == "INFEASIBLE":
                 self._raise(goal, cut)
@@ -475,11 +483,6 @@ class Search(Generic[F]):
             self._least[single.name] = least
         self._learn_product(goal, Fraction(0))
         return len(goal.powers)
-
-    def _retire(self, constraints: list[cp_model.Constraint]) -> None:
-        never = self.compiled.model.new_constant(0)
-        for constraint in constraints:
-            constraint.only_enforce_if(never)
 
     def _all_variants(self, goal: Goal) -> bool:
         """Evaluate all mappings that the model does not tell from the last candidate; False if
@@ -507,12 +510,16 @@ class Search(Generic[F]):
             ),
         ]
         products = [cut for cut in cuts if cut.goal.single is None]
-        if cycles in self._thresholds or not any(cut.excludes(energy, cycles) for cut in products):
+        if cycles in self._cutoffs.exact_at or not any(
+            cut.excludes(energy, cycles) for cut in products
+        ):
             return False
-        self._later(cycles)
+        self._cutoffs.be_exact_at(cycles)
         for cut in self.limits:
             if cut.goal.single is None:
-                self._require(cut.goal, cut.rank, strict=cut.strict and self._whole(cut.goal))
+                self._cutoffs.require(
+                    cut.goal, cut.rank, strict=cut.strict and self._cutoffs.are_whole(cut.goal)
+                )
         return True
 
     def _proven(self, goal: Goal, claim: str, runs: int, excluded: int) -> bool:
@@ -592,37 +599,26 @@ class Search(Generic[F]):
             return Fraction(min(self.compiled.steps.values, default=1))
         return self.compiled.energy.lowest()
 
-    def amount(self, metric: str) -> LinearForm:
-        """The compiled lower bound of a metric."""
-        if metric == "delay":
-            return weigh([self.compiled.cycles], [self.compiled.unit])
-        return {"energy": self.compiled.energy, "last-level-accesses": self.compiled.last_level}[
-            metric
-        ]
-
-    def _whole(self, goal: Goal) -> bool:
-        """Whether the goal's metrics are whole numbers in the model, so that strict cuts lose
-        nothing.
-        """
-        return all(is_whole(self.amount(metric)) for metric, _ in goal.powers)
-
     def _set_objective(self, goal: Goal) -> tuple[Fraction, int, list[cp_model.Constraint]]:
         """Minimize the metric, or for a product its linear approximation at the incumbent: its
         scale and constant, and constraints for its rounding.
         """
         if goal.single is not None:
-            amount = self.amount(goal.single)
+            amount = self._cutoffs.amount(goal.single)
         else:
             weights = []
             for metric, power in goal.powers:
                 at = (
                     figure(self.best.statistics, metric)
                     if self.best
-                    else middle(self.amount(metric))
+                    else middle(self._cutoffs.amount(metric))
                 )
                 weights.append(Fraction(power * 10**9) / max(at, Fraction(1, 10**12)))
             self._weights = weights[0], weights[1]
-            amount = self.amount("energy") * weights[0] + self.amount("delay") * weights[1]
+            amount = (
+                self._cutoffs.amount("energy") * weights[0]
+                + self._cutoffs.amount("delay") * weights[1]
+            )
         scale = amount.scale()
         if goal.single is None:  # cuts decide: an approximation may be rounded once more
             expr, constant, rounding = *amount.whole(scale), list[cp_model.Constraint]()
@@ -630,57 +626,6 @@ class Search(Generic[F]):
             expr, constant, rounding = rounded_down(self.compiled.model, amount, scale)
         self.compiled.model.minimize(expr)
         return scale, constant, rounding
-
-    def _require(self, goal: Goal, rank: Fraction, *, strict: bool) -> list[cp_model.Constraint]:
-        """Cut off mappings whose goal cannot be below `rank` (or at most `rank`)."""
-        if goal.single is not None:
-            return self._limit(goal.single, rank, strict)
-        (first, a), (second, b) = goal.powers
-        assert (first, second) == ("energy", "delay")
-        energy = self.compiled.energy
-        scale = energy.scale()
-        expr, constant, cuts = rounded_down(self.compiled.model, energy, scale)
-        slack, highest = int(strict and is_whole(energy)), energy.highest() * scale
-        points = self.compiled.steps
-        caps = [
-            _capped(most_energy(rank, scale, steps, a, b, slack), highest)
-            for steps in points.values
-        ]
-        # Below a poor incumbent each cap is large, and the solver must be able to hold their sum.
-        coarse = max(1, math.ceil((sum(abs(cap - constant) for cap in caps) + highest) / LARGEST))
-        rough, least = (expr, constant) if coarse == 1 else energy.whole(scale / coarse)
-        cuts.append(
-            self.compiled.model.add(
-                rough
-                <= cp_model.LinearExpr.weighted_sum(
-                    points.selection.literals, [-(-cap // coarse) - least for cap in caps]
-                )
-            )
-        )
-        for cycles, later in sorted(self._thresholds.items()):
-            most = _capped(most_energy(rank, scale, cycles, a, b, slack), highest) - constant
-            cuts.append(self.compiled.model.add(expr <= most).only_enforce_if(later))
-        return cuts
-
-    def _later(self, cycles: int) -> cp_model.IntVar:
-        """A literal that is implied by taking at least `cycles`."""
-        if cycles not in self._thresholds:
-            literal = self.compiled.model.new_bool_var(f"later[{cycles}]")
-            self.compiled.model.add(
-                self.compiled.cycles <= -(-cycles // self.compiled.unit) - 1
-            ).only_enforce_if(~literal)
-            self._thresholds[cycles] = literal
-        return self._thresholds[cycles]
-
-    def _limit(self, metric: str, rank: Fraction, strict: bool) -> list[cp_model.Constraint]:
-        amount = self.amount(metric)
-        scale = amount.scale()
-        expr, constant, cuts = rounded_down(self.compiled.model, amount, scale)
-        most = (
-            math.ceil(rank * scale) - 1 if strict and is_whole(amount) else math.floor(rank * scale)
-        )
-        most = _capped(most, amount.highest() * scale) - constant
-        return [*cuts, self.compiled.model.add(expr <= most)]
 
     def _meet(self, goal: Goal, read: Read, _bound: float) -> None:
         """Evaluate a candidate exactly, and keep it if it is better."""
@@ -737,7 +682,12 @@ class Search(Generic[F]):
         ):
             return
         exact = goal.rank(self.last.statistics)
-        missed = self.compiled.exact and self._whole(goal) and not rounded and claimed != exact
+        missed = (
+            self.compiled.exact
+            and self._cutoffs.are_whole(goal)
+            and not rounded
+            and claimed != exact
+        )
         if claimed > exact or missed:
             raise ExactnessError(
                 f"the solver claims {goal.name} {float(claimed)} for a mapping that has"
@@ -823,10 +773,3 @@ def least_of(value: float) -> Fraction:
     """
     exact = Fraction(value)
     return Fraction(math.ceil(exact - max(LEAST_ROUNDED, abs(exact) * ROUNDED)))
-
-
-def _capped(most: int, highest: Fraction) -> int:
-    """`most`, or the next whole number above `highest` if that is less: no limit needs to exceed
-    what it limits.
-    """
-    return min(most, math.ceil(highest) + 1)
