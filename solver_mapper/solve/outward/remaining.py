@@ -425,15 +425,15 @@ def least_rank(
 
 
 def promising(
-    outer: OuterLevels, aim: Aim, rows: InnerMappings, outside: Outside
+    outer: OuterLevels, aim: Aim, rows: InnerMappings, outside: Outside, *, roughly: bool = False
 ) -> tuple[InnerMappings, float]:
     """The rows that may lead to mappings that are looked for, with their bounds; and the least rank
     that one of the others needs. Bounds that take little time come first: the energy that was known
-    before the last step, then each tensor for itself, then all of them together.
+    before the last step, then each tensor for itself, then, unless `roughly`, all of them together.
     """
     costs, goal, target = outer.costs, aim.goal, aim.target
     rows, cycles, beyond = in_time(costs, aim, rows, outside)
-    for together in (False, True):
+    for together in (False,) if roughly else (False, True):
         if not len(rows):
             return rows, beyond
         energy = least_energy(outer, rows, outside, together=together)

@@ -283,10 +283,15 @@ class _Run:
         self.least = min(max(least, self.least or -inf), self.aim.target)
 
     def _kept(
-        self, parts: list[InnerMappings], outside: Outside, *, compared: bool = True
+        self,
+        parts: list[InnerMappings],
+        outside: Outside,
+        *,
+        compared: bool = True,
+        roughly: bool = False,
     ) -> InnerMappings:
         """The rows that may lead below the target and, if they are `compared`, are not dominated,
-        with a place in the history.
+        with a place in the history. `roughly`: see `promising`.
         """
         check_time()
         walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
@@ -297,7 +302,7 @@ class _Run:
         # Bounds are worked out for rows that have the same left of a mesh.
         rows = rows.take(np.argsort(self.costs.left(outside, rows.meshes), kind="stable"))
         found = [
-            self._promising(rows.take(slice(start, start + AT_ONCE)), outside)
+            self._promising(rows.take(slice(start, start + AT_ONCE)), outside, roughly=roughly)
             for start in range(0, max(len(rows), 1), AT_ONCE)
         ]
         rows = joined(found)
@@ -325,12 +330,12 @@ class _Run:
         if number > most:
             raise LimitReached(f"there are more than {most:,} inner mappings")
 
-    def _promising(self, rows: InnerMappings, outside: Outside) -> InnerMappings:
+    def _promising(self, rows: InnerMappings, outside: Outside, *, roughly: bool) -> InnerMappings:
         """The rows that may lead below the target."""
         check_time()
         if not len(rows):
             return rows
-        rows, beyond = promising(self.walk.outer, self.aim, rows, outside)
+        rows, beyond = promising(self.walk.outer, self.aim, rows, outside, roughly=roughly)
         self.beyond = min(self.beyond, beyond)
         return rows
 
@@ -364,8 +369,10 @@ class _Run:
                 parts = [windows_placed(self.costs, each) for each in parts]
             rows, *others = parts
             if others:
-                # Hardly one of these dominates another.
-                rows = self._kept(parts, outside, compared=False)
+                # Hardly one of these dominates another; and of compute units, whose neighbours may
+                # yet help with any word, hardly one can be dropped.
+                units = level == self.costs.depth - 1
+                rows = self._kept(parts, outside, compared=False, roughly=units)
         return rows
 
     def _in_time(self, rows: InnerMappings, outside: Outside) -> InnerMappings:
