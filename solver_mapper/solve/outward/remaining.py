@@ -331,18 +331,21 @@ def _least_together(outer: Floats, supplies: list[Floats], which: list[tuple[int
 
     supplies: of each tensor (shares, holders, rows). `which`: of these shares, for each way.
     """
+    tails, added = (0,) * len(which[0]), []
+    for mine, supply in zip(reversed(which), reversed(supplies), strict=True):
+        pairs = sorted(set(zip(mine, tails, strict=True)))
+        numbers = {pair: number for number, pair in enumerate(pairs)}
+        tails = tuple(numbers[pair] for pair in zip(mine, tails, strict=True))
+        shares, rest = (np.array(each) for each in zip(*pairs, strict=True))
+        added.append((supply, shares, rest))
     size = outer[..., 0].size * max(map(len, supplies))
     step = max(AT_ONCE // max(size, 1), 1)
     found = np.empty(outer.shape[-1])
     for start in range(0, len(found), step):
         rows = slice(start, start + step)
-        some, tails = outer[None, ..., rows], (0,) * len(which[0])
-        for mine, supply in zip(reversed(which), reversed(supplies), strict=True):
-            pairs = sorted(set(zip(mine, tails, strict=True)))
-            numbers = {pair: number for number, pair in enumerate(pairs)}
-            tails = tuple(numbers[pair] for pair in zip(mine, tails, strict=True))
-            shares, rest = map(list, zip(*pairs, strict=True))
-            here = supply[shares][..., rows]
+        some = outer[None, ..., rows]
+        for supply, shares, rest in added:
+            here = supply[..., rows][shares]
             axes = (len(shares), *(1,) * (some.ndim - 3), *here.shape[1:])
             some = (some[rest] + here.reshape(axes)).min(axis=-2)
         found[rows] = some.min(axis=0)
