@@ -183,14 +183,17 @@ def _mapspace(space: Table[str, Any]) -> str:
 
 
 def _step(step: Table[str, Any]) -> str:
-    runs = (
-        f"{step['cells']:,} cells"
-        if "cells" in step
-        else f"{step['runs']} solver call{'s' if step['runs'] > 1 else ''}"
-    )
+    runs = f"{step['cells']:,} cells" if "cells" in step else _calls(step["runs"])
     excluded = f", {step['excluded']} candidates excluded one by one" if step["excluded"] else ""
     tolerance = f", within {step['tolerance']:.0e} of the value" if step["tolerance"] else ""
     return f"{step['goal']}: {step['claim']} ({runs}{excluded}{tolerance})"
+
+
+def _calls(number: int) -> str:
+    """How often the solver ran; walks outwards, enumeration and local search need none of it."""
+    if not number:
+        return "without the solver"
+    return f"{number} solver call{'s' if number > 1 else ''}"
 
 
 def _line(title: str, text: str, indent: int) -> str:

@@ -120,3 +120,12 @@ def test_only_the_last_line_depends_on_the_speed_of_the_machine() -> None:
     quick, slow = found(), replace(found(), seconds={"solve": 999.0})
     assert str(quick).splitlines()[:-1] == str(slow).splitlines()[:-1]
     assert str(slow).splitlines()[-1].split() == ["seconds", "solve", "999.00"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"), [(0, "without the solver"), (1, "1 solver call"), (2, "2 solver calls")]
+)
+def test_a_proof_says_how_often_the_solver_ran(runs: int, text: str) -> None:
+    certificate = replace(CERTIFICATE, proofs=({**CERTIFICATE.proofs[0], "runs": runs},))
+    shown = " ".join(str(replace(found(), certificate=certificate)).split())
+    assert f"no better mapping exists ({text}," in shown
