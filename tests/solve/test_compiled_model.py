@@ -233,7 +233,7 @@ def test_windows_that_run_backwards_on_a_single_row(seed):
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("first", range(1000, 1500, 50))
+@pytest.mark.parametrize("first", range(1000, 3000, 50))
 def test_many_mappings(first):
     """The same for thousands of mappings."""
     assert not [

@@ -283,7 +283,7 @@ def test_one_of_the_best_is_kept_where_networks_charge(seed):
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("also", ["", "slow", "networked"])
-@pytest.mark.parametrize("first", range(1000, 1200, 50))
+@pytest.mark.parametrize("first", range(1000, 5000, 50))
 def test_one_of_the_best_of_many_is_kept(first, also):
     seeds = range(first, first + 50)
     given = {also: True} if also else {}
