@@ -241,6 +241,16 @@ def test_a_walk_decides_a_tie_or_leaves_it_to_the_model(most, impatient, monkeyp
     assert (found[-1].whole, found[-1].mappings) == (most > 0, ())
 
 
+def test_quicker_mappings_that_are_all_forbidden_prove_nothing(monkeypatch):
+    opened = session.Session(instance(121, 400, PLAIN).spec)
+    walks = opened.walks(OBJECTIVES[0].goals[0])
+    found = walks.quicker(INFINITE, 1e12)
+    assert found is not None and found.whole and found.mappings
+    monkeypatch.setattr(session.Session, "_admits", lambda self, mapping: False)
+    found = walks.quicker(INFINITE, 1e12)
+    assert found is not None and not found.whole and not found.mappings
+
+
 @pytest.mark.parametrize("seed", [100, 103, 137])
 @pytest.mark.parametrize("most", [3, 1000])
 def test_answers_are_those_of_enumeration_where_a_short_walk_comes_early(seed, most, monkeypatch):
