@@ -10,10 +10,10 @@ import numpy as np
 
 from solver_mapper.core.constraints import ReuseConstraint
 from solver_mapper.solve.outward.constraints import LoopConstraints
-from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.networks import Carried, Networks
 from solver_mapper.solve.outward.sliding import Sliding
-from solver_mapper.solve.outward.spreads import Spreads
+from solver_mapper.solve.outward.spreads import Spreads, may_pass
 from solver_mapper.solve.outward.tile_chains import Rank, Windows
 from solver_mapper.verify.bound import LowerBound, Rates
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -228,11 +228,23 @@ class Costs:
         """
         return prod(x * y for x, y in self.sides[:level])
 
-    def units_may_help(self, outside: Outside) -> bool:
-        """Whether the mesh of the compute units is being filled: any word that is due to one may
-        yet come from the unit beside it.
+    def may_be_helped(self, outside: Outside, rows: InnerMappings) -> Flags:
+        """Whether words of each tensor that are due to a compute unit may yet come from a unit
+        beside it, since their mesh is being filled (rows, tensors).
         """
-        return outside.meshes == self.depth
+        found = np.zeros((len(rows), len(self.tensors)), dtype=bool)
+        if self.units_placed(outside):
+            return found
+        sides = self.architecture.fanout(self.depth - 1)
+        known, where = np.unique(rows.arranged, return_inverse=True)
+        for n, tensor in enumerate(self.tensors):
+            may = [may_pass(self.spreads.meshes[mesh], tensor.fixed, sides) for mesh in known]
+            found[:, n] = np.array(may, dtype=bool)[where.reshape(-1)]
+        return found
+
+    def units_placed(self, outside: Outside) -> bool:
+        """Whether the mesh of the compute units is filled."""
+        return outside.meshes < self.depth
 
     def left(self, outside: Outside, meshes: Ints) -> Ints:
         """How many instances of the innermost mesh still to come are left for each row, which uses

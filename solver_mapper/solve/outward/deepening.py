@@ -235,7 +235,7 @@ class Deepening:
         """With which power of their targets the inner mappings grow that walks examine, as far as
         that is known.
         """
-        if self._last is None or not self._last.whole or len(self._known) < 2:
+        if len(self._known) < 2:
             return STEEP
         (before, few), (goal, many) = self._known
         if not (FEW < few < many and 0 < before * (1 + STEP) < goal):

@@ -98,7 +98,7 @@ def undominated(
         for each in costs.sliding
     ]
     then = np.arange(len(rows))
-    helped = costs.units_may_help(outside)
+    helped = not costs.units_placed(outside)
     looseness = costs.loops.looseness(rows, outside)
     turn = 0
     while True:

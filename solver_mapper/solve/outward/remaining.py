@@ -131,6 +131,11 @@ class _Ahead:
         return np.asarray(self._settled + best)
 
     @cached_property
+    def _helped(self) -> Flags:
+        """See `Costs.may_be_helped`."""
+        return self.costs.may_be_helped(self.outside, self.rows)
+
+    @cached_property
     def _unmoved(self) -> Flags:
         """Whether idle loops may still spare each tensor's outermost holder; (rows, tensors)."""
         found = self.rows.open.copy()
@@ -319,9 +324,8 @@ class _Ahead:
     def _waiting(self, n: int) -> dict[int, Floats]:
         """The words of a tensor that the next holder has to send (`waiting`)."""
         if n not in self._words:
-            helped = self.costs.units_may_help(self.outside)
-            spared = self._spared.get(n)
-            self._words[n] = waiting(self.costs, self.rows, n, spared, helped=helped)
+            spared, helped = self._spared.get(n), self._helped[:, n]
+            self._words[n] = waiting(self.costs, self.rows, n, spared, helped)
         return self._words[n]
 
 
@@ -428,15 +432,15 @@ def least_rank(
 
 
 def promising(
-    outer: OuterLevels, aim: Aim, rows: InnerMappings, outside: Outside, *, roughly: bool = False
+    outer: OuterLevels, aim: Aim, rows: InnerMappings, outside: Outside
 ) -> tuple[InnerMappings, float]:
     """The rows that may lead to mappings that are looked for, with their bounds; and the least rank
     that one of the others needs. Bounds that take little time come first: the energy that was known
-    before the last step, then each tensor for itself, then, unless `roughly`, all of them together.
+    before the last step, then each tensor for itself, then all of them together.
     """
     costs, goal, target = outer.costs, aim.goal, aim.target
     rows, cycles, beyond = in_time(costs, aim, rows, outside)
-    for together in (False,) if roughly else (False, True):
+    for together in (False, True):
         if not len(rows):
             return rows, beyond
         energy = least_energy(outer, rows, outside, together=together)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import permutations, product
 from math import factorial, prod
 from typing import NamedTuple
@@ -52,6 +53,30 @@ def orders(mesh: tuple[Spread, ...], *, first_known: bool) -> Iterator[tuple[Spr
         return
     for y, x in product(*map(permutations, free)):
         yield (*y, *fixed[0], *x, *fixed[1])
+
+
+@lru_cache(maxsize=100_000)
+def may_pass(mesh: tuple[Spread, ...], fixed: frozenset[int], sides: tuple[int, int]) -> bool:
+    """Whether compute units may pass words of a tensor on, whatever loops still come outside those
+    that stand; those along X come first.
+
+    Words of two units differ if these are at different places along a dimension that is `fixed`.
+    Units stand beside each other in rows of the mesh, which is X by Y `sides` large and filled row
+    by row. So along a row the innermost loop of all is at another place in each unit; and in the
+    unit one row on, if its bound does not divide the width of the mesh. If the loops along X fill a
+    row, what changes from row to row is the innermost loop along Y.
+    """
+    along = [[loop for loop in mesh if loop.axis == axis] for axis in (0, 1)]
+    innermost = next((mine[0] for mine in along if mine), None)
+    if innermost is None or innermost.dim not in fixed:
+        return True
+    (width, height), (x, y) = sides, along
+    if width % innermost.bound:
+        return False
+    if not y:
+        return True
+    used = prod(loop.bound for loop in x)
+    return y[0].dim not in fixed if used == width else used * height > width
 
 
 def asked_anew(mesh: tuple[Spread, ...], fixed: Iterable[int], width: int) -> tuple[float, bool]:

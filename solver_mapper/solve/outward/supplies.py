@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from solver_mapper.solve.outward.costs import ENDS, FIXED, IDLE, Costs
-from solver_mapper.solve.outward.inner import Floats, InnerMappings, Outside
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
 from solver_mapper.solve.outward.sliding import Sliding
 
 
@@ -68,28 +68,25 @@ def waiting(
     rows: InnerMappings,
     number: int,
     spared: dict[int, tuple[Floats, Floats]] | None,
-    *,
-    helped: bool,
+    helped: Flags,
 ) -> dict[int, Floats]:
     """The words (rows,) of a tensor that the next holder has to send if no instances share any, by
     the kind of the next temporal loop: a plain tensor stays as long as loops can spare it, unless
     that is over a fixed dimension; one with windows may be `spared` so much.
 
-    `helped`: see `Costs.units_may_help`.
+    `helped`: see `Costs.may_be_helped` (rows,).
     """
     due = rows.due[:, number]
     if spared is None:
         base, density = costs.base(number, rows.tile), costs.tensors[number].density(rows.tile)
-        if helped:
-            stays, moves = np.zeros(len(rows)), density * base
-        else:
-            is_open, anew = rows.open[:, number], rows.anew[:, number]
-            stays = np.where(is_open, anew, due)
-            moves = stays + np.where(is_open, rows.sends[:, number] * base, 0.0)
+        is_open, anew = rows.open[:, number], rows.anew[:, number]
+        stays = np.where(is_open, anew, due)
+        moves = stays + np.where(is_open, rows.sends[:, number] * base, 0.0)
+        stays, moves = np.where(helped, 0.0, stays), np.where(helped, density * base, moves)
         return {ENDS: stays, IDLE: stays, FIXED: moves}
-    closed = np.zeros(len(rows)) if helped else np.maximum(due, 0.0)
+    closed = np.where(helped, 0.0, np.maximum(due, 0.0))
     less = {
-        kind: np.zeros(len(rows)) if helped else np.maximum(due - words, 0.0)
+        kind: np.where(helped, 0.0, np.maximum(due - words, 0.0))
         for kind, (_, words) in spared.items()
     }
     return {ENDS: closed, FIXED: closed, **less}

@@ -234,6 +234,17 @@ def spatial_orders(mapping: Mapping, most: int) -> Iterator[Mapping]:
     return islice((replace(mapping, levels=chosen) for chosen in product(*levels)), most + 1)
 
 
+class _Group(NamedTuple):
+    """Spatial loops of a mesh that exclude each other, as dimension and axis. After them the first
+    `spread` dimensions of `Costs.order` have no more loops there. `innermost`: whether they are the
+    innermost ones of their axis above compute units.
+    """
+
+    loops: list[tuple[int, int]]
+    spread: int
+    innermost: bool = False
+
+
 class _Run:
     def __init__(
         self,
@@ -288,10 +299,9 @@ class _Run:
         outside: Outside,
         *,
         compared: bool = True,
-        roughly: bool = False,
     ) -> InnerMappings:
         """The rows that may lead below the target and, if they are `compared`, are not dominated,
-        with a place in the history. `roughly`: see `promising`.
+        with a place in the history.
         """
         check_time()
         walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
@@ -302,7 +312,7 @@ class _Run:
         # Bounds are worked out for rows that have the same left of a mesh.
         rows = rows.take(np.argsort(self.costs.left(outside, rows.meshes), kind="stable"))
         found = [
-            self._promising(rows.take(slice(start, start + AT_ONCE)), outside, roughly=roughly)
+            self._promising(rows.take(slice(start, start + AT_ONCE)), outside)
             for start in range(0, max(len(rows), 1), AT_ONCE)
         ]
         rows = joined(found)
@@ -330,12 +340,12 @@ class _Run:
         if number > most:
             raise LimitReached(f"there are more than {most:,} inner mappings")
 
-    def _promising(self, rows: InnerMappings, outside: Outside, *, roughly: bool) -> InnerMappings:
+    def _promising(self, rows: InnerMappings, outside: Outside) -> InnerMappings:
         """The rows that may lead below the target."""
         check_time()
         if not len(rows):
             return rows
-        rows, beyond = promising(self.walk.outer, self.aim, rows, outside, roughly=roughly)
+        rows, beyond = promising(self.walk.outer, self.aim, rows, outside)
         self.beyond = min(self.beyond, beyond)
         return rows
 
@@ -351,28 +361,26 @@ class _Run:
         sides = self.costs.architecture.fanout(level)
         if max(sides) == 1:
             return charged(self.costs, mesh_filled(self.costs, rows, level), level, self.moves)
-        groups = self._side_by_side(level)
-        for number, loops in enumerate(groups):
-            last = number == len(groups) - 1
-            spread = 0 if level == self.costs.depth - 1 else number + 1
-            outside = Outside(level + 1, level + 1, len(self.costs.order) if last else spread)
-            more = (part for dim, axis in loops for part in self._along(rows, level, dim, axis))
-            without = rows if self._may_skip(level, loops) else rows.take(slice(0, 0))
+        units = level == self.costs.depth - 1
+        for group in self._side_by_side(level):
+            outside = Outside(level + 1, level + 1, group.spread)
+            more = (part for loop in group.loops for part in self._along(rows, level, *loop, group))
+            without = rows if self._may_skip(level, group) else rows.take(slice(0, 0))
             parts = [self._in_time(each, outside) for each in (without, *more)]
-            if last:
-                rows = self._kept(
-                    [self._filled(each, level) for each in parts], Outside(level + 1, level)
-                )
+            if group.spread == len(self.costs.order):
+                if units:
+                    # Who has which neighbours takes time to work out.
+                    parts = [self._kept(parts, outside, compared=False)]
+                filled = [self._filled(each, level) for each in parts]
+                rows = self._kept(filled, Outside(level + 1, level))
                 self._bound(rows)
                 continue
-            if spread and spread == len(self.costs.moving):
+            if not units and group.spread == len(self.costs.moving) > 0:
                 parts = [windows_placed(self.costs, each) for each in parts]
             rows, *others = parts
             if others:
-                # Hardly one of these dominates another; and of compute units, whose neighbours may
-                # yet help with any word, hardly one can be dropped.
-                units = level == self.costs.depth - 1
-                rows = self._kept(parts, outside, compared=False, roughly=units)
+                # Hardly one of these dominates another.
+                rows = self._kept(parts, outside, compared=False)
         return rows
 
     def _in_time(self, rows: InnerMappings, outside: Outside) -> InnerMappings:
@@ -383,10 +391,10 @@ class _Run:
         self.beyond = min(self.beyond, beyond)
         return rows
 
-    def _may_skip(self, level: int, loops: list[tuple[int, int]]) -> bool:
+    def _may_skip(self, level: int, group: _Group) -> bool:
         """Whether a mesh may have none of these loops. Above compute units others may follow."""
         units = level == self.costs.depth - 1
-        return units or all(self.costs.loops.may_do_without(level, dim) for dim, _ in loops)
+        return units or all(self.costs.loops.may_do_without(level, dim) for dim, _ in group.loops)
 
     def _filled(self, rows: InnerMappings, level: int) -> InnerMappings:
         """The rows when all spatial loops below `level` stand."""
@@ -396,22 +404,21 @@ class _Run:
             return charged(self.costs, self._recorded(rows), level, self.moves)
         return rows
 
-    def _side_by_side(self, level: int) -> list[list[tuple[int, int]]]:
-        """Spatial loops as dimension and axis: those of a group exclude each other, a later group
-        stands outside an earlier one. Above compute units any dimension may be innermost, and what
-        stands along X is known before something stands along Y.
+    def _side_by_side(self, level: int) -> list[_Group]:
+        """A later group stands outside an earlier one. Above compute units any dimension may be
+        innermost, and what stands along X is known before something stands along Y.
         """
         dims = self.costs.order
         if level < self.costs.depth - 1:
-            return [[(dim, axis) for axis in (0, 1)] for dim in dims]
+            return [_Group([(dim, 0), (dim, 1)], spread) for spread, dim in enumerate(dims, 1)]
         return [
-            group
+            _Group([(dim, axis) for dim in group], spread * axis, innermost=not spread)
             for axis in (0, 1)
-            for group in ([(dim, axis) for dim in dims], *([(dim, axis)] for dim in dims))
+            for spread, group in enumerate((dims, *([dim] for dim in dims)))
         ]
 
     def _along(
-        self, rows: InnerMappings, level: int, dim: int, axis: int
+        self, rows: InnerMappings, level: int, dim: int, axis: int, group: _Group
     ) -> Iterator[InnerMappings]:
         """The rows with each spatial loop over a dimension that has none there yet."""
         size, side = int(self.costs.sizes[dim]), self.costs.architecture.fanout(level)[axis]
@@ -420,6 +427,7 @@ class _Run:
             fits &= size % (rows.tile[:, dim] * bound) == 0
             if level == self.costs.depth - 1:
                 fits &= rows.tile[:, dim] == 1
+                fits &= (rows.meshes[:, axis] == 1) == group.innermost
             fits &= self.costs.loops.may_spread(rows, level, dim, bound, axis)
             if fits.any():
                 move = Move(level, dim, bound, "XY"[axis])
