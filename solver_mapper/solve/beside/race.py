@@ -86,7 +86,7 @@ class RacedWalks:
     def __init__(self, walk: Walk, helper: Helper):
         self._race = Race(helper, walk.goal, int(TABLES * walk.outer.figures))
         self._walks = Deepening(_RacedWalk(walk, self._race))
-        self.first, self.wait = self._walks.first, self._walks.wait
+        self.first = self._walks.first
 
     def ends(self, span: Span, effort: float) -> Iterator[Ends]:
         """What walks find (`Deepening.ends`)."""

@@ -26,7 +26,6 @@ class Walks(NamedTuple):
     ends: what they find within a span, which may change meanwhile, with so much effort more. Each
           may give mappings, and a bound that holds without the model.
     meanwhile: the same of walks that are made beside the model, which took so much effort.
-    wait: how much effort CP-SAT is worth before they go on.
     quicker: see `Walk.quicker`; None if there is no walk.
     first: whether they come before the model is compiled.
     later: whether CP-SAT begins with its second turn, in which it often proves what walks prove no
@@ -35,7 +34,6 @@ class Walks(NamedTuple):
 
     ends: Callable[[Span, float], Iterable[Ends]]
     meanwhile: Callable[[Span, float], Iterable[Ends]]
-    wait: Callable[[Span], float]
     quicker: Callable[[float, float], Ends | None]
     first: bool = False
     later: bool = False
@@ -85,6 +83,3 @@ class Turns:
                 yield ends
         self._walked = False
         self._left, self._spent = self._left[1:] if some else [], 0.0
-        wait = self._walks.wait(span)
-        while len(self._left) > 1 and self._left[0] < wait:
-            self._left = self._left[1:]

@@ -28,10 +28,6 @@ PATIENCE, MOST_PATIENCE = 8.0, 64.0
 """Units of effort for walks that look as if they would end: the former to the power of the levels
 that may hold what they like, but for `FREE`. Each of these makes CP-SAT's proofs that much longer.
 """
-SHORT = 1 / 2
-"""The share of their turns that walks take where few levels may hold what they like: CP-SAT mostly
-proves as soon there.
-"""
 ANYWAY = 1 / 16
 """The share of these units that walks take in any turn, however they look."""
 TABLES = 0.05
@@ -114,7 +110,6 @@ class Deepening:
         levels = sum(free) / len(walk.costs.tensors)
         self._patience = min(PATIENCE ** max(levels - FREE, 0), MOST_PATIENCE)
         self.first = bool(walk.costs.sliding) and levels > FREE
-        self._share = 1.0 if levels > FREE else SHORT
         self._ended = False
         self._found: Ends | None = None
         self._looked_below = inf
@@ -123,6 +118,7 @@ class Deepening:
         self._last: Ends | None = None
         self._known: list[tuple[float, int]] = []
         self._width, self._walked = WIDTH, 0
+        self._left = 0.0
 
     def ends(self, span: Span, effort: float) -> Iterator[Ends]:
         """What walks find below rising targets: nothing more after one that found mappings, or that
@@ -140,8 +136,9 @@ class Deepening:
         if self._ended:
             yield from self._near_ties(span)
             return
-        effort = max(effort * self._share, ANYWAY * self._patience)
-        used = 0.0 if self._last else TABLES * self._walk.outer.figures
+        effort = max(effort, ANYWAY * self._patience)
+        used = (0.0 if self._last else TABLES * self._walk.outer.figures) - self._left
+        self._left = 0.0
         if MANY * min(effort, self._patience) - used < FEW:
             yield Ends((), None, whole=False)
         while True:
@@ -153,7 +150,9 @@ class Deepening:
             ended = self._last is None or self._last.whole
             if ended and need <= DOUBT * MANY * longer:
                 most = max(MANY * longer - used, min(DOUBT * need, MANY * longer))
-            if most < FEW:
+            if most < max(FEW, min(GROWTH * (self._known[-1][1] if self._known else 0), need)):
+                # The next walk would hardly end.
+                self._left = max(MANY * shorter - used, 0.0)
                 return
             least = max(self._next, proven)
             goal = least * (1 + self._step)
@@ -186,12 +185,6 @@ class Deepening:
         """A better mapping, perhaps: it makes the walks that follow shorter."""
         width, self._width, self._walked = self._width, WIDER * self._width, 0
         return self._walk.beam(last, width)
-
-    def wait(self, span: Span) -> float:
-        """How much effort CP-SAT is worth before walks go on: as much as they would need to find
-        the optimum, where it is likely to prove as soon.
-        """
-        return self._need(span()[1]) / MANY if self._share < 1 else 0.0
 
     def _near_ties(self, span: Span) -> Iterator[Ends]:
         """What else is near the mappings found, if the best of them costs more than it claims; anew
