@@ -160,6 +160,9 @@ class Session:
             if walks is not None and not self._few_nests:
                 yield from self._legal(walks.meanwhile(span, effort))
 
+        def lost() -> bool:
+            return walks is not None and not self._few_nests and walks.lost
+
         def quicker(target: float, cycles: float) -> Ends | None:
             if walk is None or self._few_nests:
                 return None
@@ -174,7 +177,7 @@ class Session:
         factors = (FactorConstraint, ProductConstraint)
         later = any(isinstance(each, factors) for each in self.all_mappings.constraints)
         first = walks is not None and walks.first
-        return Walks(ends, meanwhile, quicker, first, later)
+        return Walks(ends, meanwhile, lost, quicker, first, later)
 
     def _legal(self, found: Iterator[Ends]) -> Iterator[Ends]:
         """The same with those mappings that constraints admit, as long as memory suffices."""

@@ -202,6 +202,32 @@ def test_a_walk_is_not_begun_that_would_not_end_and_its_effort_is_kept_for_the_n
     assert longest[0] > deepening.MANY
 
 
+def test_cp_sat_has_its_longest_turn_where_walks_do_not_tell_how_they_grow(monkeypatch):
+    """One walk ends at once, the next one not at all: unless more levels choose, CP-SAT goes on."""
+    walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
+
+    class Wall(Blind):
+        outer, costs, power = walk.outer, walk.costs, 500
+
+        def ends(self, target, *, examined):
+            need = 2 if target < 1.01 else 10_000 * target**self.power
+            if need > examined:
+                return deepening.Ends((), None, False, examined=int(examined))
+            return deepening.Ends((), target, True, target, int(need))
+
+    class Slope(Wall):
+        power = 20
+
+    def lost(kind: type[Wall]) -> bool:
+        walks = Deepening(kind())
+        list(walks.ends(partial(_span, 1.0, 1.4), 1.0))
+        return walks.lost
+
+    assert lost(Wall) and not lost(Slope)
+    monkeypatch.setattr(deepening, "FREE", 0)
+    assert not lost(Wall)
+
+
 def test_near_ties_are_looked_at_anew_where_a_better_mapping_is_known():
     """There were too many below the first incumbent."""
     walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])

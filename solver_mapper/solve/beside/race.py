@@ -80,13 +80,18 @@ class Race:
 class RacedWalks:
     """Walks below targets that rise, and one beside them and beside CP-SAT.
 
-    first, wait: see `Deepening`.
+    first: see `Deepening`.
     """
 
     def __init__(self, walk: Walk, helper: Helper):
         self._race = Race(helper, walk.goal, int(TABLES * walk.outer.figures))
         self._walks = Deepening(_RacedWalk(walk, self._race))
         self.first = self._walks.first
+
+    @property
+    def lost(self) -> bool:
+        """See `Deepening`."""
+        return self._walks.lost
 
     def ends(self, span: Span, effort: float) -> Iterator[Ends]:
         """What walks find (`Deepening.ends`)."""

@@ -26,6 +26,7 @@ class Walks(NamedTuple):
     ends: what they find within a span, which may change meanwhile, with so much effort more. Each
           may give mappings, and a bound that holds without the model.
     meanwhile: the same of walks that are made beside the model, which took so much effort.
+    lost: whether CP-SAT is to have its longest turn next, since it is not known how walks go on.
     quicker: see `Walk.quicker`; None if there is no walk.
     first: whether they come before the model is compiled.
     later: whether CP-SAT begins with its second turn, in which it often proves what walks prove no
@@ -34,6 +35,7 @@ class Walks(NamedTuple):
 
     ends: Callable[[Span, float], Iterable[Ends]]
     meanwhile: Callable[[Span, float], Iterable[Ends]]
+    lost: Callable[[], bool]
     quicker: Callable[[float, float], Ends | None]
     first: bool = False
     later: bool = False
@@ -83,3 +85,5 @@ class Turns:
                 yield ends
         self._walked = False
         self._left, self._spent = self._left[1:] if some else [], 0.0
+        if self._walks.lost():
+            self._left = self._left[-1:]

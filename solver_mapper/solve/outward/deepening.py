@@ -110,6 +110,7 @@ class Deepening:
         levels = sum(free) / len(walk.costs.tensors)
         self._patience = min(PATIENCE ** max(levels - FREE, 0), MOST_PATIENCE)
         self.first = bool(walk.costs.sliding) and levels > FREE
+        self._few_choose = levels <= FREE
         self._ended = False
         self._found: Ends | None = None
         self._looked_below = inf
@@ -186,6 +187,13 @@ class Deepening:
         width, self._width, self._walked = self._width, WIDER * self._width, 0
         return self._walk.beam(last, width)
 
+    @property
+    def lost(self) -> bool:
+        """Whether walks do not tell how they grow where few levels may hold what they like: CP-SAT
+        mostly proves as soon there.
+        """
+        return self._few_choose and self._growth is None
+
     def _near_ties(self, span: Span) -> Iterator[Ends]:
         """What else is near the mappings found, if the best of them costs more than it claims; anew
         if there were too many, and mappings have to be below less since then.
@@ -224,16 +232,21 @@ class Deepening:
         return self._last.examined > FEW and growth <= log(ONE_STEP)
 
     @property
-    def _power(self) -> float:
-        """With which power of their targets the inner mappings grow that walks examine, as far as
-        that is known.
+    def _growth(self) -> float | None:
+        """With which power of their targets the inner mappings grow that walks examine, if that is
+        known.
         """
         if len(self._known) < 2:
-            return STEEP
+            return None
         (before, few), (goal, many) = self._known
         if not (FEW < few < many and 0 < before * (1 + STEP) < goal):
-            return STEEP
+            return None
         return log(many / few) / log(goal / before)
+
+    @property
+    def _power(self) -> float:
+        """The same, as long as nothing is known a steep one."""
+        return STEEP if self._growth is None else self._growth
 
     def _need(self, last: float) -> float:
         """How many inner mappings a walk would examine that finds the optimum below `last`, if they
