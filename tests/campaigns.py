@@ -9,5 +9,6 @@ import pytest
 
 
 def in_campaigns(values: Iterable[object]) -> list[Any]:
-    """Values of a parameter that are tried with `-m campaign` alone."""
-    return [pytest.param(value, marks=pytest.mark.campaign) for value in values]
+    """Values of a parameter, or tuples of those of several, that are tried with `-m campaign`."""
+    several = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [pytest.param(*each, marks=pytest.mark.campaign) for each in several]

@@ -41,6 +41,7 @@ from tests.explain.infeasible import (
     storage,
     temporal,
 )
+from tests.study.commands import run
 
 CASES = list(cases())
 IDS = [f"{number:02}-{case.kind.replace(' ', '-')}" for number, case in enumerate(CASES)]
@@ -98,8 +99,9 @@ def test_every_repair_works_in_the_files(case: Case, tmp_path: Path) -> None:
         for name, text in edited(joined(files), repair, spec).items():
             (folder / name).write_text(text)
         again = load(*(folder / file.name for file in files))
-        assert sm.explain(again).feasible, repair.text
-        assert sm.explain(repair.apply(spec)).feasible, repair.text
+        found = sm.explain(again)
+        assert found.feasible and found.mapping is not None, repair.text
+        assert sm.validate(repair.apply(spec), found.mapping).legal, repair.text
 
 
 def test_numbers_are_the_least_that_do(tmp_path: Path) -> None:
@@ -150,15 +152,10 @@ def test_conflicts_that_share_no_entry_are_counted_and_listed(tmp_path: Path) ->
     assert isinstance(reason, Reason)
     found = [[entry.location.line for entry in each] for each in (reason.conflict, *reason.others)]
     assert len(found) == 2 and not set(found[0]) & set(found[1])
-    shown = subprocess.run(
-        [sys.executable, "-m", "solver_mapper", "explain", "--all", *map(str, files)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "Conflict 2, which shares no entry with the others:" in shown.stdout
+    _, shown, _ = run("explain", "--all", *files)
+    assert "Conflict 2, which shares no entry with the others:" in shown
     for entry in (*reason.conflict, *reason.others[0]):
-        assert entry.text in shown.stdout
+        assert entry.text in shown
     record = reason.to_dict()
     assert record["more_conflicts"] is True and len(record["other_conflicts"]) == 1
 
@@ -208,8 +205,9 @@ def test_command_line(tmp_path: Path) -> None:
     assert shown.returncode == 1
     assert "RF capacity: 4 words" in shown.stdout
     assert "{name: RF, entries: 4," in shown.stdout
-    printed = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
-    answer = json.loads(printed.stdout)
+    code, printed, _ = run("explain", *files, "--json")
+    assert code == 1
+    answer = json.loads(printed)
     assert answer["feasible"] is False
     assert {
         "what": "capacity",

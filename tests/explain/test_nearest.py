@@ -16,6 +16,7 @@ import solver_mapper as sm
 from solver_mapper.cli.app import app
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
+from solver_mapper.explain.nearest import search
 from solver_mapper.explain.nearest.directives import KINDS, directives_of
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests import golden
@@ -164,10 +165,13 @@ def test_residual_factors_are_made_perfect() -> None:
     ("caps", "factors"),
     [({"cycles": "<= 96"}, 2), ({"cycles": "<= 95"}, None), ({"energy_pj": "<= 1"}, None)],
 )
-def test_caps_on_figures_are_kept(caps: dict[str, str], factors: int | None) -> None:
+def test_caps_on_figures_are_kept(
+    caps: dict[str, str], factors: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A cap on cycles is known to the solver by the steps of loops, any other is judged mapping by
-    mapping.
+    mapping, and not of very many.
     """
+    monkeypatch.setattr(search, "_TRIES", 20)
     half = [
         {**each, "factors": "K=2 P=4"} if each["type"] == "spatial" else each for each in MAPPING
     ]

@@ -49,6 +49,12 @@ def windowed() -> Spec:
     return Spec(architecture=Architecture("deep", tuple(levels), units), problem=problem)
 
 
+@pytest.fixture(scope="module")
+def alone() -> sm.Solution:
+    """What a search finds that has no process beside it."""
+    return sm.solve(windowed())
+
+
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The ids of the processes that are started, each at once; none is left at the end."""
@@ -100,10 +106,10 @@ def test_answers_do_not_depend_on_the_number_of_workers(
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_process_that_dies_changes_nothing(
-    number: int, started: list[int], monkeypatch: pytest.MonkeyPatch
+    number: int, alone: sm.Solution, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = after_each_task(monkeypatch, lambda pid: os.kill(pid, number))
-    found, alone = sm.solve(windowed(), workers=2), sm.solve(windowed())
+    found = sm.solve(windowed(), workers=2)
     assert started and tasks
     assert (found.status, found.rank) == (alone.status, alone.rank)
     assert found.mapping == alone.mapping
@@ -121,13 +127,16 @@ def test_a_process_that_stands_still_does_not_hold_up_the_end_of_the_time(
 
 @pytest.mark.parametrize("error", [OSError, MemoryError])
 def test_without_room_for_a_process_the_search_is_alone(
-    error: type[Exception], started: list[int], monkeypatch: pytest.MonkeyPatch
+    error: type[Exception],
+    alone: sm.Solution,
+    started: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise error
 
     monkeypatch.setattr(helper, "ChildProcess", refuse)
-    assert sm.solve(windowed(), workers=2).mapping == sm.solve(windowed()).mapping
+    assert sm.solve(windowed(), workers=2).mapping == alone.mapping
     assert not started
 
 

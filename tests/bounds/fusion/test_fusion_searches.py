@@ -1,5 +1,7 @@
 """The searches behind a fused curve against each other: two for groups, two for joining them."""
 
+from itertools import product
+
 import pytest
 
 import solver_mapper.bounds.fusion.groups.grid as grid
@@ -25,6 +27,7 @@ from tests.bounds.fusion.fusion_cases import (
     chains,
     workload,
 )
+from tests.campaigns import in_campaigns
 
 ALL = {
     "two": (CHAIN2, {"m": 12, "k": 4, "n": 6, "l": 4}),
@@ -43,11 +46,19 @@ def stairs(plans):
     return list(zip(plans.stairs.buffers.tolist(), plans.stairs.accesses.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("einsums, sizes", ALL.values(), ids=ALL)
-@pytest.mark.parametrize("uneven", [False, True], ids=["even tensors", "uneven tensors"])
-@pytest.mark.parametrize("recompute", [False, True], ids=["once", "again"])
-def test_all_trunks_at_once_equal_trunk_by_trunk(einsums, sizes, uneven, recompute, monkeypatch):
+SEARCHED = [*product(ALL, [False, True], [False, True])]
+LONG = [("attention", False, True), ("attention", True, False)]
+"""Those of which others that take as long have all that they have."""
+
+
+@pytest.mark.parametrize(
+    ("name", "uneven", "recompute"),
+    [*(each for each in SEARCHED if each not in LONG), *in_campaigns(LONG)],
+)
+def test_all_trunks_at_once_equal_trunk_by_trunk(name, uneven, recompute, monkeypatch):
+    """With tensors tiled evenly or unevenly, and with or without loops that run members again."""
     monkeypatch.setattr(grid, "MOST_GRIDS", 10**9)
+    einsums, sizes = ALL[name]
     net = net_of(workload(einsums, **sizes))
     fuser = Fuser(net, uneven)
     for group in groups_of(net, 3, True, recompute):
