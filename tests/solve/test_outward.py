@@ -140,33 +140,33 @@ def close(one: float, other: float) -> bool:
     return abs(one - other) <= abs(other) * CLOSE / 10
 
 
-@pytest.mark.parametrize("seed", [*range(4), 2408, *in_campaigns(range(4, 8))])
+@pytest.mark.parametrize("seed", [*range(3), 2408, *in_campaigns(range(3, 8))])
 def test_no_claim_is_above_the_best_mapping(seed):
     """Whatever else the mapspace has: constraints, flags, blocks, clusters, bandwidths, wires."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, SHAPES), exact=False)
 
 
-@pytest.mark.parametrize("seed", [*range(3), 1785, *in_campaigns(range(3, 6))])
+@pytest.mark.parametrize("seed", [0, 1, 1785, *in_campaigns(range(2, 6))])
 def test_no_claim_is_above_the_best_mapping_where_windows_slide(seed):
     """Also if neighbours pass words on, and several meshes share what they pass."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, WINDOWS), exact=False)
 
 
-@pytest.mark.parametrize("seed", [*range(100, 104), *in_campaigns(range(104, 108))])
+@pytest.mark.parametrize("seed", [*range(100, 103), *in_campaigns(range(103, 108))])
 def test_the_least_claim_of_windows_is_the_best_mapping_where_nothing_is_spread(seed):
     made = lone(bare(instance(seed, 400, WINDOWS)))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", [*range(100, 104), *in_campaigns(range(104, 108))])
+@pytest.mark.parametrize("seed", [*range(100, 103), *in_campaigns(range(103, 108))])
 def test_the_least_claim_is_the_best_mapping_where_nothing_else_costs(seed):
     made = bare(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", [*range(100, 104), *in_campaigns(range(104, 108))])
+@pytest.mark.parametrize("seed", [*range(100, 103), *in_campaigns(range(103, 108))])
 def test_the_least_claim_is_the_best_mapping_where_networks_charge(seed):
     """Hops depend on the order of the loops of a mesh, and on what levels would take that do not
     hold a tensor.
@@ -176,7 +176,7 @@ def test_the_least_claim_is_the_best_mapping_where_networks_charge(seed):
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", [*range(300, 303), *in_campaigns([303, 304])])
+@pytest.mark.parametrize("seed", [300, 301, *in_campaigns(range(302, 305))])
 def test_no_claim_of_windows_is_above_the_best_mapping_where_networks_charge(seed):
     made = bare(instance(seed, 400, WINDOWS))
     made = replace(made, architecture=with_networks(seed, made.architecture))
@@ -191,7 +191,7 @@ def test_the_least_claim_is_the_best_mapping_where_the_outermost_level_is_slow(s
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", [*range(300, 303), *in_campaigns([303, 304])])
+@pytest.mark.parametrize("seed", [300, 301, *in_campaigns(range(302, 305))])
 def test_no_claim_of_windows_is_above_the_best_mapping_where_the_outermost_level_is_slow(seed):
     """Each word crosses it once at least, also of windows that overlap."""
     made = slow(instance(seed, 400, WINDOWS))

@@ -77,7 +77,7 @@ def wrong(made: Instance, *, exact: bool, most: int = FEW) -> list[str]:
     return wrong_claims(made, exact=exact)
 
 
-@pytest.mark.parametrize("first", [0, 5, *in_campaigns(range(10, 30, 5))])
+@pytest.mark.parametrize("first", [0, *in_campaigns(range(5, 30, 5))])
 def test_the_least_claim_is_the_best_mapping_that_obeys(first):
     for seed in range(first, first + 5):
         assert not wrong(constrained(bare(instance(seed, MANY, PLAIN))), exact=True)

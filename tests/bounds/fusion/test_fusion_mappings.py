@@ -46,7 +46,7 @@ EVEN = {
     "three": (CHAIN3, {"m": 8, "k": 4, "p": 8, "q": 4, "r": 4}),
     "fork": (FORK, {"m": 8, "k": 4, "p": 6, "q": 2, "r": 4}),
     "join": (JOIN, {"m": 6, "k": 4, "p": 8}),
-    "attention": (ATTENTION, {"b": 2, "h": 2, "m": 4, "n": 4, "e": 2, "d": 4, "o": 4}),
+    "attention": (ATTENTION, {"b": 2, "h": 2, "m": 4, "n": 2, "e": 2, "d": 4, "o": 2}),
 }
 LARGER = (ATTENTION, {"b": 2, "h": 4, "m": 4, "n": 4, "e": 2, "d": 8, "o": 8})
 

@@ -35,6 +35,7 @@ ALL = {
     "fork": (FORK, {"m": 4, "k": 2, "p": 6, "q": 4, "r": 3}),
     "join": (JOIN, {"m": 4, "k": 4, "p": 6}),
     "attention": (ATTENTION, {"b": 2, "h": 2, "m": 4, "n": 2, "e": 2, "d": 4, "o": 2}),
+    "small attention": (ATTENTION, {"b": 1, "h": 2, "m": 2, "n": 2, "e": 2, "d": 4, "o": 2}),
     "convolutions": (
         CONVOLUTIONS,
         {"p": 6, "x": 8, "r": 3, "d": 2, "c": 4, "q": 4, "s": 3, "f": 2},
@@ -47,8 +48,7 @@ def stairs(plans):
 
 
 SEARCHED = [*product(ALL, [False, True], [False, True])]
-LONG = [("attention", False, True), ("attention", True, False)]
-"""Those of which others that take as long have all that they have."""
+LONG = [each for each in SEARCHED if each[0] == "attention" and any(each[1:])]
 
 
 @pytest.mark.parametrize(
