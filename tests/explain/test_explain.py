@@ -17,6 +17,7 @@ import solver_mapper as sm
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.spec import Spec
+from solver_mapper.explain import caps
 from solver_mapper.explain.change import Change, changed
 from solver_mapper.explain.conflict import conflict_of
 from solver_mapper.explain.reason import Reason
@@ -70,6 +71,12 @@ def can_hold(spec: Spec, held: list[Requirement], capped: bool) -> bool:
     return least(legal, None, Clock()).read is not None
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches for figures within caps are soon over here, or do not end."""
+    monkeypatch.setattr(caps, "PATIENCE", 5.0)
+
+
 def test_there_are_enough_inputs_of_enough_kinds() -> None:
     kinds = Counter(case.kind for case in CASES)
     assert len(CASES) >= 60
@@ -77,6 +84,7 @@ def test_there_are_enough_inputs_of_enough_kinds() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
+@pytest.mark.usefixtures("impatient")
 def test_the_conflict_is_irreducible(case: Case, tmp_path: Path) -> None:
     spec = load(*case.write(tmp_path))
     conflict = list(conflict_of(spec, Clock()))
@@ -87,6 +95,7 @@ def test_the_conflict_is_irreducible(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
+@pytest.mark.usefixtures("impatient")
 def test_every_repair_works_in_the_files(case: Case, tmp_path: Path) -> None:
     files = case.write(tmp_path)
     spec = load(*files)
@@ -175,6 +184,7 @@ def test_one_conflict_is_said_to_be_alone(tmp_path: Path) -> None:
         ("energy_pj: 1", "the MACs alone need"),
     ],
 )
+@pytest.mark.usefixtures("impatient")
 def test_a_cap_names_the_hardware_that_keeps_it_from_being_met(cap, note, tmp_path: Path) -> None:
     """A floor of the figure that follows from the compute units alone stands beside the cap; a cap
     that they could meet has none.
