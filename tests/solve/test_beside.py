@@ -29,6 +29,7 @@ from solver_mapper.solve.beside.messages import Told
 from solver_mapper.solve.beside.race import Race, RacedWalks
 from solver_mapper.solve.outward.walk import Ends, Walk
 from solver_mapper.solve.session import Session
+from tests.campaigns import in_campaigns
 from tests.strategies import tensor
 
 ENERGY = parse_objective("energy").goals[0]
@@ -89,7 +90,7 @@ def after_each_task(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], object
     return tasks
 
 
-@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize("objective", ["energy", *in_campaigns(["edp"])])
 def test_answers_do_not_depend_on_the_number_of_workers(
     objective: str, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

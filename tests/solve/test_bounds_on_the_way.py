@@ -341,23 +341,23 @@ def too_high_for_a_window(seed: int) -> list[str]:
     return list(above(walk_of(problem, architecture, "energy"), mapping))
 
 
-@pytest.mark.parametrize("seed", [*range(24), 389, *in_campaigns(range(24, 60))])
+@pytest.mark.parametrize("seed", [*range(14), 389, *in_campaigns(range(14, 60))])
 def test_no_bound_on_the_way_is_above_the_mapping(seed):
     assert not too_high(seed)
 
 
-@pytest.mark.parametrize("seed", [*range(40), 3632, *in_campaigns(range(40, 150))])
+@pytest.mark.parametrize("seed", [*range(25), 3632, *in_campaigns(range(25, 150))])
 def test_no_bound_on_the_way_is_above_the_mapping_where_room_is_scarce(seed):
     """Levels further out know which loops have no room inside them."""
     assert not too_high_where_room_is_scarce(seed)
 
 
-@pytest.mark.parametrize("seed", [*range(24), *in_campaigns(range(24, 60))])
+@pytest.mark.parametrize("seed", [*range(14), *in_campaigns(range(14, 60))])
 def test_no_bound_on_the_way_is_above_the_mapping_where_levels_are_slow(seed):
     assert not too_high_where_levels_are_slow(seed)
 
 
-@pytest.mark.parametrize("seed", [*range(24), *in_campaigns(range(24, 100))])
+@pytest.mark.parametrize("seed", [*range(14), *in_campaigns(range(14, 100))])
 def test_no_bound_on_the_way_is_above_the_mapping_where_networks_charge(seed):
     assert not too_high_where_networks_charge(seed)
 
@@ -387,10 +387,10 @@ def above_claims(seed: int) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("first", [0, *in_campaigns([20, 40])])
+@pytest.mark.parametrize("first", [0, *in_campaigns(range(10, 60, 10))])
 def test_no_bound_on_the_way_is_above_the_claim_in_the_end(first):
     """The argument for near ties needs it."""
-    seeds = range(first, first + 20)
+    seeds = range(first, first + 10)
     assert not [wrong for seed in seeds for wrong in above_claims(seed)]
 
 

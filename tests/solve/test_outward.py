@@ -140,7 +140,7 @@ def close(one: float, other: float) -> bool:
     return abs(one - other) <= abs(other) * CLOSE / 10
 
 
-@pytest.mark.parametrize("seed", [*range(3), 2408, *in_campaigns(range(3, 8))])
+@pytest.mark.parametrize("seed", [0, 1, 2408, *in_campaigns(range(2, 8))])
 def test_no_claim_is_above_the_best_mapping(seed):
     """Whatever else the mapspace has: constraints, flags, blocks, clusters, bandwidths, wires."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, SHAPES), exact=False)
@@ -152,21 +152,21 @@ def test_no_claim_is_above_the_best_mapping_where_windows_slide(seed):
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, WINDOWS), exact=False)
 
 
-@pytest.mark.parametrize("seed", [*range(100, 103), *in_campaigns(range(103, 108))])
+@pytest.mark.parametrize("seed", [100, 101, *in_campaigns(range(102, 108))])
 def test_the_least_claim_of_windows_is_the_best_mapping_where_nothing_is_spread(seed):
     made = lone(bare(instance(seed, 400, WINDOWS)))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", [*range(100, 103), *in_campaigns(range(103, 108))])
+@pytest.mark.parametrize("seed", [100, 101, *in_campaigns(range(102, 108))])
 def test_the_least_claim_is_the_best_mapping_where_nothing_else_costs(seed):
     made = bare(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", [*range(100, 103), *in_campaigns(range(103, 108))])
+@pytest.mark.parametrize("seed", [100, 101, *in_campaigns(range(102, 108))])
 def test_the_least_claim_is_the_best_mapping_where_networks_charge(seed):
     """Hops depend on the order of the loops of a mesh, and on what levels would take that do not
     hold a tensor.
@@ -184,7 +184,7 @@ def test_no_claim_of_windows_is_above_the_best_mapping_where_networks_charge(see
         assert not wrong_claims(made, exact=False)
 
 
-@pytest.mark.parametrize("seed", [*range(200, 203), *in_campaigns([203, 204])])
+@pytest.mark.parametrize("seed", [200, 201, *in_campaigns(range(202, 205))])
 def test_the_least_claim_is_the_best_mapping_where_the_outermost_level_is_slow(seed):
     made = slow(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import solver_mapper as sm
 from solver_mapper.bounds.fusion import FusionOptions, TensorCore, fuse
 from tests.bounds.fusion.fusion_cases import ATTENTION, CHAIN2, CHAIN3, FORK, JOIN, workload
+from tests.campaigns import in_campaigns
 
 SNOWCAT = """
 arch:
@@ -53,7 +54,7 @@ LARGER = (ATTENTION, {"b": 2, "h": 4, "m": 4, "n": 4, "e": 2, "d": 8, "o": 8})
 
 @pytest.mark.parametrize(
     "einsums, sizes",
-    [*EVEN.values(), pytest.param(*LARGER, marks=pytest.mark.campaign)],
+    [*EVEN.values(), *in_campaigns([LARGER])],
     ids=[*EVEN, "larger attention"],
 )
 @pytest.mark.parametrize(
