@@ -1,6 +1,7 @@
 """Every witness of a fused curve, judged by the LoopTree model."""
 
 import io
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -52,18 +53,20 @@ EVEN = {
 LARGER = (ATTENTION, {"b": 2, "h": 4, "m": 4, "n": 4, "e": 2, "d": 8, "o": 8})
 
 
+OPTIONS = {
+    "plain": FusionOptions(),
+    "uneven tensors": FusionOptions(uneven_tensors=True),
+    "pairs": FusionOptions(most=2),
+}
+LONG = [("attention", "uneven tensors"), *product(["larger attention"], OPTIONS)]
+
+
 @pytest.mark.parametrize(
-    "einsums, sizes",
-    [*EVEN.values(), *in_campaigns([LARGER])],
-    ids=[*EVEN, "larger attention"],
+    ("name", "options"), [*sorted({*product(EVEN, OPTIONS)} - {*LONG}), *in_campaigns(LONG)]
 )
-@pytest.mark.parametrize(
-    "options",
-    [FusionOptions(), FusionOptions(uneven_tensors=True), FusionOptions(most=2)],
-    ids=["plain", "uneven tensors", "pairs"],
-)
-def test_the_looptree_model_counts_what_every_witness_claims(einsums, sizes, options):
-    for point, occupied, traffic in judged(einsums, sizes, options):
+def test_the_looptree_model_counts_what_every_witness_claims(name, options):
+    networks = EVEN | {"larger attention": LARGER}
+    for point, occupied, traffic in judged(*networks[name], OPTIONS[options]):
         assert traffic == point.accesses
         assert occupied <= point.buffer
 
