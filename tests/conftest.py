@@ -1,5 +1,6 @@
 """Settings that hold for the whole suite."""
 
+import os
 import signal
 
 from hypothesis import settings
@@ -11,3 +12,6 @@ settings.load_profile("suite")
 # ignores some of those that tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Programs that tests start keep what Python compiles, so that it is not compiled for each of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

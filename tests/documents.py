@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from solver_mapper.cli import app, progress
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = tuple(
@@ -24,6 +30,9 @@ progress.PERIOD = float("inf")
 runpy.run_module("solver_mapper", run_name="__main__", alter_sys=True)
 """
 """Runs the program without the lines that say, on a slow machine, how far a search is."""
+
+
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 
 
 def text_of(page: str) -> str:
@@ -45,15 +54,22 @@ def sessions(page: str) -> list[tuple[str, str]]:
     return found
 
 
+def printed_here(command: str, folder: Path) -> str:
+    """What `printed_by` gives of a `solver-mapper` command, without a process of its own."""
+    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "PERIOD", float("inf"))
+        done = CliRunner().invoke(app, shlex.split(command)[1:], env=TERMINAL)
+    return clean(done.stdout + done.stderr)
+
+
 def printed_by(command: str, folder: Path) -> str:
     """Both streams of a command, run in `folder`; runs of blanks at line ends do not count."""
     words = shlex.split(command)
     program = [sys.executable, "-c", PATIENT] if words[0] == "solver-mapper" else [sys.executable]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
     done = subprocess.run(
         [*program, *words[1:]],
         cwd=folder,
-        env=environment,
+        env={**os.environ, **TERMINAL, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=120,

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from solver_mapper.cli import app
 from tests.broken_files import constraint_violations
+from tests.campaigns import in_campaigns
 
 PROJECT = Path(__file__).parents[1]
 GOOD = [
@@ -104,22 +105,40 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
+any_words = given(
     command=st.sampled_from(COMMANDS),
     given=st.lists(words, max_size=5),
     stdin=st.binary(max_size=40),
 )
-def test_any_words_on_the_command_line(
-    folder: Path, command: str, given: list[str], stdin: bytes
-) -> None:
+RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def run_in(folder: Path, command: str, given: list[str], stdin: bytes) -> None:
     with contextlib.chdir(folder):  # 'init' writes to where it is told
         run([command, *LIMITED.get(command, []), *given], stdin)
 
 
+@settings(RELAXED, max_examples=50)
+@any_words
+def test_any_words_on_the_command_line(
+    folder: Path, command: str, given: list[str], stdin: bytes
+) -> None:
+    run_in(folder, command, given, stdin)
+
+
+@pytest.mark.campaign
+@settings(RELAXED, max_examples=1000)
+@any_words
+def test_many_words_on_the_command_line(
+    folder: Path, command: str, given: list[str], stdin: bytes
+) -> None:
+    run_in(folder, command, given, stdin)
+
+
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command != "models"])
-def test_broken_files(folder: Path, command: str) -> None:
-    for seed in range(25):
+@pytest.mark.parametrize("first", [0, *in_campaigns([10, 20])])
+def test_broken_files(folder: Path, command: str, first: int) -> None:
+    for seed in range(first, first + 10):
         random = Random(f"{command}{seed}")
         file = folder / "broken.yaml"
         content = constraint_violations(

@@ -12,6 +12,7 @@ import solver_mapper as sm
 from solver_mapper.bounds import Counting, bound
 from solver_mapper.core.problem import Problem
 from tests.bounds.test_bound_single import conv, gemm
+from tests.campaigns import in_campaigns
 
 AS_SOLVE = Counting(regular_shifts=True)
 PROBLEMS = {
@@ -74,11 +75,20 @@ def solved(problem: Problem, capacity: int, keep: bool = True) -> int | None:
     return int(solution.value)
 
 
+def capacities(curve, every):
+    """From a buffer in which nothing fits to one word more than is of use: word by word, or where
+    the curve has its steps, and one word less.
+    """
+    least = range(1, curve.enough + 2)
+    steps = {point.buffer - less for point in curve.points for less in (0, 1)}
+    return least if every else sorted({least[0], least[-1], *steps} & {*least})
+
+
+@pytest.mark.parametrize("every", [False, *in_campaigns([True])])
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-def test_the_solver_and_the_staircase_agree_at_every_capacity(problem):
-    """From a buffer in which nothing fits to one word more than is of use, word by word."""
+def test_the_solver_and_the_staircase_agree(problem, every):
     curve = bound(problem, counting=AS_SOLVE)
-    for capacity in range(1, curve.enough + 2):
+    for capacity in capacities(curve, every):
         assert solved(problem, capacity) == curve.accesses(capacity), capacity
 
 
@@ -91,13 +101,14 @@ def test_idle_steps_end_an_overlap_for_the_solver_only():
     assert bound(problem, counting=AS_SOLVE).accesses(10) == 30
 
 
+@pytest.mark.parametrize("every", [False, *in_campaigns([True])])
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-def test_they_agree_at_every_capacity_if_tensors_may_bypass_the_buffer(problem):
+def test_they_agree_if_tensors_may_bypass_the_buffer(problem, every):
     curve, kept = (
         bound(problem, counting=Counting(regular_shifts=True, bypass=bypass))
         for bypass in (True, False)
     )
-    for capacity in range(1, curve.enough + 2):
+    for capacity in capacities(curve, every):
         assert solved(problem, capacity, keep=False) == curve.accesses(capacity), capacity
     assert all(curve.accesses(point.buffer) <= point.accesses for point in kept.points)
     assert any(curve.accesses(point.buffer) < point.accesses for point in kept.points)

@@ -12,6 +12,7 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.core.spec import Spec
+from tests.campaigns import in_campaigns
 from tests.constraints.as_files import write_files
 from tests.constraints.random_designs import random_spec
 
@@ -59,13 +60,15 @@ def from_files(seeds: range, folder: Path) -> Counter[str]:
     return found
 
 
-def test_answers_are_legal() -> None:
-    assert from_records(range(40))["optimal"] > 15
+@pytest.mark.parametrize("first", [0, *in_campaigns([20])])
+def test_answers_are_legal(first: int) -> None:
+    assert from_records(range(first, first + 20))["optimal"] > 7
 
 
-def test_answers_are_legal_under_the_same_files(tmp_path: Path) -> None:
-    found = from_files(range(100, 130), tmp_path)
-    assert found["optimal"] > 15 and found["rules"] > 60
+@pytest.mark.parametrize("first", [100, *in_campaigns([115])])
+def test_answers_are_legal_under_the_same_files(first: int, tmp_path: Path) -> None:
+    found = from_files(range(first, first + 15), tmp_path)
+    assert found["optimal"] > 7 and found["rules"] > 30
 
 
 @pytest.mark.campaign

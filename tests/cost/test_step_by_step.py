@@ -49,7 +49,7 @@ def compare(case: Case) -> None:
 
 
 @given(cases())
-@settings(max_examples=200, deadline=None, suppress_health_check=RELAXED)
+@settings(max_examples=80, deadline=None, suppress_health_check=RELAXED)
 def test_the_model_counts_what_the_walk_counts(case: Case) -> None:
     compare(case)
 

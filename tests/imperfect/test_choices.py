@@ -32,6 +32,7 @@ from solver_mapper.solve.imperfect.joint.bound import (
 from solver_mapper.verify.bound import Keeps
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ComputeBoundary, ImperfectLowerBound
+from tests.campaigns import in_campaigns
 from tests.imperfect.enumeration import few, legal_mappings
 from tests.imperfect.test_against_enumeration import QUICK, drawn, small
 from tests.imperfect.test_joint_bound import uneven, with_fewer_loops
@@ -102,14 +103,14 @@ def ranks(
         return []
 
 
-@pytest.mark.parametrize("seed", QUICK)
+@pytest.mark.parametrize("seed", [*QUICK[::3], *in_campaigns([*QUICK[1::3], *QUICK[2::3]])])
 def test_no_choice_is_bounded_too_high(seed: int) -> None:
     spec = small(seed, 1500)
     assert spec is not None
     assert not wrong_choices(spec, Random(seed), ("energy", "edp")[seed % 2])
 
 
-@pytest.mark.parametrize("seed", range(20, 50))
+@pytest.mark.parametrize("seed", [*range(20, 26), *in_campaigns(range(26, 50))])
 def test_no_choice_is_bounded_too_high_where_spatial_loops_are_uneven(seed: int) -> None:
     spec = uneven(seed)
     if few(spec, 1500):

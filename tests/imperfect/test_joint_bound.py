@@ -25,6 +25,7 @@ from solver_mapper.solve.imperfect.joint.symmetry import symmetries
 from solver_mapper.solve.imperfect.search import Tree
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
+from tests.campaigns import in_campaigns
 from tests.imperfect.enumeration import few, legal_mappings
 from tests.imperfect.test_against_enumeration import QUICK, drawn, small
 from tests.imperfect.test_bounds import arranged
@@ -172,7 +173,7 @@ def _bandwidth(random: Random) -> dict[str, float]:
     return {port: random.choice([0.25, 0.5, 1, 2])} if random.random() < 0.4 else {}
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", [*range(6), *in_campaigns(range(6, 16))])
 def test_it_does_not_exceed_the_least_where_spatial_loops_are_uneven(seed: int) -> None:
     spec = uneven(seed)
     if few(spec, 1500):
@@ -220,7 +221,7 @@ def test_it_does_not_exceed_the_least_of_all_mappings(seed: int) -> None:
     assert not too_high(spec, all_figures(spec))
 
 
-@pytest.mark.parametrize("seed", QUICK[::2])
+@pytest.mark.parametrize("seed", [*QUICK[::4], *in_campaigns(QUICK[2::4])])
 def test_it_does_not_exceed_the_least_where_walks_are_too_large(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from solver_mapper.cli import app
 from solver_mapper.errors import InputError
 from solver_mapper.io.timeloop.specification import load
 from tests.broken_files import constraint_violations
+from tests.campaigns import in_campaigns
 
 DATA = Path(__file__).parents[1] / "data" / "timeloop"
 GOOD = """\
@@ -384,7 +385,7 @@ def test_missing_files_and_no_files() -> None:
         load()
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", [*range(60), *in_campaigns(range(60, 200))])
 def test_broken_files_end_in_exit_code_2_and_a_position(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
     file = tmp_path / "design.yaml"

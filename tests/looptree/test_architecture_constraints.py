@@ -12,6 +12,7 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.cost.looptree.mapping.mapping_tree import Spatial, Storage
+from tests.campaigns import in_campaigns
 
 TEXT = """
 arch:
@@ -203,22 +204,22 @@ def test_wires_that_reuse_less_cost_more():
     assert values == sorted(values, key=lambda value: value or 0) and values[0] != values[-1]
 
 
-def test_an_intermediate_is_fused_where_a_memory_must_be_its_first():
+@pytest.mark.parametrize("objective", ["energy", "edp", *in_campaigns(["latency"])])
+def test_an_intermediate_is_fused_where_a_memory_must_be_its_first(objective: str):
     """`back` decides fusion; the better of both ways is the optimum without it, for every goal."""
-    for objective in ("energy", "latency", "edp"):
-        free = best("keep: ~Dram, may_keep: All", einsums=TWO, objective=objective)
-        fused = best(
-            "back: Intermediates, keep: ~Dram, may_keep: All", einsums=TWO, objective=objective
-        )
-        text = TEXT.replace("keep: ~Intermediates, may_keep: All", "keep: All").replace(
-            "{SRAM}", "{may_keep: All}"
-        )
-        apart = sm.load(io.StringIO(text.replace("4GRID", "4").replace("EINSUMS", TWO)))
-        assert isinstance(apart, sm.TreeSpec)
-        unfused = sm.solve(apart, objective)
-        assert free.value == least([fused, unfused])
-        assert fused.mapping is not None and fused.evaluation is not None
-        assert fused.evaluation.action("Dram", "Z", "read") == 0
+    free = best("keep: ~Dram, may_keep: All", einsums=TWO, objective=objective)
+    fused = best(
+        "back: Intermediates, keep: ~Dram, may_keep: All", einsums=TWO, objective=objective
+    )
+    text = TEXT.replace("keep: ~Intermediates, may_keep: All", "keep: All").replace(
+        "{SRAM}", "{may_keep: All}"
+    )
+    apart = sm.load(io.StringIO(text.replace("4GRID", "4").replace("EINSUMS", TWO)))
+    assert isinstance(apart, sm.TreeSpec)
+    unfused = sm.solve(apart, objective)
+    assert free.value == least([fused, unfused])
+    assert fused.mapping is not None and fused.evaluation is not None
+    assert fused.evaluation.action("Dram", "Z", "read") == 0
 
 
 MACRO = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pytest
@@ -55,10 +56,15 @@ def loaded(workload: str) -> sm.TreeSpec:
     return spec
 
 
+@cache
+def front_of(workload: str) -> sm.TreeFront:
+    """Energy against latency, with at most one fused loop."""
+    return sm.pareto(loaded(workload), max_fused_loops=1)
+
+
 @pytest.mark.parametrize("workload", [PRODUCT, CHAIN])
 def test_no_point_beats_another_and_the_ends_are_the_optima(workload: str) -> None:
-    spec = loaded(workload)
-    front = sm.pareto(spec, max_fused_loops=1)
+    spec, front = loaded(workload), front_of(workload)
     assert front.status == "complete"
     values = [point.values for point in front.points]
     assert len(values) > 1
@@ -115,7 +121,7 @@ def test_workers_are_refused() -> None:
 def test_goals_in_order_are_the_ends_of_the_front(workload: str) -> None:
     """Least energy, then least latency among those, and the other way round."""
     spec = loaded(workload)
-    points = sm.pareto(spec, max_fused_loops=1).points
+    points = front_of(workload).points
     for goals, point in (("energy,delay", points[0]), (["delay", "energy"], points[-1])):
         found = sm.solve(spec, goals, max_fused_loops=1)
         assert found.status == "optimal"

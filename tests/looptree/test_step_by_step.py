@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 import solver_mapper as sm
+from tests.campaigns import in_campaigns
 from tests.looptree.random_trees import random_case
 from tests.looptree.step_by_step import peak_bits, walk
 
@@ -41,16 +42,17 @@ def agree(seed: int, ragged: bool = False) -> bool:
     return True
 
 
-@pytest.mark.parametrize("block", range(10))
-def test_three_hundred_random_trees_equal_their_execution(block: int):
+@pytest.mark.parametrize("block", [*range(3), *in_campaigns(range(3, 10))])
+def test_random_trees_equal_their_execution(block: int):
     legal = sum(agree(seed) for seed in range(35 * block, 35 * block + 35))
     assert legal >= 30
 
 
-def test_tiles_that_do_not_divide_are_counted_as_they_are():
+@pytest.mark.parametrize("block", [0, *in_campaigns([1, 2])])
+def test_tiles_that_do_not_divide_are_counted_as_they_are(block: int):
     """AccelForge counts averages here; the execution has whole tiles and a rest."""
-    legal = sum(agree(seed, ragged=True) for seed in range(60))
-    assert legal >= 40
+    legal = sum(agree(seed, ragged=True) for seed in range(20 * block, 20 * block + 20))
+    assert legal >= 13
 
 
 @pytest.mark.campaign

@@ -29,6 +29,7 @@ from solver_mapper.solve.beside.messages import Told
 from solver_mapper.solve.beside.race import Race, RacedWalks
 from solver_mapper.solve.outward.walk import Ends, Walk
 from solver_mapper.solve.session import Session
+from tests.campaigns import in_campaigns
 from tests.strategies import tensor
 
 ENERGY = parse_objective("energy").goals[0]
@@ -47,6 +48,12 @@ def windowed() -> Spec:
     problem = Problem("window", ("C", "P", "R"), {"C": 2, "P": 4, "R": 3}, tensors)
     units = Arithmetic("MAC", 1, 1, 1, energy=Fraction(1))
     return Spec(architecture=Architecture("deep", tuple(levels), units), problem=problem)
+
+
+@pytest.fixture(scope="module")
+def alone() -> sm.Solution:
+    """What a search finds that has no process beside it."""
+    return sm.solve(windowed())
 
 
 @pytest.fixture
@@ -83,7 +90,7 @@ def after_each_task(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], object
     return tasks
 
 
-@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize("objective", ["energy", *in_campaigns(["edp"])])
 def test_answers_do_not_depend_on_the_number_of_workers(
     objective: str, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,10 +107,10 @@ def test_answers_do_not_depend_on_the_number_of_workers(
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_process_that_dies_changes_nothing(
-    number: int, started: list[int], monkeypatch: pytest.MonkeyPatch
+    number: int, alone: sm.Solution, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = after_each_task(monkeypatch, lambda pid: os.kill(pid, number))
-    found, alone = sm.solve(windowed(), workers=2), sm.solve(windowed())
+    found = sm.solve(windowed(), workers=2)
     assert started and tasks
     assert (found.status, found.rank) == (alone.status, alone.rank)
     assert found.mapping == alone.mapping
@@ -121,13 +128,16 @@ def test_a_process_that_stands_still_does_not_hold_up_the_end_of_the_time(
 
 @pytest.mark.parametrize("error", [OSError, MemoryError])
 def test_without_room_for_a_process_the_search_is_alone(
-    error: type[Exception], started: list[int], monkeypatch: pytest.MonkeyPatch
+    error: type[Exception],
+    alone: sm.Solution,
+    started: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise error
 
     monkeypatch.setattr(helper, "ChildProcess", refuse)
-    assert sm.solve(windowed(), workers=2).mapping == sm.solve(windowed()).mapping
+    assert sm.solve(windowed(), workers=2).mapping == alone.mapping
     assert not started
 
 

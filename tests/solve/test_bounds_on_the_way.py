@@ -42,6 +42,7 @@ from solver_mapper.solve.outward.moves import (
 from solver_mapper.solve.outward.remaining import least_rank
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
+from tests.campaigns import in_campaigns
 from tests.instances import SHAPES
 from tests.strategies import tensor
 
@@ -266,15 +267,17 @@ def above(walk: Walk, mapping: Mapping) -> Iterator[str]:
     exact = float(walk.goal.rank(Evaluator(architecture, problem).evaluate(mapping)))
     spatial = mapping.levels[-1].spatial
     along = [[each for each in spatial if each.axis == axis] or [None] for axis in "XY"]
-    bounds = (
-        max(
-            float(least_rank(walk.outer, walk.goal, walk.latency, rows, outside).min())
-            for rows, outside in on_the_way(walk, mapping, tuple(filter(None, innermost)))
-        )
-        for innermost in product(*along)
-    )
-    if (least := min(bounds)) > exact * (1 + 1e-9):
-        yield f"{walk.goal.name}: {least} above {exact}: {mapping} on {architecture}"
+    bounds = []
+    for innermost in product(*along):
+        way = on_the_way(walk, mapping, tuple(filter(None, innermost)))
+        bounds.append(max(least_on_the_way(walk, rows, outside) for rows, outside in way))
+        if bounds[-1] <= exact * (1 + 1e-9):
+            return
+    yield f"{walk.goal.name}: {min(bounds)} above {exact}: {mapping} on {architecture}"
+
+
+def least_on_the_way(walk: Walk, rows: InnerMappings, outside: Outside) -> float:
+    return float(least_rank(walk.outer, walk.goal, walk.latency, rows, outside).min())
 
 
 def walk_of(problem: Problem, architecture: Architecture, objective: str) -> Walk:
@@ -338,32 +341,31 @@ def too_high_for_a_window(seed: int) -> list[str]:
     return list(above(walk_of(problem, architecture, "energy"), mapping))
 
 
-@pytest.mark.parametrize("seed", [*range(60), 389])
+@pytest.mark.parametrize("seed", [*range(14), 389, *in_campaigns(range(14, 60))])
 def test_no_bound_on_the_way_is_above_the_mapping(seed):
     assert not too_high(seed)
 
 
-@pytest.mark.parametrize("seed", [*range(150), 3632])
+@pytest.mark.parametrize("seed", [*range(25), 3632, *in_campaigns(range(25, 150))])
 def test_no_bound_on_the_way_is_above_the_mapping_where_room_is_scarce(seed):
     """Levels further out know which loops have no room inside them."""
     assert not too_high_where_room_is_scarce(seed)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(14), *in_campaigns(range(14, 60))])
 def test_no_bound_on_the_way_is_above_the_mapping_where_levels_are_slow(seed):
     assert not too_high_where_levels_are_slow(seed)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(14), *in_campaigns(range(14, 100))])
 def test_no_bound_on_the_way_is_above_the_mapping_where_networks_charge(seed):
     assert not too_high_where_networks_charge(seed)
 
 
-@pytest.mark.parametrize("first", range(0, 100, 25))
+@pytest.mark.parametrize("first", [0, *in_campaigns(range(25, 100, 25))])
 def test_what_neighbours_pass_on_spares_no_more_than_it_may(first):
     """More elements may get their words from neighbours than the share of different words says."""
     seeds = range(first, first + 25)
-    assert not [wrong for seed in seeds for wrong in too_high_where_networks_charge(seed)]
     assert not [wrong for seed in seeds for wrong in too_high_for_a_window(seed)]
 
 
@@ -377,7 +379,7 @@ def above_claims(seed: int) -> list[str]:
         axes = [[each for each in mapping.levels[-1].spatial if each.axis == axis] for axis in "XY"]
         innermost = tuple(each[0] for each in axes if each)
         *bounds, last = (
-            float(least_rank(walk.outer, walk.goal, walk.latency, rows, outside).min())
+            least_on_the_way(walk, rows, outside)
             for rows, outside in on_the_way(walk, mapping, innermost)
         )
         if walk.exact and max(bounds) > last * (1 + 1e-9):
@@ -385,9 +387,11 @@ def above_claims(seed: int) -> list[str]:
     return wrong
 
 
-def test_no_bound_on_the_way_is_above_the_claim_in_the_end():
+@pytest.mark.parametrize("first", [0, *in_campaigns(range(10, 60, 10))])
+def test_no_bound_on_the_way_is_above_the_claim_in_the_end(first):
     """The argument for near ties needs it."""
-    assert not [wrong for seed in range(60) for wrong in above_claims(seed)]
+    seeds = range(first, first + 10)
+    assert not [wrong for seed in seeds for wrong in above_claims(seed)]
 
 
 @pytest.mark.campaign

@@ -18,6 +18,7 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
+from tests.campaigns import in_campaigns
 from tests.instances import Instance, instance
 from tests.solve import test_walk_bounds
 from tests.solve.test_outward import WINDOWS, bare
@@ -75,10 +76,11 @@ def missed_by_many(seeds: range) -> tuple[list[str], int]:
     return wrong, listed
 
 
-def test_the_best_mapping_is_among_those_that_nearly_tie():
-    wrong, listed = missed_by_many(range(16))
+@pytest.mark.parametrize("first", [0, *in_campaigns([8])])
+def test_the_best_mapping_is_among_those_that_nearly_tie(first):
+    wrong, listed = missed_by_many(range(first, first + 8))
     assert not wrong
-    assert listed > 16
+    assert listed > 8
 
 
 def listed(dims: str, sizes: dict[str, int], window: Window, prices: Prices, **more) -> list[str]:

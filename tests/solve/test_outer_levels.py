@@ -17,6 +17,7 @@ from solver_mapper.solve.outward import outer_levels
 from solver_mapper.solve.outward.inner import Floats, Outside
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
+from tests.campaigns import in_campaigns
 from tests.solve.test_bounds_on_the_way import drawn_architecture, drawn_problem
 
 NOISE = 1e-5
@@ -35,7 +36,7 @@ def not_above(some: Floats, others: Floats) -> bool:
     return bool((some <= np.maximum(others * (1 + NOISE), others * (1 - NOISE))).all())
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", [*range(30), *in_campaigns(range(30, 80))])
 def test_tiles_below_a_mesh_may_become_those_above_it(seed):
     random = Random(seed)
     problem, architecture = drawn_problem(random), narrow(random, drawn_architecture(random))

@@ -21,6 +21,7 @@ from solver_mapper.mapspace.space import build_space
 from solver_mapper.solve.cpsat.compile import compile_space
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.sliding_windows.variants import variants
+from tests.campaigns import in_campaigns
 from tests.solve.test_compiled_model import claimed, learn_all
 from tests.strategies import tensor
 
@@ -125,18 +126,18 @@ def disagreements(seed: int, *, bypass: bool = False, slow: bool = False) -> lis
     return wrong
 
 
-@pytest.mark.parametrize("first", range(0, 20, 10))
+@pytest.mark.parametrize("first", [0, *in_campaigns([10])])
 def test_claims_are_lower_bounds(first):
     assert not [wrong for seed in range(first, first + 10) for wrong in disagreements(seed)]
 
 
-@pytest.mark.parametrize("first", [0, 20, 25])
+@pytest.mark.parametrize("first", [0, 25, *in_campaigns([5, 10, 15, 20])])
 def test_claims_are_lower_bounds_past_bypassed_levels(first):
     seeds = range(first, first + 5)
     assert not [wrong for seed in seeds for wrong in disagreements(seed, bypass=True)]
 
 
-@pytest.mark.parametrize("first", [0, 10])
+@pytest.mark.parametrize("first", [0, *in_campaigns([5, 10, 15])])
 @pytest.mark.parametrize("bypass", [False, True])
 def test_claims_are_lower_bounds_where_levels_are_slow(first, bypass):
     """Cycles, too: reads for neighbours take time, whoever serves whom."""

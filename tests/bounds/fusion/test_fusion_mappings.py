@@ -1,6 +1,7 @@
 """Every witness of a fused curve, judged by the LoopTree model."""
 
 import io
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 import solver_mapper as sm
 from solver_mapper.bounds.fusion import FusionOptions, TensorCore, fuse
 from tests.bounds.fusion.fusion_cases import ATTENTION, CHAIN2, CHAIN3, FORK, JOIN, workload
+from tests.campaigns import in_campaigns
 
 SNOWCAT = """
 arch:
@@ -46,18 +48,25 @@ EVEN = {
     "three": (CHAIN3, {"m": 8, "k": 4, "p": 8, "q": 4, "r": 4}),
     "fork": (FORK, {"m": 8, "k": 4, "p": 6, "q": 2, "r": 4}),
     "join": (JOIN, {"m": 6, "k": 4, "p": 8}),
-    "attention": (ATTENTION, {"b": 2, "h": 4, "m": 4, "n": 4, "e": 2, "d": 8, "o": 8}),
+    "attention": (ATTENTION, {"b": 2, "h": 2, "m": 4, "n": 2, "e": 2, "d": 4, "o": 2}),
 }
+LARGER = (ATTENTION, {"b": 2, "h": 4, "m": 4, "n": 4, "e": 2, "d": 8, "o": 8})
 
 
-@pytest.mark.parametrize("einsums, sizes", EVEN.values(), ids=EVEN)
+OPTIONS = {
+    "plain": FusionOptions(),
+    "uneven tensors": FusionOptions(uneven_tensors=True),
+    "pairs": FusionOptions(most=2),
+}
+LONG = [("attention", "uneven tensors"), *product(["larger attention"], OPTIONS)]
+
+
 @pytest.mark.parametrize(
-    "options",
-    [FusionOptions(), FusionOptions(uneven_tensors=True), FusionOptions(most=2)],
-    ids=["plain", "uneven tensors", "pairs"],
+    ("name", "options"), [*sorted({*product(EVEN, OPTIONS)} - {*LONG}), *in_campaigns(LONG)]
 )
-def test_the_looptree_model_counts_what_every_witness_claims(einsums, sizes, options):
-    for point, occupied, traffic in judged(einsums, sizes, options):
+def test_the_looptree_model_counts_what_every_witness_claims(name, options):
+    networks = EVEN | {"larger attention": LARGER}
+    for point, occupied, traffic in judged(*networks[name], OPTIONS[options]):
         assert traffic == point.accesses
         assert occupied <= point.buffer
 

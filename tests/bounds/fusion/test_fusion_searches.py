@@ -1,5 +1,7 @@
 """The searches behind a fused curve against each other: two for groups, two for joining them."""
 
+from itertools import product
+
 import pytest
 
 import solver_mapper.bounds.fusion.groups.grid as grid
@@ -25,6 +27,7 @@ from tests.bounds.fusion.fusion_cases import (
     chains,
     workload,
 )
+from tests.campaigns import in_campaigns
 
 ALL = {
     "two": (CHAIN2, {"m": 12, "k": 4, "n": 6, "l": 4}),
@@ -32,6 +35,7 @@ ALL = {
     "fork": (FORK, {"m": 4, "k": 2, "p": 6, "q": 4, "r": 3}),
     "join": (JOIN, {"m": 4, "k": 4, "p": 6}),
     "attention": (ATTENTION, {"b": 2, "h": 2, "m": 4, "n": 2, "e": 2, "d": 4, "o": 2}),
+    "small attention": (ATTENTION, {"b": 1, "h": 2, "m": 2, "n": 2, "e": 2, "d": 4, "o": 2}),
     "convolutions": (
         CONVOLUTIONS,
         {"p": 6, "x": 8, "r": 3, "d": 2, "c": 4, "q": 4, "s": 3, "f": 2},
@@ -43,11 +47,18 @@ def stairs(plans):
     return list(zip(plans.stairs.buffers.tolist(), plans.stairs.accesses.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("einsums, sizes", ALL.values(), ids=ALL)
-@pytest.mark.parametrize("uneven", [False, True], ids=["even tensors", "uneven tensors"])
-@pytest.mark.parametrize("recompute", [False, True], ids=["once", "again"])
-def test_all_trunks_at_once_equal_trunk_by_trunk(einsums, sizes, uneven, recompute, monkeypatch):
+SEARCHED = [*product(ALL, [False, True], [False, True])]
+LONG = [each for each in SEARCHED if each[0] == "attention" and any(each[1:])]
+
+
+@pytest.mark.parametrize(
+    ("name", "uneven", "recompute"),
+    [*(each for each in SEARCHED if each not in LONG), *in_campaigns(LONG)],
+)
+def test_all_trunks_at_once_equal_trunk_by_trunk(name, uneven, recompute, monkeypatch):
+    """With tensors tiled evenly or unevenly, and with or without loops that run members again."""
     monkeypatch.setattr(grid, "MOST_GRIDS", 10**9)
+    einsums, sizes = ALL[name]
     net = net_of(workload(einsums, **sizes))
     fuser = Fuser(net, uneven)
     for group in groups_of(net, 3, True, recompute):
