@@ -74,7 +74,7 @@ def can_hold(spec: Spec, held: list[Requirement], capped: bool) -> bool:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches for figures within caps are soon over here, or do not end."""
-    monkeypatch.setattr(caps, "PATIENCE", 5.0)
+    monkeypatch.setattr(caps, "PATIENCE", 3.0)
 
 
 def test_there_are_enough_inputs_of_enough_kinds() -> None:

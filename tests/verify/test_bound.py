@@ -19,6 +19,7 @@ from solver_mapper.verify.bound import LowerBound
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import sparings, view
+from tests.campaigns import in_campaigns
 from tests.instances import instance
 from tests.strategies import tensor
 
@@ -45,7 +46,7 @@ def too_high(seed: int, most: int) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", [*range(50), *in_campaigns(range(50, 120))])
 def test_never_above_the_best_mapping(seed):
     """Problems of all shapes, with windows, constraints, flags, blocks, clusters, bandwidths, wires
     and leakage.

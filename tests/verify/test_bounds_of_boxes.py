@@ -20,6 +20,7 @@ from solver_mapper.cost.timeloop.tiles import build_nest
 from solver_mapper.verify.box_bounds import Bound
 from solver_mapper.verify.boxes import NONE, Box, Mapspace, mappings
 from solver_mapper.verify.exhaustive import Exhaustive
+from tests.campaigns import in_campaigns
 from tests.instances import Instance, instance
 
 Decision = tuple[Any, ...]
@@ -105,7 +106,7 @@ def checked(seed: int, most: int, count: int) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", [*range(40), *in_campaigns(range(40, 100))])
 def test_no_bound_exceeds_a_mapping(seed):
     """Windows, diagonals, strides, constraints, flags, blocks, clusters, bandwidths, networks and
     leakage.

@@ -26,7 +26,7 @@ class Walks(NamedTuple):
     ends: what they find within a span, which may change meanwhile, with so much effort more. Each
           may give mappings, and a bound that holds without the model.
     meanwhile: the same of walks that are made beside the model, which took so much effort.
-    lost: whether CP-SAT is to have its longest turn next, since it is not known how walks go on.
+    lost: whether CP-SAT's next run may be its longest one, since it is not known how walks go on.
     quicker: see `Walk.quicker`; None if there is no walk.
     first: whether they come before the model is compiled.
     later: whether CP-SAT begins with its second turn, in which it often proves what walks prove no
@@ -47,7 +47,7 @@ class Turns:
     def __init__(self, walks: Walks | None):
         self._walks = walks
         self._left = [] if walks is None else list(TURNS)
-        self._spent, self._least = 0.0, LEAST
+        self._spent, self._least, self._long = 0.0, LEAST, False
         if walks is not None and walks.later:
             self._left = self._left[1:]
             self._least = self._left[0] / RUNS
@@ -61,6 +61,8 @@ class Turns:
 
     def effort(self, otherwise: float | None) -> float | None:
         """The solver's deterministic time for its next run."""
+        if self._left and self._long:
+            return TURNS[-1]
         return self._left[0] if self._left else otherwise
 
     @property
@@ -84,6 +86,6 @@ class Turns:
                 some = True
                 yield ends
         self._walked = False
-        self._left, self._spent = self._left[1:] if some else [], 0.0
-        if self._walks.lost():
-            self._left = self._left[-1:]
+        longer = (each for each in self._left[1:] if each > self._spent)
+        self._left, self._spent = list(longer) if some else [], 0.0
+        self._long = self._walks.lost()

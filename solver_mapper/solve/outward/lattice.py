@@ -55,7 +55,7 @@ class Lattice:
         found = figures.reshape(shape).copy()
         for dim in range(len(self._axes)) if dims is None else dims:
             for axis in self._axes[dim]:
-                along = np.moveaxis(found, axis - len(self._shape), 0)
+                along = found.swapaxes(axis - len(self._shape), 0)
                 for n in reversed(range(1, len(along))):
                     inner, outer = along[n - 1 : n], along[n : n + 1]
                     np.minimum(inner, outer, out=inner)
@@ -68,6 +68,6 @@ class Lattice:
         shaped = figures.reshape((*figures.shape[:-1], *self._shape))
         found = np.full_like(shaped, np.inf)
         for axis in (each - len(self._shape) for each in self._axes[dim]):
-            mine = np.moveaxis(found, axis, 0)[:-1]
-            np.minimum(mine, np.moveaxis(shaped, axis, 0)[1:], out=mine)
+            mine = found.swapaxes(axis, 0)[:-1]
+            np.minimum(mine, shaped.swapaxes(axis, 0)[1:], out=mine)
         return found.reshape(figures.shape)
