@@ -68,9 +68,9 @@ def test_loops_spare_what_the_cost_model_does_not_fetch(seed):
         rank._replace(sizes=(sizes[a], sizes[b])) for rank, (a, b) in zip(ranks, RANKS, strict=True)
     )
     windows = Windows(ranks, frozenset([0]), depth=2)
-    state, *_ = windows.mesh_filled(windows.start, 1, (1, 1), 1)
+    (state, *_), *_ = windows.mesh_filled(windows.start, 1, (1, 1), 1)
     state = state._replace(extents=tuple((extents[a], extents[b]) for a, b in RANKS))
-    state, *_ = windows.mesh_filled(windows.held(state, 1), 0, (1, 1), 1)
+    (state, *_), *_ = windows.mesh_filled(windows.held(state, 1), 0, (1, 1), 1)
     loops: list[PlacedLoop] = []
     tiles, grown = 1.0, list(extents)
     for dim, bound in temporal:
@@ -108,7 +108,7 @@ def spared_with_mesh(random: Random) -> bool:
         rank._replace(sizes=(sizes[a], sizes[b])) for rank, (a, b) in zip(ranks, RANKS, strict=True)
     )
     windows = Windows(ranks, frozenset([0]), depth=2)
-    state, *_ = windows.mesh_filled(windows.start, 1, (1, 1), 1)
+    (state, *_), *_ = windows.mesh_filled(windows.start, 1, (1, 1), 1)
     state = state._replace(extents=tuple((extents[a], extents[b]) for a, b in RANKS))
     on_the_way, used = [windows.held(state, 1)], [1, 1]
     for dim, bound, axis in spatial:
@@ -116,7 +116,7 @@ def spared_with_mesh(random: Random) -> bool:
         used[axis] *= bound
         on_the_way.append(state)
     width = used[0] + random.choice([0, 0, 1])
-    state, *_ = windows.mesh_filled(on_the_way[-1], 0, (used[0], used[1]), width)
+    (state, *_), *_ = windows.mesh_filled(on_the_way[-1], 0, (used[0], used[1]), width)
     on_the_way.append(state)
     rounds, spared = prod(bound for _, bound in temporal), [0.0]
     for place, (dim, bound) in enumerate(temporal):

@@ -31,6 +31,10 @@ ANY: Vector = ()
 """Any shift but none at all."""
 
 
+MOST_KINDS = 4
+"""Kinds of orders that are told apart."""
+
+
 class Link(NamedTuple):
     """What neighbours do when tiles come by `shift`, a displacement between some, or by ANY.
 
@@ -103,6 +107,41 @@ def least_sharing(
     in_units = tuple(step // gcd(step, unit) for step, unit in zip(moves, units, strict=True))
     found = _least_sharing(small, ranks, grid, in_units)
     return found._replace(links=_times(found.links, units))
+
+
+def sharing_by_order(
+    loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector
+) -> tuple[Sharing, ...]:
+    """The same for each kind of orders in which neighbours do the same, where all loops are given;
+    for all orders together if there are many kinds.
+    """
+    small, units = _in_units(loops, ranks)
+    in_units = tuple(step // gcd(step, unit) for step, unit in zip(moves, units, strict=True))
+    found = _sharing_by_order(small, ranks, grid, in_units)
+    return tuple(each._replace(links=_times(each.links, units)) for each in found)
+
+
+@lru_cache(maxsize=10_000)
+def _sharing_by_order(
+    loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector
+) -> tuple[Sharing, ...]:
+    least = _least_sharing(loops, ranks, grid, moves)
+    ordered = orders(loops)
+    if least.certain or grid.used != extent(loops) or ordered is None or not least.links:
+        return (least,)
+    elements, kinds = prod(grid.used), set[Links]()
+    for words, rest in helped(ordered, ranks, grid, moves, [(0, 1)]):
+        served = {shift: 1 - who / elements for shift, (_, who) in rest.items()}
+        kinds.add(
+            tuple(
+                Link(shift, left / words, served[shift], served[shift])
+                for shift, (left, _) in sorted(rest.items())
+                if left < words
+            )
+        )
+        if len(kinds) > MOST_KINDS:
+            return (least,)
+    return tuple(least._replace(links=links, certain=True) for links in sorted(kinds))
 
 
 @lru_cache(maxsize=10_000)

@@ -171,15 +171,16 @@ def windows_placed(costs: Costs, rows: InnerMappings) -> InnerMappings:
 
 
 def mesh_filled(costs: Costs, rows: InnerMappings, level: int) -> InnerMappings:
-    """The rows when all spatial loops below `level` stand."""
+    """The rows when all spatial loops below `level` stand: for each kind of orders of these in
+    which neighbours do the same.
+    """
     width = costs.architecture.fanout(level)[0]
-    doubts = rows.doubts.copy()
     for each in costs.sliding:
-        states, more, certain = each.mesh_filled(rows, level, width)
-        rows = _sending(rows, each, states, more)
-        doubts |= np.where(certain, 0, DOUBTFUL)
+        which, states, more, certain = each.mesh_filled(rows, level, width)
+        rows = _sending(rows.take(which), each, states, more)
+        rows = replace(rows, doubts=rows.doubts | np.where(certain, 0, DOUBTFUL))
     meshes, laid = np.ones_like(rows.meshes), np.zeros_like(rows.laid)
-    rows = replace(rows, doubts=doubts, meshes=meshes, laid=laid)
+    rows = replace(rows, meshes=meshes, laid=laid)
     return _units_filled(costs, rows, width) if level == costs.depth - 1 else rows
 
 

@@ -140,24 +140,34 @@ class Sliding:
 
     def mesh_filled(
         self, rows: InnerMappings, level: int, width: int
-    ) -> tuple[Ints, Floats, Flags]:
-        """The states when all spatial loops below `level` stand, how many times as many words are
-        sent as was counted, and whether that is certain (`Windows.mesh_filled`).
+    ) -> tuple[Ints, Ints, Floats, Flags]:
+        """The rows, one for each kind of orders of the loops of the mesh, when all spatial loops
+        below `level` stand; their states, how many times as many words are sent as was counted, and
+        whether that is certain (`Windows.mesh_filled`).
         """
-        keys, where = _unique(rows.states[:, self.column], *rows.meshes.T)
+        keys, kind = _unique(rows.states[:, self.column], *rows.meshes.T)
         found = [self._filled(state, level, (x, y), width) for state, x, y in keys]
-        states, more, certain = zip(*found, strict=True) if found else ((), (), ())
+        numbers = np.array([len(each) for each in found], dtype=np.int64)
+        which = np.repeat(np.arange(len(rows)), numbers[kind])
+        nth = np.arange(len(which)) - np.repeat(
+            np.cumsum(numbers[kind]) - numbers[kind], numbers[kind]
+        )
+        place = (np.cumsum(numbers) - numbers)[kind[which]] + nth
+        states, more, certain = (
+            zip(*(way for each in found for way in each), strict=True) if found else ((), (), ())
+        )
         return (
-            np.array(states, dtype=np.int64)[where],
-            np.array(more, dtype=float)[where],
-            np.array(certain, dtype=bool)[where],
+            which,
+            np.array(states, dtype=np.int64)[place],
+            np.array(more, dtype=float)[place],
+            np.array(certain, dtype=bool)[place],
         )
 
     def _filled_state(
         self, state: int, level: int, used: tuple[int, int], width: int
-    ) -> tuple[int, float, bool]:
-        filled, more, certain = self.windows.mesh_filled(self.states[state], level, used, width)
-        return self._number(filled), more, certain
+    ) -> list[tuple[int, float, bool]]:
+        found = self.windows.mesh_filled(self.states[state], level, used, width)
+        return [(self._number(filled), more, certain) for filled, more, certain in found]
 
     def repeated(self, rows: InnerMappings, dim: int, bound: int, rounds: Floats) -> Less:
         """What a temporal loop changes. `rounds`: of all loops outside it."""

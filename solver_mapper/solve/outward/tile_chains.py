@@ -27,10 +27,12 @@ from solver_mapper.solve.outward.mesh_sharing import (
     ANY,
     Link,
     Links,
+    Sharing,
     fewest_sent,
     least_rest,
     least_sharing,
     sent_words,
+    sharing_by_order,
 )
 
 
@@ -245,35 +247,42 @@ class Windows:
 
     def mesh_filled(
         self, state: TileState, level: int, used: tuple[int, int], width: int
-    ) -> tuple[TileState, float, bool]:
-        """The state when all spatial loops below `level` stand, on `used` columns and rows of a
-        grid of `width` columns; how many times as many words the next holder sends as was counted,
-        now that it is clear which elements may be neighbours; and whether all this is certain, in
-        whatever order the loops stand.
+    ) -> list[tuple[TileState, float, bool]]:
+        """The states when all spatial loops below `level` stand, on `used` columns and rows of a
+        grid of `width` columns, one for each kind of their orders; how many times as many words the
+        next holder sends as was counted, now that it is clear which elements may be neighbours; and
+        whether all this is certain.
         """
         grid = Grid(used, width)
         complete = grid.few or not grid.filled
         loops = (*state.mesh, *state.others) if complete else state.mesh
-        chain, more, beside, certain = state.chains[-1], 1.0, state.beside, complete
         if not state.filled:
-            near: Links = ()
-            if loops:
-                sharing = least_sharing(loops, len(self.ranks), grid, self._moves(state))
-                near, certain = sharing.links, certain and sharing.certain
-            if complete:
-                stays = (0,) * len(self.ranks)
-                beside = any(each.shift == stays and not each.rest for each in near)
-                near = tuple(each for each in near if each.shift != stays or each.rest)
-            chain = chain._replace(links=near, beside=beside, extents=())
-            if level == self.depth - 1 and not (chain.links or chain.beside):
-                chain = dead(chain)
-        elif loops:
+            ways = (
+                sharing_by_order(loops, len(self.ranks), grid, self._moves(state))
+                if loops
+                else (Sharing(1.0, (), certain=True),)
+            )
+            states = {self._helped(state, level, way.links, complete): way for way in ways}
+            return [(each, 1.0, complete and way.certain) for each, way in states.items()]
+        more, certain = 1.0, complete
+        if loops:
             sharing = least_sharing(loops, len(self.ranks), grid, self._moves(state))
             certain = certain and sharing.always
             more = sharing.sent / self._counted(state) if state.mesh else 1.0
+        after = TileState(state.extents, state.chains, filled=True, rounded=state.rounded)
+        return [(after, more, certain)]
+
+    def _helped(self, state: TileState, level: int, near: Links, complete: bool) -> TileState:
+        """The state when the mesh right above a holder is filled, with what neighbours do there."""
+        chain, beside, stays = state.chains[-1], state.beside, (0,) * len(self.ranks)
+        if complete:
+            beside = any(each.shift == stays and not each.rest for each in near)
+            near = tuple(each for each in near if each.shift != stays or each.rest)
+        chain = chain._replace(links=near, beside=beside, extents=())
+        if level == self.depth - 1 and not (chain.links or chain.beside):
+            chain = dead(chain)
         chains = (*state.chains[:-1], chain)
-        state = TileState(state.extents, chains, filled=True, rounded=state.rounded)
-        return state, more, certain
+        return TileState(state.extents, chains, filled=True, rounded=state.rounded)
 
     def _moves(self, state: TileState) -> Vector:
         """Of what loops still to come move tiles by multiples, along each window rank."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice, permutations, product
+from itertools import chain, islice, permutations, product
 from math import inf
 from typing import NamedTuple
 
@@ -62,6 +62,8 @@ MOST_TIES = 4_096
 """Mappings whose claims are below a target, in all orders of their spatial loops, at most."""
 BEST = 16
 """How many of the mappings that arrive are returned."""
+ORDERS = 16
+"""In how many orders of its spatial loops each of these is returned, at most."""
 AT_ONCE = 4_096
 """Inner mappings of which bounds are worked out together."""
 
@@ -131,7 +133,8 @@ class Walk:
 
         Raises: ValueError if tables of outer levels would be too large.
         """
-        return self._ended(_Run(self, target, examined, advanced=advanced), most)
+        ends = self._ended(_Run(self, target, examined, advanced=advanced), most)
+        return ends._replace(mappings=self._ordered(ends.mappings))
 
     def beam(self, target: float, width: int) -> Ends:
         """Good mappings below `target`, if the inner mappings lead to some that seem to be the best
@@ -140,7 +143,7 @@ class Walk:
         Raises: see `ends`.
         """
         ends = self._ended(_Run(self, target, inf, width=width), BEST)
-        return ends._replace(least=None, whole=False)
+        return ends._replace(mappings=self._ordered(ends.mappings), least=None, whole=False)
 
     def near_ties(self, target: float, least: float, *, examined: float = inf) -> Ends:
         """All mappings whose claims are below `target`, but for those that cost the same as another
@@ -165,6 +168,15 @@ class Walk:
         Raises: see `ends`.
         """
         return self._ended(_Run(self, target, examined, cycles=cycles), BEST)
+
+    def _ordered(self, mappings: tuple[Mapping, ...]) -> tuple[Mapping, ...]:
+        """The mappings in several orders of their spatial loops, if these matter: a claim is that
+        of the best one.
+        """
+        if not self.costs.sliding:
+            return mappings
+        orders = (islice(spatial_orders(each, ORDERS), ORDERS) for each in mappings)
+        return tuple(chain.from_iterable(orders))
 
     @cached_property
     def exact(self) -> bool:
@@ -219,18 +231,14 @@ def spatial_orders(mapping: Mapping, most: int) -> Iterator[Mapping]:
     """The mapping with its spatial loops in each order along their axes; after more than `most`,
     no further ones.
     """
-    levels = [
-        [
-            replace(level, spatial=(*outer, *inner))
-            for outer, inner in product(
-                *(
-                    permutations(each for each in level.spatial if each.axis == axis)
-                    for axis in "YX"
-                )
-            )
-        ]
-        for level in mapping.levels
-    ]
+
+    def ways(level: LevelMapping) -> Iterator[LevelMapping]:
+        along = ([each for each in level.spatial if each.axis == axis] for axis in "YX")
+        orders = (islice(permutations(loops), most + 1) for loops in along)
+        for outer, inner in product(*orders):
+            yield replace(level, spatial=(*outer, *inner))
+
+    levels = [list(islice(ways(level), most + 1)) for level in mapping.levels]
     return islice((replace(mapping, levels=chosen) for chosen in product(*levels)), most + 1)
 
 
