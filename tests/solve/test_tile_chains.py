@@ -29,6 +29,7 @@ from solver_mapper.solve.outward.mesh_sharing import (
     all_links,
     fewest_sent,
     least_sharing,
+    sharing_by_order,
 )
 from solver_mapper.solve.outward.tile_chains import Rank, Windows
 from tests.strategies import tensor
@@ -198,7 +199,7 @@ def passed_on(
     """Of a random mesh, shifts with the least share of words that neighbours do not pass on, by the
     cost model in all orders of its loops, and by the walk; and whether the walk should know it
     exactly. In each order the elements that neighbours serve are between those that it grants, and
-    no fewer words are sent than it says.
+    no fewer words are sent than it says; and one kind of orders is granted all that this one does.
     """
     mesh = drawn_mesh(random, width, height)
     windows = tuple(each for each in mesh.seen if each.rank != OTHER)
@@ -214,7 +215,9 @@ def passed_on(
     apart = prod(each.bound for each in mesh.loops if each.dim == 0)
     idle = prod(each.bound for each in mesh.loops if each.dim == IDLE)
     grid, shares, ratios = Grid(width, height, hops=False), {}, []
+    kinds = sharing_by_order(mesh.seen, len(RANKS), mesh_grid, (1,) * len(RANKS))
     for order in mesh.orders():
+        able = list(kinds)
         elements = lay_out(order, mesh.sums.codes)
         every = range(len(elements.offsets))
         groups = sum(each.scatter for each in multicast_groups(elements, every, True, grid))
@@ -228,10 +231,18 @@ def passed_on(
                 if any(shift) or given == mesh.seen:
                     assert granted.rest <= share + 1e-12
                     assert granted.fewest - 1e-12 <= served <= granted.most + 1e-12
+            able = [
+                kind
+                for kind in able
+                for granted in [link(kind.links, shift)]
+                if granted.rest <= share + 1e-12
+                and granted.fewest - 1e-12 <= served <= granted.most + 1e-12
+            ]
             receivers = sum(each.scatter * each.multicast for each in rest)
             if share < 1 and receivers:
                 ratios.append(share * groups / receivers * window_elements * idle)
             shares[shift] = min(share, shares.get(shift, 1.0))
+        assert able or not (mesh_grid.filled or mesh_grid.few)
     assert max(least.sent, fewest) <= min(ratios) + 1e-9
     complete = given == mesh.seen and (mesh_grid.filled or mesh_grid.few)
     if complete:

@@ -5,6 +5,7 @@ spares, small tiles come back, and rounding is a large part of the figures.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 from random import Random
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.outward.walk import Walk
+from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
 from tests.solve.test_outward import wrong_claims
@@ -140,3 +142,19 @@ def test_no_bound_of_many_is(first):
     assert not [
         w for seed in range(first, first + 20) if (w := wrong_claims(drawn(seed), exact=False))
     ]
+
+
+@pytest.mark.parametrize("seed", [12, 22, 28, 42])
+def test_a_claim_is_that_of_one_order_of_the_loops_of_a_mesh(seed):
+    """One of these orders has neighbours pass on the most words, another one has them pass on none:
+    a claim with the words of the one and the reads of the other would be too low.
+    """
+    made, objective = drawn(seed), parse_objective("energy")
+    evaluator, goal = Evaluator(made.architecture, made.problem), objective.goals[0]
+    best = Exhaustive(made.mapspace).best([objective])[0]
+    assert best is not None
+    ends = Walk(made.mapspace, goal).ends(inf)
+    least = float(goal.rank(best[1]))
+    assert ends.least == pytest.approx(least, rel=1e-9)
+    figures = [float(goal.rank(evaluator.evaluate(each))) for each in ends.mappings]
+    assert min(figures) == pytest.approx(least, rel=1e-9)
