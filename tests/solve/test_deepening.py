@@ -19,6 +19,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.spec import Spec
 from solver_mapper.solve import prepare
+from solver_mapper.solve.cpsat.turns import TURNS, Turns, Walks
 from solver_mapper.solve.outward import deepening
 from solver_mapper.solve.outward.costs import in_use
 from solver_mapper.solve.outward.deepening import Deepening
@@ -233,6 +234,26 @@ def test_cp_sat_has_its_longest_turn_where_walks_do_not_tell_how_they_grow(monke
     assert lost(Wall) and not lost(Slope)
     monkeypatch.setattr(deepening, "FREE", 0)
     assert not lost(Wall)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_run_may_be_long_but_walks_have_their_turn_after_short_ones(lost):
+    """CP-SAT's first turn is 1 long, its next one 4, and its longest run 256."""
+    made: list[float] = []
+
+    def ends(span: deepening.Span, effort: float) -> list[deepening.Ends]:
+        made.append(effort)
+        return [deepening.Ends((), None)]
+
+    turns = Turns(Walks(ends, lambda *_: (), lambda: lost, lambda *_: None))
+    assert turns.effort(None) == TURNS[0]
+    list(turns.after(partial(_span, 0.0), TURNS[0], ended=False))
+    assert turns.effort(None) == (TURNS[-1] if lost else TURNS[1])
+    for _ in range(3):
+        list(turns.after(partial(_span, 0.0), 1.0, ended=True))
+    assert made == [TURNS[0]]
+    list(turns.after(partial(_span, 0.0), 1.0, ended=True))
+    assert made == [TURNS[0], TURNS[1]]
 
 
 def test_near_ties_are_looked_at_anew_where_a_better_mapping_is_known():

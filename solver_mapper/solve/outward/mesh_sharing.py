@@ -126,8 +126,8 @@ def _sharing_by_order(
     loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector
 ) -> tuple[Sharing, ...]:
     least = _least_sharing(loops, ranks, grid, moves)
-    ordered = orders(loops)
-    if least.certain or grid.used != extent(loops) or ordered is None or not least.links:
+    ordered, known = orders(loops), grid.used == extent(loops) and (grid.filled or grid.few)
+    if least.certain or not known or ordered is None or not least.links:
         return (least,)
     elements, kinds = prod(grid.used), set[Links]()
     for words, rest in helped(ordered, ranks, grid, moves, [(0, 1)]):
