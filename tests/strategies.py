@@ -55,6 +55,11 @@ def tensor(name: str, *ranks: Sequence[tuple[str, int] | str], read_write: bool 
     return Tensor(name, terms, read_write)
 
 
+def each_word(price: float) -> AccessEnergy:
+    """A level that pays the same in pJ for each word that it reads, is filled with or updates."""
+    return AccessEnergy(*[Fraction(str(price))] * 3)
+
+
 @st.composite
 def bounds_of(draw: st.DrawFn, dims: str, most: int) -> dict[str, int]:
     """Bounds of up to 8 (24 for larger problems) with a product of at most `most`."""

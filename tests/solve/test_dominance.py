@@ -16,10 +16,11 @@ import pytest
 from solver_mapper.core.architecture import AccessEnergy, Architecture
 from solver_mapper.core.primes import factorize
 from solver_mapper.core.problem import Problem
+from solver_mapper.solve.outward.aim import Aim, most_energy
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, Outside, joined
 from solver_mapper.solve.outward.moves import Move, Moves, empty, mesh_filled, repeat
-from solver_mapper.solve.outward.remaining import Aim, least_rank, most_energy
+from solver_mapper.solve.outward.remaining import least_rank
 from solver_mapper.solve.outward.walk import Walk
 from tests.campaigns import in_campaigns
 from tests.solve.test_bounds_on_the_way import (
@@ -83,7 +84,7 @@ def drawn_rivals(random: Random, slow: int | None, networked: int | None) -> Riv
         ended = grown(walk, begun, loops, holds, outside, END, moves)
         claimed = np.full(len(rows), np.inf)
         # Of the orders of the loops of meshes the best one counts.
-        ranks = least_rank(walk.outer, walk.goal, walk.latency, ended, END)
+        ranks = least_rank(walk.spread_ahead, Aim(walk.goal, walk.latency, np.inf), ended, END)
         np.minimum.at(claimed, ended.parent, ranks)
         claims.append(claimed)
     return Rivals(walk, rows, outside, claims)
@@ -255,7 +256,9 @@ def lost(random: Random, rivals: Rivals) -> Iterator[str]:
 def too_high(rivals: Rivals) -> Iterator[str]:
     """Rows of a bound above what they claim in the end."""
     walk, outside = rivals.walk, rivals.outside
-    bounds = least_rank(walk.outer, walk.goal, walk.latency, rivals.rows, outside)
+    bounds = least_rank(
+        walk.spread_ahead, Aim(walk.goal, walk.latency, np.inf), rivals.rows, outside
+    )
     for claims in rivals.claims:
         for row in np.flatnonzero(bounds > claims * (1 + NOISE) + LITTLE):
             yield f"{walk.goal.name}, {outside}: {bounds[row]} above {claims[row]}"

@@ -22,7 +22,7 @@ from tests.campaigns import in_campaigns
 from tests.instances import Instance, instance
 from tests.solve import test_walk_bounds
 from tests.solve.test_outward import WINDOWS, bare
-from tests.strategies import tensor
+from tests.strategies import each_word, tensor
 
 OBJECTIVES = [parse_objective(text) for text in ("energy", "edp", "energy^2*delay")]
 CLOSE = 1e-9
@@ -31,10 +31,6 @@ CLOSE = 1e-9
 Window = list[tuple[str, int]]
 Prices = list[tuple[int, int]]
 """Of each level in pJ: to read a word, and to fill one."""
-
-
-def each_word(price: float) -> AccessEnergy:
-    return AccessEnergy(*[Fraction(str(price))] * 3)
 
 
 def missed(made: Instance, above: float) -> tuple[list[str], int]:

@@ -21,7 +21,7 @@ from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.deadline import running
 from solver_mapper.solve import session
 from solver_mapper.solve.cpsat import search, turns
-from solver_mapper.solve.outward import deepening, outer_levels, remaining, walk
+from solver_mapper.solve.outward import ahead, deepening, outer_levels, spread_ahead, walk
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -309,7 +309,8 @@ def test_it_does_not_matter_how_many_figures_are_compared_at_once(monkeypatch):
     made = bare(instance(110, 1500, WINDOWS))
     goal = parse_objective("energy").goals[0]
     ends = Walk(made.mapspace, goal).ends(INFINITE)
-    monkeypatch.setattr(remaining, "AT_ONCE", 100)
+    for each in (ahead, spread_ahead):
+        monkeypatch.setattr(each, "AT_ONCE", 100)
     assert Walk(made.mapspace, goal).ends(INFINITE) == ends
     assert ends.mappings
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from solver_mapper.deadline import check_time
+from solver_mapper.solve.outward.ahead import saved_by_rounding
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import (
     DOUBTFUL,
@@ -25,7 +26,7 @@ from solver_mapper.solve.outward.inner import (
 )
 from solver_mapper.solve.outward.networks import Networks
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.remaining import least_without, saved_by_rounding
+from solver_mapper.solve.outward.remaining import least_without
 from solver_mapper.solve.outward.sharing import most_shared
 from solver_mapper.solve.outward.sliding import AtRisk
 

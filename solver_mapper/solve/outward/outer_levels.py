@@ -125,9 +125,7 @@ class OuterLevels:
         kind: of the next temporal loop, if that is known; `may`: whether each tensor (rows,
               tensors) is counted as staying until loops over its own dimensions stand outside.
         """
-        while len(self._tables) < outside.holders:
-            self._tables.append(self._of_level(len(self._tables)))
-        tables, places = self._tables[outside.holders - 1], self.lattice.places(tile)
+        tables, places = self._of(outside.holders - 1), self.lattice.places(tile)
         mesh = self._spreadable(outside.spread) if outside.meshes == outside.holders else ()
         table = tables.get(mesh, tables[self._spreadable(0)])
         spared = None if kind is None or ENDS in kind else spared_by(kind)
@@ -139,6 +137,18 @@ class OuterLevels:
             stays = table[self.number(spared, n)].take(places, axis=-1)
             whatever = np.where(may[:, n], np.maximum(stays, whatever), whatever)
         return np.asarray(whatever)
+
+    def after_meshes(self, level: int) -> Floats:
+        """The table of a level for tiles that are spread over no mesh before there is a temporal
+        loop: (states, holders, ..., tiles).
+        """
+        tables = self._of(level)
+        return tables.get((), tables[self._spreadable(0)])
+
+    def _of(self, level: int) -> dict[Dims, Floats]:
+        while len(self._tables) <= level:
+            self._tables.append(self._of_level(len(self._tables)))
+        return self._tables[level]
 
     @cached_property
     def _precision(self) -> type[np.floating[Any]]:

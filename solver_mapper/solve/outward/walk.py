@@ -31,6 +31,7 @@ from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.network_energy import networks_below
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
+from solver_mapper.solve.outward.aim import Aim, least_cycles, most_energy
 from solver_mapper.solve.outward.costs import FIXED, NOISE, Costs
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside, joined
@@ -47,13 +48,8 @@ from solver_mapper.solve.outward.moves import (
     windows_placed,
 )
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.remaining import (
-    Aim,
-    in_time,
-    least_cycles,
-    most_energy,
-    promising,
-)
+from solver_mapper.solve.outward.remaining import in_time, promising
+from solver_mapper.solve.outward.spread_ahead import SpreadAhead
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
@@ -110,6 +106,7 @@ class Walk:
             raise ValueError(f"{goal.name} is no matter of energy and cycles alone")
         self.costs = Costs(mapspace)
         self.outer = OuterLevels(self.costs)
+        self.spread_ahead = SpreadAhead(self.outer)
         self.latency = latency(mapspace.architecture)
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
         self.outermost = _outermost(mapspace, self.costs)
@@ -353,7 +350,7 @@ class _Run:
         check_time()
         if not len(rows):
             return rows
-        rows, beyond = promising(self.walk.outer, self.aim, rows, outside)
+        rows, beyond = promising(self.walk.spread_ahead, self.aim, rows, outside)
         self.beyond = min(self.beyond, beyond)
         return rows
 

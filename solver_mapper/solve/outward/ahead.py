@@ -1,0 +1,364 @@
+"""What may follow inner mappings, and what that costs at least.
+
+Three things hold for all tensors at once: they share the instances further out (`Costs.shares`),
+one loop is the next temporal one, and whoever waits for words gets them from the cheapest level
+that is left and may hold the tile, which itself is filled once.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import product
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from solver_mapper.core.objective import Goal
+from solver_mapper.core.primes import factorize
+from solver_mapper.solve.outward.aim import least_cycles, rank
+from solver_mapper.solve.outward.bandwidth import cycles_of, rounded
+from solver_mapper.solve.outward.costs import ENDS, FIXED, NOISE, Costs
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
+from solver_mapper.solve.outward.moves import hopping
+from solver_mapper.solve.outward.outer_levels import OuterLevels, Spared, spared_by
+from solver_mapper.solve.outward.sharing import largest, most_shared
+from solver_mapper.solve.outward.sliding import ROUNDED
+from solver_mapper.solve.outward.supplies import (
+    Supply,
+    spared_windows,
+    supplied,
+    waiting,
+    windows_supplied,
+)
+
+Key = tuple[int, tuple[int, ...], tuple[int, ...], int]
+"""A tensor, how many instances may share its words, over which of its idle dimensions or those of
+its windows the next temporal loop is, if that makes fewer of them do so, and its kind.
+"""
+AT_ONCE = 200_000
+"""Figures that are added and compared at once."""
+
+
+class GoingOn(NamedTuple):
+    """What follows if the next temporal loop leaves the tensors `spared` alone; None if there is
+    none.
+
+    possible: (rows,), whether rows may go on so. `supplies`: of each tensor, what its next supply
+    costs in pJ (shares, suppliers, rows), by how many instances share its words.
+    """
+
+    spared: Spared | None
+    possible: Flags
+    supplies: list[Floats]
+
+
+class Ahead:
+    """What may follow inner mappings that all have the same `left` of the innermost mesh to come.
+
+    A way to go on is how many instances share each tensor's words, and the kind of the next
+    temporal loop for each tensor. As long as the mesh of the compute units is not filled, any word
+    that a unit asks for may yet come from the unit beside it.
+    """
+
+    def __init__(self, outer: OuterLevels, rows: InnerMappings, outside: Outside, left: int):
+        self.costs, self.rows, self.outside, self.left = outer.costs, rows, outside, left
+        self._levels = outer
+        self.settled = settled_energy(self.costs, rows, outside)
+        self._shares = outer.shares.most(outside, left)
+        self.kinds = self._next_loops()
+        self._begun = {each.number: each.begun(rows) for each in self.costs.sliding}
+        self._most: dict[tuple[int, tuple[int, ...]], Floats] = {}
+        self._narrower: dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]] = {}
+        self._sliding = {each.number: each for each in self.costs.sliding}
+        self._spared = {
+            n: spared_windows(self.costs, rows, each) for n, each in self._sliding.items()
+        }
+        spread = self.costs.order[: outside.spread]
+        self._beside = {n: each.sharers(rows, spread) for n, each in self._sliding.items()}
+        self._supplies: dict[Key, Floats] = {}
+        self._words: dict[int, dict[int, Floats]] = {}
+
+    def together(self) -> Floats:
+        """The least energy in pJ of a whole mapping, over all ways to go on."""
+        best = np.full(len(self.rows), np.inf)
+        for kind, dims, possible in self.kinds:
+            along = self._along(kind, dims)
+            shares = list(zip(*self._shares_along(along), strict=True))
+            values = [tuple(sorted(set(each))) for each in shares]
+            supplies = [
+                self._supply(*key)
+                for key in zip(range(len(shares)), values, along, kind, strict=True)
+            ]
+            which = [
+                tuple(map(known.index, each)) for known, each in zip(values, shares, strict=True)
+            ]
+            least = _least_together(self._further_out(kind), supplies, which)
+            best = np.minimum(best, np.where(possible, least, np.inf))
+        return np.asarray(self.settled + best)
+
+    def going_on(self, shares: list[tuple[int, ...]]) -> list[GoingOn]:
+        """What may follow, if so many instances at most share the words of each tensor."""
+        return [
+            GoingOn(
+                None if ENDS in kind else spared_by(kind),
+                possible,
+                [
+                    self._supply(n, shares[n], along, kind[n])
+                    for n, along in enumerate(self._along(kind, dims))
+                ],
+            )
+            for kind, dims, possible in self.kinds
+        ]
+
+    @cached_property
+    def _helped(self) -> Flags:
+        """See `Costs.may_be_helped`."""
+        return self.costs.may_be_helped(self.outside, self.rows)
+
+    @cached_property
+    def unmoved(self) -> Flags:
+        """Whether idle loops may still spare each tensor's outermost holder; (rows, tensors)."""
+        found = self.rows.open.copy()
+        for number, sliding in self._sliding.items():
+            found[:, number] = sliding.unmoved(self.rows)
+        return found
+
+    def apart(self, without: int | None = None) -> Floats:
+        """The same where each tensor goes on in the way that is the cheapest one for itself, but
+        for the supply of tensor `without`.
+        """
+        total = self._further_out()
+        for n in reversed(range(len(self.costs.tensors))):
+            own = np.where(self._barred[n], np.inf, 0.0) if n == without else self._cheapest[n]
+            total = (total + own).min(axis=-2)
+        return np.asarray(self.settled + total)
+
+    def least_rank(self, goal: Goal, latency: int) -> Floats:
+        """The least rank of a whole mapping where each tensor goes on in the way that is best for
+        itself, and levels that supply tensors need time for what they send.
+        """
+        best = np.full(len(self.rows), np.inf)
+        cycles = least_cycles(self.costs, latency, self.rows, self.outside)
+        outer = self._further_out()
+        for choice in product(range(self.outside.holders), repeat=len(self._cheapest)):
+            total = self.settled + outer[choice]
+            for n, level in enumerate(choice):
+                total = total + self._cheapest[n][level]
+            slowest = np.maximum(cycles, np.ceil(self._slowest(choice) * (1 - NOISE)) + latency)
+            best = np.minimum(best, rank(self.costs, goal, slowest, total))
+        return best
+
+    def _slowest(self, choice: tuple[int, ...]) -> Floats:
+        """The cycles that the level needs which takes the longest, if these supply each tensor."""
+        needed, costs = np.zeros(len(self.rows)), self.costs
+        for level in sorted(set(choice)):
+            if not costs.slowness(level):
+                continue
+            room = costs.room(level)
+            reads, writes = np.zeros(len(self.rows)), np.zeros(len(self.rows))
+            for n, supplier in enumerate(choice):
+                sent, again = (each[level] for each in self._fewest[n])
+                if supplier != level:
+                    continue
+                if not costs.tensors[n].written:
+                    reads += rounded(sent, room)
+                    continue
+                writes += rounded(sent, room)
+                reads += again
+            for each in cycles_of(costs, level, reads, writes):
+                needed = np.maximum(needed, each / room)
+        return needed
+
+    @cached_property
+    def _fewest(self) -> list[tuple[Floats, Floats]]:
+        """For each tensor, the fewest words that its next holder sends, and of partial sums the
+        fewest that it reads again; (holders, rows).
+        """
+        found = []
+        for n, tensor in enumerate(self.costs.tensors):
+            supply = self._from(n, np.array(self._most_sharing(n)))
+            words, fewest = self._waiting(n), np.full(len(self.rows), np.inf)
+            for kind, _, possible in self.kinds:
+                fewest = np.minimum(fewest, np.where(possible, words[kind[n]], np.inf))
+            sent = supply.sent(fewest, self._beside.get(n, 1))
+            again = supply.read_again(sent) if tensor.written and tensor.exact else 0.0 * sent
+            found.append((sent, again))
+        return found
+
+    @cached_property
+    def _cheapest(self) -> list[Floats]:
+        """For each tensor, its cheapest supply (holders, rows), whatever loops share."""
+        found, shape = [], (self.outside.holders, len(self.rows))
+        for n in range(len(self.costs.tensors)):
+            share, best = self._most_sharing(n), np.full(shape, np.inf)
+            for kind, _, possible in self.kinds:
+                (supply,) = self._supply(n, (share,), (), kind[n])
+                best = np.minimum(best, np.where(possible, supply, np.inf))
+            found.append(best)
+        return found
+
+    def _along(self, kind: tuple[int, ...], dims: list[int]) -> tuple[tuple[int, ...], ...]:
+        """For each tensor, the dimensions of the next loop, if that leaves fewer instances that may
+        share its words.
+        """
+        if self.left * self.costs.beyond(self.outside) == 1:
+            return ((),) * len(kind)
+        return tuple(
+            () if each in (ENDS, FIXED) or self._all_share(n, tuple(dims)) else tuple(dims)
+            for n, each in enumerate(kind)
+        )
+
+    def _all_share(self, n: int, along: tuple[int, ...]) -> bool:
+        """Whether as many instances may share a tensor's words if the next loop is over these."""
+        return bool((self._sharing(n, along) == self._sharing(n, ())).all())
+
+    def _shares_along(self, along: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
+        """How many instances may share each tensor's words, and do so in some row."""
+        if along not in self._narrower:
+            most = [ceil(self._sharing(n, each).max()) for n, each in enumerate(along)]
+            found = {tuple(map(min, share, most)) for share in self._shares}
+            self._narrower[along] = largest(found)
+        return self._narrower[along]
+
+    @cached_property
+    def _barred(self) -> list[Flags]:
+        """For each tensor, which levels may not hold its tiles (holders, rows)."""
+        costs, levels = self.costs, range(self.outside.holders)
+        words = [tensor.tile_words(self.rows.tile) for tensor in costs.tensors]
+        return [
+            np.array([~costs.may_hold(n, level, each) for level in levels])
+            for n, each in enumerate(words)
+        ]
+
+    def _further_out(self, kind: tuple[int, ...] | None = None) -> Floats:
+        """What the levels further out cost, for all choices of suppliers: (holders, ..., rows).
+        `kind`: of the next temporal loop, if that is known.
+        """
+        return self._levels.least(self.rows.tile, self.outside, kind, self.unmoved)
+
+    def _most_sharing(self, n: int) -> int:
+        """How many instances may share the words of a tensor at most, in any way to go on."""
+        return max((shares[n] for shares in self._shares), default=1)
+
+    def _next_loops(self) -> list[tuple[tuple[int, ...], list[int], Flags]]:
+        """The kinds of the next temporal loop for each tensor, its dimensions, and which rows may
+        go on so.
+        """
+        costs, tile, loops = self.costs, self.rows.tile, self.costs.loops
+        kinds = [
+            (kind, dims, loops.repeats(self.outside, tile, dims)) for kind, dims in costs.kinds
+        ]
+        rounds = (costs.sizes / tile).prod(axis=1)
+        ends = np.asarray(rounds <= self.left * costs.beyond(self.outside))
+        ends &= loops.all_spread(self.outside, tile)
+        kinds.append(((ENDS,) * len(costs.tensors), [], ends))
+        return [each for each in kinds if each[2].any()]
+
+    def _supply(self, n: int, shares: tuple[int, ...], along: tuple[int, ...], kind: int) -> Floats:
+        """The least energy of a tensor's next supply by the levels that may hold its tiles
+        (shares, holders, rows), if the next loop is of some kind, and so many instances share its
+        words at most.
+        """
+        key = n, shares, along, kind
+        if key not in self._supplies:
+            supply = self._from(n, np.array(shares)[:, None, None], along)
+            words = self._waiting(n)[kind]
+            found = (
+                supplied(self.rows, supply, words, kind)
+                if n not in self._spared
+                else windows_supplied(supply, words, self._spared[n].get(kind), self._beside[n])
+            )
+            barred = self._barred[n]
+            self._supplies[key] = np.where(barred, np.inf, found) if barred.any() else found
+        return self._supplies[key]
+
+    def _from(self, n: int, shares: Ints, along: tuple[int, ...] = ()) -> Supply:
+        """Who may supply a tensor to instances of which so many share its words at most."""
+        instances = self.left * self.costs.beyond(self.outside)
+        shared, sliding = np.minimum(shares, self._sharing(n, along)), self._sliding.get(n)
+        carried = sliding.carried(self.rows) if sliding and self.costs.networks else 0.0
+        return Supply(self.costs, n, self.outside, instances, shared, carried)
+
+    def _sharing(self, n: int, along: tuple[int, ...]) -> Floats:
+        """How many instances can share what each level sends of a tensor (holders, rows), if the
+        next temporal loop is over one of some dimensions, and takes a prime of that at least.
+        """
+        if (n, along) not in self._most:
+            tile, sizes = self.rows.tile, self.costs.sizes
+            found = None if along else self._shared(n, tile)
+            primes = [(dim, prime) for dim in along for prime, _ in factorize(int(sizes[dim]))]
+            for dim, prime in primes:
+                larger = tile.copy()
+                rounds = sizes[dim] // tile[:, dim]
+                larger[:, dim] *= np.where(rounds % prime == 0, prime, rounds)
+                shared = self._shared(n, larger)
+                found = shared if found is None else np.maximum(found, shared)
+            assert found is not None
+            self._most[n, along] = found
+        return self._most[n, along]
+
+    def _shared(self, n: int, tile: Ints) -> Floats:
+        begun = self._begun.get(n)
+        return most_shared(self.costs, n, tile, self.outside, self.rows.meshes, begun)
+
+    def _waiting(self, n: int) -> dict[int, Floats]:
+        """The words of a tensor that the next holder has to send (`waiting`)."""
+        if n not in self._words:
+            spared, helped = self._spared.get(n), self._helped[:, n]
+            self._words[n] = waiting(self.costs, self.rows, n, spared, helped)
+        return self._words[n]
+
+
+def _least_together(outer: Floats, supplies: list[Floats], which: list[tuple[int, ...]]) -> Floats:
+    """The least of what suppliers of all tensors cost together, with what levels further out cost
+    (holders, ..., rows), over all choices of suppliers and all ways to share (rows,).
+
+    supplies: of each tensor (shares, holders, rows). `which`: of these shares, for each way.
+    """
+    tails, added = (0,) * len(which[0]), []
+    for mine, supply in zip(reversed(which), reversed(supplies), strict=True):
+        pairs = sorted(set(zip(mine, tails, strict=True)))
+        numbers = {pair: number for number, pair in enumerate(pairs)}
+        tails = tuple(numbers[pair] for pair in zip(mine, tails, strict=True))
+        shares, rest = (np.array(each) for each in zip(*pairs, strict=True))
+        added.append((supply, shares, rest))
+    size = outer[..., 0].size * max(map(len, supplies))
+    step = max(AT_ONCE // max(size, 1), 1)
+    found = np.empty(outer.shape[-1])
+    for start in range(0, len(found), step):
+        rows = slice(start, start + step)
+        some = outer[None, ..., rows]
+        for supply, shares, rest in added:
+            here = supply[..., rows][shares]
+            axes = (len(shares), *(1,) * (some.ndim - 3), *here.shape[1:])
+            some = (some[rest] + here.reshape(axes)).min(axis=-2)
+        found[rows] = some.min(axis=0)
+    return found
+
+
+def settled_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
+    """What is settled, at least: rounding may save more on more instances, where the next holder
+    sends, and where neighbours pass words on.
+    """
+    growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
+    settled = rows.energy + rows.charged / growth - rows.lost * growth
+    if costs.networks:
+        rest = costs.sizes / rows.tile
+        for n, tensor in enumerate(costs.tensors):
+            if not tensor.ranks:
+                # Loops that leave the tensor alone may come first.
+                fixed = rest[:, sorted(tensor.fixed)].prod(axis=1)
+                settled = settled + hopping(costs, rows, n, tensor.tile_words(rows.tile) * fixed)
+    if outside.holders:
+        saved, meshes = saved_by_rounding(costs, outside), costs.room(outside.meshes) > 1
+        for each in costs.sliding:
+            settled = settled - each.may_lose(rows) * growth
+            settled = settled - saved * (1 if meshes else each.rounded(rows))
+    return np.asarray(settled)
+
+
+def saved_by_rounding(costs: Costs, outside: Outside) -> float:
+    """What the next holder of a tensor with windows may save by rounding what it sends, in pJ."""
+    levels = range(outside.holders)
+    return ROUNDED * max(float(costs.rates[level].send) * costs.room(level) for level in levels)

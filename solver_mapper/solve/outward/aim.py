@@ -1,0 +1,59 @@
+"""What mappings are looked for, and how inner mappings are ranked."""
+
+from __future__ import annotations
+
+from math import inf, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from solver_mapper.core.objective import Goal
+from solver_mapper.solve.outward.bandwidth import fewest_cycles
+from solver_mapper.solve.outward.costs import NOISE, Costs
+from solver_mapper.solve.outward.inner import Floats, InnerMappings, Outside
+
+
+class Aim(NamedTuple):
+    """What mappings are looked for: their rank of the goal is below `target`, and they take fewer
+    than so many `cycles`. `latency`: how many of these are networks'.
+    """
+
+    goal: Goal
+    latency: int
+    target: float
+    cycles: float = inf
+
+
+def rank(costs: Costs, goal: Goal, cycles: Floats, energy: Floats) -> Floats:
+    """The rank of the goal for so much energy apart from that of operations and leakage."""
+    fixed, leak = costs.work
+    # What may still be saved can exceed what is settled; the square of that would be too high.
+    figures = {"energy": np.maximum(energy + fixed + leak * cycles, 0.0), "delay": cycles}
+    return np.asarray(prod((figures[metric] ** power for metric, power in goal.powers)))
+
+
+def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outside) -> Floats:
+    """The least cycles of a whole mapping: operations by pace, or what the outermost level needs to
+    send and get each word once.
+    """
+    pace = rows.pace * costs.spread_at_most(outside, rows.tile, rows.meshes)
+    return cycles_at(costs, latency, pace)
+
+
+def cycles_at(costs: Costs, latency: int, pace: Floats) -> Floats:
+    """The same for so many operations a cycle."""
+    cycles = np.maximum(costs.operations / pace, fewest_cycles(costs))
+    return np.asarray(np.ceil(cycles * (1 - NOISE)) + latency)
+
+
+def most_energy(
+    costs: Costs, aim: Aim, rows: InnerMappings, outside: Outside
+) -> tuple[Floats, Floats]:
+    """The energy in pJ that a whole mapping below the target has at most: apart from that of
+    operations and leakage, and with it.
+    """
+    cycles = least_cycles(costs, aim.latency, rows, outside)
+    powers = dict(aim.goal.powers)
+    fixed, leak = costs.work
+    rank = (aim.target / cycles ** powers.get("delay", 0)) ** (1 / powers["energy"])
+    return np.asarray(rank - fixed - leak * cycles), np.asarray(rank)

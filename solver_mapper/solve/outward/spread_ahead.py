@@ -1,0 +1,299 @@
+"""What is still to come at least, if loops side by side are chosen with the tiles they lead to.
+
+As many instances may share words as loops on the meshes to come let, but these loops make all tiles
+further out larger. Let x be the innermost one of the levels that supply the tensors next. All loops
+on the meshes inside x, of f times as many instances, multiply the tile of each holder from x
+outwards, so that these cost what tables tell of the tile times f; as many instances share words of
+each tensor as f lets, times those of the meshes outside x; and no more units work than f and these
+say. So each way to spread is looked at with each choice of suppliers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby, product
+from typing import NamedTuple
+
+import numpy as np
+
+from solver_mapper.core.primes import divisors
+from solver_mapper.solve.outward.ahead import Ahead, GoingOn
+from solver_mapper.solve.outward.aim import Aim, cycles_at, rank
+from solver_mapper.solve.outward.costs import NOISE
+from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside, alike
+from solver_mapper.solve.outward.outer_levels import OuterLevels, Spared
+from solver_mapper.solve.outward.sharing import largest
+
+MOST_WAYS = 5_000
+"""Ways to spread over the meshes inside a supplier, at most."""
+AT_ONCE = 200_000
+"""Figures that are added and compared at once."""
+
+
+class Block(NamedTuple):
+    """Choices of suppliers with the same meshes inside the innermost one of them, and the ways to
+    spread over these, in classes that share the same.
+
+    levels: of which one is the innermost supplier. `choices`: (choices, tensors), the suppliers.
+    further: (ways,), by how much ways move a tile in the lattice: the first ones of all classes,
+             then the second ones, and so on, so many of `each`.
+    fits: of each dimension (divisors, ways), whether a tile with this extent has room for them;
+          None if all have.
+    shares: of each tensor (levels, classes), how many instances share words that a level sends.
+    used: (classes,), how many times as many units work, at most.
+    largest: the classes that no other one reaches in all tensors.
+    """
+
+    levels: tuple[int, ...]
+    choices: Ints
+    further: Ints
+    each: tuple[int, ...]
+    fits: list[Flags | None]
+    shares: list[Ints]
+    used: Ints
+    largest: list[int]
+
+
+class SpreadAhead:
+    """The ways to spread of one mapspace, by what is still to come."""
+
+    def __init__(self, outer: OuterLevels):
+        self.outer, self.costs = outer, outer.costs
+        self._divisors = [np.array(divisors(int(size))) for size in self.costs.sizes]
+        self.blocks, self.table = cache(self._blocks), cache(self._table)
+
+    def least(self, ahead: Ahead, aim: Aim) -> tuple[Floats, Floats]:
+        """The least energy in pJ of whole mappings, apart from that of operations and leakage, and
+        their least rank (rows,). There must be `blocks`.
+        """
+        return _Look(self, ahead, aim).least()
+
+    def larger(self, block: Block, tile: Ints) -> Ints:
+        """Where the tiles stand that ways to spread lead to (tiles, ways): behind all others if
+        there are none.
+        """
+        fits = np.ones((len(tile), len(block.further)), dtype=bool)
+        for extents, sizes, mine in zip(self._divisors, tile.T, block.fits, strict=True):
+            if mine is not None:
+                fits &= mine[np.searchsorted(extents, sizes)]
+        lattice = self.outer.lattice
+        return np.where(fits, lattice.places(tile)[:, None] + block.further, len(lattice))
+
+    def _blocks(self, outside: Outside) -> list[Block]:
+        """The ways to spread; none if no mesh is to come, one is being filled, or there are too
+        many of them.
+        """
+        costs, found = self.costs, []
+        if outside.spread or not costs.units_placed(outside) or costs.room(outside.meshes) == 1:
+            return []
+        rooms = [costs.room(min(level, outside.meshes)) for level in range(outside.holders)]
+        for room, levels in groupby(range(outside.holders), rooms.__getitem__):
+            ways = self._spread(outside, costs.room(outside.meshes) // room)
+            if len(ways) > MOST_WAYS:
+                return []
+            found.append(self._block(tuple(levels), ways, room))
+        return found
+
+    def _spread(self, outside: Outside, room: int) -> Ints:
+        """All loops (ways, dimensions) over meshes to come that use no more than `room`."""
+        found = np.ones((1, 0), dtype=np.int64)
+        for dim, size in enumerate(map(int, self.costs.sizes)):
+            whole = self.costs.loops.spread_over(dim, outside)
+            bounds = [each for each in divisors(size) if any(n % each == 0 for n in whole)]
+            grown = [np.column_stack([found, np.full(len(found), bound)]) for bound in bounds]
+            found = np.concatenate(grown)
+            found = found[found.prod(axis=1) <= room]
+        return found
+
+    def _block(self, levels: tuple[int, ...], ways: Ints, room: int) -> Block:
+        costs, suppliers = self.costs, range(levels[-1] + 1)
+        bounds = [dict(enumerate(way)) for way in ways.tolist()]
+        shares = np.array([[each.shared(way) for each in costs.tensors] for way in bounds])
+        classes, where, each = np.unique(shares, axis=0, return_inverse=True, return_counts=True)
+        largest_first = np.argsort(-each, kind="stable")
+        number = np.argsort(largest_first)[where.reshape(-1)]
+        by_class = np.argsort(number, kind="stable")
+        nth = np.arange(len(ways)) - np.searchsorted(number[by_class], number[by_class])
+        order = by_class[np.argsort(nth, kind="stable")]
+        used = np.zeros(len(classes), dtype=np.int64)
+        np.maximum.at(used, number, ways.prod(axis=1))
+        beyond = np.array([max(room // costs.room(level), 1) for level in suppliers])
+        known = [tuple(each) for each in classes[largest_first].tolist()]
+        choices = product(suppliers, repeat=len(costs.tensors))
+        return Block(
+            levels,
+            np.array([each for each in choices if max(each) in levels]),
+            self.outer.lattice.places(ways[order]),
+            tuple(np.bincount(nth).tolist()),
+            [self._fits(dim, bounds) for dim, bounds in enumerate(ways[order].T)],
+            [beyond[:, None] * mine for mine in classes[largest_first].T],
+            used * room,
+            [known.index(each) for each in largest(map(tuple, known))],
+        )
+
+    def _fits(self, dim: int, bounds: Ints) -> Flags | None:
+        if bounds.max() == 1:
+            return None
+        rest = int(self.costs.sizes[dim]) // self._divisors[dim]
+        return np.asarray(rest[:, None] % bounds == 0)
+
+    def _table(self, outside: Outside, number: int, spared: Spared | None, stay: Spared) -> Floats:
+        """What levels from the innermost supplier of a block outwards cost in pJ, if no mesh is to
+        be spread over before there is a temporal loop: (tiles, choices), with infinity for no tile.
+        `spared`, `stay`: see `State`; the tensors that do so.
+        """
+        outer, block = self.outer, self.blocks(outside)[number]
+        tables = outer.after_meshes(block.levels[-1])
+        found = tables[outer.number(spared, None)]
+        for n in stay:
+            # A tensor that stays never makes tiles cheaper.
+            found = np.maximum(found, tables[outer.number(spared, n)])
+        mine = np.ascontiguousarray(found[tuple(block.choices.T)].T)
+        return np.concatenate([mine, np.full_like(mine[:1], np.inf)])
+
+
+class _Look:
+    """One look at rows: at those of each tile together, with each choice of suppliers; for choices
+    that may lead below the target, with each class of ways to spread; and for classes that may,
+    row by row.
+    """
+
+    def __init__(self, spread: SpreadAhead, ahead: Ahead, aim: Aim):
+        self._spread, self._ahead, self._aim = spread, ahead, aim
+        rows, costs = ahead.rows, spread.costs
+        self._tensors = range(len(costs.tensors))
+        self._blocks = spread.blocks(ahead.outside)
+        self._shares = [
+            np.unique(np.concatenate([block.shares[n].reshape(-1) for block in self._blocks]))
+            for n in self._tensors
+        ]
+        unmoved = ahead.unmoved @ (1 << np.arange(len(self._tensors)))
+        self._first, self._tile = alike([spread.outer.lattice.places(rows.tile), unmoved])
+        self._rows = np.argsort(self._tile, kind="stable")
+        self._starts = np.searchsorted(self._tile[self._rows], np.arange(len(self._first)))
+        self._settled = self._of_tiles(np.minimum, ahead.settled)
+        self._pace = self._of_tiles(np.maximum, rows.pace)
+        most = costs.spread_at_most(ahead.outside, rows.tile, rows.meshes)
+        self._most = self._of_tiles(np.maximum, most)
+        self._of_tile = np.full((2, len(self._first)), np.inf)
+        self._of_row = np.full((2, len(rows)), np.inf)
+
+    def least(self) -> tuple[Floats, Floats]:
+        """See `SpreadAhead.least`."""
+        by_spared: dict[Spared | None, list[GoingOn]] = defaultdict(list)
+        for each in self._ahead.going_on([tuple(map(int, each)) for each in self._shares]):
+            by_spared[each.spared].append(each)
+        for spared, ways in by_spared.items():
+            supplies = [
+                np.minimum.reduce([np.where(way.possible, way.supplies[n], np.inf) for way in ways])
+                for n in self._tensors
+            ]
+            least = [self._of_tiles(np.minimum, each).transpose(1, 2, 0) for each in supplies]
+            for number in range(len(self._blocks)):
+                self._look_at_tiles(number, spared, ways, least)
+        energy, ranks = np.minimum(self._of_row, self._of_tile[:, self._tile])
+        return energy, ranks
+
+    def _of_tiles(self, how: np.ufunc, figures: Floats | Ints) -> Floats:
+        """The least or largest figures (..., rows) of the rows of each tile (..., tiles)."""
+        return np.asarray(how.reduceat(figures[..., self._rows], self._starts, axis=-1))
+
+    def _ranked(self, tiles: Ints, energy: Floats, used: Ints | int) -> Floats:
+        """The least rank of rows of tiles that make so many times as many units work, at most."""
+        costs, aim = self._spread.costs, self._aim
+        pace = self._pace[tiles] * np.minimum(self._most[tiles], used)
+        return rank(costs, aim.goal, cycles_at(costs, aim.latency, pace), energy)
+
+    def _lead_on(self, tiles: Ints, energy: Floats, used: Ints | int) -> Flags:
+        """What may lead below the target; tiles need no more than what does not."""
+        ranks = self._ranked(tiles, energy, used)
+        found = np.asarray(ranks * (1 - NOISE) < self._aim.target)
+        tiles = np.broadcast_to(tiles, found.shape)[~found]
+        for bound, figures in zip(self._of_tile, (energy, ranks), strict=True):
+            np.minimum.at(bound, tiles, figures[~found])
+        return found
+
+    def _look_at_tiles(
+        self, number: int, spared: Spared | None, ways: list[GoingOn], least: list[Floats]
+    ) -> None:
+        """Look at all tiles with the choices of a block. `least`: the least supplies of each tensor
+        for the rows of each tile (suppliers, tiles, shares).
+        """
+        outside, block, outer = self._ahead.outside, self._blocks[number], self._spread.outer
+        at = [np.searchsorted(self._shares[n], block.shares[n]) for n in self._tensors]
+        told = sorted(outer.told(spared))
+        stays = self._ahead.unmoved[self._first][:, told]
+        for stay in np.unique(stays, axis=0):
+            staying = frozenset(n for n, stays_here in zip(told, stay, strict=True) if stays_here)
+            table = self._spread.table(outside, number, spared, staying)
+            tiles = np.flatnonzero((stays == stay).all(axis=1))
+            for some, choices in self._choices(block, at, table, tiles, least):
+                figures = self._figures(block, table, some, choices)
+                total = figures + self._settled[some, None]
+                for n, each in enumerate(least):
+                    level = block.choices[choices, n]
+                    total += np.take_along_axis(each[level, some], at[n][level], axis=1)
+                pairs, classes = np.nonzero(self._lead_on(some[:, None], total, block.used))
+                for tile in np.unique(some[pairs]):
+                    mine = some[pairs] == tile
+                    suppliers, of = block.choices[choices[pairs[mine]]], classes[mine]
+                    supplied = [
+                        (at[n][suppliers[:, n], of], suppliers[:, n]) for n in self._tensors
+                    ]
+                    further = figures[pairs[mine], of]
+                    self._look_at_rows(int(tile), ways, supplied, further, block.used[of])
+
+    def _choices(
+        self, block: Block, at: list[Ints], table: Floats, tiles: Ints, least: list[Floats]
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Tiles with choices of suppliers that may lead below the target if tiles further out are
+        no larger, some of them at once.
+        """
+        bound = np.full((len(tiles), len(block.choices)), np.inf)
+        for best in block.largest:
+            together = np.zeros(bound.shape)
+            for n, each in enumerate(least):
+                level = block.choices[:, n]
+                together += each[level, :, at[n][level, best]].T[tiles]
+            bound = np.minimum(bound, together)
+        places = self._spread.outer.lattice.places(self._ahead.rows.tile[self._first[tiles]])
+        bound += table[places] + self._settled[tiles, None]
+        found, choices = np.nonzero(self._lead_on(tiles[:, None], bound, block.used.max()))
+        step = max(AT_ONCE // len(block.further), 1)
+        for start in range(0, len(found), step):
+            yield tiles[found[start : start + step]], choices[start : start + step]
+
+    def _figures(self, block: Block, table: Floats, tiles: Ints, choices: Ints) -> Floats:
+        """What tables tell of tiles with choices of suppliers, by class of ways to spread."""
+        known, where = np.unique(tiles, return_inverse=True)
+        larger = self._spread.larger(block, self._ahead.rows.tile[self._first[known]])
+        every = table.reshape(-1).take(larger[where] * table.shape[1] + choices[:, None])
+        found, start = every[:, : block.each[0]], block.each[0]
+        for more in block.each[1:]:
+            np.minimum(found[:, :more], every[:, start : start + more], out=found[:, :more])
+            start += more
+        return np.asarray(found)
+
+    def _look_at_rows(
+        self,
+        tile: int,
+        ways: list[GoingOn],
+        supplied: list[tuple[Ints, Ints]],
+        further: Floats,
+        used: Ints,
+    ) -> None:
+        """Look at each row of a tile. `supplied`: for each tensor which share and which supplier
+        has some figures of levels `further` out.
+        """
+        start = self._starts[tile]
+        rows = self._rows[start : start + np.count_nonzero(self._tile == tile)]
+        for way in ways:
+            some = rows[way.possible[rows]]
+            energy = further[:, None] + self._ahead.settled[some]
+            for (share, supplier), each in zip(supplied, way.supplies, strict=True):
+                energy += each[share, supplier][:, some]
+            ranks = self._ranked(np.array(tile), energy, used[:, None])
+            for bound, figures in zip(self._of_row, (energy, ranks), strict=True):
+                bound[some] = np.minimum(bound[some], figures.min(axis=0))

@@ -1,0 +1,122 @@
+"""Bounds that choose loops side by side with the tiles that they lead to."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+import pytest
+
+from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
+from solver_mapper.core.constraints import Constraints
+from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.problem import Problem
+from solver_mapper.solve.outward import remaining, spread_ahead
+from solver_mapper.solve.outward.aim import Aim, least_cycles, rank
+from solver_mapper.solve.outward.inner import InnerMappings, Outside
+from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, repeat
+from solver_mapper.solve.outward.remaining import least_energy, least_rank
+from solver_mapper.solve.outward.walk import Walk
+from solver_mapper.verify.mapspace import EnumeratedMapspace
+from tests.strategies import each_word, tensor
+
+BEHIND = Outside(2, 2)
+
+
+def small_outer_buffer(room: int | None, objective: str = "energy") -> Walk:
+    """A product on a buffer with some room above 4 x 4 elements with registers of 3 words."""
+    sizes = {"M": 8, "N": 8, "K": 8}
+    tensors = (
+        tensor("A", "M", "K"),
+        tensor("B", "K", "N"),
+        tensor("Z", "M", "N", read_write=True),
+    )
+    levels = (
+        Buffer("DRAM", None, 1, 1, 1, energy=each_word(100)),
+        Buffer("Shared", room, 1, 1, 1, energy=each_word(2)),
+        Buffer("Registers", 3, 16, 4, 4, energy=each_word(0)),
+    )
+    units = Arithmetic("MAC", 16, 4, 4, energy=Fraction(0), leak=Fraction(0))
+    architecture = Architecture("small outer buffer", levels, units)
+    problem = Problem("product", tuple(sizes), sizes, tensors)
+    goal = parse_objective(objective).goals[0]
+    return Walk(EnumeratedMapspace(architecture, problem, Constraints()), goal)
+
+
+def held_by_registers(walk: Walk) -> InnerMappings:
+    """The inner mapping whose registers hold one word of each tensor."""
+    moves = Moves()
+    rows = hold(walk.costs, empty(walk.costs), 2, moves)
+    (most,) = (each for each in rows if moves.made[int(each.move[0])].holds == 7)
+    return most
+
+
+def least_both(walk: Walk) -> tuple[float, float]:
+    """Least ranks of registers with a word of each tensor: without ways to spread, and with."""
+    rows, aim = held_by_registers(walk), Aim(walk.goal, walk.latency, inf)
+    cycles = least_cycles(walk.costs, walk.latency, rows, BEHIND)
+    without = rank(walk.costs, walk.goal, cycles, least_energy(walk.outer, rows, BEHIND))
+    return float(without[0]), float(least_rank(walk.spread_ahead, aim, rows, BEHIND)[0])
+
+
+def test_larger_tiles_are_told_from_small_ones():
+    """A buffer has room for the words of one element each way to spread, but not for all sixteen
+    elements' of three tensors.
+    """
+    without, found = least_both(small_outer_buffer(12))
+    assert found > without * 1.2
+    without, found = least_both(small_outer_buffer(None))
+    assert found == pytest.approx(without)
+
+
+def test_units_that_a_way_to_spread_leaves_idle_take_time():
+    """With room for three words, sixteen elements have to share words of DRAM, or wait."""
+    energy = least_both(small_outer_buffer(3))
+    product = least_both(small_outer_buffer(3, "edp"))
+    fewest_cycles = 8 * 8 * 8 // 16
+    assert product[0] == pytest.approx(energy[0] * fewest_cycles)
+    assert product[1] >= energy[1] * fewest_cycles * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0, 1.1, 2.0])
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+def test_below_a_target_figures_are_those_without_one(objective: str, share: float):
+    """And what leads to none below the target has no figures below it."""
+    walk = small_outer_buffer(20, objective)
+    rows, moves = held_by_registers(walk), Moves()
+    for dim in range(3):
+        move = Move(1, dim, 2)
+        larger = repeat(walk.costs, rows, move, moves.number(move))
+        whatever = least_rank(walk.spread_ahead, Aim(walk.goal, walk.latency, inf), larger, BEHIND)
+        aim = Aim(walk.goal, walk.latency, float(whatever[0]) * share)
+        ranks = least_rank(walk.spread_ahead, aim, larger, BEHIND)
+        if share > 1:
+            assert ranks == pytest.approx(whatever)
+        else:
+            assert (ranks >= aim.target * (1 - 1e-9)).all() and (
+                ranks <= whatever * (1 + 1e-9)
+            ).all()
+
+
+def test_few_rows_tell_whether_all_are_looked_at(monkeypatch):
+    walk = small_outer_buffer(12)
+    whole = walk.ends(1e6)
+    monkeypatch.setattr(remaining, "SAMPLE", 1)
+    assert small_outer_buffer(12).ends(1e6).least == whole.least
+    monkeypatch.setattr(remaining, "WORTH", -1.0)
+    fewer = small_outer_buffer(12).ends(float(whole.least or 0) * 1.01)
+    monkeypatch.setattr(remaining, "WORTH", 2.0)
+    more = small_outer_buffer(12).ends(float(whole.least or 0) * 1.01)
+    assert fewer.least == more.least
+    assert fewer.examined < more.examined
+
+
+def test_too_many_ways_are_not_looked_at(monkeypatch):
+    walk = small_outer_buffer(12)
+    best = walk.ends(inf)
+    monkeypatch.setattr(spread_ahead, "MOST_WAYS", 1)
+    other = small_outer_buffer(12)
+    assert not other.spread_ahead.blocks(BEHIND)
+    assert other.ends(inf).least == best.least
+    assert np.isfinite(float(best.least or 0))
