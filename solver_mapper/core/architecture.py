@@ -100,6 +100,13 @@ class Buffer:
         """
         return None if self.entries is None else int(self.entries / self.multiple_buffering)
 
+    @property
+    def address_price(self) -> Fraction:
+        """The energy in pJ of each address: a negative `address_energy` asks for Timeloop's
+        built-in adder, which is free.
+        """
+        return max(self.address_energy, Fraction(0))
+
 
 @dataclass(frozen=True)
 class Arithmetic:

@@ -130,14 +130,15 @@ class Limit:
 
     def admits(self, statistics: HasStatistics) -> bool:
         """Whether these statistics stay within the limit."""
-        return self._holds(self.goal.rank(statistics))
+        return self.holds(self.goal.rank(statistics))
 
     def excludes(self, energy: Fraction, cycles: int) -> bool:
         """For a product of energy and cycles."""
         (_, a), (_, b) = self.goal.powers
-        return not self._holds(energy**a * cycles**b)
+        return not self.holds(energy**a * cycles**b)
 
-    def _holds(self, rank: Fraction) -> bool:
+    def holds(self, rank: Fraction) -> bool:
+        """Whether a rank stays within the limit."""
         return rank < self.rank or (rank == self.rank and not self.strict)
 
 

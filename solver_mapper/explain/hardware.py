@@ -14,7 +14,7 @@ def implied_by_hardware(requirement: Requirement, spec: Spec) -> str:
     """Which part of the hardware keeps a cap from being met, or nothing where none does so alone.
 
     Each is a floor of the figure: a compute unit does one MAC in a cycle, and each MAC costs its
-    energy, from which only negative energies of address generation could take away.
+    energy.
     """
     if not isinstance(requirement, MetricConstraint):
         return ""
@@ -22,8 +22,6 @@ def implied_by_hardware(requirement: Requirement, spec: Spec) -> str:
     units, compute = units_of(architecture), architecture.arithmetic
     cycles = -(-problem.macs // units)
     energy = problem.macs * compute.energy
-    if any(level.address_energy < 0 for level in architecture.levels):
-        energy = Fraction(0)
     floors = {
         "cycles": (
             Fraction(cycles),

@@ -6,13 +6,13 @@ checks work alike in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from math import comb, prod
+from math import comb, inf, prod
 from typing import Any
 
 from solver_mapper.check.mapping import all_violations, is_legal, require_legal
@@ -26,7 +26,7 @@ from solver_mapper.core.constraints import (
     ProductConstraint,
 )
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.objective import Goal, Objective
+from solver_mapper.core.objective import Goal, Limit, Objective
 from solver_mapper.core.primes import factorize
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.progress import Progress
@@ -142,8 +142,15 @@ class Session:
         local = LocalSearch(self.spec, self.all_mappings, goal, next(self._seeds), effort)
         return local.best_from(mapping, over=lambda: self.clock.over)
 
-    def walks(self, goal: Goal) -> Walks:
-        """Walks outwards over the mapspace, or all of its mappings if these are few."""
+    def walks(self, goal: Goal, limits: Sequence[Limit] = ()) -> Walks | None:
+        """All mappings of the mapspace within the limits, if it has few; or walks outwards over it,
+        if there are no limits, of which these know nothing.
+        """
+        if self._few_nests:
+            return Walks(lambda _span, _effort: iter([self._enumerated(goal, limits)]), every=True)
+        return None if limits else self._outwards(goal)
+
+    def _outwards(self, goal: Goal) -> Walks:
         walk: Walk | None = None
         walks: RacedWalks | None = None
         with suppress(ValueError, MemoryError):
@@ -151,20 +158,18 @@ class Session:
             walks = RacedWalks(walk, self.helper)
 
         def ends(span: Span, effort: float) -> Iterator[Ends]:
-            if self._few_nests:
-                yield self._enumerated(goal)
-            elif walks is not None:
+            if walks is not None:
                 yield from self._legal(walks.ends(span, effort))
 
         def meanwhile(span: Span, effort: float) -> Iterator[Ends]:
-            if walks is not None and not self._few_nests:
+            if walks is not None:
                 yield from self._legal(walks.meanwhile(span, effort))
 
         def lost() -> bool:
-            return walks is not None and not self._few_nests and walks.lost
+            return walks is not None and walks.lost
 
         def quicker(target: float, cycles: float) -> Ends | None:
-            if walk is None or self._few_nests:
+            if walk is None:
                 return None
             with suppress(ValueError, MemoryError):
                 found = walk.quicker(target, cycles, examined=FOR_TIES)
@@ -198,11 +203,12 @@ class Session:
         )
         return ways <= FEW_WAYS and self.all_mappings.count(FEW_NESTS) is not None
 
-    def _enumerated(self, goal: Goal) -> Ends:
-        """The best of all mappings, each evaluated."""
-        (best,) = Exhaustive(self.all_mappings).best([Objective((goal,))], check_time)
+    def _enumerated(self, goal: Goal, limits: Sequence[Limit]) -> Ends:
+        """The best of all mappings within the limits, each evaluated."""
+        every = Exhaustive(self.all_mappings, limits)
+        (best,) = every.best([Objective((goal,))], check_time)
         if best is None:
-            return Ends((), None)
+            return Ends((), inf)
         mapping, statistics = best
         return Ends((mapping,), goal.rank(statistics))
 

@@ -169,7 +169,7 @@ class Mapspace:
         """`prices[l]`: of a word read, of a partial sum read, of a fill, of an update; at least."""
         rows = []
         for level in self.levels:
-            block, address = level.block_size, max(level.address_energy, Fraction(0))
+            block, address = level.block_size, level.address_price
             each = (level.energy.read, level.energy.read, level.energy.fill, level.energy.update)
             paid = (address, Fraction(0), address, address)
             rows.append(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.objective import Objective
+from solver_mapper.core.objective import Goal, Limit, Objective
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.cost.timeloop.latency import latency, level_time
@@ -43,12 +43,13 @@ class BestMapping:
 
 
 class Exhaustive:
-    """All legal mappings of a mapspace with their figures. `enumerated` counts the loop nests seen
-    so far.
+    """All legal mappings of a mapspace that keep to some `limits`, with their figures.
+
+    `enumerated` counts the loop nests seen so far.
     """
 
-    def __init__(self, mapspace: EnumeratedMapspace):
-        self.mapspace = mapspace
+    def __init__(self, mapspace: EnumeratedMapspace, limits: Sequence[Limit] = ()):
+        self.mapspace, self._limits = mapspace, limits
         self.enumerated = 0
         architecture, problem = mapspace.architecture, mapspace.problem
         units = architecture.arithmetic
@@ -170,7 +171,7 @@ class Exhaustive:
         return True
 
     def _capped(self, outcome: MappingMetrics) -> bool:
-        """Whether the figures keep to their caps."""
+        """Whether the figures keep to their caps and limits."""
         energy = Fraction(outcome.energy, self.unit)
         values: dict[str, Number] = {
             "cycles": outcome.cycles,
@@ -181,6 +182,9 @@ class Exhaustive:
         return all(
             values[cap.metric] < cap.most or (values[cap.metric] == cap.most and not cap.strict)
             for cap in self._caps
+        ) and all(
+            limit.holds(Fraction(_rank(limit.goal, outcome._replace(energy=energy))))
+            for limit in self._limits
         )
 
     def _outcome(self, steps: int, chosen: tuple[BypassOption, ...]) -> MappingMetrics:
@@ -217,9 +221,8 @@ def _metric(outcome: MappingMetrics, metric: str) -> Number:
 
 
 def _ranks(objective: Objective, outcome: MappingMetrics) -> Ranks:
-    return tuple(
-        [
-            prod([_metric(outcome, metric) ** power for metric, power in goal.powers])
-            for goal in objective.goals
-        ]
-    )
+    return tuple([_rank(goal, outcome) for goal in objective.goals])
+
+
+def _rank(goal: Goal, outcome: MappingMetrics) -> Number:
+    return prod([_metric(outcome, metric) ** power for metric, power in goal.powers])

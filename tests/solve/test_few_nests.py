@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 import solver_mapper
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
-from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.constraints import MetricConstraint
+from solver_mapper.core.objective import Limit, parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.spec import Spec
 from solver_mapper.solve import session
@@ -44,3 +46,49 @@ def test_a_large_mapspace_is_not_counted():
     problem = Problem("long", ("M",), {"M": 2**20 * 3**10 * 5**5}, tensors)
     made = Session(Spec(Architecture("deep", levels, units), problem))
     assert not made._few_nests
+
+
+@pytest.mark.enumerates
+@pytest.mark.parametrize("names", ["delay,energy", "last-level-accesses,edp", "edp,energy"])
+def test_each_goal_of_a_list_is_proven(names):
+    made = instance(53, 500, list(SHAPES))
+    objective = parse_objective(names)
+    (best,) = Exhaustive(made.mapspace).best([objective])
+    found = solver_mapper.solve(made.spec, names, time_limit=20)
+    assert best is not None and found.status == "optimal"
+    assert [goal.rank(found.evaluation) for goal in objective.goals] == [
+        goal.rank(best[1]) for goal in objective.goals
+    ]
+
+
+@pytest.mark.enumerates
+@pytest.mark.parametrize("seed", [53, 126])
+def test_whether_a_cap_can_be_met_is_proven(seed):
+    """The quickest mapping, if it has to take less energy than it would."""
+    made = instance(seed, 500, list(SHAPES))
+    energy, delay = parse_objective("energy").goals[0], parse_objective("delay")
+    (quickest,) = Exhaustive(made.mapspace).best([delay])
+    assert quickest is not None
+    most = energy.rank(quickest[1])
+    (other,) = Exhaustive(made.mapspace, [Limit(energy, most, strict=True)]).best([delay])
+    cap = MetricConstraint("", "metrics: energy_pj", "energy_pj", most, strict=True)
+    capped = replace(made.spec, constraints=(*made.spec.constraints, cap))
+    found = solver_mapper.solve(capped, "delay", time_limit=20)
+    if other is None:
+        assert found.status == "infeasible"
+    else:
+        assert found.status == "optimal" and found.evaluation is not None
+        assert found.evaluation.cycles == other[1].cycles
+        assert found.evaluation.energy_pj < most
+
+
+@pytest.mark.enumerates
+@pytest.mark.parametrize("seed", [53, 126])
+def test_a_front_is_complete(seed):
+    made = instance(seed, 500, list(SHAPES))
+    front = solver_mapper.pareto(made.spec, time_limit=30)
+    wanted = Exhaustive(made.mapspace).front("energy", "delay")
+    assert front.status == "complete"
+    assert [(point.evaluation.energy_pj, point.evaluation.cycles) for point in front.points] == [
+        (statistics.energy_pj, statistics.cycles) for _, statistics in wanted
+    ]

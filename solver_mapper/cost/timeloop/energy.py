@@ -44,14 +44,12 @@ class Prices(NamedTuple):
 
 
 def prices(buffer: Buffer) -> Prices:
-    """The energies of `buffer`. A negative address energy asks for Timeloop's built-in adder, which
-    is free.
-    """
+    """The energies of `buffer`."""
     amounts = (
         buffer.energy.read,
         buffer.energy.fill,
         buffer.energy.update,
-        max(buffer.address_energy, Fraction(0)),
+        buffer.address_price,
     )
     unit = lcm(*(Fraction(amount).denominator for amount in amounts))
     read, fill, update, address = (int(amount * unit) for amount in amounts)

@@ -350,7 +350,7 @@ class _TensorCost:
 
     def _parent_side(self, parent: int, child: int, on: Literal) -> None:
         buffer = self.counts.space.architecture.levels[parent]
-        price, address = buffer.energy, buffer.address_energy * buffer.block_size
+        price, address = buffer.energy, buffer.address_price * buffer.block_size
         if self.counts.plain and self._fine(parent):
             for rows in self.counts.rows(parent, parent, child, on):
                 self._send_rows(parent, rows)
@@ -396,14 +396,10 @@ class _TensorCost:
         """
         buffer = self.counts.space.architecture.levels[level]
         price, passed_on = buffer.energy.read, self.passed_on.get(level, LinearForm())
-        address = NOTHING if self.tensor.read_write else buffer.address_energy * buffer.block_size
+        address = NOTHING if self.tensor.read_write else buffer.address_price * buffer.block_size
         share = Fraction(1, buffer.block_size * buffer.cluster_size)
-        if address < 0:
-            self._charge(level, sent, price, address)
-            self._spend(passed_on * price * share)
-        else:
-            self._spend(sent * address * share)
-            self._charge(level, sent + passed_on, price)
+        self._spend(sent * address * share)
+        self._charge(level, sent + passed_on, price)
 
     def _accesses(self, level: int, words: LinearForm) -> LinearForm:
         """Accesses to whole blocks, at least: each unit in use takes its share of the words, those
@@ -443,7 +439,7 @@ class _TensorCost:
 
     def _send_rows(self, parent: int, rows: Rows) -> None:
         buffer = self.counts.space.architecture.levels[parent]
-        price, address = buffer.energy, buffer.address_energy * buffer.block_size
+        price, address = buffer.energy, buffer.address_price * buffer.block_size
         updates, reads = [0] * len(rows.words), list(rows.words)
         if self.tensor.read_write:
             updates, reads = reads, [w - p for w, p in zip(rows.words, rows.partition, strict=True)]
@@ -460,7 +456,7 @@ class _TensorCost:
     def _child_side(self, child: int, on: Literal | bool) -> None:
         assert on is not True and on is not False
         buffer = self.counts.space.architecture.levels[child]
-        price, address = buffer.energy, buffer.address_energy * buffer.block_size
+        price, address = buffer.energy, buffer.address_price * buffer.block_size
         if self.counts.plain and self._fine(child):
             rows = self.counts.rows(child, -1, child, on)[0]
             fills = (

@@ -9,7 +9,7 @@ two differ, the candidate is ruled out (it is known exactly by then) and the sea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -128,8 +128,8 @@ class Search(Generic[F]):
     """Whether a user added to the model, about which the exact model knows nothing."""
     improve: Callable[[Goal, Mapping, int], Mapping] | None = None
     """Looks for a better mapping from a legal one, so many times as hard as usual."""
-    walks: Callable[[Goal], Walks | None] | None = None
-    """Walks outwards for a goal, if there are any."""
+    walks: Callable[[Goal, Sequence[Limit]], Walks | None] | None = None
+    """Walks outwards for a goal within limits, if there are any."""
     best: Candidate[F] | None = None
     proofs: list[ProvenStep] = field(default_factory=list)
     fixed: list[tuple[Goal, Fraction]] = field(default_factory=list)
@@ -142,6 +142,8 @@ class Search(Generic[F]):
     _last_values: dict[int, int] = field(default_factory=dict)
     _last_variants: list[Candidate[F]] = field(default_factory=list)
     _complete: bool = True
+    _empty: bool = False
+    """Whether all mappings were looked at, and there is none."""
     _by_walks: bool = False
     """Whether a proof was given by walks."""
     _tolerant: bool = False
@@ -257,7 +259,8 @@ class Search(Generic[F]):
         """Minimize one goal; True if that was proven. A `tie` whose proof would need more effort
         is left with the best mapping met: deciding it may cost much more than the goals do.
         """
-        turns = Turns(None if tie else self._walks(goal))
+        walks = None if tie else self._walks(goal)
+        turns = Turns(walks)
         if not tie and self._walks_first(goal):
             self._look_further(goal, HARDER)
             self._take(goal, turns.before(partial(self._span, goal)))
@@ -268,6 +271,8 @@ class Search(Generic[F]):
         while not self.clock.over:
             if self._closed(goal):
                 return self._proven(goal, "the bound meets the incumbent", runs, excluded)
+            if self._empty:
+                return self._proven(goal, "no mapping exists", runs, excluded)
             if tie and (effort is None or spent >= LITTLE):
                 return False
             if effort is None and goal.single is None and not self._least and self.best is not None:
@@ -291,23 +296,24 @@ class Search(Generic[F]):
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
             if not (ended or tie):
                 self._look_further(goal, math.ceil(HARDER * math.sqrt(outcome.effort)))
-            self._take(goal, turns.after(partial(self._span, goal), outcome.effort, ended=ended))
+            found = turns.after(partial(self._span, goal), outcome.effort, ended=ended)
+            self._take(goal, found, every=walks is not None and walks.every)
             if not ended:
                 effort = None if spent >= EFFORT or turns.over else effort
                 continue
             excluded += self._refine(goal, cut)
             effort = effort if excluded < FEW_EXCLUDED else None
-        return self._closed(goal) and self._proven(
-            goal, "the bound meets the incumbent", runs, excluded
-        )
+        return (
+            self._closed(goal)
+            and self._proven(goal, "the bound meets the incumbent", runs, excluded)
+        ) or (self._empty and self._proven(goal, "no mapping exists", runs, excluded))
 
     def _walks(self, goal: Goal) -> Walks | None:
-        """Walks outwards, which know neither limits nor what was fixed before."""
-        if self.walks is None or self.limits or self.fixed:
-            return None
-        if goal not in self._made:
-            self._made[goal] = self.walks(goal)
-        return self._made[goal]
+        """Walks outwards within all limits and what was fixed before."""
+        if self.walks is not None and goal not in self._made:
+            fixed = (Limit(each, rank, strict=False) for each, rank in self.fixed)
+            self._made[goal] = self.walks(goal, [*self.limits, *fixed])
+        return self._made.get(goal)
 
     def compile_ahead(self, goal: Goal) -> None:
         """Compile the space now, unless walks for the goal come before the model."""
@@ -343,12 +349,15 @@ class Search(Generic[F]):
             rank -= self._slack(goal, rank)
         return proven, math.nextafter(float(rank), math.inf)
 
-    def _take(self, goal: Goal, found: Iterable[Ends]) -> None:
+    def _take(self, goal: Goal, found: Iterable[Ends], *, every: bool = False) -> None:
         """Take the mappings and bounds of walks, until the bound meets the incumbent. Local search
         has turns between them: better incumbents make the walks that follow shorter.
+
+        every: whether there is no mapping at all if these are none.
         """
         work = 0
         for ends in found:
+            self._empty = every and ends.whole and not ends.mappings
             for mapping in ends.mappings:
                 self._adopt(goal, Candidate(mapping, self.assess(mapping)))
             if ends.least is not None and math.isfinite(ends.least):

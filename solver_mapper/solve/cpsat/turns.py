@@ -21,7 +21,7 @@ five to find its optimum, and another one to prove it.
 
 
 class Walks(NamedTuple):
-    """Walks outwards.
+    """Walks outwards, or all mappings instead.
 
     ends: what they find within a span, which may change meanwhile, with so much effort more. Each
           may give mappings, and a bound that holds without the model.
@@ -31,14 +31,16 @@ class Walks(NamedTuple):
     first: whether they come before the model is compiled.
     later: whether CP-SAT begins with its second turn, in which it often proves what walks prove no
            sooner.
+    every: whether there is no mapping if none is found.
     """
 
     ends: Callable[[Span, float], Iterable[Ends]]
-    meanwhile: Callable[[Span, float], Iterable[Ends]]
-    lost: Callable[[], bool]
-    quicker: Callable[[float, float], Ends | None]
+    meanwhile: Callable[[Span, float], Iterable[Ends]] = lambda _span, _effort: ()
+    lost: Callable[[], bool] = lambda: False
+    quicker: Callable[[float, float], Ends | None] = lambda _target, _cycles: None
     first: bool = False
     later: bool = False
+    every: bool = False
 
 
 class Turns:

@@ -132,7 +132,7 @@ class Figures(Cells):
         again, updated, filled = sent, np.zeros(self.size), np.zeros(self.size)
         if shape.written:
             again, updated = np.maximum(0, sent - self.partition(number, outer)), sent
-        price, address = level.energy, max(float(level.address_energy), 0.0)
+        price, address = level.energy, float(level.address_price)
         share = 1 / (level.block_size * level.cluster_size)
         energy = again * float(price.read) * share + sent * (address / level.cluster_size)
         if shape.written:
@@ -142,7 +142,7 @@ class Figures(Cells):
             filled = np.maximum(0, arrived - child.instances * self.fractions(number, inner))
             if shape.written:
                 filled = np.maximum(0, filled - self.partition(number, inner))
-            address = max(float(child.address_energy), 0.0)
+            address = float(child.address_price)
             cost = float(child.energy.fill) / child.block_size + address
             energy = energy + filled * cost / child.cluster_size
         return Crossing(energy, again, updated, filled)

@@ -210,7 +210,7 @@ def _nothing_else_costs(mapspace: EnumeratedMapspace, costs: Costs, *, cycles_co
     architecture = mapspace.architecture
     plain = all(
         level.block_size == level.cluster_size == 1
-        and not (level.min_utilization or level.address_energy)
+        and not (level.min_utilization or level.address_price)
         for level in architecture.levels
     )
     free = all(below.free for networks in networks_below(architecture) for below in networks)
