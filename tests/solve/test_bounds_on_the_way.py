@@ -272,8 +272,15 @@ def above(walk: Walk, mapping: Mapping) -> Iterator[str]:
     bounds = []
     for innermost in product(*along):
         way = on_the_way(walk, mapping, tuple(filter(None, innermost)))
-        target = exact * (1 + 1e-6) if walk.costs.depth % 2 else inf
-        bounds.append(max(least_on_the_way(walk, rows, outside, target) for rows, outside in way))
+        # What may lead below a target is looked at more closely.
+        targets = (exact * (1 + 1e-6), inf)
+        bounds.append(
+            max(
+                least_on_the_way(walk, rows, outside, target)
+                for rows, outside in way
+                for target in targets
+            )
+        )
         if bounds[-1] <= exact * (1 + 1e-9):
             return
     yield f"{walk.goal.name}: {min(bounds)} above {exact}: {mapping} on {architecture}"

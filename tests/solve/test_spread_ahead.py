@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import inf
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,11 +18,18 @@ from solver_mapper.solve.outward.aim import Aim, least_cycles, rank
 from solver_mapper.solve.outward.inner import InnerMappings, Outside
 from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, repeat
 from solver_mapper.solve.outward.remaining import least_energy, least_rank
-from solver_mapper.solve.outward.walk import Walk
+from solver_mapper.solve.outward.walk import Ends, Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
+from tests.campaigns import in_campaigns
+from tests.solve.test_bounds_on_the_way import (
+    drawn_problem,
+    walk_of,
+)
 from tests.strategies import each_word, tensor
 
 BEHIND = Outside(2, 2)
+MOST = 30_000
+"""Inner mappings that a walk may examine without ways to spread."""
 
 
 def small_outer_buffer(room: int | None, objective: str = "energy") -> Walk:
@@ -120,3 +128,52 @@ def test_too_many_ways_are_not_looked_at(monkeypatch):
     assert not other.spread_ahead.blocks(BEHIND)
     assert other.ends(inf).least == best.least
     assert np.isfinite(float(best.least or 0))
+
+
+def without_ways(walk: Walk, target: float) -> Ends:
+    """The ends of a walk that does not look at ways to spread."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walk.spread_ahead, "blocks", lambda outside: [])
+        return walk.ends(target, examined=MOST)
+
+
+def drawn_small_buffers(random: Random) -> Architecture:
+    """One or two shared buffers of a few words above one or two meshes, with a word or more in the
+    elements of each.
+    """
+    x = y = 1
+    rooms: list[tuple[int | None, int, int]] = [(None, 1, 1)]
+    rooms += [(random.choice([4, 8, 16, 32, 64]), 1, 1) for _ in range(random.choice([1, 2]))]
+    for _ in range(random.choice([1, 1, 2])):
+        x *= random.choice([2, 3, 4, 4, 8])
+        y *= random.choice([1, 1, 2, 3, 4])
+        rooms.append((random.choice([1, 2, 3, 4, 8, 16]), x, y))
+    levels = tuple(
+        Buffer(f"L{number}", room, x * y, x, y, energy=each_word(random.choice(price)))
+        for number, ((room, x, y), price) in enumerate(
+            zip(rooms, [(50, 200), *[(1, 2, 5)] * 2, *[(0, 0.1, 0.5)] * 2], strict=False)
+        )
+    )
+    units = Arithmetic("MAC", x * y, x, y, energy=Fraction(0), leak=Fraction(0))
+    return Architecture("small buffers", levels, units)
+
+
+def lost_by_ways_to_spread(seed: int) -> list[str]:
+    """Best claims of a random design with small buffers that a walk misses which looks at ways to
+    spread.
+    """
+    random = Random(seed)
+    problem, architecture = drawn_problem(random), drawn_small_buffers(random)
+    walk = walk_of(problem, architecture, random.choice(["energy", "edp"]))
+    best = without_ways(walk, inf)
+    if not best.whole or not best.mappings or not best.least:
+        return []
+    least = float(best.least)
+    found = [walk.ends(least * share).least for share in (1 + 1e-6, 1.1, 2.0)]
+    return [f"{seed}: {each} for {least}" for each in found if each != pytest.approx(least)]
+
+
+@pytest.mark.parametrize("first", [0, *in_campaigns(range(20, 400, 20))])
+def test_no_best_mapping_is_lost(first: int):
+    seeds = range(first, first + 20)
+    assert not [each for seed in seeds for each in lost_by_ways_to_spread(seed)]

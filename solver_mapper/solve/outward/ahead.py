@@ -97,14 +97,16 @@ class Ahead:
             best = np.minimum(best, np.where(possible, least, np.inf))
         return np.asarray(self.settled + best)
 
-    def going_on(self, shares: list[tuple[int, ...]]) -> list[GoingOn]:
-        """What may follow, if so many instances at most share the words of each tensor."""
+    def going_on(self, shares: list[Ints]) -> list[GoingOn]:
+        """What may follow, if so many instances at most share the words of each tensor that each
+        level sends (shares, holders).
+        """
         return [
             GoingOn(
                 None if ENDS in kind else spared_by(kind),
                 possible,
                 [
-                    self._supply(n, shares[n], along, kind[n])
+                    self._supplied(n, shares[n][..., None], along, kind[n])
                     for n, along in enumerate(self._along(kind, dims))
                 ],
             )
@@ -262,16 +264,19 @@ class Ahead:
         """
         key = n, shares, along, kind
         if key not in self._supplies:
-            supply = self._from(n, np.array(shares)[:, None, None], along)
-            words = self._waiting(n)[kind]
-            found = (
-                supplied(self.rows, supply, words, kind)
-                if n not in self._spared
-                else windows_supplied(supply, words, self._spared[n].get(kind), self._beside[n])
-            )
-            barred = self._barred[n]
-            self._supplies[key] = np.where(barred, np.inf, found) if barred.any() else found
+            self._supplies[key] = self._supplied(n, np.array(shares)[:, None, None], along, kind)
         return self._supplies[key]
+
+    def _supplied(self, n: int, shares: Ints, along: tuple[int, ...], kind: int) -> Floats:
+        """The same for shares of each holder (shares, holders, rows)."""
+        supply, words = self._from(n, shares, along), self._waiting(n)[kind]
+        found = (
+            supplied(self.rows, supply, words, kind)
+            if n not in self._spared
+            else windows_supplied(supply, words, self._spared[n].get(kind), self._beside[n])
+        )
+        barred = self._barred[n]
+        return np.where(barred, np.inf, found) if barred.any() else found
 
     def _from(self, n: int, shares: Ints, along: tuple[int, ...] = ()) -> Supply:
         """Who may supply a tensor to instances of which so many share its words at most."""

@@ -24,7 +24,7 @@ OTHER = -1
 """The rank of loops over dimensions that are not in a window."""
 APART, IDLE = 0, 1
 """Their sides: elements at different places share no word, or want the same ones."""
-MANY = 2_000
+MANY = 5_000
 """So many elements, words along a rank, or shifts between elements, are looked at one by one."""
 AT_ONCE = 200_000
 """Elements in all orders together that are looked at."""

@@ -138,12 +138,13 @@ class OuterLevels:
             whatever = np.where(may[:, n], np.maximum(stays, whatever), whatever)
         return np.asarray(whatever)
 
-    def after_meshes(self, level: int) -> Floats:
-        """The table of a level for tiles that are spread over no mesh before there is a temporal
-        loop: (states, holders, ..., tiles).
+    def around_meshes(self, level: int) -> tuple[Floats, Floats]:
+        """The tables of a level (states, holders, ..., tiles) for tiles that may be spread over any
+        dimensions before there is a temporal loop, and for those that are not.
         """
         tables = self._of(level)
-        return tables.get((), tables[self._spreadable(0)])
+        every = tables[self._spreadable(0)]
+        return every, tables.get((), every)
 
     def _of(self, level: int) -> dict[Dims, Floats]:
         while len(self._tables) <= level:

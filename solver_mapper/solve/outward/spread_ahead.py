@@ -11,7 +11,7 @@ say. So each way to spread is looked at with each choice of suppliers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import groupby, product
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class Block(NamedTuple):
              then the second ones, and so on, so many of `each`.
     fits: of each dimension (divisors, ways), whether a tile with this extent has room for them;
           None if all have.
-    shares: of each tensor (levels, classes), how many instances share words that a level sends.
+    shares: of each tensor (classes, holders), how many instances share words that a level sends.
     used: (classes,), how many times as many units work, at most.
     largest: the classes that no other one reaches in all tensors.
     """
@@ -62,7 +62,7 @@ class SpreadAhead:
     def __init__(self, outer: OuterLevels):
         self.outer, self.costs = outer, outer.costs
         self._divisors = [np.array(divisors(int(size))) for size in self.costs.sizes]
-        self.blocks, self.table = cache(self._blocks), cache(self._table)
+        self.blocks, self.tables = cache(self._blocks), cache(self._tables)
 
     def least(self, ahead: Ahead, aim: Aim) -> tuple[Floats, Floats]:
         """The least energy in pJ of whole mappings, apart from that of operations and leakage, and
@@ -93,7 +93,7 @@ class SpreadAhead:
             ways = self._spread(outside, costs.room(outside.meshes) // room)
             if len(ways) > MOST_WAYS:
                 return []
-            found.append(self._block(tuple(levels), ways, room))
+            found.append(self._block(tuple(levels), ways, room, outside.holders))
         return found
 
     def _spread(self, outside: Outside, room: int) -> Ints:
@@ -107,7 +107,7 @@ class SpreadAhead:
             found = found[found.prod(axis=1) <= room]
         return found
 
-    def _block(self, levels: tuple[int, ...], ways: Ints, room: int) -> Block:
+    def _block(self, levels: tuple[int, ...], ways: Ints, room: int, holders: int) -> Block:
         costs, suppliers = self.costs, range(levels[-1] + 1)
         bounds = [dict(enumerate(way)) for way in ways.tolist()]
         shares = np.array([[each.shared(way) for each in costs.tensors] for way in bounds])
@@ -119,7 +119,7 @@ class SpreadAhead:
         order = by_class[np.argsort(nth, kind="stable")]
         used = np.zeros(len(classes), dtype=np.int64)
         np.maximum.at(used, number, ways.prod(axis=1))
-        beyond = np.array([max(room // costs.room(level), 1) for level in suppliers])
+        beyond = np.array([max(room // costs.room(level), 1) for level in range(holders)])
         known = [tuple(each) for each in classes[largest_first].tolist()]
         choices = product(suppliers, repeat=len(costs.tensors))
         return Block(
@@ -128,7 +128,7 @@ class SpreadAhead:
             self.outer.lattice.places(ways[order]),
             tuple(np.bincount(nth).tolist()),
             [self._fits(dim, bounds) for dim, bounds in enumerate(ways[order].T)],
-            [beyond[:, None] * mine for mine in classes[largest_first].T],
+            [mine[:, None] * beyond for mine in classes[largest_first].T],
             used * room,
             [known.index(each) for each in largest(map(tuple, known))],
         )
@@ -139,19 +139,24 @@ class SpreadAhead:
         rest = int(self.costs.sizes[dim]) // self._divisors[dim]
         return np.asarray(rest[:, None] % bounds == 0)
 
-    def _table(self, outside: Outside, number: int, spared: Spared | None, stay: Spared) -> Floats:
-        """What levels from the innermost supplier of a block outwards cost in pJ, if no mesh is to
-        be spread over before there is a temporal loop: (tiles, choices), with infinity for no tile.
-        `spared`, `stay`: see `State`; the tensors that do so.
+    def _tables(
+        self, outside: Outside, number: int, spared: Spared | None, stay: Spared
+    ) -> tuple[Floats, Floats]:
+        """What levels from the innermost supplier of a block outwards cost in pJ for tiles (tiles,
+        choices): whatever they may still be spread over, before there is a temporal loop; and if
+        that is nothing, with infinity for no tile. `spared`, `stay`: see `State`; the tensors that
+        do so.
         """
         outer, block = self.outer, self.blocks(outside)[number]
-        tables = outer.after_meshes(block.levels[-1])
-        found = tables[outer.number(spared, None)]
-        for n in stay:
-            # A tensor that stays never makes tiles cheaper.
-            found = np.maximum(found, tables[outer.number(spared, n)])
-        mine = np.ascontiguousarray(found[tuple(block.choices.T)].T)
-        return np.concatenate([mine, np.full_like(mine[:1], np.inf)])
+        found = []
+        for tables in outer.around_meshes(block.levels[-1]):
+            table = tables[outer.number(spared, None)]
+            for n in stay:
+                # A tensor that stays never makes tiles cheaper.
+                table = np.maximum(table, tables[outer.number(spared, n)])
+            found.append(np.ascontiguousarray(table[tuple(block.choices.T)].T))
+        before, after = found
+        return before, np.concatenate([after, np.full_like(after[:1], np.inf)])
 
 
 class _Look:
@@ -165,10 +170,14 @@ class _Look:
         rows, costs = ahead.rows, spread.costs
         self._tensors = range(len(costs.tensors))
         self._blocks = spread.blocks(ahead.outside)
-        self._shares = [
-            np.unique(np.concatenate([block.shares[n].reshape(-1) for block in self._blocks]))
-            for n in self._tensors
-        ]
+        self._shares, places = [], []
+        for n in self._tensors:
+            every = np.concatenate([block.shares[n] for block in self._blocks])
+            known, where = np.unique(every, axis=0, return_inverse=True)
+            self._shares.append(known)
+            places.append(where.reshape(-1))
+        ends = np.cumsum([len(block.used) for block in self._blocks])[:-1]
+        self._at = list(zip(*(np.split(each, ends) for each in places), strict=True))
         unmoved = ahead.unmoved @ (1 << np.arange(len(self._tensors)))
         self._first, self._tile = alike([spread.outer.lattice.places(rows.tile), unmoved])
         self._rows = np.argsort(self._tile, kind="stable")
@@ -183,7 +192,7 @@ class _Look:
     def least(self) -> tuple[Floats, Floats]:
         """See `SpreadAhead.least`."""
         by_spared: dict[Spared | None, list[GoingOn]] = defaultdict(list)
-        for each in self._ahead.going_on([tuple(map(int, each)) for each in self._shares]):
+        for each in self._ahead.going_on(self._shares):
             by_spared[each.spared].append(each)
         for spared, ways in by_spared.items():
             supplies = [
@@ -222,41 +231,38 @@ class _Look:
         for the rows of each tile (suppliers, tiles, shares).
         """
         outside, block, outer = self._ahead.outside, self._blocks[number], self._spread.outer
-        at = [np.searchsorted(self._shares[n], block.shares[n]) for n in self._tensors]
+        at = self._at[number]
         told = sorted(outer.told(spared))
         stays = self._ahead.unmoved[self._first][:, told]
         for stay in np.unique(stays, axis=0):
             staying = frozenset(n for n, stays_here in zip(told, stay, strict=True) if stays_here)
-            table = self._spread.table(outside, number, spared, staying)
+            before, table = self._spread.tables(outside, number, spared, staying)
             tiles = np.flatnonzero((stays == stay).all(axis=1))
-            for some, choices in self._choices(block, at, table, tiles, least):
+            for some, choices in self._choices(block, at, before, tiles, least):
                 figures = self._figures(block, table, some, choices)
                 total = figures + self._settled[some, None]
                 for n, each in enumerate(least):
                     level = block.choices[choices, n]
-                    total += np.take_along_axis(each[level, some], at[n][level], axis=1)
+                    total += each[level, some].take(at[n], axis=1)
                 pairs, classes = np.nonzero(self._lead_on(some[:, None], total, block.used))
                 for tile in np.unique(some[pairs]):
                     mine = some[pairs] == tile
                     suppliers, of = block.choices[choices[pairs[mine]]], classes[mine]
-                    supplied = [
-                        (at[n][suppliers[:, n], of], suppliers[:, n]) for n in self._tensors
-                    ]
+                    supplied = [(at[n][of], suppliers[:, n]) for n in self._tensors]
                     further = figures[pairs[mine], of]
                     self._look_at_rows(int(tile), ways, supplied, further, block.used[of])
 
     def _choices(
-        self, block: Block, at: list[Ints], table: Floats, tiles: Ints, least: list[Floats]
+        self, block: Block, at: Sequence[Ints], table: Floats, tiles: Ints, least: list[Floats]
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Tiles with choices of suppliers that may lead below the target if tiles further out are
-        no larger, some of them at once.
+        """Tiles with choices of suppliers that may lead below the target, whatever is shared and
+        whichever tiles are further out; some of them at once.
         """
         bound = np.full((len(tiles), len(block.choices)), np.inf)
         for best in block.largest:
             together = np.zeros(bound.shape)
             for n, each in enumerate(least):
-                level = block.choices[:, n]
-                together += each[level, :, at[n][level, best]].T[tiles]
+                together += each[block.choices[:, n], :, at[n][best]].T[tiles]
             bound = np.minimum(bound, together)
         places = self._spread.outer.lattice.places(self._ahead.rows.tile[self._first[tiles]])
         bound += table[places] + self._settled[tiles, None]
