@@ -45,7 +45,16 @@ def solution_text(solution: Solution) -> str:
 
 def verdict(solution: Solution) -> str:
     """What is proven, in one sentence."""
-    goals = ", then ".join(solution.objective.names)
+    names = solution.objective.names
+    steps = {step["goal"] for step in solution.certificate.proofs}
+    proven = ", then ".join(name for name in names if name in steps)
+    if solution.status == "feasible" and proven:
+        left = ", then ".join(name for name in names if name not in steps)
+        return (
+            f"Search stopped early: proven optimal for {proven}, but among such mappings not for"
+            f" {left}"
+        )
+    goals = ", then ".join(names)
     return {
         "optimal": f"Proven optimal for {goals}: no mapping in this mapspace is better",
         "feasible": f"Search stopped early: not proven optimal for {goals}",

@@ -129,3 +129,11 @@ def test_a_proof_says_how_often_the_solver_ran(runs: int, text: str) -> None:
     certificate = replace(CERTIFICATE, proofs=({**CERTIFICATE.proofs[0], "runs": runs},))
     shown = " ".join(str(replace(found(), certificate=certificate)).split())
     assert f"no better mapping exists ({text}," in shown
+
+
+def test_goals_that_are_proven_are_told_from_those_that_are_not() -> None:
+    text = str(replace(cut_short(), certificate=CERTIFICATE))
+    assert (
+        "Search stopped early: proven optimal for edp, but among such mappings not for delay"
+        in text.splitlines()
+    )
