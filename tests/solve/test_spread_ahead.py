@@ -24,11 +24,13 @@ from tests.campaigns import in_campaigns
 from tests.solve.test_bounds_on_the_way import (
     drawn_problem,
     walk_of,
+    with_networks,
+    with_slow_levels,
 )
 from tests.strategies import each_word, tensor
 
 BEHIND = Outside(2, 2)
-MOST = 30_000
+MOST = 10_000
 """Inner mappings that a walk may examine without ways to spread."""
 
 
@@ -120,10 +122,11 @@ def test_few_rows_tell_whether_all_are_looked_at(monkeypatch):
     assert fewer.examined < more.examined
 
 
-def test_too_many_ways_are_not_looked_at(monkeypatch):
+@pytest.mark.parametrize("limit", ["MOST_WAYS", "MOST_FIGURES"])
+def test_too_many_ways_are_not_looked_at(limit: str, monkeypatch):
     walk = small_outer_buffer(12)
     best = walk.ends(inf)
-    monkeypatch.setattr(spread_ahead, "MOST_WAYS", 1)
+    monkeypatch.setattr(spread_ahead, limit, 1)
     other = small_outer_buffer(12)
     assert not other.spread_ahead.blocks(BEHIND)
     assert other.ends(inf).least == best.least
@@ -159,11 +162,13 @@ def drawn_small_buffers(random: Random) -> Architecture:
 
 
 def lost_by_ways_to_spread(seed: int) -> list[str]:
-    """Best claims of a random design with small buffers that a walk misses which looks at ways to
-    spread.
+    """Best claims of a random design with small buffers, some of them slow or on networks that
+    charge, that a walk misses which looks at ways to spread.
     """
     random = Random(seed)
     problem, architecture = drawn_problem(random), drawn_small_buffers(random)
+    more = random.choice([None, None, with_slow_levels, with_networks])
+    architecture = more(seed, architecture) if more else architecture
     walk = walk_of(problem, architecture, random.choice(["energy", "edp"]))
     best = without_ways(walk, inf)
     if not best.whole or not best.mappings or not best.least:

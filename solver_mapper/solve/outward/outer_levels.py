@@ -84,6 +84,11 @@ class OuterLevels:
         self._states = self._told_apart()
         self._numbers = {state: number for number, state in enumerate(self._states)}
 
+    @property
+    def states(self) -> int:
+        """How many states are told apart."""
+        return len(self._states)
+
     def number(self, spared: Spared | None, stays: int | None) -> int:
         """Which state the tables know next to a tile."""
         return self._numbers.get(State(spared, stays), 0)

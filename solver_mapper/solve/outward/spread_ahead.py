@@ -28,6 +28,8 @@ from solver_mapper.solve.outward.sharing import largest
 
 MOST_WAYS = 5_000
 """Ways to spread over the meshes inside a supplier, at most."""
+MOST_FIGURES = 25_000_000
+"""Figures of one level's tables that are kept in the order of tiles, at most."""
 AT_ONCE = 200_000
 """Figures that are added and compared at once."""
 
@@ -83,9 +85,12 @@ class SpreadAhead:
 
     def _blocks(self, outside: Outside) -> list[Block]:
         """The ways to spread; none if no mesh is to come, one is being filled, or there are too
-        many of them.
+        many of them, or of figures.
         """
         costs, found = self.costs, []
+        choices = outside.holders ** len(costs.tensors)
+        if len(self.outer.lattice) * choices * self.outer.states > MOST_FIGURES:
+            return []
         if outside.spread or not costs.units_placed(outside) or costs.room(outside.meshes) == 1:
             return []
         rooms = [costs.room(min(level, outside.meshes)) for level in range(outside.holders)]
