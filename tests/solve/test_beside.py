@@ -217,11 +217,12 @@ def test_time_ends_while_the_search_waits(started: list[int]) -> None:
 
 ELSEWHERE = """
 import multiprocessing, os
+from solver_mapper.solve import session
 from solver_mapper.solve.beside import helper, race
 from tests.solve.test_beside import windowed
 import solver_mapper as sm
 
-race.SOME, helper.cores = 0, lambda: 2
+session.FEW_NESTS, race.SOME, helper.cores = 0, 0, lambda: 2
 make, started = helper.ChildProcess, []
 helper.ChildProcess = lambda *args, **named: started.append(1) or make(*args, **named)
 
