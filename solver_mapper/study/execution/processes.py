@@ -41,13 +41,12 @@ class _Process(ChildProcess):
 def _ending(code: int) -> str:
     if code == OUT_OF_MEMORY:
         return "it needed more memory than it may have"
-    if code == -signal.SIGABRT:
-        return "it was aborted, as happens when the memory that it may have is used up"
-    return (
-        f"it was ended by {signal.Signals(-code).name}"
-        if code < 0
-        else f"it ended with code {code}"
-    )
+    if code >= 0:
+        return f"it ended with code {code}"
+    ended = f"it was ended by {signal.Signals(-code).name}"
+    if code in (-signal.SIGABRT, -signal.SIGSEGV):
+        return f"{ended}, as happens when the memory that it may have is used up"
+    return ended
 
 
 @dataclass
