@@ -263,6 +263,7 @@ class _Look:
         """Tiles with choices of suppliers that may lead below the target, whatever is shared and
         whichever tiles are further out; some of them at once.
         """
+        # What a tile is spread to may cost less than the tile itself: it may be the next holder's.
         bound = np.full((len(tiles), len(block.choices)), np.inf)
         for best in block.largest:
             together = np.zeros(bound.shape)
