@@ -13,7 +13,7 @@ from solver_mapper.core.objective import Goal
 from solver_mapper.solve.outward.ahead import Ahead, settled_energy
 from solver_mapper.solve.outward.aim import Aim, least_cycles, rank
 from solver_mapper.solve.outward.costs import NOISE, Costs
-from solver_mapper.solve.outward.inner import Floats, InnerMappings, Outside
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.spread_ahead import SpreadAhead
 
@@ -103,32 +103,28 @@ def promising(
     tiles, and what levels need time for.
     """
     outer, costs = spread_ahead.outer, spread_ahead.costs
-    rows, _, beyond = in_time(costs, aim, rows, outside)
+    rows, cycles, beyond = in_time(costs, aim, rows, outside)
+
+    def below(rows: InnerMappings, energy: Floats, ranks: Floats) -> tuple[InnerMappings, Flags]:
+        """The rows below the target, with these bounds if they are better ones; and which."""
+        nonlocal beyond
+        ranks = np.maximum(ranks, rows.least)
+        some = np.asarray(ranks * (1 - NOISE) < aim.target)
+        beyond = min(beyond, float(ranks[~some].min(initial=np.inf)))
+        rows = replace(rows, floor=np.maximum(rows.floor, energy), least=ranks)
+        return rows.take(some), some
+
     for together in (False, True):
         if len(rows):
             energy = least_energy(outer, rows, outside, together=together)
-            cycles = least_cycles(costs, aim.latency, rows, outside)
             ranks = rank(costs, aim.goal, cycles, np.maximum(rows.floor, energy))
-            rows, beyond = _below(aim, rows, energy, ranks, beyond)
+            rows, some = below(rows, energy, ranks)
+            cycles = cycles[some]
     if len(rows) and outside.holders:
-        energy, ranks = _spread_out(spread_ahead, aim, rows, outside)
-        rows, beyond = _below(aim, rows, energy, ranks, beyond)
+        rows, _ = below(rows, *_spread_out(spread_ahead, aim, rows, outside))
     if len(rows) and _levels_may_be_slow(costs, aim.goal, outside):
-        ranks = _least_with_cycles(outer, aim, rows, outside)
-        rows, beyond = _below(aim, rows, rows.floor, ranks, beyond)
+        rows, _ = below(rows, rows.floor, _least_with_cycles(outer, aim, rows, outside))
     return rows, beyond
-
-
-def _below(
-    aim: Aim, rows: InnerMappings, energy: Floats, ranks: Floats, beyond: float
-) -> tuple[InnerMappings, float]:
-    """The rows below the target by their ranks, with these bounds if they are better ones; and the
-    least rank of the others, if it is less than `beyond`.
-    """
-    ranks = np.maximum(ranks, rows.least)
-    below = ranks * (1 - NOISE) < aim.target
-    rows = replace(rows, floor=np.maximum(rows.floor, energy), least=ranks)
-    return rows.take(below), min(beyond, float(ranks[~below].min(initial=np.inf)))
 
 
 def _spread_out(
