@@ -55,5 +55,5 @@ def most_energy(
     cycles = least_cycles(costs, aim.latency, rows, outside)
     powers = dict(aim.goal.powers)
     fixed, leak = costs.work
-    rank = (aim.target / cycles ** powers.get("delay", 0)) ** (1 / powers["energy"])
-    return np.asarray(rank - fixed - leak * cycles), np.asarray(rank)
+    most = (aim.target / cycles ** powers.get("delay", 0)) ** (1 / powers["energy"])
+    return np.asarray(most - fixed - leak * cycles), np.asarray(most)

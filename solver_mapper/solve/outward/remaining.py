@@ -87,8 +87,7 @@ def least_rank(
     outer, costs = spread_ahead.outer, spread_ahead.costs
     cycles = least_cycles(costs, aim.latency, rows, outside)
     ranks = rank(costs, aim.goal, cycles, least_energy(outer, rows, outside))
-    if spread_ahead.blocks(outside):
-        ranks = np.maximum(ranks, _spread_out(spread_ahead, aim, rows, outside)[1])
+    ranks = np.maximum(ranks, _spread_out(spread_ahead, aim, rows, outside)[1])
     if _levels_may_be_slow(costs, aim.goal, outside):
         ranks = np.maximum(ranks, _least_with_cycles(outer, aim, rows, outside))
     return ranks
