@@ -37,7 +37,7 @@ def endless(spec, objective, *, clock, on_progress, **_):
     print("searching", file=sys.stderr, flush=True)
     while not clock.over:
         time.sleep(0.01)
-    unproven = replace(solution.certificate, proofs=[])
+    unproven = replace(solution.certificate, proofs=())
     return replace(
         solution, status="feasible", bound_rank=solution.rank / 2, certificate=unproven
     )
