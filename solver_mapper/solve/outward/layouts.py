@@ -182,11 +182,16 @@ def _axis(loops: tuple[Placed, ...], length: int, radices: Vector) -> _Axis:
     place: Ints = np.arange(length, dtype=np.int64)
     words, apart = _along(loops, place, len(radices) - 1)
     codes = words @ np.array(radices[:-1], dtype=np.int64) + apart * radices[-1]
-    by_shift: dict[Vector, Flags] = {}
     alike = np.flatnonzero(apart[1:] == apart[:-1])
-    for one, other in ((alike, alike + 1), (alike + 1, alike)):
-        for element, shift in zip(one, map(tuple, words[other] - words[one]), strict=True):
-            by_shift.setdefault(shift, np.zeros(length, dtype=bool))[element] = True
+    steps = words[alike + 1] - words[alike]
+    # Twice as much for each further rank: steps may be negative.
+    keys = steps @ (np.array(radices[:-1], dtype=np.int64) << np.arange(len(radices) - 1))
+    by_shift: dict[Vector, Flags] = {}
+    for key, first in zip(*np.unique(keys, return_index=True), strict=True):
+        step, pairs = steps[first], alike[keys == key]
+        for shift, helped in ((step, pairs), (-step, pairs + 1)):
+            found = by_shift.setdefault(tuple(shift.tolist()), np.zeros(length, dtype=bool))
+            found[helped] = True
     return _Axis(codes, by_shift)
 
 
