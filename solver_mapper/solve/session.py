@@ -165,9 +165,6 @@ class Session:
             if walks is not None:
                 yield from self._legal(walks.meanwhile(span, effort))
 
-        def lost() -> bool:
-            return walks is not None and walks.lost
-
         def quicker(target: float, cycles: float) -> Ends | None:
             if walk is None:
                 return None
@@ -182,7 +179,7 @@ class Session:
         factors = (FactorConstraint, ProductConstraint)
         later = any(isinstance(each, factors) for each in self.all_mappings.constraints)
         first = walks is not None and walks.first
-        return Walks(ends, meanwhile, lost, quicker, first, later)
+        return Walks(ends, meanwhile, quicker, first, later)
 
     def _legal(self, found: Iterator[Ends]) -> Iterator[Ends]:
         """The same with those mappings that constraints admit, as long as memory suffices."""

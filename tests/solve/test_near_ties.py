@@ -72,11 +72,11 @@ def missed_by_many(seeds: range) -> tuple[list[str], int]:
     return wrong, listed
 
 
-@pytest.mark.parametrize("first", [0, *in_campaigns([8])])
+@pytest.mark.parametrize("first", [0, *in_campaigns([4, 8, 12])])
 def test_the_best_mapping_is_among_those_that_nearly_tie(first):
-    wrong, listed = missed_by_many(range(first, first + 8))
+    wrong, listed = missed_by_many(range(first, first + 4))
     assert not wrong
-    assert listed > 8
+    assert listed > 4
 
 
 def listed(dims: str, sizes: dict[str, int], window: Window, prices: Prices, **more) -> list[str]:

@@ -98,10 +98,10 @@ def test_each_way_to_fill_the_mesh_of_compute_units_is_met_once(monkeypatch):
     met: list[tuple[int, ...]] = []
     real = walk.promising
 
-    def promising(outer, aim, rows, outside):
+    def promising(outer, aim, rows, outside, **how):
         if outside == (1, 1, 3):
             met.extend(map(tuple, np.column_stack([rows.arranged, rows.tile]).tolist()))
-        return real(outer, aim, rows, outside)
+        return real(outer, aim, rows, outside, **how)
 
     monkeypatch.setattr(walk, "promising", promising)
     walk.Walk(mapspace, parse_objective("energy").goals[0]).ends(inf)

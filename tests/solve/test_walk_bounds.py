@@ -70,7 +70,7 @@ def made(problem: Problem, levels: list[Buffer], units: Arithmetic) -> SimpleNam
     return SimpleNamespace(architecture=architecture, mapspace=mapspace, problem=problem)
 
 
-@pytest.mark.parametrize("seed", [29, 120, 191, 358, 1220, 1675, 0, 1, *in_campaigns([2, 3, 4])])
+@pytest.mark.parametrize("seed", [29, 1220, 1675, 0, *in_campaigns([120, 191, 358, 1, 2, 3, 4])])
 def test_no_bound_is_above_the_best_mapping_where_passing_words_on_is_dear(seed):
     """The cost model has neighbours pass words on wherever their level sends fewer then. Bounds on
     the way may be below nothing.

@@ -77,9 +77,9 @@ def wrong(made: Instance, *, exact: bool, most: int = FEW) -> list[str]:
     return wrong_claims(made, exact=exact)
 
 
-@pytest.mark.parametrize("first", [0, *in_campaigns(range(5, 30, 5))])
+@pytest.mark.parametrize("first", [0, *in_campaigns(range(3, 30, 3))])
 def test_the_least_claim_is_the_best_mapping_that_obeys(first):
-    for seed in range(first, first + 5):
+    for seed in range(first, first + 3):
         assert not wrong(constrained(bare(instance(seed, MANY, PLAIN))), exact=True)
 
 
@@ -89,16 +89,16 @@ def test_the_least_claim_is_the_best_mapping_that_fills_levels(first):
         assert not wrong(filled(bare(instance(seed, MANY, PLAIN))), exact=True)
 
 
-@pytest.mark.parametrize("first", [200, *in_campaigns([205])])
+@pytest.mark.parametrize("first", [200, *in_campaigns([203, 206])])
 def test_the_least_claim_is_the_best_mapping_that_obeys_where_levels_are_slow(first):
-    for seed in range(first, first + 5):
+    for seed in range(first, first + 3):
         assert not wrong(constrained(slow(instance(seed, MANY, PLAIN))), exact=True)
 
 
-@pytest.mark.parametrize("first", [300, *in_campaigns([305])])
+@pytest.mark.parametrize("first", [300, *in_campaigns([303, 306])])
 def test_the_least_claim_is_the_best_mapping_that_obeys_where_networks_charge(first):
     """Claims leave out that constraints order the loops of a mesh."""
-    for seed in range(first, first + 5):
+    for seed in range(first, first + 3):
         made = constrained(networked(instance(seed, MANY, PLAIN)))
         assert not wrong(made, exact=not orders_meshes(made))
 
@@ -115,9 +115,9 @@ def test_the_least_claim_of_windows_is_the_best_mapping_that_obeys_where_nothing
         assert not wrong(constrained(lone(bare(instance(seed, MANY, WINDOWS)))), exact=True)
 
 
-@pytest.mark.parametrize("first", [500, *in_campaigns([505, 510])])
+@pytest.mark.parametrize("first", [500, *in_campaigns(range(503, 515, 3))])
 def test_no_claim_of_windows_is_above_the_best_mapping_that_obeys(first):
-    for seed in range(first, first + 5):
+    for seed in range(first, first + 3):
         assert not wrong(constrained(bare(instance(seed, MANY, WINDOWS))), exact=False)
 
 
@@ -181,9 +181,9 @@ def dropped(walk: Walk, mapping: Mapping) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("first", [0, *in_campaigns(range(12, 100, 12))])
+@pytest.mark.parametrize("first", [0, *in_campaigns(range(6, 102, 6))])
 def test_no_bound_on_the_way_is_above_a_mapping_that_obeys(first):
-    assert not [each for seed in range(first, first + 12) for each in too_much(seed)]
+    assert not [each for seed in range(first, first + 6) for each in too_much(seed)]
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,6 @@ class RacedWalks:
         self._walks = Deepening(_RacedWalk(walk, self._race))
         self.first = self._walks.first
 
-    @property
-    def lost(self) -> bool:
-        """See `Deepening`."""
-        return self._walks.lost
-
     def ends(self, span: Span, effort: float) -> Iterator[Ends]:
         """What walks find (`Deepening.ends`)."""
         self._race.begin(span()[1])
@@ -115,7 +110,7 @@ class _RacedWalk:
         self.outer, self.costs = walk.outer, walk.costs
         self._walk, self._race = walk, race
 
-    def ends(self, target: float, *, examined: float) -> Ends:
+    def ends(self, target: float, *, examined: float, lowest: float) -> Ends:
         """See `Walk.ends`; or how the walk beside has ended, if that comes first."""
         done = 0
 
@@ -126,7 +121,9 @@ class _RacedWalk:
             if self._race.ends is not None:
                 raise Overtaken
 
-        ends = self._race.ends or self._walk.ends(target, examined=examined, advanced=advanced)
+        ends = self._race.ends
+        if ends is None:
+            ends = self._walk.ends(target, examined=examined, lowest=lowest, advanced=advanced)
         return self._race.ends or ends
 
     def beam(self, target: float, width: int) -> Ends:

@@ -10,8 +10,10 @@ from solver_mapper.solve.outward.walk import Ends
 
 TURNS = (1.0, 4.0, 16.0, 64.0, 256.0)
 """The solver's deterministic time in turns with walks outwards."""
-FIRST = 32.0
-"""What walks may take that come first: CP-SAT seldom proves what they leave open then."""
+LONGER = 16.0
+"""How many times as long the walks' turn after each of these is: what CP-SAT does not prove in its
+first turn, they mostly prove sooner.
+"""
 LEAST = 0.5
 """What a run counts at least: many short ones rule candidates out one by one."""
 RUNS = 6
@@ -26,7 +28,6 @@ class Walks(NamedTuple):
     ends: what they find within a span, which may change meanwhile, with so much effort more. Each
           may give mappings, and a bound that holds without the model.
     meanwhile: the same of walks that are made beside the model, which took so much effort.
-    lost: whether CP-SAT's next run may be its longest one, since it is not known how walks go on.
     quicker: see `Walk.quicker`; None if there is no walk.
     first: whether they come before the model is compiled.
     later: whether CP-SAT begins with its second turn, in which it often proves what walks prove no
@@ -36,7 +37,6 @@ class Walks(NamedTuple):
 
     ends: Callable[[Span, float], Iterable[Ends]]
     meanwhile: Callable[[Span, float], Iterable[Ends]] = lambda _span, _effort: ()
-    lost: Callable[[], bool] = lambda: False
     quicker: Callable[[float, float], Ends | None] = lambda _target, _cycles: None
     first: bool = False
     later: bool = False
@@ -49,7 +49,7 @@ class Turns:
     def __init__(self, walks: Walks | None):
         self._walks = walks
         self._left = [] if walks is None else list(TURNS)
-        self._spent, self._least, self._long = 0.0, LEAST, False
+        self._spent, self._least = 0.0, LEAST
         if walks is not None and walks.later:
             self._left = self._left[1:]
             self._least = self._left[0] / RUNS
@@ -59,12 +59,10 @@ class Turns:
         """What walks find in their first turn, without the model."""
         if self._walks is not None:
             self._walked = True
-            yield from self._walks.ends(span, FIRST)
+            yield from self._walks.ends(span, LONGER * TURNS[1])
 
     def effort(self, otherwise: float | None) -> float | None:
         """The solver's deterministic time for its next run."""
-        if self._left and self._long:
-            return TURNS[-1]
         return self._left[0] if self._left else otherwise
 
     @property
@@ -84,10 +82,9 @@ class Turns:
             return
         some = self._walked
         if not self._walked:
-            for ends in self._walks.ends(span, self._left[0]):
+            for ends in self._walks.ends(span, LONGER * self._left[0]):
                 some = True
                 yield ends
         self._walked = False
         longer = (each for each in self._left[1:] if each > self._spent)
         self._left, self._spent = list(longer) if some else [], 0.0
-        self._long = self._walks.lost()

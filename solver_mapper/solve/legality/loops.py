@@ -79,6 +79,13 @@ class Loops:
         """The dimensions with loops."""
         return tuple(self.limits)
 
+    def hint_outermost(self) -> None:
+        """Have the solver begin with all loops as temporal ones of the outermost level."""
+        outermost = min((slot for slot in self.slots if not slot.axis), key=lambda slot: slot.level)
+        for (dim, prime, slot), exponent in self.power.items():
+            limit = self.limits[dim][prime]
+            self.model.add_hint(exponent, limit if slot == outermost else 0)
+
     def total(self, dim: str, prime: int) -> cp_model.LinearExprT:
         """The exponent of `prime` in the product of all loops over `dim`."""
         return cp_model.LinearExpr.sum([self.power[dim, prime, slot] for slot in self.slots])

@@ -16,6 +16,9 @@ from solver_mapper.solve.cpsat.engine import invalid_model, solved
 from solver_mapper.solve.legality.extract import Read, mapping_of
 from solver_mapper.solve.legality.model import Legal, legal_model
 
+QUICK = 0.05
+"""The solver's deterministic time for some legal mapping, without a word about where to begin."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -34,21 +37,32 @@ def legal_mapping(spec: Spec, clock: Clock, seed: int = 0) -> Mapping | None:
     Raises: LimitReached.
     """
     legal = legal_model(spec.need_architecture(), spec.need_problem(), requirements_of(spec))
-    read = least(legal, None, clock, seed).read
+    try:
+        read = least(legal, None, clock, seed, effort=QUICK).read
+    except LimitReached:
+        legal.loops.hint_outermost()
+        read = least(legal, None, clock, seed).read
     return None if read is None else mapping_of(legal, read)
 
 
 def least(
-    legal: Legal, objective: cp_model.LinearExprT | None, clock: Clock, seed: int = 0
+    legal: Legal,
+    objective: cp_model.LinearExprT | None,
+    clock: Clock,
+    seed: int = 0,
+    *,
+    effort: float | None = None,
 ) -> Answer:
     """A solution with the least `objective` (None: any solution), or no solution if there is
-    provably none.
+    provably none. `effort`: the solver's deterministic time, at most.
 
-    Raises: LimitReached if the clock is over before there is a solution.
+    Raises: LimitReached if the clock, or the effort, is over before there is a solution.
     """
     if objective is not None:
         legal.model.minimize(objective)
     solver = _solver(clock, seed)
+    if effort is not None:
+        solver.parameters.max_deterministic_time = effort
     if objective is None:
         _hurry(solver)
     status = solved(solver, legal.model, clock)

@@ -24,12 +24,6 @@ FREE = 2
 """Where more levels than that may hold what they like, and windows slide, compiling the model takes
 longer than many walks.
 """
-PATIENCE, MOST_PATIENCE = 8.0, 64.0
-"""Units of effort for walks that look as if they would end: the former to the power of the levels
-that may hold what they like, but for `FREE`. Each of these makes CP-SAT's proofs that much longer.
-"""
-ANYWAY = 1 / 16
-"""The share of these units that walks take in any turn, however they look."""
 TABLES = 0.05
 """As how many inner mappings each figure of the tables of a walk counts."""
 FEW = 2_000
@@ -39,8 +33,8 @@ STEP = 0.005
 GROWTH = 2.5
 """How many times as many inner mappings as the one before a walk should examine."""
 OVERRUN, SOME = 6.0, 20_000
-"""A walk that examines so many times as many as the last whole one, or as a few, was given too high
-a target: it ends. The next one may examine twice as many.
+"""The target falls of a walk that examines so many times as many as the last whole one, or as a
+few. After one that ends because of that the next one may examine twice as many.
 """
 ONE_STEP = 4.0
 """A walk below what mappings have to be below comes next if it should examine at most so many times
@@ -60,10 +54,8 @@ between the two to be looked at; and from where on it need not.
 """
 TIES = 8
 """How many times as many inner mappings that takes, at most, as the walk before it."""
-BETTER, DOUBT = 0.97, 2.0
-"""The optimum is taken to be so much of the incumbent; and what walks need, to be so many times too
-high an estimate, or too low a one where they look as if they would end.
-"""
+BETTER = 0.97
+"""The optimum is taken to be so much of the incumbent."""
 
 WIDTH, WIDER = 64, 4
 """How wide the first beam is, and how many times as wide each next one."""
@@ -80,7 +72,7 @@ class Walks(Protocol):
     outer: OuterLevels
     costs: Costs
 
-    def ends(self, target: float, *, examined: float) -> Ends:
+    def ends(self, target: float, *, examined: float, lowest: float) -> Ends:
         """See `Walk.ends`."""
         ...
 
@@ -108,9 +100,7 @@ class Deepening:
         self._walk = walk
         free = [len(choices) > 1 for level in walk.costs.holds for choices in level]
         levels = sum(free) / len(walk.costs.tensors)
-        self._patience = min(PATIENCE ** max(levels - FREE, 0), MOST_PATIENCE)
         self.first = bool(walk.costs.sliding) and levels > FREE
-        self._few_choose = levels <= FREE
         self._ended = False
         self._found: Ends | None = None
         self._looked_below = inf
@@ -127,9 +117,7 @@ class Deepening:
 
         Args:
             span: what is proven of the goal by other means, and what mappings have to be below.
-            effort: how long walks may take, in units of CP-SAT's deterministic time, roughly;
-                longer, if it looks as if they would find the optimum then, or else shorter, as
-                the number of free levels says.
+            effort: how long walks may take, in units of CP-SAT's deterministic time, roughly.
 
         Raises: ValueError if tables of outer levels would be too large; TimeUp if the clock that
             runs is over.
@@ -137,30 +125,26 @@ class Deepening:
         if self._ended:
             yield from self._near_ties(span)
             return
-        effort = max(effort, ANYWAY * self._patience)
         used = (0.0 if self._last else TABLES * self._walk.outer.figures) - self._left
         self._left = 0.0
-        if MANY * min(effort, self._patience) - used < FEW:
+        if MANY * effort - used < FEW:
             yield Ends((), None, whole=False)
         while True:
             check_time()
             proven, last = span()
-            shorter, longer = sorted((effort, self._patience))
-            need = self._need(last)
-            most = MANY * shorter - used
-            ended = self._last is None or self._last.whole
-            if ended and need <= DOUBT * MANY * longer:
-                most = max(MANY * longer - used, min(DOUBT * need, MANY * longer))
-            if most < max(FEW, min(GROWTH * (self._known[-1][1] if self._known else 0), need)):
+            most = MANY * effort - used
+            usual = GROWTH * (self._known[-1][1] if self._known else 0)
+            if most < max(FEW, min(usual, self._need(last))):
                 # The next walk would hardly end.
-                self._left = max(MANY * shorter - used, 0.0)
+                self._left = max(most, 0.0)
                 return
             least = max(self._next, proven)
             goal = least * (1 + self._step)
             if not self._proven < goal < last or self._in_one_step(last):
                 goal = last
-            ends = self._walk.ends(goal, examined=min(most, self._overrun * self._usual()))
-            goal = max(goal, ends.target)
+            examined = min(most, self._overrun * self._usual())
+            ends = self._walk.ends(goal, examined=examined, lowest=least)
+            goal = goal if ends.target is None else ends.target
             self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
             yield ends
             if self._ended:
@@ -186,13 +170,6 @@ class Deepening:
         """A better mapping, perhaps: it makes the walks that follow shorter."""
         width, self._width, self._walked = self._width, WIDER * self._width, 0
         return self._walk.beam(last, width)
-
-    @property
-    def lost(self) -> bool:
-        """Whether walks do not tell how they grow where few levels may hold what they like: CP-SAT
-        mostly proves as soon there.
-        """
-        return self._few_choose and self._growth is None
 
     def _near_ties(self, span: Span) -> Iterator[Ends]:
         """What else is near the mappings found, if the best of them costs more than it claims; anew

@@ -94,12 +94,17 @@ def least_rank(
 
 
 def promising(
-    spread_ahead: SpreadAhead, aim: Aim, rows: InnerMappings, outside: Outside
+    spread_ahead: SpreadAhead,
+    aim: Aim,
+    rows: InnerMappings,
+    outside: Outside,
+    *,
+    closely: bool = True,
 ) -> tuple[InnerMappings, float]:
     """The rows that may lead to mappings that are looked for, with their bounds; and the least rank
     that one of the others needs. Bounds that take little time come first: the energy that was known
     before the last step, each tensor for itself, all of them together, what their meshes mean for
-    tiles, and what levels need time for.
+    tiles (if rows are looked at `closely`), and what levels need time for.
     """
     outer, costs = spread_ahead.outer, spread_ahead.costs
     rows, cycles, beyond = in_time(costs, aim, rows, outside)
@@ -119,7 +124,7 @@ def promising(
             ranks = rank(costs, aim.goal, cycles, np.maximum(rows.floor, energy))
             rows, some = below(rows, energy, ranks)
             cycles = cycles[some]
-    if len(rows) and outside.holders:
+    if closely and len(rows) and outside.holders:
         rows, _ = below(rows, *_spread_out(spread_ahead, aim, rows, outside))
     if len(rows) and _levels_may_be_slow(costs, aim.goal, outside):
         rows, _ = below(rows, rows.floor, _least_with_cycles(outer, aim, rows, outside))

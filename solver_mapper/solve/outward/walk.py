@@ -60,6 +60,8 @@ BEST = 16
 """How many of the mappings that arrive are returned."""
 ORDERS = 16
 """In how many orders of its spatial loops each of these is returned, at most."""
+GO_ON = 1 / 2
+"""The share of inner mappings that go on where there are too many."""
 AT_ONCE = 4_096
 """Inner mappings of which bounds are worked out together."""
 
@@ -76,7 +78,7 @@ class Ends(NamedTuple):
            of all of them.
     beyond: the least that an inner mapping needed which was dropped because of the target.
     examined: of how many inner mappings bounds were worked out, in so many `steps`.
-    target: what the walk looked below, if that is more than was asked for.
+    target: what the walk looked below, if that is not what was asked for.
     """
 
     mappings: tuple[Mapping, ...]
@@ -85,7 +87,7 @@ class Ends(NamedTuple):
     beyond: float = inf
     examined: int = 0
     steps: int = 0
-    target: float = -inf
+    target: float | None = None
 
     @property
     def work(self) -> int:
@@ -117,20 +119,23 @@ class Walk:
         most: int = BEST,
         *,
         examined: float = inf,
+        lowest: float = inf,
         advanced: Callable[[int], None] = lambda _: None,
     ) -> Ends:
         """The best mappings by their claims, as far as these are below `target`.
 
         Args:
             most: how many mappings are returned.
-            examined: of how many inner mappings bounds may be worked out in all; the walk ends
-                early when the clock that runs is over, too.
+            examined: of how many inner mappings bounds may be worked out in all. Where there are
+                more, the target falls, so that fewer go on, which may be as many again; the walk
+                ends early when it would not be above `lowest` any more, or when the clock that
+                runs is over.
             advanced: is told at each step how much work the walk is so far; it may end the walk by
                 raising `LimitReached`.
 
         Raises: ValueError if tables of outer levels would be too large.
         """
-        ends = self._ended(_Run(self, target, examined, advanced=advanced), most)
+        ends = self._ended(_Run(self, target, examined, lowest=lowest, advanced=advanced), most)
         return ends._replace(mappings=self._ordered(ends.mappings))
 
     def beam(self, target: float, width: int) -> Ends:
@@ -185,7 +190,8 @@ class Walk:
             mappings, whole = run.ends(most), True
         except LimitReached:
             mappings, whole = (), False
-        return Ends(mappings, run.least, whole, run.beyond, run.examined, len(run.parents))
+        ends = Ends(mappings, run.least, whole, run.beyond, run.examined, len(run.parents))
+        return ends._replace(target=run.aim.target) if run.fallen else ends
 
 
 def _outermost(mapspace: EnumeratedMapspace, costs: Costs) -> frozenset[int]:
@@ -260,11 +266,13 @@ class _Run:
         advanced: Callable[[int], None] = lambda _: None,
         width: int | None = None,
         cycles: float = inf,
+        lowest: float = inf,
     ):
         self.walk, self.costs, self.width = walk, walk.costs, width
         self.aim = Aim(walk.goal, walk.latency, target, cycles)
         self.cycles_count = walk.cycles_count or cycles < inf
         self.most_examined, self.margin, self.advanced = most_examined, margin, advanced
+        self.lowest, self.more, self.fallen = lowest, most_examined, False
         self.moves = Moves()
         self.parents: list[Ints] = []
         self.made: list[Ints] = []
@@ -312,7 +320,8 @@ class _Run:
         walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
         rows = self.costs.loops.completable(joined([nothing, *parts]), outside)
         self.examined += len(rows)
-        self._limit(self.examined, self.most_examined)
+        if self.examined > self.most_examined:
+            rows = self._lowered(rows)
         self.advanced(_work(self.examined, len(self.parents)))
         # Bounds are worked out for rows that have the same left of a mesh.
         rows = rows.take(np.argsort(self.costs.left(outside, rows.meshes), kind="stable"))
@@ -332,6 +341,20 @@ class _Run:
         self._limit(len(rows), MOST_ROWS)
         return self._recorded(self._narrowed(rows))
 
+    def _lowered(self, rows: InnerMappings) -> InnerMappings:
+        """The most promising rows, below a lower target.
+
+        Raises: LimitReached if that would be too low.
+        """
+        target = float(np.quantile(rows.least, GO_ON)) if len(rows) else -inf
+        if not self.lowest < target < self.aim.target:
+            self._limit(self.examined, self.most_examined)
+        self.aim, self.fallen = self.aim._replace(target=target), True
+        self.most_examined += self.more
+        below = rows.least < target
+        self.beyond = min(self.beyond, float(rows.least[~below].min()))
+        return rows.take(below)
+
     def _narrowed(self, rows: InnerMappings) -> InnerMappings:
         """The most promising rows of each number of prime factors, if not all are to be kept."""
         if self.width is None:
@@ -350,7 +373,9 @@ class _Run:
         check_time()
         if not len(rows):
             return rows
-        rows, beyond = promising(self.walk.spread_ahead, self.aim, rows, outside)
+        # A beam leaves that to the ranks of what it keeps.
+        closely = self.width is None
+        rows, beyond = promising(self.walk.spread_ahead, self.aim, rows, outside, closely=closely)
         self.beyond = min(self.beyond, beyond)
         return rows
 
