@@ -31,6 +31,7 @@ from tests.solve.test_outward import CLOSE, bare
 from tests.strategies import tensor
 
 EFFORTS = (1e-3, 1e-2, 1.0)
+MORE = [*range(104, 118), *range(121, 130)]
 
 
 class Blind:
@@ -53,11 +54,15 @@ def least_rank(seed, text):
     return float(objective.goals[0].rank(best[1]))
 
 
-@pytest.mark.parametrize("seed", [100, 103, 137, 201])
+@pytest.mark.parametrize("seed", [100, 103, 137, 201, *in_campaigns(MORE)])
 @pytest.mark.parametrize("text", ["energy", "edp"])
 @pytest.mark.parametrize("effort", EFFORTS)
-def test_targets_rise_to_the_optimum(seed, text, effort, monkeypatch):
+@pytest.mark.parametrize("some", [deepening.SOME, 10])
+def test_targets_rise_to_the_optimum(seed, text, effort, some, monkeypatch):
+    """If only a few may be examined at once, targets fall on the way, too."""
     monkeypatch.setattr(deepening, "FEW", 20)
+    monkeypatch.setattr(deepening, "SOME", some)
+    monkeypatch.setattr(deepening, "OVERRUN", 2.0)
     made = bare(instance(seed, 400, PLAIN))
     goal = parse_objective(text).goals[0]
     rank = least_rank(seed, text)
@@ -72,9 +77,7 @@ def test_targets_rise_to_the_optimum(seed, text, effort, monkeypatch):
     assert not list(walks.ends(partial(_span, 0.0), effort))
 
 
-@pytest.mark.parametrize(
-    "seed", [100, 103, 137, 201, *in_campaigns([*range(104, 118), *range(121, 130)])]
-)
+@pytest.mark.parametrize("seed", [100, 103, 137, 201, *in_campaigns(MORE)])
 @pytest.mark.parametrize("text", ["energy", "edp"])
 def test_a_walk_that_grows_too_long_looks_below_a_lower_target(seed, text):
     """What it tells of that one is true; and the best mapping is found if it is below."""

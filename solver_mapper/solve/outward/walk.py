@@ -346,12 +346,13 @@ class _Run:
 
         Raises: LimitReached if that would be too low.
         """
-        target = float(np.quantile(rows.least, GO_ON)) if len(rows) else -inf
+        needed = rows.least * (1 - NOISE)
+        target = float(np.quantile(needed, GO_ON)) if len(rows) else -inf
         if not self.lowest < target < self.aim.target:
             self._limit(self.examined, self.most_examined)
         self.aim, self.fallen = self.aim._replace(target=target), True
         self.most_examined += self.more
-        below = rows.least < target
+        below = needed < target
         self.beyond = min(self.beyond, float(rows.least[~below].min()))
         return rows.take(below)
 
