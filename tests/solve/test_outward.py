@@ -140,33 +140,33 @@ def close(one: float, other: float) -> bool:
     return abs(one - other) <= abs(other) * CLOSE / 10
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2408, *in_campaigns(range(2, 8))])
+@pytest.mark.parametrize("seed", [0, 2408, *in_campaigns([1, *range(2, 8)])])
 def test_no_claim_is_above_the_best_mapping(seed):
     """Whatever else the mapspace has: constraints, flags, blocks, clusters, bandwidths, wires."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, SHAPES), exact=False)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 1785, *in_campaigns(range(2, 6))])
+@pytest.mark.parametrize("seed", [0, *in_campaigns([1785, *range(1, 6)])])
 def test_no_claim_is_above_the_best_mapping_where_windows_slide(seed):
     """Also if neighbours pass words on, and several meshes share what they pass."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, WINDOWS), exact=False)
 
 
-@pytest.mark.parametrize("seed", [100, 101, *in_campaigns(range(102, 108))])
+@pytest.mark.parametrize("seed", [100, *in_campaigns(range(101, 108))])
 def test_the_least_claim_of_windows_is_the_best_mapping_where_nothing_is_spread(seed):
     made = lone(bare(instance(seed, 400, WINDOWS)))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", [100, 101, *in_campaigns(range(102, 108))])
+@pytest.mark.parametrize("seed", [100, *in_campaigns(range(101, 108))])
 def test_the_least_claim_is_the_best_mapping_where_nothing_else_costs(seed):
     made = bare(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", [100, 101, *in_campaigns(range(102, 108))])
+@pytest.mark.parametrize("seed", [100, *in_campaigns(range(101, 108))])
 def test_the_least_claim_is_the_best_mapping_where_networks_charge(seed):
     """Hops depend on the order of the loops of a mesh, and on what levels would take that do not
     hold a tensor.
@@ -176,7 +176,7 @@ def test_the_least_claim_is_the_best_mapping_where_networks_charge(seed):
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", [300, 301, *in_campaigns(range(302, 305))])
+@pytest.mark.parametrize("seed", [300, *in_campaigns(range(301, 305))])
 def test_no_claim_of_windows_is_above_the_best_mapping_where_networks_charge(seed):
     made = bare(instance(seed, 400, WINDOWS))
     made = replace(made, architecture=with_networks(seed, made.architecture))
@@ -184,14 +184,14 @@ def test_no_claim_of_windows_is_above_the_best_mapping_where_networks_charge(see
         assert not wrong_claims(made, exact=False)
 
 
-@pytest.mark.parametrize("seed", [200, 201, *in_campaigns(range(202, 205))])
+@pytest.mark.parametrize("seed", [200, *in_campaigns(range(201, 205))])
 def test_the_least_claim_is_the_best_mapping_where_the_outermost_level_is_slow(seed):
     made = slow(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
 
 
-@pytest.mark.parametrize("seed", [300, 301, *in_campaigns(range(302, 305))])
+@pytest.mark.parametrize("seed", [300, *in_campaigns(range(301, 305))])
 def test_no_claim_of_windows_is_above_the_best_mapping_where_the_outermost_level_is_slow(seed):
     """Each word crosses it once at least, also of windows that overlap."""
     made = slow(instance(seed, 400, WINDOWS))

@@ -163,7 +163,11 @@ def test_claims_are_lower_bounds_where_levels_are_slow(first, bypass):
         pytest.param(
             61012, id="a window comes back, and once more when the loop around it advances"
         ),
-        pytest.param(51194, id="a run starts over while another component's loops cancel"),
+        pytest.param(
+            51194,
+            id="a run starts over while another component's loops cancel",
+            marks=pytest.mark.campaign,
+        ),
     ],
 )
 def test_claims_that_once_were_too_high(seed):

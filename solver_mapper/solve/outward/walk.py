@@ -320,7 +320,7 @@ class _Run:
         walk, nothing = self.walk, empty(self.costs).take(slice(0, 0))
         rows = self.costs.loops.completable(joined([nothing, *parts]), outside)
         self.examined += len(rows)
-        if self.examined > self.most_examined:
+        if len(rows) and self.examined > self.most_examined:
             rows = self._lowered(rows)
         self.advanced(_work(self.examined, len(self.parents)))
         # Bounds are worked out for rows that have the same left of a mesh.
@@ -346,8 +346,8 @@ class _Run:
 
         Raises: LimitReached if that would be too low.
         """
-        needed = rows.least * (1 - NOISE)
-        target = float(np.quantile(needed, GO_ON)) if len(rows) else -inf
+        needed, middle = rows.least * (1 - NOISE), int(GO_ON * len(rows))
+        target = float(np.partition(needed, middle)[middle])
         if not self.lowest < target < self.aim.target:
             self._limit(self.examined, self.most_examined)
         self.aim, self.fallen = self.aim._replace(target=target), True
