@@ -15,6 +15,10 @@ from types import FrameType, TracebackType
 
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end a command; a system may lack some."""
+_ROOM = 64 << 20
+"""Bytes. An error with less than this left is put down to lack of memory: libraries catch the
+MemoryError of a file that they could not read, and raise errors of their own.
+"""
 
 
 def is_command() -> bool:
@@ -46,8 +50,8 @@ def end_without_memory() -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that there is no memory. The loader of libraries has its own words, and
-    so has Python where there is none for the error itself.
+    """Whether an error says that there is no memory, or next to none is left. The loader of
+    libraries has its own words, and so has Python where there is none for the error itself.
     """
     text = str(error)
     return (
@@ -57,7 +61,16 @@ def is_out_of_memory(error: BaseException) -> bool:
             isinstance(error, (ImportError, OSError))
             and any(words in text for words in ("failed to map segment", "annot allocate memory"))
         )
+        or not _is_room()
     )
+
+
+def _is_room() -> bool:
+    try:
+        bytearray(_ROOM)
+    except MemoryError:
+        return False
+    return True
 
 
 def _explain(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

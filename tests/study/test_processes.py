@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -90,6 +92,25 @@ def test_memory_is_limited(started: list[int]) -> None:
     assert few.layers[0].status == "unknown"
     assert len(reasons) == 2 and all("memory" in reason for reason in reasons)
     assert sm.solve_network(ARCHITECTURE, LAYERS[:1], jobs=1, memory=2**31).status == "optimal"
+
+
+@pytest.mark.parametrize("little", [True, False])
+def test_any_error_beside_no_memory_is_lack_of_memory(little: bool) -> None:
+    """A library that could not read a file for want of memory raises an error of its own."""
+    code = (
+        "import resource, sys; from importlib.metadata import PackageNotFoundError;"
+        "from solver_mapper.startup import is_out_of_memory;"
+        "resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[1]),) * 2);"
+        "print(is_out_of_memory(PackageNotFoundError('ortools')))"
+    )
+    limit = 2**20 if little else 2**34
+    told = subprocess.run(
+        [sys.executable, "-c", code, str(limit)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.strip() == str(little)
 
 
 def test_a_stop_ends_searches_in_other_processes(started: list[int]) -> None:

@@ -19,6 +19,7 @@ from solver_mapper.solve.imperfect.run import solve_imperfect
 from solver_mapper.solve.pareto import find_front
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import Session, open_session
+from solver_mapper.startup import is_out_of_memory
 from solver_mapper.study.execution.digest import digest
 from solver_mapper.study.execution.record import Record
 from solver_mapper.study.network_edp import NETWORK_EDP
@@ -149,10 +150,8 @@ def solve_job(
         return Record.failed(f"internal error, please report it with your input: {error}")
     except SolverMapperError as error:
         return Record.failed(str(error))
-    except MemoryError:
-        raise
     except Exception as error:
-        if "can't start new thread" in str(error):
+        if is_out_of_memory(error):
             raise MemoryError from error
         return Record.failed(
             f"internal error, please report it with your input: {type(error).__name__}: {error}"

@@ -17,6 +17,7 @@ from typing import IO
 from solver_mapper.core.child_process import to_parent
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.progress import Progress
+from solver_mapper.startup import is_out_of_memory
 from solver_mapper.study.execution.job import Job, solve_job
 
 STOP = "stop"
@@ -85,5 +86,7 @@ def main(words: list[str]) -> None:
         if words:
             cap_memory(int(words[0]))
         worker.work()
-    except MemoryError:
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
         os._exit(OUT_OF_MEMORY)
