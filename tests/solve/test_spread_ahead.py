@@ -14,10 +14,11 @@ from solver_mapper.core.constraints import Constraints
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.solve.outward import remaining, spread_ahead
+from solver_mapper.solve.outward.ahead import Ahead
 from solver_mapper.solve.outward.aim import Aim, least_cycles, rank
 from solver_mapper.solve.outward.inner import InnerMappings, Outside
 from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, repeat
-from solver_mapper.solve.outward.remaining import least_energy, least_rank
+from solver_mapper.solve.outward.remaining import least_rank
 from solver_mapper.solve.outward.walk import Ends, Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
@@ -66,7 +67,9 @@ def least_both(walk: Walk) -> tuple[float, float]:
     """Least ranks of registers with a word of each tensor: without ways to spread, and with."""
     rows, aim = held_by_registers(walk), Aim(walk.goal, walk.latency, inf)
     cycles = least_cycles(walk.costs, walk.latency, rows, BEHIND)
-    without = rank(walk.costs, walk.goal, cycles, least_energy(walk.outer, rows, BEHIND))
+    (left,) = walk.costs.left(BEHIND, rows.meshes).tolist()
+    energy = Ahead(walk.outer, rows, BEHIND, left).together()
+    without = rank(walk.costs, walk.goal, cycles, energy)
     return float(without[0]), float(least_rank(walk.spread_ahead, aim, rows, BEHIND)[0])
 
 

@@ -40,6 +40,7 @@ ONE_STEP = 4.0
 """A walk below what mappings have to be below comes next if it should examine at most so many times
 as many inner mappings as the one before.
 """
+FEW_STEP = 2.0
 SHORTER, LONGER = 0.5, 8.0
 """By how much a step is changed at most; by the former if a walk could not end."""
 STEEP = 40.0
@@ -154,7 +155,7 @@ class Deepening:
             used += ends.work
             if ends.whole:
                 self._proven, self._next = goal, max(goal, ends.beyond)
-                self._step *= self._changed(ends.examined)
+                self._step *= self._changed(ends)
                 self._known = [*self._known[-1:], (goal, ends.examined)]
                 self._overrun = OVERRUN
             else:
@@ -188,16 +189,17 @@ class Deepening:
         """How many inner mappings the last whole walk examined, or a few."""
         return max(self._known[-1][1] if self._known else 0, SOME)
 
-    def _changed(self, examined: int) -> float:
-        """By how much to change the step after a walk that examined so many inner mappings, if
-        their logarithms grow as the targets' do. Below a few, what is there to begin with hides the
-        growth.
+    def _changed(self, ends: Ends) -> float:
+        """By how much to change the step after a walk for the next one to be so many times as much
+        work, if the logarithms of inner mappings grow as the targets' do. Below a few, what is
+        there to begin with hides the growth.
         """
-        if examined < FEW:
-            return 2.0
+        if ends.examined < FEW:
+            return FEW_STEP
         before = max(self._known[-1][1] if self._known else 0, FEW)
-        growth = max(examined / before, 1.0001)
-        return min(max(log(GROWTH) / log(growth), SHORTER), LONGER)
+        growth = max(ends.examined / before, 1.0001)
+        more = 1 + (GROWTH - 1) * ends.work / ends.examined
+        return min(max(log(more) / log(growth), SHORTER), LONGER)
 
     def _in_one_step(self, last: float) -> bool:
         """Whether a walk below `last` would take little more than one below the next target, which

@@ -4,7 +4,7 @@ below a target.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,27 +17,41 @@ from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outs
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.spread_ahead import SpreadAhead
 
+FEW = 256
+"""Of so few rows, what may follow is worked out once for all bounds, unless more than half of them
+are dropped.
+"""
 SAMPLE, WORTH = 32, 1 / 8
 """Of how many rows ways to spread are looked at first; and which share of these has to be dropped
 because of that, so that it is done for all others.
 """
 
 
-def least_energy(
-    outer: OuterLevels, rows: InnerMappings, outside: Outside, *, together: bool = True
-) -> Floats:
-    """The least energy in pJ of a whole mapping, apart from that of operations and leakage. If not
-    `together`, each tensor goes on in the way that is the cheapest one for itself: that is less,
-    but takes a fraction of the time.
+class _Aheads:
+    """What may follow rows, those together that have the same left of the innermost mesh to come.
+
+    alone: of all rows, if they all have the same.
     """
-    if not outside.holders:
-        return _complete(outer.costs, rows, outside)
 
-    def least(some: InnerMappings, left: int) -> Floats:
-        ahead = Ahead(outer, some, outside, left)
-        return ahead.together() if together else ahead.apart()
+    def __init__(self, outer: OuterLevels, rows: InnerMappings, outside: Outside):
+        left = outer.costs.left(outside, rows.meshes)
+        numbers = [int(number) for number in np.unique(left)] or [1]
+        self.alone = Ahead(outer, rows, outside, numbers[0]) if len(numbers) == 1 else None
+        if self.alone is None:
+            self._places = [np.flatnonzero(left == number) for number in numbers]
+            self._each = [
+                Ahead(outer, rows.take(places), outside, number)
+                for places, number in zip(self._places, numbers, strict=True)
+            ]
 
-    return _by_left(outer.costs, rows, outside, least)
+    def figures(self, how: Callable[[Ahead], Floats]) -> Floats:
+        """Figures of all rows (rows, ...)."""
+        if self.alone is not None:
+            return how(self.alone)
+        found = np.concatenate([how(each) for each in self._each])
+        ordered = np.empty_like(found)
+        ordered[np.concatenate(self._places)] = found
+        return ordered
 
 
 def least_without(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
@@ -45,11 +59,10 @@ def least_without(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> 
     cost.
     """
 
-    def least(some: InnerMappings, left: int) -> Floats:
-        ahead, tensors = Ahead(outer, some, outside, left), range(len(outer.costs.tensors))
-        return np.column_stack([ahead.apart(without=n) for n in tensors])
+    def least(ahead: Ahead) -> Floats:
+        return np.column_stack([ahead.apart(without=n) for n in range(len(outer.costs.tensors))])
 
-    return _by_left(outer.costs, rows, outside, least)
+    return _Aheads(outer, rows, outside).figures(least)
 
 
 def _complete(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
@@ -62,35 +75,50 @@ def _complete(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     return energy
 
 
-def _by_left(
-    costs: Costs,
-    rows: InnerMappings,
-    outside: Outside,
-    least: Callable[[InnerMappings, int], Floats],
-) -> Floats:
-    """`least` of rows that all have the same left of the innermost mesh to come."""
-    left = costs.left(outside, rows.meshes)
-    numbers = [int(number) for number in np.unique(left)] or [1]
-    if len(numbers) == 1:
-        return least(rows, numbers[0])
-    places = [np.flatnonzero(left == number) for number in numbers]
-    found = [least(rows.take(each), number) for each, number in zip(places, numbers, strict=True)]
-    ordered = np.empty((len(rows), *found[0].shape[1:]))
-    ordered[np.concatenate(places)] = np.concatenate(found)
-    return ordered
-
-
 def least_rank(
     spread_ahead: SpreadAhead, aim: Aim, rows: InnerMappings, outside: Outside
 ) -> Floats:
     """The least rank of the goal of a whole mapping, by all bounds together."""
-    outer, costs = spread_ahead.outer, spread_ahead.costs
-    cycles = least_cycles(costs, aim.latency, rows, outside)
-    ranks = rank(costs, aim.goal, cycles, least_energy(outer, rows, outside))
-    ranks = np.maximum(ranks, _spread_out(spread_ahead, aim, rows, outside)[1])
-    if _levels_may_be_slow(costs, aim.goal, outside):
-        ranks = np.maximum(ranks, _least_with_cycles(outer, aim, rows, outside))
+    cycles = least_cycles(spread_ahead.costs, aim.latency, rows, outside)
+    ranks = np.full(len(rows), -np.inf)
+    for bound in _bounds(spread_ahead, aim, outside, closely=True):
+        energy, least = bound(rows, _Aheads(spread_ahead.outer, rows, outside))
+        least = np.maximum(least, rank(spread_ahead.costs, aim.goal, cycles, energy))
+        ranks = np.maximum(ranks, least)
     return ranks
+
+
+Bound = Callable[[InnerMappings, _Aheads], tuple[Floats, Floats]]
+"""The least energy and the least rank of rows; nothing is known where these are minus infinity."""
+
+
+def _bounds(
+    spread_ahead: SpreadAhead, aim: Aim, outside: Outside, *, closely: bool
+) -> Iterator[Bound]:
+    """Bounds, those that take little time first: each tensor for itself, all of them together, what
+    their meshes mean for tiles (if rows are looked at `closely`), and what levels need time for.
+    """
+    costs = spread_ahead.costs
+
+    def unranked(how: Callable[[Ahead], Floats]) -> Bound:
+        def bound(rows: InnerMappings, aheads: _Aheads) -> tuple[Floats, Floats]:
+            return aheads.figures(how), np.full(len(rows), -np.inf)
+
+        return bound
+
+    def with_cycles(rows: InnerMappings, aheads: _Aheads) -> tuple[Floats, Floats]:
+        ranks = aheads.figures(lambda ahead: ahead.least_rank(aim.goal, aim.latency))
+        return np.full(len(rows), -np.inf), ranks
+
+    if not outside.holders:
+        yield lambda rows, _: (_complete(costs, rows, outside), np.full(len(rows), -np.inf))
+        return
+    yield unranked(Ahead.apart)
+    yield unranked(Ahead.together)
+    if closely and spread_ahead.blocks(outside):
+        yield lambda rows, aheads: _spread_out(spread_ahead, aim, rows, aheads)
+    if _levels_may_be_slow(costs, aim.goal, outside):
+        yield with_cycles
 
 
 def promising(
@@ -101,54 +129,50 @@ def promising(
     *,
     closely: bool = True,
 ) -> tuple[InnerMappings, float]:
-    """The rows that may lead to mappings that are looked for, with their bounds; and the least rank
-    that one of the others needs. Bounds that take little time come first: the energy that was known
-    before the last step, each tensor for itself, all of them together, what their meshes mean for
-    tiles (if rows are looked at `closely`), and what levels need time for.
+    """The rows that may lead to mappings that are looked for, with their bounds (`_bounds`, after
+    the energy that was known before the last step); and the least rank that one of the others
+    needs.
     """
-    outer, costs = spread_ahead.outer, spread_ahead.costs
+    costs = spread_ahead.costs
     rows, cycles, beyond = in_time(costs, aim, rows, outside)
-
-    def below(rows: InnerMappings, energy: Floats, ranks: Floats) -> tuple[InnerMappings, Flags]:
-        """The rows below the target, with these bounds if they are better ones; and which."""
-        nonlocal beyond
-        ranks = np.maximum(ranks, rows.least)
-        some = np.asarray(ranks * (1 - NOISE) < aim.target)
-        beyond = min(beyond, float(ranks[~some].min(initial=np.inf)))
-        rows = replace(rows, floor=np.maximum(rows.floor, energy), least=ranks)
-        return rows.take(some), some
-
-    for together in (False, True):
-        if len(rows):
-            energy = least_energy(outer, rows, outside, together=together)
-            ranks = rank(costs, aim.goal, cycles, np.maximum(rows.floor, energy))
-            rows, some = below(rows, energy, ranks)
-            cycles = cycles[some]
-    if closely and len(rows) and outside.holders:
-        rows, _ = below(rows, *_spread_out(spread_ahead, aim, rows, outside))
-    if len(rows) and _levels_may_be_slow(costs, aim.goal, outside):
-        rows, _ = below(rows, rows.floor, _least_with_cycles(outer, aim, rows, outside))
-    return rows, beyond
+    aheads: _Aheads | None = None
+    for bound in _bounds(spread_ahead, aim, outside, closely=closely):
+        if not len(rows):
+            break
+        aheads = aheads or _Aheads(spread_ahead.outer, rows, outside)
+        energy, ranks = bound(rows, aheads)
+        floor = np.maximum(rows.floor, energy)
+        ranks = np.maximum(np.maximum(ranks, rank(costs, aim.goal, cycles, floor)), rows.least)
+        rows = replace(rows, floor=floor, least=ranks)
+        below = np.asarray(ranks * (1 - NOISE) < aim.target)
+        if np.count_nonzero(~below) > (0 if len(rows) > FEW else len(rows) / 2):
+            beyond = min(beyond, float(ranks[~below].min()))
+            rows, cycles, aheads = rows.take(below), cycles[below], None
+    below = np.asarray(rows.least * (1 - NOISE) < aim.target)
+    beyond = min(beyond, float(rows.least[~below].min(initial=np.inf)))
+    return rows.take(below), beyond
 
 
 def _spread_out(
-    spread_ahead: SpreadAhead, aim: Aim, rows: InnerMappings, outside: Outside
+    spread_ahead: SpreadAhead, aim: Aim, rows: InnerMappings, aheads: _Aheads
 ) -> tuple[Floats, Floats]:
     """The least energy and rank by the ways to spread ahead, of all rows if that drops some."""
+    every = aheads.alone
+    assert every is not None, "where a mesh is begun, there are no ways to spread ahead"
+    if len(rows) <= SAMPLE:
+        return spread_ahead.least(every, aim)
 
-    def least(some: InnerMappings) -> tuple[Floats, Floats]:
-        (left,) = np.unique(spread_ahead.costs.left(outside, some.meshes)).tolist()
-        return spread_ahead.least(Ahead(spread_ahead.outer, some, outside, left), aim)
+    def least(some: Flags) -> tuple[Floats, Floats]:
+        ahead = Ahead(spread_ahead.outer, rows.take(some), every.outside, every.left)
+        return spread_ahead.least(ahead, aim)
 
     energy, ranks = np.full((2, len(rows)), -np.inf)
-    if not spread_ahead.blocks(outside):
-        return energy, ranks
     sample = np.zeros(len(rows), dtype=bool)
     sample[:: -(-len(rows) // SAMPLE)] = True
-    energy[sample], ranks[sample] = least(rows.take(sample))
+    energy[sample], ranks[sample] = least(sample)
     dropped = ranks[sample] * (1 - NOISE) >= aim.target
-    if not sample.all() and dropped.mean() > WORTH:
-        energy[~sample], ranks[~sample] = least(rows.take(~sample))
+    if dropped.mean() > WORTH:
+        energy[~sample], ranks[~sample] = least(~sample)
     return energy, ranks
 
 
@@ -171,14 +195,3 @@ def _levels_may_be_slow(costs: Costs, goal: Goal, outside: Outside) -> bool:
     """Whether levels still to come may limit the cycles, and these count."""
     slow = any(map(costs.slowness, range(outside.holders)))
     return slow and "delay" in dict(goal.powers)
-
-
-def _least_with_cycles(
-    outer: OuterLevels, aim: Aim, rows: InnerMappings, outside: Outside
-) -> Floats:
-    """The least rank of a whole mapping where levels need time for what they send."""
-
-    def least(some: InnerMappings, left: int) -> Floats:
-        return Ahead(outer, some, outside, left).least_rank(aim.goal, aim.latency)
-
-    return _by_left(outer.costs, rows, outside, least)

@@ -186,7 +186,8 @@ class _Look:
         unmoved = ahead.unmoved @ (1 << np.arange(len(self._tensors)))
         self._first, self._tile = alike([spread.outer.lattice.places(rows.tile), unmoved])
         self._rows = np.argsort(self._tile, kind="stable")
-        self._starts = np.searchsorted(self._tile[self._rows], np.arange(len(self._first)))
+        self._counts = np.bincount(self._tile, minlength=len(self._first))
+        self._starts = np.cumsum(self._counts) - self._counts
         self._settled = self._of_tiles(np.minimum, ahead.settled)
         self._pace = self._of_tiles(np.maximum, rows.pace)
         most = costs.spread_at_most(ahead.outside, rows.tile, rows.meshes)
@@ -250,12 +251,10 @@ class _Look:
                     level = block.choices[choices, n]
                     total += each[level, some].take(at[n], axis=1)
                 pairs, classes = np.nonzero(self._lead_on(some[:, None], total, block.used))
-                for tile in np.unique(some[pairs]):
-                    mine = some[pairs] == tile
-                    suppliers, of = block.choices[choices[pairs[mine]]], classes[mine]
-                    supplied = [(at[n][of], suppliers[:, n]) for n in self._tensors]
-                    further = figures[pairs[mine], of]
-                    self._look_at_rows(int(tile), ways, supplied, further, block.used[of])
+                suppliers = block.choices[choices[pairs]]
+                supplied = [(at[n][classes], suppliers[:, n]) for n in self._tensors]
+                further, used = figures[pairs, classes], block.used[classes]
+                self._look_at_rows(some[pairs], ways, supplied, further, used)
 
     def _choices(
         self, block: Block, at: Sequence[Ints], table: Floats, tiles: Ints, least: list[Floats]
@@ -290,22 +289,29 @@ class _Look:
 
     def _look_at_rows(
         self,
-        tile: int,
+        tiles: Ints,
         ways: list[GoingOn],
         supplied: list[tuple[Ints, Ints]],
         further: Floats,
         used: Ints,
     ) -> None:
-        """Look at each row of a tile. `supplied`: for each tensor which share and which supplier
-        has some figures of levels `further` out.
+        """Look at each row of tiles. `supplied`: for each tensor which share and which supplier has
+        some figures of levels `further` out.
         """
-        start = self._starts[tile]
-        rows = self._rows[start : start + np.count_nonzero(self._tile == tile)]
-        for way in ways:
-            some = rows[way.possible[rows]]
-            energy = further[:, None] + self._ahead.settled[some]
-            for (share, supplier), each in zip(supplied, way.supplies, strict=True):
-                energy += each[share, supplier][:, some]
-            ranks = self._ranked(np.array(tile), energy, used[:, None])
+        ends = np.cumsum(self._counts[tiles])
+        firsts = self._starts[tiles] - (ends - self._counts[tiles])
+        for start in range(0, ends[-1] if len(ends) else 0, AT_ONCE):
+            pairs = np.arange(start, min(start + AT_ONCE, ends[-1]))
+            which = np.searchsorted(ends, pairs, side="right")
+            rows = self._rows[firsts[which] + pairs]
+            places = [(share[which], supplier[which], rows) for share, supplier in supplied]
+            supplies = np.full(len(pairs), np.inf)
+            for way in ways:
+                total = np.where(way.possible[rows], 0.0, np.inf)
+                for place, each in zip(places, way.supplies, strict=True):
+                    total += each[place]
+                np.minimum(supplies, total, out=supplies)
+            energy = further[which] + self._ahead.settled[rows] + supplies
+            ranks = self._ranked(tiles[which], energy, used[which])
             for bound, figures in zip(self._of_row, (energy, ranks), strict=True):
-                bound[some] = np.minimum(bound[some], figures.min(axis=0))
+                np.minimum.at(bound, rows, figures)
