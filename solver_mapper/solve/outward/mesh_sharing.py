@@ -31,8 +31,8 @@ ANY: Vector = ()
 """Any shift but none at all."""
 
 
-MOST_KINDS = 4
-"""Kinds of orders that are told apart."""
+MOST_KINDS = 24
+"""Kinds of orders that are told apart: as many as four loops have."""
 
 
 class Link(NamedTuple):
