@@ -21,7 +21,8 @@ from solver_mapper.verify.exhaustive import Exhaustive
 from tests.campaigns import in_campaigns
 from tests.instances import Instance, instance
 from tests.solve import test_walk_bounds
-from tests.solve.test_outward import WINDOWS, bare
+from tests.solve.test_outward import SHAPES, WINDOWS, bare, slow_inside
+from tests.solve.test_walk_constraints import constrained
 from tests.strategies import each_word, tensor
 
 OBJECTIVES = [parse_objective(text) for text in ("energy", "edp", "energy^2*delay")]
@@ -62,6 +63,16 @@ def missed(made: Instance, above: float) -> tuple[list[str], int]:
 def drawn(seed: int) -> Instance:
     """Levels, meshes and windows; in every second one neighbours have dear registers."""
     return test_walk_bounds.drawn(seed) if seed % 2 else bare(instance(seed, 400, WINDOWS))
+
+
+@pytest.mark.parametrize("seed", [5000, 5003, *in_campaigns(range(5004, 5060))])
+@pytest.mark.parametrize("more", [slow_inside, constrained], ids=["slow", "constrained"])
+def test_the_best_mapping_is_among_those_where_more_has_to_be_heeded(seed, more):
+    """Cycles that inner levels need, and constraints on loops, are no doubt."""
+    made = more(instance(seed, 400, WINDOWS if seed % 2 else SHAPES))
+    if (made.mapspace.count(4000) or 4001) <= 4000:
+        wrong, _ = missed(made, Random(seed).choice([1 + 1e-6, 1.01, 1.1]))
+        assert not wrong
 
 
 def missed_by_many(seeds: range) -> tuple[list[str], int]:

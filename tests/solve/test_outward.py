@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from math import nextafter
+from random import Random
 
 import pytest
 
@@ -33,6 +34,7 @@ INFINITE = float("inf")
 SHAPES = ("matmul", "batched", "mttkrp", "strided")
 WINDOWS = ("conv1d", "conv2d", "depthwise")
 OBJECTIVES = [parse_objective(text) for text in ("energy", "edp", "energy^2*delay")]
+PORTS = ("read_bandwidth", "write_bandwidth", "shared_bandwidth")
 CLOSE = 1e-9
 
 
@@ -62,8 +64,18 @@ def slow(made: Instance) -> Instance:
     """The bare instance with an outermost level that may be too slow for the rest."""
     outer, *levels = bare(made).architecture.levels
     bandwidth = Fraction(made.seed % 7 + 1, made.seed % 3 + 1)
-    port = ("read_bandwidth", "write_bandwidth", "shared_bandwidth")[made.seed % 5 % 3]
+    port = PORTS[made.seed % 5 % 3]
     levels = [replace(outer, **{port: bandwidth}), *levels]
+    return replace(bare(made), architecture=replace(made.architecture, levels=tuple(levels)))
+
+
+def slow_inside(made: Instance) -> Instance:
+    """The bare instance with levels of which each may be too slow for the rest."""
+    random, levels = Random(made.seed), []
+    for level in bare(made).architecture.levels:
+        ports = random.sample(PORTS, random.choice([0, 1, 1, 2]))
+        limits = {port: Fraction(random.randint(1, 8), random.choice([1, 2, 8])) for port in ports}
+        levels.append(replace(level, **limits))
     return replace(bare(made), architecture=replace(made.architecture, levels=tuple(levels)))
 
 
@@ -195,6 +207,20 @@ def test_the_least_claim_is_the_best_mapping_where_the_outermost_level_is_slow(s
 def test_no_claim_of_windows_is_above_the_best_mapping_where_the_outermost_level_is_slow(seed):
     """Each word crosses it once at least, also of windows that overlap."""
     made = slow(instance(seed, 400, WINDOWS))
+    assert not wrong_claims(made, exact=False)
+
+
+@pytest.mark.parametrize("seed", [200, 2301, *in_campaigns(range(201, 215))])
+def test_the_least_claim_is_the_best_mapping_where_inner_levels_are_slow(seed):
+    """What they send and are filled with is known when loops close tensors."""
+    made = slow_inside(instance(seed, 1500 if seed > 1000 else 400, PLAIN))
+    if (made.mapspace.count(4000) or 4001) <= 4000:
+        assert not wrong_claims(made, exact=True)
+
+
+@pytest.mark.parametrize("seed", [300, *in_campaigns(range(301, 315))])
+def test_no_claim_is_above_the_best_mapping_where_inner_levels_are_slow(seed):
+    made = slow_inside(instance(seed, 400, SHAPES + WINDOWS))
     assert not wrong_claims(made, exact=False)
 
 
@@ -398,4 +424,7 @@ def test_claims_of_many(first):
         if made.problem.name in PLAIN and (bare(made).mapspace.count(6000) or 6001) <= 6000:
             assert not wrong_claims(bare(made), exact=True)
             assert not wrong_claims(slow(made), exact=True)
+            assert not wrong_claims(slow_inside(made), exact=True)
             assert not wrong_claims(networked(made), exact=True)
+        else:
+            assert not wrong_claims(slow_inside(made), exact=False)

@@ -287,6 +287,11 @@ class Costs:
         least = ceil(capacity * self.architecture.levels[level].min_utilization)
         return np.asarray((words >= least) & (words <= capacity))
 
+    @cached_property
+    def slow(self) -> list[int]:
+        """The levels with a bandwidth."""
+        return [level for level in range(self.depth) if self.slowness(level)]
+
     def slowness(self, level: int) -> float:
         """Cycles that an instance of a level needs for a word, at most."""
         buffer = self.architecture.levels[level]

@@ -14,6 +14,7 @@ import numpy as np
 
 from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.ahead import saved_by_rounding
+from solver_mapper.solve.outward.bandwidth import SAME, Traffic
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import (
     DOUBTFUL,
@@ -34,8 +35,8 @@ CAUTION = 1e-9
 """By how much more than the target mappings may cost when limits of prices are worked out."""
 
 
-SAME = 1e-12
-"""How far figures of twins are apart, relative, as sums of doubles are."""
+HISTORY, SPEED = ("floor", "least", "parent", "move"), ("pace", "moved", "pending")
+"""What of inner mappings is no matter of their future, and what is none of energy."""
 AT_ONCE = 65_536
 """Rows whose future is worked out together."""
 
@@ -101,6 +102,7 @@ def undominated(
     then = np.arange(len(rows))
     helped = not costs.units_placed(outside)
     looseness = costs.loops.looseness(rows, outside)
+    traffic = Traffic(costs, rows, at_risk) if cycles_count else None
     turn = 0
     while True:
         check_time()
@@ -129,14 +131,16 @@ def undominated(
             worse &= (looseness[then[best]] >= looseness[then[behind]]).all(axis=1)
         for risk in at_risk:
             worse &= risk.carried[then[best]] <= risk.carried[then[behind]]
-        if cycles_count:
+        if traffic is not None:
             of_windows = sum((risk.most_words[then[best]] for risk in at_risk), 0.0)
             worse &= _as_quick(costs, rows, future, best, behind, of_windows)
+            some = np.flatnonzero(worse)
+            worse[some] = traffic.no_slower(then[best[some]], then[behind[some]])
             for risk in at_risk:
                 fewer = risk.more_words(then[best], then[behind]) <= 0
                 worse &= fewer | (future.slow[behind, risk.number] == 0)
         if margin is not None:
-            worse |= _twins(rows, best, behind)
+            worse |= _twins(rows, best, behind, cycles_count=cycles_count)
         keep = np.ones(len(group), dtype=bool)
         keep[behind[worse]] = False
         kept = np.flatnonzero(keep)
@@ -145,15 +149,17 @@ def undominated(
         turn += 1
 
 
-def _twins(rows: InnerMappings, one: Ints, other: Ints) -> Flags:
+def _twins(rows: InnerMappings, one: Ints, other: Ints, *, cycles_count: bool) -> Flags:
     """Whether both cost the same, whatever follows: they agree in all that is known of them, and
     nothing else is in doubt but the rounding of what neighbours of one holder pass on. That depends
     on how many words these are, in which the two agree as they are charged the same for them.
     """
     doubts = rows.doubts[other]
     alike: Flags = (doubts & (doubts - 1) == 0) & (doubts < DOUBTFUL)
+    if cycles_count and rows.moved.size:
+        alike &= doubts == 0  # what neighbours pass on takes time, too
     for known, name in zip(rows.columns(), (each.name for each in fields(rows)), strict=True):
-        if name not in ("floor", "least", "parent", "move"):
+        if name not in (HISTORY if cycles_count else HISTORY + SPEED):
             mine, theirs = known[one], known[other]
             same = np.abs(np.subtract(mine, theirs, dtype=float)) <= SAME * np.abs(mine)
             alike &= same.reshape(len(one), -1).all(axis=1)
@@ -230,7 +236,8 @@ def _as_quick(
     for n, tensor in plain:
         most = rows.anew[one, n] + rows.sends[one, n] * future.base[one, n]
         words[n] = np.where(rows.open[one, n], most, rows.due[one, n])
-        total += words[n] * (2 if tensor.written else 1) + tensor.words
+        filled = future.base[one, n] if tensor.exact else costs.operations
+        total += words[n] * (2 if tensor.written else 1) + filled
     enough = costs.operations / rows.pace[other]
     for n, tensor in plain:
         is_open = rows.open[other, n]

@@ -52,6 +52,11 @@ class InnerMappings:
           units although the tile stays: what no unit beside them has.
     refund: (rows, tensors), in pJ a word: partial sums are not read again the first time.
     pace: operations a cycle that all instances in use do at most (`bandwidth.py`).
+    moved: (rows, tensors, slow, 3), of each level with a bandwidth that holds a tensor: the words
+           that one instance sends inwards (of partial sums, gets from there) and is filled with, as
+           far as these are known; and the words that may be taken off (`bandwidth.py`).
+    pending: (rows, tensors, slow, 2). Of an open tensor, the first two for each word that its
+             outermost holder so far gets, of all its instances.
     energy: in pJ, what is settled. `charged`: what words cost that neighbours pass on, if no more
             instances than so far have some between their elements.
     states: (rows, windowed), the numbers of their `TileState`.
@@ -88,6 +93,8 @@ class InnerMappings:
     anew: Floats
     refund: Floats
     pace: Floats
+    moved: Floats
+    pending: Floats
     energy: Floats
     charged: Floats
     states: Ints
@@ -119,7 +126,8 @@ class InnerMappings:
         """All arrays, in the order of the fields."""
         return (
             *(self.tile, self.open, self.due, self.sends, self.anew, self.refund),
-            *(self.pace, self.energy, self.charged, self.states, self.fetched, self.sent),
+            *(self.pace, self.moved, self.pending, self.energy, self.charged),
+            *(self.states, self.fetched, self.sent),
             *(self.copies, self.parents, self.lost, self.doubts),
             *(self.network, self.passed, self.hops, self.supplied, self.arranged),
             *(self.looped, self.meshes, self.here, self.products, self.laid),

@@ -17,7 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solver_mapper.solve.outward.bandwidth import nearest, slowed
+from solver_mapper.solve.outward.bandwidth import (
+    OFF,
+    SENT_AND_FILLED,
+    held_words,
+    moved_by_levels,
+    nearest,
+    paced,
+)
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.networks import Networks
@@ -80,6 +87,8 @@ def empty(costs: Costs) -> InnerMappings:
         arranged=np.zeros(1, dtype=np.int64),
         looped=np.array([[0, -1]]),
         pace=np.ones(1),
+        moved=np.zeros((1, tensors, len(costs.slow), 3)),
+        pending=np.zeros((1, tensors, len(costs.slow), 2)),
         energy=np.zeros(1),
         charged=np.zeros(1),
         meshes=np.ones((1, 2), dtype=np.int64),
@@ -109,17 +118,22 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         states[:, column], more = each.spread(rows, move.level, dim, bound, axis)
         due[:, each.number] *= more / bound
         sent[np.arange(len(rows)), column, each.outermost(rows)] *= more / bound
-    hops = rows.hops.copy()
+    hops, moved, pending = rows.hops.copy(), rows.moved / bound, rows.pending.copy()
     for n, tensor in enumerate(costs.tensors):
         if tensor.ranks:
             continue
         if dim not in tensor.fixed:
             hops[:, n] *= bound
+            if tensor.exact:
+                moved[:, n, :, OFF] *= bound
             due[:, n] *= np.where(rows.open[:, n], bound, 1 / bound)
             anew[:, n] /= bound
             refund[:, n] *= bound
-        elif not tensor.exact:
+            continue
+        pending[:, n] /= bound
+        if not tensor.exact:
             less = bound * tensor.tile_words(rows.tile) / tensor.tile_words(tile)
+            pending[:, n] *= less[:, None, None]
             due[:, n] *= np.where(rows.open[:, n], less, 1.0)
             sends[:, n] *= np.where(rows.open[:, n], less, 1.0)
     meshes = rows.meshes.copy()
@@ -136,6 +150,8 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         anew=anew,
         refund=refund,
         pace=rows.pace * bound,
+        moved=moved,
+        pending=pending,
         states=states,
         fetched=fetched,
         sent=sent,
@@ -330,12 +346,16 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     looped = np.column_stack([looped, np.where(goes_on, dim, -1)])
     rounds: Floats = np.prod(costs.sizes / tile, axis=1)
     passed, hops = rows.passed.copy(), rows.hops.copy()
+    moved, pending = rows.moved.copy(), rows.pending.copy()
     for each in costs.sliding:
         less = each.repeated(rows, dim, move.bound, rounds)
         states[:, each.column] = less.states
         energy, charged = energy - less.energy, charged + less.charged
         due[:, each.number] -= less.words
         lost, doubts = lost + less.lost, doubts | less.doubts
+        moved[:, each.number, :, SENT_AND_FILLED] -= moved_by_levels(
+            costs, rows, each, less.fetched, less.sent
+        )
     for n, tensor in enumerate(costs.tensors):
         if dim in tensor.fixed and not tensor.ranks:
             words = costs.base(n, rows.tile)
@@ -344,15 +364,19 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
             if costs.networks:
                 energy = energy + hopping(costs, rows, n, words)
             passed[:, n] = hops[:, n] = 0.0
+            moved[:, n, :, SENT_AND_FILLED] += pending[:, n] * words[:, None, None]
+            pending[:, n] = 0.0
             due[:, n] = np.where(closes, anew[:, n] + sends[:, n] * words, due[:, n])
             is_open[:, n], sends[:, n], anew[:, n] = False, 1.0, 0.0
     here, products, laid = costs.loops.with_loop(rows, move.level, dim, move.bound, None)
-    return replace(
+    found = replace(
         rows,
         here=here,
         products=products,
         laid=laid,
         tile=tile,
+        moved=moved,
+        pending=pending,
         open=is_open,
         due=due,
         sends=sends,
@@ -367,6 +391,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         looped=looped,
         move=_same(rows, number),
     )
+    return replace(found, pace=paced(costs, found))
 
 
 def hold(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> list[InnerMappings]:
@@ -391,6 +416,7 @@ def _held(
     rates = costs.rates[level]
     states, fetched, sent = rows.states.copy(), rows.fetched.copy(), rows.sent.copy()
     copies, lost, doubts = rows.copies.copy(), rows.lost, rows.doubts
+    moved, pending = held_words(costs, rows, level, held)
     for each in costs.sliding:
         n, column = each.number, each.column
         if n in held:
@@ -423,14 +449,15 @@ def _held(
         energy = energy + np.where(is_open[:, n], anew[:, n], due[:, n]) * send
         due[:, n] = np.where(is_open[:, n], due[:, n] + send * sends[:, n], 0.0) + fill
         is_open[:, n], sends[:, n], anew[:, n] = True, 1.0, 0.0
-    return replace(
+    found = replace(
         rows,
         open=is_open,
         due=due,
         sends=sends,
         anew=anew,
         refund=refund,
-        pace=slowed(costs, rows, level, held),
+        moved=moved,
+        pending=pending,
         energy=energy,
         states=states,
         fetched=fetched,
@@ -443,6 +470,7 @@ def _held(
         here=np.ones_like(rows.here),
         move=_same(rows, number),
     )
+    return replace(found, pace=paced(costs, found, windows=True))
 
 
 def _supplied(costs: Costs, rows: InnerMappings, level: int, held: list[int]) -> Ints:

@@ -6,6 +6,7 @@ tiles. What loops spare is taken off when they are added.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection
 from fractions import Fraction
 from functools import cache, partial
@@ -55,8 +56,9 @@ class _Rounds(NamedTuple):
 
 class Less(NamedTuple):
     """What a temporal loop changes: new states; the energy in pJ that it spares, and what it makes
-    neighbours pay; the words that the next holder need not send; in pJ what rounding may save; and
-    what is in doubt then (`InnerMappings.doubts`).
+    neighbours pay; the words that the next holder need not send; in pJ what rounding may save; what
+    is in doubt then (`InnerMappings.doubts`); and by chains (rows, depth + 1) the words with which
+    holders are not filled, at most, and those that next holders need not send.
 
     Where neighbours pass words on, the cost model rounds what an instance gets and passes on, on
     average.
@@ -68,6 +70,8 @@ class Less(NamedTuple):
     words: Floats
     lost: Floats
     doubts: Ints
+    fetched: Floats
+    sent: Floats
 
 
 class Prices(NamedTuple):
@@ -172,22 +176,25 @@ class Sliding:
     def repeated(self, rows: InnerMappings, dim: int, bound: int, rounds: Floats) -> Less:
         """What a temporal loop changes. `rounds`: of all loops outside it."""
         keys, where = _unique(rows.states[:, self.column])
-        states, spared = [], np.zeros((5, len(keys), self.depth + 1))
+        states, spared = [], np.zeros((6, len(keys), self.depth + 1))
         doubts = np.zeros(len(keys), dtype=np.int64)
         for row, (state,) in enumerate(keys):
             after, spared[:, row], doubts[row] = self._after(state, dim, bound)
             states.append(after)
-        fetched, sent, saved, charged, rounded = spared[:, where]
+        fetched, sent, saved, charged, rounded, passed = spared[:, where]
         prices, parents = self.prices(rows), rows.parents[:, self.column]
         mine, theirs = rows.fetched[:, self.column], rows.sent[:, self.column]
         energy = mine * (fetched * prices.fill + saved) + theirs * sent * prices.send
+        unsent = theirs * sent * rounds[:, None]
         return Less(
             np.array(states, dtype=np.int64)[where],
             energy.sum(axis=1) * rounds,
             (mine * charged / parents).sum(axis=1) * rounds,
-            (theirs * sent)[np.arange(len(rows)), self.outermost(rows)] * rounds,
+            unsent[np.arange(len(rows)), self.outermost(rows)],
             (rounded * rows.copies[:, self.column] * self.rounding).sum(axis=1),
             doubts[where],
+            mine * (fetched + passed) * rounds[:, None],
+            unsent,
         )
 
     def may_lose(self, rows: InnerMappings) -> Floats:
@@ -226,20 +233,21 @@ class Sliding:
         return may
 
     def _after(self, state: int, dim: int, bound: int) -> tuple[int, Floats, int]:
-        """The state with a temporal loop; and (5, depth + 1) tiles that are not fetched, and not
+        """The state with a temporal loop; and (6, depth + 1) tiles that are not fetched, and not
         sent; for each word of a tile, what passing words on spares in pJ at most but for what is
-        charged, and what is; and 1 where neighbours do so for the first time; and what is in doubt.
+        charged, and what is; 1 where neighbours do so for the first time; and tiles that they pass
+        on at most; and what is in doubt.
         """
         key = state, dim, bound
         if key not in self._repeated:
             after, each = self.windows.repeated(self.states[state], dim, bound)
-            spared, doubts = np.zeros((5, self.depth + 1)), 0
+            spared, doubts = np.zeros((6, self.depth + 1)), 0
             for chain, less in zip(self.states[state].chains, each, strict=True):
                 level, first = chain.level, less.most > 0 and not chain.passing
                 passed = less.most if self.worth[level] > 0 else less.fewest
                 saved = passed * self.worth[level] + less.fewest * self.least_charge[level]
                 charged = less.fewest * self.charge[level]
-                spared[:, level] = less.fetched, less.sent, saved, charged, first
+                spared[:, level] = less.fetched, less.sent, saved, charged, first, less.most
                 if less.most > 0 and level < self.depth:
                     doubts |= self._passing_bit(level) if less.most == less.fewest else DOUBTFUL
             self._repeated[key] = self._number(after), spared, doubts
@@ -390,6 +398,17 @@ class Sliding:
         """The level of the outermost holder so far."""
         return self._by_chains(rows, "outermost", lambda state: state.chains[-1].level)
 
+    def suppliers(self, rows: InnerMappings) -> Ints:
+        """The level of each chain's next holder (rows, depth + 1), or -1."""
+
+        def levels(state: TileState) -> Ints:
+            found = np.full(self.depth + 1, -1)
+            for chain, outer in itertools.pairwise(state.chains):
+                found[chain.level] = outer.level
+            return found
+
+        return self._by_chains(rows, "suppliers", levels)
+
     def _by_state(
         self, rows: InnerMappings, name: object, figure: Callable[[TileState], Any]
     ) -> NDArray[Any]:
@@ -467,8 +486,8 @@ class AtRisk:
     def __init__(
         self, sliding: Sliding, rows: InnerMappings, words: int, growth: Ints, saved: float
     ):
-        sparing = sliding.most_sparing(rows, words)
-        sent, self.number = sparing.sent, sliding.number
+        self.sparing = sparing = sliding.most_sparing(rows, words)
+        sent, self.sliding, self.number = sparing.sent, sliding, sliding.number
         self.due, self.states = rows.due[:, sliding.number], rows.states[:, sliding.column]
         self.waiting = sliding.sparing_words(rows, Sparing(*[np.ones_like(sent)] * 3))
         self.most_words = self.due * sliding.growth(rows) + words
@@ -494,7 +513,7 @@ class AtRisk:
 
     def rounding(self, one: Ints, other: Ints) -> Floats:
         """By how much energy in pJ rounding may yet save more in `other` than in `one`."""
-        mine = np.where(self._alike(one, other), self.may_lose[one], 0.0)
+        mine = np.where(self.alike(one, other), self.may_lose[one], 0.0)
         passed_on = np.maximum(self.may_lose[other] - mine, 0.0)
         return np.asarray(passed_on + np.maximum(self.rounded[other] - self.rounded[one], 0.0))
 
@@ -504,7 +523,7 @@ class AtRisk:
 
         low, high: the least and the most that a word costs that the next holder sends.
         """
-        same = self._alike(one, other)
+        same = self.alike(one, other)
         mine = np.where(same[:, None], self.tiles[one], 0.0)
         energy = np.maximum(self.tiles[other] - mine, 0.0).sum(axis=1)
         energy += np.where(same, self._if_alike(one, other), self._otherwise(one, other))
@@ -516,10 +535,10 @@ class AtRisk:
         but for those that it has to send anyway.
         """
         more = self.due[one] - self.due[other]
-        waiting = self.waiting[other] - np.where(self._alike(one, other), self.waiting[one], 0.0)
+        waiting = self.waiting[other] - np.where(self.alike(one, other), self.waiting[one], 0.0)
         return np.asarray(np.maximum(more, more + waiting * self.more[other]))
 
-    def _alike(self, one: Ints, other: Ints) -> Flags:
+    def alike(self, one: Ints, other: Ints) -> Flags:
         """Whether as many tiles are spared in both, whatever follows."""
         return np.asarray(self.states[one] == self.states[other])
 

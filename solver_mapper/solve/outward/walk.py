@@ -4,8 +4,8 @@ At each level come its spatial loops, its temporal loops, and the choice of what
 each of these, inner mappings are dropped that cannot lead below a target (`remaining.py`), and
 those that others dominate (`dominance.py`). What arrives at the outermost level are the least
 claims. They equal the cost model's figures unless networks cost energy for more than words that a
-level gets by itself, bandwidth limits the cycles at inner levels, or constraints say more than
-walks know (`constraints.py`); then they are lower bounds.
+level gets by itself, words of windows are rounded or passed on at levels that bandwidth limits, or
+constraints say more than walks know (`constraints.py`); then they are lower bounds.
 In the style of the partial mappings of AccelForge (Gilbert et al.), with the costs of Timeloop's
 model.
 """
@@ -32,6 +32,7 @@ from solver_mapper.cost.timeloop.network_energy import networks_below
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.outward.aim import Aim, least_cycles, most_energy
+from solver_mapper.solve.outward.constraints import ON_LOOPS
 from solver_mapper.solve.outward.costs import FIXED, NOISE, Costs
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside, joined
@@ -183,7 +184,7 @@ class Walk:
     @cached_property
     def exact(self) -> bool:
         """Whether claims leave out nothing but what `InnerMappings.doubts` speak of."""
-        return _nothing_else_costs(self.mapspace, self.costs, cycles_count=self.cycles_count)
+        return _nothing_else_costs(self.mapspace, self.costs)
 
     def _ended(self, run: _Run, most: int) -> Ends:
         try:
@@ -212,7 +213,7 @@ def _outermost(mapspace: EnumeratedMapspace, costs: Costs) -> frozenset[int]:
     )
 
 
-def _nothing_else_costs(mapspace: EnumeratedMapspace, costs: Costs, *, cycles_count: bool) -> bool:
+def _nothing_else_costs(mapspace: EnumeratedMapspace, costs: Costs) -> bool:
     architecture = mapspace.architecture
     plain = all(
         level.block_size == level.cluster_size == 1
@@ -220,12 +221,10 @@ def _nothing_else_costs(mapspace: EnumeratedMapspace, costs: Costs, *, cycles_co
         for level in architecture.levels
     )
     free = all(below.free for networks in networks_below(architecture) for below in networks)
-    slow = cycles_count and any(costs.slowness(level) for level in range(1, costs.depth))
     return (
         plain
         and free
-        and not slow
-        and all(isinstance(each, KeepConstraint) for each in mapspace.constraints)
+        and all(isinstance(each, (KeepConstraint, *ON_LOOPS)) for each in mapspace.constraints)
         and all(tensor.exact or tensor.ranks for tensor in costs.tensors)
     )
 
