@@ -176,14 +176,15 @@ class Deepening:
         """What else is near the mappings found, if the best of them costs more than it claims; anew
         if there were too many, and mappings have to be below less since then.
         """
-        proven, last = span()
-        near = 0 < (1 - NEAR) * last < proven < last * (1 - CLOSE)
-        if not (self._found and self._found.mappings and near and last < self._looked_below):
+        found, (proven, last) = self._found, span()
+        if found is None or not found.mappings or found.least is None or last >= self._looked_below:
             return
-        if self._walk.exact:
+        # What is proven by other means is no bound of claims.
+        least = min(float(found.least), proven)
+        if 0 < (1 - NEAR) * last < least and proven < last * (1 - CLOSE) and self._walk.exact:
             self._looked_below = last
-            examined = TIES * max(self._found.examined, SOME)
-            yield self._walk.near_ties(last, proven, examined=examined)
+            examined = TIES * max(found.examined, SOME)
+            yield self._walk.near_ties(last, least, examined=examined)
 
     def _usual(self) -> int:
         """How many inner mappings the last whole walk examined, or a few."""
