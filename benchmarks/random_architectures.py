@@ -1,7 +1,7 @@
 """How often proofs close on designs that nobody tuned for: random architectures with real layers.
 
     python benchmarks/random_architectures.py [--first N] [--cases N]
-        [--objective NAME]... [--limit SECONDS] [--json FILE]
+        [--more bandwidths|constraints] [--objective NAME]... [--limit SECONDS] [--json FILE]
 
 Case N is drawn from the random seed N: 3, 4 or 5 levels in turn, one or two meshes of any shape,
 buffers of any size, a bandwidth now and then, and a layer of a real network, each for energy and
@@ -18,6 +18,8 @@ from proofs import Case, measure, parser
 
 import solver_mapper as sm
 
+MORE = ("bandwidths", "constraints")
+"""What designs may have besides."""
 MESHES = ((12, 14), (7, 9), (32, 8), (16, 16), (3, 5), (1, 8), (4, 4), (8, 8), (1, 1))
 SMALL_MESHES = ((4, 4), (1, 8), (3, 5), (2, 4))
 CONVOLUTIONS = (
@@ -107,19 +109,64 @@ def problem(
     return {"problem": {"shape": shape, "instance": sizes}}
 
 
-def drawn(number: int) -> Case:
-    """Case `number`."""
+def add_bandwidths(random: Random, storage: list[dict[str, Any]]) -> None:
+    """Limit what most levels but DRAM read, write, or both, in words a cycle."""
+    for buffer in storage[:-1]:
+        if random.random() < 0.7:
+            port = random.choice(["read_bandwidth", "write_bandwidth", "bandwidth", "both"])
+            words = random.choice([1, 2, 4, 8, 16, 32])
+            if port == "both":
+                buffer["read_bandwidth"] = words
+                buffer["write_bandwidth"] = random.choice([1, 2, 4, 8])
+            else:
+                buffer[port] = words
+
+
+def constraints(
+    random: Random, storage: list[dict[str, Any]], tensors: list[str], dims: list[str]
+) -> list[dict[str, Any]]:
+    """What some levels but DRAM have to hold or not, innermost loops, and factors of 1."""
+    found: list[dict[str, Any]] = []
+    for buffer in storage[:-1]:
+        if random.random() < 0.5:
+            some = random.sample(tensors, random.randint(1, len(tensors)))
+            keep = some[: random.randint(0, len(some))]
+            bypass = [name for name in tensors if name not in some]
+            found.append({"type": "bypass", "keep": keep, "bypass": bypass})
+            found[-1]["target"] = buffer["name"]
+        if random.random() < 0.4:
+            innermost = " ".join(random.sample(dims, random.randint(1, 3)))
+            found.append({"type": "temporal", "permutation": innermost, "target": buffer["name"]})
+        if random.random() < 0.3:
+            factors = " ".join(f"{dim}=1" for dim in random.sample(dims, 2))
+            found.append({"type": "temporal", "factors": factors, "target": buffer["name"]})
+    return found
+
+
+def drawn(number: int, more: str | None = None) -> Case:
+    """Case `number`, with one of `MORE` if that is asked for."""
     random, levels = Random(number), 3 + number % 3
     machine, (name, workload) = architecture(random, levels), layer(random)
-    return Case({"levels": levels}, f"{number} {name}", sm.load(machine, workload))
+    random, storage = Random(1000 + number), machine["arch"]["storage"]
+    inputs = [machine, workload]
+    if more == "bandwidths":
+        add_bandwidths(random, storage)
+    elif more == "constraints":
+        shape = workload["problem"]["shape"]
+        tensors = [each["name"] for each in shape["data-spaces"]]
+        targets = constraints(random, storage, tensors, shape["dimensions"])
+        inputs.append({"architecture_constraints": {"targets": targets}})
+    return Case({"levels": levels}, f"{number} {name}", sm.load(*inputs))
 
 
 def main() -> None:
     options = parser(__doc__, limit=60.0)
     options.add_argument("--first", type=int, default=0)
     options.add_argument("--cases", type=int, default=42)
+    options.add_argument("--more", choices=MORE)
     words = options.parse_args()
-    measure(map(drawn, range(words.first, words.first + words.cases)), words)
+    numbers = range(words.first, words.first + words.cases)
+    measure((drawn(number, words.more) for number in numbers), words)
 
 
 if __name__ == "__main__":

@@ -83,11 +83,11 @@ def missed_by_many(seeds: range) -> tuple[list[str], int]:
     return wrong, listed
 
 
-@pytest.mark.parametrize("first", [0, *in_campaigns([4, 8, 12])])
+@pytest.mark.parametrize("first", [0, *in_campaigns(range(2, 16, 2))])
 def test_the_best_mapping_is_among_those_that_nearly_tie(first):
-    wrong, listed = missed_by_many(range(first, first + 4))
+    wrong, listed = missed_by_many(range(first, first + 2))
     assert not wrong
-    assert listed > 4
+    assert listed > 1
 
 
 def listed(dims: str, sizes: dict[str, int], window: Window, prices: Prices, **more) -> list[str]:
@@ -171,7 +171,7 @@ def with_idle_loops(seed: int) -> Instance:
     return Instance(seed, Architecture("row", levels, units), problem, Constraints(tuple(kept)))
 
 
-@pytest.mark.parametrize("seed", [42, 164, 667])
+@pytest.mark.parametrize("seed", [164, *in_campaigns([42, 667])])
 def test_words_that_stay_and_are_passed_on_are_in_doubt(seed):
     """Nothing is charged for them, so that equal charges say nothing."""
     wrong, number = missed(with_idle_loops(seed), 1 + 1e-4)
