@@ -122,6 +122,17 @@ def with_networks(seed: int, architecture: Architecture) -> Architecture:
     return replace(architecture, levels=levels)
 
 
+def without_adders(seed: int, architecture: Architecture) -> Architecture:
+    """The architecture with levels of which most cannot add: partial sums come back down to where
+    that can be done.
+    """
+    random = Random(seed)
+    levels = (
+        replace(each, reduction_supported=random.random() < 0.3) for each in architecture.levels
+    )
+    return replace(architecture, levels=tuple(levels))
+
+
 def drawn_mapping(random: Random, architecture: Architecture, problem: Problem) -> Mapping:
     """Each prime factor of each dimension somewhere, more often in space than in time."""
     places = list(product(range(len(architecture.levels)), AXES))
@@ -339,11 +350,13 @@ def too_high_where_levels_are_slow(seed: int) -> list[str]:
     return [each for mapping in mappings for each in above(walk, mapping)]
 
 
-def too_high_where_networks_charge(seed: int) -> list[str]:
+def too_high_where_networks_charge(seed: int, *, adders: bool = True) -> list[str]:
     """The same where networks charge."""
     random = Random(seed)
-    problem, architecture = drawn_problem(random), drawn_architecture(random)
-    walk = walk_of(problem, with_networks(seed, architecture), random.choice(["energy", "edp"]))
+    problem, architecture = drawn_problem(random), with_networks(seed, drawn_architecture(random))
+    if not adders:
+        architecture = without_adders(seed + 7, architecture)
+    walk = walk_of(problem, architecture, random.choice(["energy", "edp"]))
     mappings = (drawn_mapping(random, architecture, problem) for _ in range(3))
     return [each for mapping in mappings for each in above(walk, mapping)]
 
@@ -373,6 +386,12 @@ def test_no_bound_on_the_way_is_above_the_mapping_where_levels_are_slow(seed):
 @pytest.mark.parametrize("seed", [*range(14), *in_campaigns(range(14, 100))])
 def test_no_bound_on_the_way_is_above_the_mapping_where_networks_charge(seed):
     assert not too_high_where_networks_charge(seed)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 74, *in_campaigns(range(2, 74))])
+def test_no_bound_on_the_way_is_above_the_mapping_where_partial_sums_come_back(seed):
+    """More words enter networks then, so that routers may count fewer whole hops for each."""
+    assert not too_high_where_networks_charge(seed, adders=False)
 
 
 @pytest.mark.parametrize("first", [0, *in_campaigns(range(25, 100, 25))])

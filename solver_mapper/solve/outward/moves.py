@@ -283,7 +283,8 @@ def _charged(
         passed[:, n, level] = np.where(later, words, 0.0)
         hops[:, n, level] = np.where(later, price, 0.0)
         # As long as the tile stays, as many words enter as would be taken.
-        onwards = passing.onwards(np.ones(len(rows)), price, exact=costs.alone)
+        exact = costs.alone and not (tensor.written and networks.returns(level))
+        onwards = passing.onwards(np.ones(len(rows)), price, exact=exact)
         per_word = np.where(known, price, passing.entry + onwards)
         due[:, n] += np.where(is_open, rows.sends[:, n] * per_word, 0.0)
     nothing = np.zeros_like(rows.supplied)
@@ -310,7 +311,9 @@ def hopping(costs: Costs, rows: InnerMappings, number: int, taken: Floats) -> Fl
         if costs.networks and len(pending):
             onwards = costs.networks.passing(level).onwards
             together = hops[pending] * taken[pending]
-            energy[pending] += onwards(passed[pending], together, exact=costs.alone)
+            written = costs.tensors[number].written
+            exact = costs.alone and not (written and costs.networks.returns(level))
+            energy[pending] += onwards(passed[pending], together, exact=exact)
     return energy
 
 

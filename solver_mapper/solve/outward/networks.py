@@ -2,7 +2,8 @@
 
 A word that enters pays by the cost model's own rules (`cost/timeloop/network_energy.py`), of which
 hops, and routers with them, depend on the order of the mesh's loops. Left out are words that
-neighbours pass on, and old partial sums on their way down.
+neighbours pass on, and old partial sums on their way down; where these enter too, routers charge
+for no fewer words than enter, nor than hops.
 
 Where the next level inwards does not hold a tensor, the model counts hops of the words that it
 would take if it did (`bypass` in `cost/timeloop/accesses.py`), which may be fewer than those that
@@ -27,6 +28,7 @@ from solver_mapper.cost.timeloop.multicast_groups import (
     multicast_groups,
 )
 from solver_mapper.cost.timeloop.network_energy import (
+    UP,
     NetworkBelow,
     network_use,
     networks_below,
@@ -126,6 +128,12 @@ class Networks:
         """Whether networks below a level charge for anything."""
         return bool(self._below[level])
 
+    def returns(self, level: int) -> bool:
+        """Whether old partial sums come down networks below a level: more words enter these than
+        are counted, so that the whole part of the hops for each may be smaller.
+        """
+        return any(map(_returns, self._below[level]))
+
     def entries(self, outer: int, inner: int) -> float:
         """The least in pJ that a word pays on its way from the level `outer` to `inner`, to be
         multiplied by the words that the former sends: each of these enters every network in between
@@ -220,14 +228,23 @@ class Networks:
         projection: Projection,
         groups: list[MulticastGroup],
     ) -> float:
-        """What a network charges on average for a word of those that go to these groups. A tree of
-        adders charges for those of one instance alone.
+        """What a network charges on average for a word of those that go to these groups; at least,
+        if it `returns` partial sums. A tree of adders charges for those of one instance alone.
         """
         traffic = collect([Flow(1, 1, groups, 0)], 1)
         words = sum(group.scatter for group in groups)
+        if projection.read_write and _returns(below):
+            hops = sum(group.double_hops for group in groups) / 2 / words
+            router, ingress = below.network.router_energy, below.network.ingress_energy
+            return float(ingress) + hops * float(below.per_hop) + max(1.0, hops) * float(router)
         energy = network_use(below, traffic, projection.read_write, words, 1).energy
         each = float(energy) / words
         return each / self._rooms[level] if below.network.kind == "ReductionTree" else each
+
+
+def _returns(below: NetworkBelow) -> bool:
+    """See `arriving` in `cost/timeloop/network_energy.py`."""
+    return below.network.kind == "Legacy" and UP in below.ways and not below.reduces
 
 
 def _seen(loops: tuple[PlacedLoop, ...], tensor: Carried) -> tuple[PlacedLoop, ...]:
