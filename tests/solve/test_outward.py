@@ -13,10 +13,16 @@ from random import Random
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.core.architecture import Buffer
+from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.constraints import Constraints, KeepConstraint, ReuseConstraint
+from solver_mapper.core.constraints import (
+    Constraints,
+    FactorConstraint,
+    KeepConstraint,
+    ReuseConstraint,
+)
 from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.problem import Problem
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.deadline import running
@@ -29,6 +35,7 @@ from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
 from tests.instances import PLAIN, Instance, instance
 from tests.solve.test_bounds_on_the_way import with_networks
+from tests.strategies import tensor
 
 INFINITE = float("inf")
 SHAPES = ("matmul", "batched", "mttkrp", "strided")
@@ -222,6 +229,46 @@ def test_the_least_claim_is_the_best_mapping_where_inner_levels_are_slow(seed):
 def test_no_claim_is_above_the_best_mapping_where_inner_levels_are_slow(seed):
     made = slow_inside(instance(seed, 400, SHAPES + WINDOWS))
     assert not wrong_claims(made, exact=False)
+
+
+def levels_of_which_the_middle_one_is_slow(*bandwidth: int) -> tuple[Buffer, ...]:
+    """The innermost one holds weights, all others hold everything."""
+
+    def each(*prices: int) -> AccessEnergy:
+        return AccessEnergy(*map(Fraction, prices), Fraction(0))
+
+    return (
+        Buffer("L0", None, energy=each(1, 1, 1)),
+        Buffer("L1", None, shared_bandwidth=Fraction(*bandwidth), energy=each(1, 0, 0)),
+        Buffer("L2", None, energy=each(0, 8, 0)),
+    )
+
+
+@pytest.mark.parametrize("window", [False, True])
+def test_gaps_of_strides_fill_a_level_with_more_words_than_there_are_operations(window):
+    """So it may be slower than all that it sends says."""
+    if window:
+        levels = levels_of_which_the_middle_one_is_slow(29, 5)
+        sizes, outermost = {"P": 8, "R": 2, "C": 2}, "C"
+        inputs, weights = tensor("I", [("P", 9), ("R", 1)], "C"), tensor("W", "R", "C")
+    else:
+        levels = levels_of_which_the_middle_one_is_slow(31, 5)
+        sizes, outermost = {"P": 8, "R": 2}, "R"
+        inputs, weights = tensor("I", [("P", 9)], "R"), tensor("W", "R")
+    outputs = tensor("O", "P", read_write=True)
+    problem = Problem("gaps", tuple(sizes), sizes, (inputs, weights, outputs))
+    architecture = Architecture("slow", levels, Arithmetic("MAC", energy=Fraction(0)))
+    kept = [(level, name, True) for level in ("L0", "L1") for name in "IWO"]
+    kept += [("L2", "I", False), ("L2", "O", False)]
+    bounds = [("L1", dim, 1) for dim in sizes]
+    bounds += [("L0", dim, 2 if dim == outermost else 1) for dim in sizes]
+    constraints = Constraints(
+        (
+            *(KeepConstraint(at, "", name, keep) for at, name, keep in kept),
+            *(FactorConstraint(at, "", "temporal", dim, "==", size) for at, dim, size in bounds),
+        )
+    )
+    assert not wrong_claims(Instance(0, architecture, problem, constraints), exact=False)
 
 
 @pytest.fixture

@@ -78,6 +78,12 @@ class TensorCosts:
             words *= 1 + sum(step * (tile[:, dim] - 1) for dim, step in rank)
         return words
 
+    @cached_property
+    def stretch(self) -> int:
+        """Words of a tile are at most so many times its iterations: steps leave gaps."""
+        wide = self.view.projection.wide
+        return prod(sum(abs(step) for _, step in rank) for rank in wide)
+
     def density(self, tile: Ints) -> Floats:
         """The share of each tile's words that its iterations touch: strides leave some out."""
         points: Floats = np.prod(tile[:, sorted(self.fixed)], axis=1, dtype=float)

@@ -103,6 +103,7 @@ def undominated(
     helped = not costs.units_placed(outside)
     looseness = costs.loops.looseness(rows, outside)
     traffic = Traffic(costs, rows, at_risk) if cycles_count else None
+    filled = _most_filled(costs, rows, outside)
     turn = 0
     while True:
         check_time()
@@ -132,8 +133,8 @@ def undominated(
         for risk in at_risk:
             worse &= risk.carried[then[best]] <= risk.carried[then[behind]]
         if traffic is not None:
-            of_windows = sum((risk.most_words[then[best]] for risk in at_risk), 0.0)
-            worse &= _as_quick(costs, rows, future, best, behind, of_windows)
+            besides = sum((risk.most_words[then[best]] for risk in at_risk), filled[then[best]])
+            worse &= _as_quick(costs, rows, future, best, behind, besides)
             some = np.flatnonzero(worse)
             worse[some] = traffic.no_slower(then[best[some]], then[behind[some]])
             for risk in at_risk:
@@ -216,28 +217,24 @@ def _hopping(
 
 
 def _as_quick(
-    costs: Costs,
-    rows: InnerMappings,
-    future: _Future,
-    one: Ints,
-    other: Ints,
-    of_windows: Floats | float,
+    costs: Costs, rows: InnerMappings, future: _Future, one: Ints, other: Ints, besides: Floats
 ) -> Flags:
-    """Whether `one` needs no more cycles than `other`, whatever follows, but for tensors with
-    windows: its pace is no lower, and no other tensor has more words to be sent at a level with a
-    bandwidth, unless all its words together, and those of tensors `of_windows`, take no more time
-    there than `other` needs already.
+    """Whether `one` needs no more cycles than `other`, whatever follows, but for what levels move
+    that hold tensors already, and for tensors with windows: its pace is no lower, and no other
+    tensor has more words to be sent at a level with a bandwidth, unless all its words together, and
+    so many `besides`, take no more time there than `other` needs already.
+
+    besides: words of tensors with windows, and those that the level is filled with.
     """
     quick: Flags = rows.pace[one] >= rows.pace[other]
     if not future.slow.any():
         return quick
-    words, total = {}, np.zeros(len(one)) + of_windows
+    words, total = {}, besides.copy()
     plain = [(n, tensor) for n, tensor in enumerate(costs.tensors) if not tensor.ranks]
     for n, tensor in plain:
         most = rows.anew[one, n] + rows.sends[one, n] * future.base[one, n]
         words[n] = np.where(rows.open[one, n], most, rows.due[one, n])
-        filled = future.base[one, n] if tensor.exact else costs.operations
-        total += words[n] * (2 if tensor.written else 1) + filled
+        total += words[n] * (2 if tensor.written else 1)
     enough = costs.operations / rows.pace[other]
     for n, tensor in plain:
         is_open = rows.open[other, n]
@@ -249,6 +246,18 @@ def _as_quick(
         fewer = np.where(is_open & rows.open[one, n], fewer, words[n] <= least)
         quick &= fewer | (total * future.slow[other, n] <= enough)
     return quick
+
+
+def _most_filled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
+    """The words of all tensors that a level still to come is filled with at most, if it has a
+    bandwidth; the outermost one is not.
+    """
+    most = np.zeros(len(rows))
+    if any(0 < level < outside.holders for level in costs.slow):
+        for n, tensor in enumerate(costs.tensors):
+            every = costs.operations * tensor.stretch
+            most += costs.base(n, rows.tile) if tensor.exact else every
+    return most
 
 
 def _futures(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:
