@@ -21,7 +21,7 @@ import numpy as np
 
 from solver_mapper.solve.outward.costs import NOISE, Costs, rounds_alone
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
-from solver_mapper.solve.outward.sliding import AtRisk, Sliding, Sparing
+from solver_mapper.solve.outward.sliding import ROUNDED, AtRisk, Sliding, Sparing
 
 SENT, FILLED, OFF = range(3)
 """Columns of `InnerMappings.moved`; the first two are those of `pending` as well."""
@@ -131,9 +131,10 @@ class Traffic:
         ]
         self._plain = [n for n, tensor in enumerate(costs.tensors) if not tensor.ranks]
         written = np.array([tensor.written for tensor in costs.tensors])
+        rounded = np.array([ROUNDED * (not tensor.exact) for tensor in costs.tensors])
         self._cycles = np.zeros((len(rows), len(costs.slow)))
         for place, level in enumerate(costs.slow):
-            sent, filled = np.moveaxis(self._most[:, :, place], 2, 0)
+            sent, filled = np.moveaxis(self._most[:, :, place] + rounded[:, None], 2, 0)
             reads, writes = sent.sum(axis=1), filled.sum(axis=1) + sent[:, written].sum(axis=1)
             for cycles in cycles_of(costs, level, reads, writes):
                 self._cycles[:, place] = np.maximum(self._cycles[:, place], cycles)

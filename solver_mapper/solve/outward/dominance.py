@@ -29,7 +29,7 @@ from solver_mapper.solve.outward.networks import Networks
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.remaining import least_without
 from solver_mapper.solve.outward.sharing import most_shared
-from solver_mapper.solve.outward.sliding import AtRisk
+from solver_mapper.solve.outward.sliding import ROUNDED, AtRisk
 
 CAUTION = 1e-9
 """By how much more than the target mappings may cost when limits of prices are worked out."""
@@ -250,9 +250,9 @@ def _as_quick(
 
 def _most_filled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     """The words of all tensors that a level still to come is filled with at most, if it has a
-    bandwidth; the outermost one is not.
+    bandwidth; the outermost one is not. With what may be rounded up at a level.
     """
-    most = np.zeros(len(rows))
+    most = np.full(len(rows), 2 * ROUNDED * sum(not tensor.exact for tensor in costs.tensors))
     if any(0 < level < outside.holders for level in costs.slow):
         for n, tensor in enumerate(costs.tensors):
             every = costs.operations * tensor.stretch

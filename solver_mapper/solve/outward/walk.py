@@ -23,7 +23,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solver_mapper.core.constraints import KeepConstraint
+from solver_mapper.core.constraints import (
+    Constraint,
+    KeepConstraint,
+    PermutationConstraint,
+    SplitConstraint,
+)
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.primes import divisors, factorize
@@ -224,9 +229,19 @@ def _nothing_else_costs(mapspace: EnumeratedMapspace, costs: Costs) -> bool:
     return (
         plain
         and free
-        and all(isinstance(each, (KeepConstraint, *ON_LOOPS)) for each in mapspace.constraints)
+        and all(map(_all_known, mapspace.constraints))
         and all(tensor.exact or tensor.ranks for tensor in costs.tensors)
     )
+
+
+def _all_known(constraint: Constraint) -> bool:
+    """Whether walks know all that a constraint forbids. Of orders of a mesh's loops they do not: of
+    two inner mappings that are alike one may be so in a forbidden order alone.
+    """
+    orders_mesh = isinstance(constraint, SplitConstraint) or (
+        isinstance(constraint, PermutationConstraint) and constraint.kind == "spatial"
+    )
+    return isinstance(constraint, (KeepConstraint, *ON_LOOPS)) and not orders_mesh
 
 
 def spatial_orders(mapping: Mapping, most: int) -> Iterator[Mapping]:
