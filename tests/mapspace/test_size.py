@@ -108,7 +108,7 @@ def total(spec: Spec) -> int:
 
 
 def test_all_numbers_are_those_of_trying_every_mapping() -> None:
-    assert compare(range(300, 315)) > 5
+    assert compare(range(300, 308)) > 2
 
 
 def test_a_problem_of_bounds_of_one_has_the_mappings_of_its_bypasses() -> None:

@@ -48,7 +48,7 @@ def answer(architecture: str, layer: str, objective: str, hashes: str, seed: str
 
 
 @pytest.mark.parametrize(
-    ("architecture", "layer", "objective"), [*CASES[::2], *in_campaigns(CASES[1:2])]
+    ("architecture", "layer", "objective"), [CASES[0], *in_campaigns(CASES[1:])]
 )
 def test_fresh_processes_give_equal_answers(architecture, layer, objective):
     """Whatever order Python's sets and dicts of strings hash to: mapping, figures and the whole

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaigns import in_campaigns
 from tests.study.commands import run, start
 
 TINY = ("eyeriss", "tiny")
@@ -89,7 +90,10 @@ def test_no_time_for_any_layer_ends_in_code_3() -> None:
 
 @pytest.mark.parametrize(
     ("number", "jobs"),
-    [(signal.SIGINT, ()), (signal.SIGTERM, ("--jobs", "1")), (signal.SIGHUP, ())],
+    [
+        *[(signal.SIGINT, ()), (signal.SIGTERM, ("--jobs", "1"))],
+        *in_campaigns([(signal.SIGHUP, ())]),
+    ],
 )
 def test_a_signal_ends_the_run_with_what_is_known_and_its_own_code(
     tmp_path: Path, number: int, jobs: tuple[str, ...]
@@ -142,7 +146,7 @@ def kill_and_continue(folder: Path, words: tuple[str, ...], moments: list[float]
     return out
 
 
-@pytest.mark.parametrize("jobs", [(), ("--jobs", "2")])
+@pytest.mark.parametrize("jobs", [("--jobs", "2"), *in_campaigns([((),)])], ids=str)
 def test_a_run_that_is_killed_continues(tmp_path: Path, jobs: tuple[str, ...]) -> None:
     words = ("solve", *TINY, "--json", *jobs)
     out = kill_and_continue(tmp_path / "killed", words, [1.2, 2.0])
