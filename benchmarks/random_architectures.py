@@ -5,8 +5,9 @@
 
 Case N is drawn from the random seed N: 3, 4 or 5 levels in turn, one or two meshes of any shape,
 buffers of any size, a bandwidth now and then, and a layer of a real network, each for energy and
-edp. Nothing is constrained: factors, orders and bypass are free. One worker; seconds are of
-processor time, of the whole solve, and so is the limit.
+edp. Nothing is constrained: factors, orders and bypass are free. With `--more`, the same designs
+also have bandwidths at most inner levels, or constraints on stores, innermost loops and factors
+there. One worker; seconds are of processor time, of the whole solve, and so is the limit.
 """
 
 from __future__ import annotations

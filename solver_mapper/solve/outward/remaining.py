@@ -80,9 +80,9 @@ def least_rank(
 ) -> Floats:
     """The least rank of the goal of a whole mapping, by all bounds together."""
     cycles = least_cycles(spread_ahead.costs, aim.latency, rows, outside)
-    ranks = np.full(len(rows), -np.inf)
+    ranks, aheads = np.full(len(rows), -np.inf), _Aheads(spread_ahead.outer, rows, outside)
     for bound in _bounds(spread_ahead, aim, outside, closely=True):
-        energy, least = bound(rows, _Aheads(spread_ahead.outer, rows, outside))
+        energy, least = bound(rows, aheads)
         least = np.maximum(least, rank(spread_ahead.costs, aim.goal, cycles, energy))
         ranks = np.maximum(ranks, least)
     return ranks
