@@ -48,7 +48,8 @@ from solver_mapper.solve.cpsat.search import ProvenStep, Search
 from solver_mapper.solve.cpsat.turns import Walks
 from solver_mapper.solve.local_search import LocalSearch
 from solver_mapper.solve.outward.deepening import Span
-from solver_mapper.solve.outward.walk import Ends, Walk
+from solver_mapper.solve.outward.run import Ends
+from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.exhaustive import Exhaustive

@@ -27,7 +27,8 @@ from solver_mapper.deadline import TimeUp, running
 from solver_mapper.solve.beside import helper, race
 from solver_mapper.solve.beside.messages import Told
 from solver_mapper.solve.beside.race import Race, RacedWalks
-from solver_mapper.solve.outward.walk import Ends, Walk
+from solver_mapper.solve.outward.run import Ends
+from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.solve.session import Session
 from tests.campaigns import in_campaigns
 from tests.strategies import tensor

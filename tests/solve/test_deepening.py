@@ -105,7 +105,7 @@ def test_where_mappings_cost_nothing_the_target_is_the_last_one():
     class Free(Blind):
         outer, costs = walk.outer, walk.costs
 
-        def ends(self, target, *, examined, lowest):
+        def further(self, target, *, examined, lowest, last):
             targets.append(target)
             return deepening.Ends((), min(target, 0.0), beyond=0.0)
 
@@ -121,7 +121,7 @@ def test_shorter_steps_follow_a_walk_whose_target_was_too_high():
     class Steep(Blind):
         outer, costs = walk.outer, walk.costs
 
-        def ends(self, target, *, examined, lowest):
+        def further(self, target, *, examined, lowest, last):
             needed = int(1_000 * target**30) if target < 1.08 else 10**12
             if needed > examined:
                 return deepening.Ends((), None, False, examined=int(examined))
@@ -141,7 +141,7 @@ def test_a_walk_below_the_incumbent_that_takes_little_more_is_the_next_one():
     class Known(Blind):
         outer, costs = walk.outer, walk.costs
 
-        def ends(self, target, *, examined, lowest):
+        def further(self, target, *, examined, lowest, last):
             targets.append(target)
             return deepening.Ends((), target, True, target, int(10_000 * target**40))
 
@@ -196,7 +196,7 @@ def test_a_walk_is_not_begun_that_would_not_end_and_its_effort_is_kept_for_the_n
     class Steep(Blind):
         outer, costs = walk.outer, walk.costs
 
-        def ends(self, target, *, examined, lowest):
+        def further(self, target, *, examined, lowest, last):
             assert examined >= longest[0]
             need = int(deepening.MANY / 15 * target**40)
             if need > examined:
@@ -239,7 +239,7 @@ def test_near_ties_are_looked_at_anew_where_a_better_mapping_is_known():
     class Many(Blind):
         outer, costs, exact = walk.outer, walk.costs, True
 
-        def ends(self, target, *, examined, lowest):
+        def further(self, target, *, examined, lowest, last):
             return deepening.Ends(("a mapping",), 1.0, True, target, 1_000)
 
         def near_ties(self, target, least, *, examined):
@@ -274,7 +274,7 @@ def test_a_beam_comes_after_long_walks_and_the_next_one_is_wider():
     class Slow:
         outer, costs = walk.outer, walk.costs
 
-        def ends(self, target, *, examined, lowest):
+        def further(self, target, *, examined, lowest, last):
             return deepening.Ends((), None, False, examined=deepening.MANY)
 
         def beam(self, target, width):

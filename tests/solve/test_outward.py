@@ -28,7 +28,7 @@ from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.deadline import running
 from solver_mapper.solve import session
 from solver_mapper.solve.cpsat import search, turns
-from solver_mapper.solve.outward import ahead, deepening, outer_levels, spread_ahead, walk
+from solver_mapper.solve.outward import ahead, deepening, outer_levels, run, spread_ahead
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -303,7 +303,7 @@ def test_a_walk_decides_a_tie_or_leaves_it_to_the_model(most, impatient, monkeyp
     assert quickest is not None
     quicker = Walk.quicker
 
-    def told(self: Walk, *args, **named) -> walk.Ends:
+    def told(self: Walk, *args, **named) -> run.Ends:
         found.append(quicker(self, *args, **named))
         return found[-1]
 
@@ -340,14 +340,14 @@ def test_answers_are_those_of_enumeration_where_a_short_walk_comes_early(seed, m
 def test_where_a_run_ends_without_a_proof_the_walk_gives_the_bound(monkeypatch, impatient):
     """Walks below targets that rise, until one of them finds the answer."""
     bounds = []
-    ends = Walk.ends
+    further = Walk.further
 
     def noted(self, target, **more):
-        found = ends(self, target, **more)
+        found = further(self, target, **more)
         bounds.append(found.least)
         return found
 
-    monkeypatch.setattr(Walk, "ends", noted)
+    monkeypatch.setattr(Walk, "further", noted)
     made = bare(instance(103, 400, SHAPES))
     found = sm.solve(made.spec, "energy")
     assert bounds == sorted(bounds)
@@ -367,14 +367,12 @@ def test_a_walk_that_would_take_too_much_memory_ends(monkeypatch, impatient):
     made = bare(instance(103, 400, SHAPES))
     goal = OBJECTIVES[0].goals[0]
     whole = Walk(made.mapspace, goal).ends(INFINITE)
-    monkeypatch.setattr(walk, "MOST_ROWS", 1)
-    ends = Walk(made.mapspace, goal).ends(INFINITE)
-    assert (ends.mappings, ends.least, ends.whole) == ((), None, False)
-    monkeypatch.setattr(walk, "MOST_ROWS", 3)
-    ends = Walk(made.mapspace, goal).ends(INFINITE)
-    assert not ends.mappings and not ends.whole
-    assert whole.least is not None and ends.least is not None
-    assert 0 < ends.least <= whole.least
+    for most in (1, 3, 10):
+        monkeypatch.setattr(run, "MOST_ROWS", most)
+        ends = Walk(made.mapspace, goal).ends(INFINITE)
+        assert not ends.mappings and not ends.whole
+        assert whole.least is not None and ends.least is not None
+        assert 0 < ends.least <= whole.least
     assert sm.solve(made.spec, "energy").status == "optimal"
 
 

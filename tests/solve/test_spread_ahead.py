@@ -19,7 +19,8 @@ from solver_mapper.solve.outward.aim import Aim, least_cycles, rank
 from solver_mapper.solve.outward.inner import InnerMappings, Outside
 from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, repeat
 from solver_mapper.solve.outward.remaining import least_rank
-from solver_mapper.solve.outward.walk import Ends, Walk
+from solver_mapper.solve.outward.run import Ends
+from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
 from tests.solve.test_bounds_on_the_way import (

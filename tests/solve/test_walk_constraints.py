@@ -214,8 +214,7 @@ def test_what_costs_less_is_no_better_if_limits_leave_it_less(
         for energy, each in zip((0.0, 1.0), products, strict=True)
     ]
     outside = Outside(walk.costs.depth, walk.costs.depth)
-    most = np.full(2, 1e12)
-    found = undominated(walk.outer, joined(both), outside, most, cycles_count=False)
+    found = undominated(walk.outer, joined(both), outside, cycles_count=False)
     assert len(found) == kept
 
 

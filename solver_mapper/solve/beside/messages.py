@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from solver_mapper.core.objective import Goal
-from solver_mapper.solve.outward.walk import Ends
+from solver_mapper.solve.outward.run import Ends
 
 READY = "ready"
 """From the helper: it can take the specification."""

@@ -16,7 +16,8 @@ from solver_mapper.errors import LimitReached
 from solver_mapper.solve.beside.helper import Helper
 from solver_mapper.solve.beside.messages import Told
 from solver_mapper.solve.outward.deepening import MANY, TABLES, Deepening, Span
-from solver_mapper.solve.outward.walk import Ends, Walk
+from solver_mapper.solve.outward.run import Ends
+from solver_mapper.solve.outward.walk import Walk
 
 LESS = 0.005
 """Where mappings have to be better by this share than those that the walk looks for, another one
@@ -110,8 +111,8 @@ class _RacedWalk:
         self.outer, self.costs = walk.outer, walk.costs
         self._walk, self._race = walk, race
 
-    def ends(self, target: float, *, examined: float, lowest: float) -> Ends:
-        """See `Walk.ends`; or how the walk beside has ended, if that comes first."""
+    def further(self, target: float, *, examined: float, lowest: float, last: float) -> Ends:
+        """See `Walk.further`; or how the walk beside has ended, if that comes first."""
         done = 0
 
         def advanced(work: int) -> None:
@@ -123,7 +124,9 @@ class _RacedWalk:
 
         ends = self._race.ends
         if ends is None:
-            ends = self._walk.ends(target, examined=examined, lowest=lowest, advanced=advanced)
+            ends = self._walk.further(
+                target, examined=examined, lowest=lowest, last=last, advanced=advanced
+            )
         return self._race.ends or ends
 
     def beam(self, target: float, width: int) -> Ends:

@@ -41,7 +41,7 @@ from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingCl
 from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import middle, root
 from solver_mapper.solve.cpsat.turns import Turns, Walks
-from solver_mapper.solve.outward.walk import Ends
+from solver_mapper.solve.outward.run import Ends
 
 FEW_EXCLUDED = 3
 ROUNDED, LEAST_ROUNDED = Fraction(1, 2**50), Fraction(1, 10**6)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from solver_mapper.solve.outward.deepening import Span
-from solver_mapper.solve.outward.walk import Ends
+from solver_mapper.solve.outward.run import Ends
 
 TURNS = (1.0, 4.0, 16.0, 64.0, 256.0)
 """The solver's deterministic time in turns with walks outwards."""

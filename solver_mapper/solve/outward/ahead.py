@@ -126,14 +126,11 @@ class Ahead:
             found[:, number] = sliding.unmoved(self.rows)
         return found
 
-    def apart(self, without: int | None = None) -> Floats:
-        """The same where each tensor goes on in the way that is the cheapest one for itself, but
-        for the supply of tensor `without`.
-        """
+    def apart(self) -> Floats:
+        """The same where each tensor goes on in the way that is the cheapest one for itself."""
         total = self._further_out()
         for n in reversed(range(len(self.costs.tensors))):
-            own = np.where(self._barred[n], np.inf, 0.0) if n == without else self._cheapest[n]
-            total = (total + own).min(axis=-2)
+            total = (total + self._cheapest[n]).min(axis=-2)
         return np.asarray(self.settled + total)
 
     def least_rank(self, goal: Goal, latency: int) -> Floats:

@@ -46,14 +46,9 @@ def cycles_at(costs: Costs, latency: int, pace: Floats) -> Floats:
     return np.asarray(np.ceil(cycles * (1 - NOISE)) + latency)
 
 
-def most_energy(
-    costs: Costs, aim: Aim, rows: InnerMappings, outside: Outside
-) -> tuple[Floats, Floats]:
-    """The energy in pJ that a whole mapping below the target has at most: apart from that of
-    operations and leakage, and with it.
-    """
+def most_energy(costs: Costs, aim: Aim, rows: InnerMappings, outside: Outside) -> Floats:
+    """The energy in pJ that a whole mapping below the target has at most."""
     cycles = least_cycles(costs, aim.latency, rows, outside)
     powers = dict(aim.goal.powers)
-    fixed, leak = costs.work
     most = (aim.target / cycles ** powers.get("delay", 0)) ** (1 / powers["energy"])
-    return np.asarray(most - fixed - leak * cycles), np.asarray(most)
+    return np.asarray(most)

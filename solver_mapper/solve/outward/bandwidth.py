@@ -77,8 +77,8 @@ def paced(costs: Costs, rows: InnerMappings, *, windows: bool = False) -> Floats
     """
     if not costs.slow:
         return rows.pace
-    words = np.array([float(tensor.words) for tensor in costs.tensors])[:, None, None]
-    least = rows.moved[..., SENT_AND_FILLED] + rows.pending * words
+    words = np.column_stack([costs.once(n, rows.tile) for n in range(len(costs.tensors))])
+    least = rows.moved[..., SENT_AND_FILLED] + rows.pending * words[..., None, None]
     for each in costs.sliding:
         mine = least[:, each.number]
         if windows:
@@ -122,10 +122,11 @@ class Traffic:
     def __init__(self, costs: Costs, rows: InnerMappings, at_risk: Sequence[AtRisk]):
         self._costs, self._rows = costs, rows
         known = rows.moved[..., SENT_AND_FILLED]
-        base = [costs.base(n, rows.tile) for n in range(len(costs.tensors))]
-        once = [float(tensor.words) for tensor in costs.tensors]
-        self._most = known + rows.pending * np.column_stack(base)[..., None, None]
-        self._least = known + rows.pending * np.array(once)[:, None, None]
+        numbers = range(len(costs.tensors))
+        base = np.column_stack([costs.base(n, rows.tile) for n in numbers])
+        once = np.column_stack([costs.once(n, rows.tile) for n in numbers])
+        self._most = known + rows.pending * base[..., None, None]
+        self._least = known + rows.pending * once[..., None, None]
         self._at_risk = [
             (each, _may_spare(costs, rows, each.sliding, each.sparing)) for each in at_risk
         ]

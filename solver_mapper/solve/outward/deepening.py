@@ -16,7 +16,7 @@ from typing import Protocol
 from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.walk import Ends
+from solver_mapper.solve.outward.run import Ends
 
 MANY = 100_000
 """Inner mappings that walks examine for each unit of effort, at most."""
@@ -73,8 +73,8 @@ class Walks(Protocol):
     outer: OuterLevels
     costs: Costs
 
-    def ends(self, target: float, *, examined: float, lowest: float) -> Ends:
-        """See `Walk.ends`."""
+    def further(self, target: float, *, examined: float, lowest: float, last: float) -> Ends:
+        """See `Walk.further`."""
         ...
 
     def beam(self, target: float, width: int) -> Ends:
@@ -144,7 +144,7 @@ class Deepening:
             if not self._proven < goal < last or self._in_one_step(last):
                 goal = last
             examined = min(most, self._overrun * self._usual())
-            ends = self._walk.ends(goal, examined=examined, lowest=least)
+            ends = self._walk.further(goal, examined=examined, lowest=least, last=last)
             goal = goal if ends.target is None else ends.target
             self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
             yield ends
@@ -156,7 +156,7 @@ class Deepening:
             if ends.whole:
                 self._proven, self._next = goal, max(goal, ends.beyond)
                 self._step *= self._changed(ends)
-                self._known = [*self._known[-1:], (goal, ends.examined)]
+                self._known = [*self._known[-1:], (goal, ends.size)]
                 self._overrun = OVERRUN
             else:
                 self._step = min(self._step, goal / least - 1) if least > 0 else self._step
@@ -183,7 +183,7 @@ class Deepening:
         least = min(float(found.least), proven)
         if 0 < (1 - NEAR) * last < least and proven < last * (1 - CLOSE) and self._walk.exact:
             self._looked_below = last
-            examined = TIES * max(found.examined, SOME)
+            examined = TIES * max(found.size, SOME)
             yield self._walk.near_ties(last, least, examined=examined)
 
     def _usual(self) -> int:
@@ -195,11 +195,11 @@ class Deepening:
         work, if the logarithms of inner mappings grow as the targets' do. Below a few, what is
         there to begin with hides the growth.
         """
-        if ends.examined < FEW:
+        if ends.size < FEW:
             return FEW_STEP
         before = max(self._known[-1][1] if self._known else 0, FEW)
-        growth = max(ends.examined / before, 1.0001)
-        more = 1 + (GROWTH - 1) * ends.work / ends.examined
+        growth = max(ends.size / before, 1.0001)
+        more = 1 + (GROWTH - 1) * ends.work / ends.size
         return min(max(log(more) / log(growth), SHORTER), LONGER)
 
     def _in_one_step(self, last: float) -> bool:
@@ -209,7 +209,7 @@ class Deepening:
         if self._last is None or not self._last.whole or self._goal <= 0:
             return False
         growth = self._power * log(max(last / self._goal, 1.0))
-        return self._last.examined > FEW and growth <= log(ONE_STEP)
+        return self._last.size > FEW and growth <= log(ONE_STEP)
 
     @property
     def _growth(self) -> float | None:
@@ -235,4 +235,4 @@ class Deepening:
         if self._last is None or self._goal <= 0:
             return inf
         growth = self._power * log(max(last * BETTER / self._goal, 1.0))
-        return max(self._last.examined, FEW) * exp(min(growth, MOST_GROWTH))
+        return max(self._last.size, FEW) * exp(min(growth, MOST_GROWTH))

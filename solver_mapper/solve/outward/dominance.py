@@ -1,9 +1,8 @@
 """Which inner mappings can be dropped, since another one is at least as good whatever follows.
 
 Of two with the same tile, whatever follows the one may follow the other, and then costs the same
-apart from what is due. What one owes more for a tensor is priced at the most that the other one
-can pay for a word of it in any mapping below the target: no others count. What it owes less is
-priced at the least.
+apart from what is due. What one owes more for a tensor is priced at the most that a word of it can
+cost, what it owes less at the least. So a row that is dropped is not wanted below any target.
 """
 
 from __future__ import annotations
@@ -27,13 +26,8 @@ from solver_mapper.solve.outward.inner import (
 )
 from solver_mapper.solve.outward.networks import Networks
 from solver_mapper.solve.outward.outer_levels import OuterLevels
-from solver_mapper.solve.outward.remaining import least_without
 from solver_mapper.solve.outward.sharing import most_shared
 from solver_mapper.solve.outward.sliding import ROUNDED, AtRisk
-
-CAUTION = 1e-9
-"""By how much more than the target mappings may cost when limits of prices are worked out."""
-
 
 HISTORY, SPEED = ("floor", "least", "parent", "move"), ("pace", "moved", "pending")
 """What of inner mappings is no matter of their future, and what is none of energy."""
@@ -43,12 +37,12 @@ AT_ONCE = 65_536
 
 @dataclass(frozen=True)
 class _Future:
-    """What may come for each tensor of each row, below the target; arrays are (rows, tensors).
+    """What may come for each tensor of each row; arrays are (rows, tensors).
 
     low, high: the least and the most that a word costs that the next holder sends, in pJ; all
                instances that share it pay together.
-    base: words that the outermost holder so far gets if every loop outside its tile sends it anew.
-    fetched: the same at most.
+    base: words that the outermost holder so far gets at most, if every loop outside its tile sends
+          it anew.
     shared: how many instances will share each word at most.
     slow: the most cycles that a word takes at the next holder, for all instances so far together.
     """
@@ -56,15 +50,13 @@ class _Future:
     low: Floats
     high: Floats
     base: Floats
-    fetched: Floats
     shared: Floats
     slow: Floats
 
     def take(self, rows: Ints) -> _Future:
         """Some of the rows."""
         return _Future(
-            *(self.low[rows], self.high[rows], self.base[rows]),
-            *(self.fetched[rows], self.shared[rows], self.slow[rows]),
+            *(self.low[rows], self.high[rows], self.base[rows], self.shared[rows], self.slow[rows])
         )
 
 
@@ -72,16 +64,13 @@ def undominated(
     outer: OuterLevels,
     rows: InnerMappings,
     outside: Outside,
-    most: Floats,
     *,
     cycles_count: bool,
     margin: Floats | None = None,
-) -> InnerMappings:
-    """The rows that are not dominated. Those of low `least` are likely to dominate others.
+) -> Ints:
+    """Which rows are not dominated. Those of low `least` are likely to dominate others.
 
     Args:
-        most: the energy in pJ of each row's mappings below the target at most, apart from that of
-            operations and leakage.
         cycles_count: whether a higher pace is worth anything.
         margin: by how much energy in pJ each row has to be worse than another one to be dropped;
             twins (`_twins`) are dropped all the same.
@@ -92,7 +81,7 @@ def undominated(
     group = _groups(costs, rows, outside)
     order = np.lexsort((rows.least, group))
     rows, group = rows.take(order), group[order]
-    future = _futures(outer, rows, outside, most[order])
+    future = _futures(outer, rows, outside)
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
     saved = saved_by_rounding(costs, outside)
     at_risk = [
@@ -110,7 +99,7 @@ def undominated(
         starts = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
         sizes = np.diff(np.append(starts, len(group)))
         if not (sizes > turn + 1).any():
-            return rows
+            return np.sort(order[then])
         # The row that is `turn` places after the first of its group, against the rows behind it.
         place = np.arange(len(group)) - np.repeat(starts, sizes)
         behind = np.flatnonzero(place > turn)
@@ -176,17 +165,17 @@ def _owed(
         if tensor.ranks:
             continue
         low, high, base = future.low[other, n], future.high[other, n], future.base[other, n]
-        words, fetched = float(tensor.words), future.fetched[other, n]
+        words = float(tensor.words)
         first, second = rows.open[one, n], rows.open[other, n]
         due, sends = rows.due[one, n], rows.sends[one, n]
         theirs, they_send = rows.due[other, n], rows.sends[other, n]
         # Both are open; or the other one fetches as little as it can; or this one all that it can.
         both = first & second
         more = np.where(both, due - theirs, np.where(second, -theirs, np.where(first, due, 0.0)))
-        more *= np.where(both & (more > 0), fetched, np.where(second, words, base))
+        more *= np.where(both & (more > 0), base, np.where(second, words, base))
         sent = np.where(first, sends * np.where(second, 1.0, base), due)
         sent -= np.where(second, they_send * np.where(first, 1.0, words), theirs)
-        sent *= np.where(both, np.where(sent > 0, fetched, words), 1.0)
+        sent *= np.where(both, np.where(sent > 0, base, words), 1.0)
         sent += rows.anew[one, n] - rows.anew[other, n]
         owed = more + sent * np.where(sent > 0, high, low)
         refund = (rows.refund[other, n] - rows.refund[one, n]) * words
@@ -260,13 +249,12 @@ def _most_filled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     return most
 
 
-def _futures(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:
+def _futures(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> _Future:
     """`_future` of many rows."""
     parts = []
     for start in range(0, max(len(rows), 1), AT_ONCE):
         check_time()
-        some = slice(start, start + AT_ONCE)
-        parts.append(_future(outer, rows.take(some), outside, most[some]))
+        parts.append(_future(outer.costs, rows.take(slice(start, start + AT_ONCE)), outside))
     return _Future(*(np.concatenate(each) for each in zip(*map(_columns, parts), strict=True)))
 
 
@@ -274,58 +262,32 @@ def _columns(future: _Future) -> tuple[Floats, ...]:
     return tuple(getattr(future, each.name) for each in fields(future))
 
 
-def _future(outer: OuterLevels, rows: InnerMappings, outside: Outside, most: Floats) -> _Future:
-    """What may come for each tensor of each row, in mappings of at most `most` energy in pJ."""
-    costs = outer.costs
+def _future(costs: Costs, rows: InnerMappings, outside: Outside) -> _Future:
+    """What may come for each tensor of each row."""
     room = costs.left(outside, rows.meshes) * costs.beyond(outside)
-    without = least_without(outer, rows, outside)
     columns = []
     for n, tensor in enumerate(costs.tensors):
-        due, is_open, sends = rows.due[:, n], rows.open[:, n], rows.sends[:, n]
         begun: Ints | None = None
-        spared, beside = np.zeros(len(rows)), np.ones(len(rows))
-        growth = np.ones(len(rows))
+        beside, growth = np.ones(len(rows)), np.ones(len(rows))
         for each in costs.sliding:
             if each.number == n:
-                sparing = each.most_sparing(rows, tensor.words)
-                growth = each.growth(rows)
-                due = np.maximum(due - each.sparing_words(rows, sparing), tensor.words / growth)
-                spared = each.sparing_energy(rows, sparing)
+                growth, begun = each.growth(rows), each.begun(rows)
                 beside = each.sharers(rows, costs.order[: outside.spread])
-                begun = each.begun(rows)
         shares = most_shared(costs, n, rows.tile, outside, rows.meshes, begun)
-        shared = np.minimum(room, shares[0])
-        tile, base = tensor.tile_words(rows.tile), costs.base(n, rows.tile)
-        prices = [
-            np.where(costs.may_hold(n, level, tile), costs.price(n, level), np.nan)
-            for level in range(outside.holders)
-        ]
-        least = [
-            price / (np.minimum(shares[level], room // costs.room(level)) * beside)
-            for level, price in enumerate(prices)
-        ]
-        low, shared = np.fmin.reduce(least), shared * beside
-        again = max(costs.again(n, level) for level in range(outside.holders))
-        credit = (again + rows.refund[:, n]) * tensor.words * shared
-        left = np.maximum(most * (1 + CAUTION) - without[:, n] + credit + spared, 0.0)
-        once = left / tensor.words
-        limit = np.where(is_open, _ratio(np.maximum(once - due, 0.0), sends), _ratio(left, due))
-        high, slow = np.zeros(len(rows)), np.zeros(len(rows))
-        for level, price in enumerate(prices):
-            paid = least[level] <= limit
-            dearest = limit if costs.networks else np.minimum(price * growth, limit)
-            high = np.maximum(high, np.where(paid, dearest, 0.0))
+        low, high = np.full(len(rows), np.inf), np.zeros(len(rows))
+        slow, tile = np.zeros(len(rows)), tensor.tile_words(rows.tile)
+        for level in range(outside.holders):
+            may, price = costs.may_hold(n, level, tile), costs.price(n, level)
+            sharing = np.minimum(shares[level], room // costs.room(level)) * beside
+            low = np.minimum(low, np.where(may, price / sharing, np.inf))
+            dearest = np.inf if costs.networks else price * growth
+            high = np.maximum(high, np.where(may, dearest, 0.0))
             instances = room / costs.room(level)
-            slow = np.maximum(slow, np.where(paid, costs.slowness(level) * instances, 0.0))
-        fetched = np.minimum(base, _ratio(left, due + sends * low))
-        columns.append((low, high, base, fetched, shared, slow))
+            slow = np.maximum(slow, np.where(may, costs.slowness(level) * instances, 0.0))
+        low = np.where(np.isinf(low), 0.0, low)  # no level may hold the tile
+        shared = np.minimum(room, shares[0]) * beside
+        columns.append((low, high, costs.base(n, rows.tile), shared, slow))
     return _Future(*(np.column_stack(each) for each in zip(*columns, strict=True)))
-
-
-def _ratio(some: Floats, by: Floats) -> Floats:
-    """Quotients, infinite where nothing divides."""
-    quotients: Floats = np.divide(some, by, out=np.full(len(some), np.inf), where=by > 0)
-    return quotients
 
 
 def _groups(costs: Costs, rows: InnerMappings, outside: Outside) -> Ints:

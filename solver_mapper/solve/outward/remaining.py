@@ -54,17 +54,6 @@ class _Aheads:
         return ordered
 
 
-def least_without(outer: OuterLevels, rows: InnerMappings, outside: Outside) -> Floats:
-    """The same, but for each tensor (rows, tensors) without what the next supply of that one will
-    cost.
-    """
-
-    def least(ahead: Ahead) -> Floats:
-        return np.column_stack([ahead.apart(without=n) for n in range(len(outer.costs.tensors))])
-
-    return _Aheads(outer, rows, outside).figures(least)
-
-
 def _complete(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     """What whole mappings cost, of which the outermost level holds all tensors."""
     energy = settled_energy(costs, rows, outside)
@@ -128,13 +117,13 @@ def promising(
     outside: Outside,
     *,
     closely: bool = True,
-) -> tuple[InnerMappings, float]:
+) -> tuple[InnerMappings, list[InnerMappings]]:
     """The rows that may lead to mappings that are looked for, with their bounds (`_bounds`, after
-    the energy that was known before the last step); and the least rank that one of the others
-    needs.
+    the energy that was known before the last step); and those that may not, with those that they
+    were dropped for.
     """
     costs = spread_ahead.costs
-    rows, cycles, beyond = in_time(costs, aim, rows, outside)
+    rows, cycles, *dropped = in_time(costs, aim, rows, outside)
     aheads: _Aheads | None = None
     for bound in _bounds(spread_ahead, aim, outside, closely=closely):
         if not len(rows):
@@ -146,11 +135,13 @@ def promising(
         rows = replace(rows, floor=floor, least=ranks)
         below = np.asarray(ranks * (1 - NOISE) < aim.target)
         if np.count_nonzero(~below) > (0 if len(rows) > FEW else len(rows) / 2):
-            beyond = min(beyond, float(ranks[~below].min()))
+            dropped.append(rows.take(~below))
             rows, cycles, aheads = rows.take(below), cycles[below], None
     below = np.asarray(rows.least * (1 - NOISE) < aim.target)
-    beyond = min(beyond, float(rows.least[~below].min(initial=np.inf)))
-    return rows.take(below), beyond
+    if not below.all():
+        dropped.append(rows.take(~below))
+        rows = rows.take(below)
+    return rows, dropped
 
 
 def _spread_out(
@@ -178,17 +169,17 @@ def _spread_out(
 
 def in_time(
     costs: Costs, aim: Aim, rows: InnerMappings, outside: Outside
-) -> tuple[InnerMappings, Floats, float]:
+) -> tuple[InnerMappings, Floats, InnerMappings]:
     """The rows that may lead to mappings that are looked for by the energy that is known so far,
-    with the least cycles of each; and the least rank that one of the others needs.
+    with the least cycles of each; and those that may not.
     """
     cycles = least_cycles(costs, aim.latency, rows, outside)
     ranks = np.maximum(rank(costs, aim.goal, cycles, rows.floor), rows.least)
     # Nothing is known of the empty inner mapping, which tells where targets begin.
     below = (ranks * (1 - NOISE) < aim.target) | np.isneginf(rows.floor)
     below &= cycles < aim.cycles
-    beyond = float(ranks[~below].min(initial=np.inf))
-    return replace(rows, least=ranks).take(below), cycles[below], beyond
+    rows = replace(rows, least=ranks)
+    return rows.take(below), cycles[below], rows.take(~below)
 
 
 def _levels_may_be_slow(costs: Costs, goal: Goal, outside: Outside) -> bool:

@@ -1,0 +1,120 @@
+"""A walk that goes on below higher targets finds what a walk from the start finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from random import Random
+
+import numpy as np
+import pytest
+
+from solver_mapper.errors import LimitReached
+from solver_mapper.solve.outward import places, run
+from solver_mapper.solve.outward.run import Ends
+from solver_mapper.solve.outward.walk import Walk
+from tests.campaigns import in_campaigns
+from tests.solve.test_bounds_on_the_way import (
+    drawn_architecture,
+    drawn_problem,
+    walk_of,
+    with_networks,
+    with_slow_levels,
+)
+
+CLOSE = 1e-9
+MOST = 60_000
+"""Inner mappings of a walk, at most."""
+
+
+def drawn_walk(seed: int) -> Walk:
+    random = Random(seed)
+    problem, architecture = drawn_problem(random), drawn_architecture(random)
+    more = random.choice([None, None, with_slow_levels, with_networks])
+    architecture = more(seed, architecture) if more else architecture
+    return walk_of(problem, architecture, random.choice(["energy", "edp"]))
+
+
+def ended_early(random: Random, walk: Walk, target: float, least: float, last: float) -> Ends:
+    """A walk that goes on, and may be interrupted, or have its target lowered."""
+    often = random.choice([2, 5, 1000])
+
+    def advanced(work: int) -> None:
+        if not random.randrange(often):
+            raise LimitReached
+
+    how = {"examined": random.choice([20, 500, inf]), "lowest": random.choice([inf, least / 2])}
+    return walk.further(target, last=last, advanced=advanced, **how)
+
+
+def wrong(seed: int) -> list[str]:
+    """What is not as a walk from the start says."""
+    random, walk, other = Random(seed), drawn_walk(seed), drawn_walk(seed)
+    whole = walk.ends(inf, examined=MOST)
+    if not whole.whole or not whole.mappings or not whole.least:
+        return []
+    least, found = float(whole.least), list[str]()
+    last = least * random.choice([1.001, 1.2, 3.0])
+    target, proven = 0.0, -inf
+    while target < last:
+        target = min(max(target, least / 4) * random.choice([1.02, 1.3, 2.0]), last)
+        ends = ended_early(random, other, target, least, last)
+        if not ends.whole or ends.target is not None:
+            if ends.least is not None and float(ends.least) > least * (1 + CLOSE):
+                found.append(f"{ends.least} is no bound of {least}")
+            if not ends.mappings:
+                ends = other.further(target, last=last)
+        bound = float(ends.least or -inf)
+        if bound < proven * (1 - CLOSE) or bound > least * (1 + CLOSE):
+            found.append(f"bounds {proven}, {bound} of {least}")
+        proven = bound
+        if ends.mappings:
+            if bound != pytest.approx(least, rel=CLOSE):
+                found.append(f"{bound} arrives for {least}")
+            return found
+        if target > least * (1 + CLOSE):
+            return [*found, f"nothing arrives below {target}, for {least}"]
+    return [*found, f"nothing arrives below {last}, for {least}"]
+
+
+@pytest.mark.parametrize("first", [0, *in_campaigns(range(8, 1600, 8))])
+def test_a_walk_that_goes_on_ends_as_one_from_the_start(first: int) -> None:
+    """Also if it is interrupted on the way, or its target lowered."""
+    assert not {seed: found for seed in range(first, first + 8) if (found := wrong(seed))}
+
+
+@pytest.mark.parametrize("most", [30, 200])
+@pytest.mark.parametrize("first", [1600, *in_campaigns(range(1608, 2000, 8))])
+def test_it_ends_alike_if_few_inner_mappings_are_kept(
+    first: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is given up comes again when the walk begins anew; or the walk tells that it is not
+    whole.
+    """
+    monkeypatch.setattr(run, "MOST_STORED", most)
+    for seed in range(first, first + 8):
+        walk = drawn_walk(seed)
+        whole = walk.ends(inf, examined=MOST)
+        if not whole.whole or not whole.mappings or not whole.least:
+            continue
+        least = float(whole.least)
+        for share in (0.5, 0.8, 0.95, 1.01):
+            ends = walk.further(share * least)
+            if ends.whole:
+                assert float(ends.least or 0) == pytest.approx(min(share, 1.0) * least, rel=CLOSE)
+                assert bool(ends.mappings) == (share > 1)
+            else:
+                assert float(ends.least or 0) <= least * (1 + CLOSE)
+
+
+def test_rows_that_are_given_up_tell_what_they_needed() -> None:
+    walk = drawn_walk(0)
+    first = run.empty(walk.costs)
+    found = places.Places(first.take(slice(0, 0)), horizon=5.0)
+    for needed in (3.0, 4.0, 7.0):
+        found.wait(("here",), replace(first, least=np.array([needed])))
+    assert found.beyond == 3.0
+    _, waited = found.taken(("here",), [], target=3.5)
+    assert len(waited) == 1 and found.beyond == 4.0
+    found.forget(2.0)
+    assert found.beyond == 4.0 and not found.any_at(("here",))
