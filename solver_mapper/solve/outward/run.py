@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.core.objective import Goal
 from solver_mapper.core.primes import divisors, factorize
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.outward.aim import Aim, least_cycles, most_energy
-from solver_mapper.solve.outward.costs import NOISE
+from solver_mapper.solve.outward.costs import NOISE, Costs
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside, joined
 from solver_mapper.solve.outward.moves import (
@@ -35,11 +36,11 @@ from solver_mapper.solve.outward.moves import (
     spread,
     windows_placed,
 )
+from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.places import Key, Places, needed
 from solver_mapper.solve.outward.remaining import in_time, promising
-
-if TYPE_CHECKING:
-    from solver_mapper.solve.outward.walk import Walk
+from solver_mapper.solve.outward.spread_ahead import SpreadAhead
+from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
 """Inner mappings that go on from a step at once, and that are compared with each other, at most."""
@@ -85,6 +86,19 @@ class Ends(NamedTuple):
         return max(self.examined, self.in_all)
 
 
+class Ground(Protocol):
+    """What all walks of one mapspace and goal share; see `Walk`."""
+
+    mapspace: EnumeratedMapspace
+    goal: Goal
+    costs: Costs
+    outer: OuterLevels
+    spread_ahead: SpreadAhead
+    latency: int
+    cycles_count: bool
+    outermost: frozenset[int]
+
+
 class _Group(NamedTuple):
     """Spatial loops of a mesh that exclude each other, as dimension and axis. After them the first
     `spread` dimensions of `Costs.order` have no more loops there. `innermost`: whether they are the
@@ -108,16 +122,16 @@ class Run:
 
     def __init__(
         self,
-        walk: Walk,
+        ground: Ground,
         *,
         margin: float = 0.0,
         width: int | None = None,
         cycles: float = inf,
         goes_on: bool = False,
     ):
-        self.walk, self.costs, self.width, self.margin = walk, walk.costs, width, margin
-        self.aim = Aim(walk.goal, walk.latency, -inf, cycles)
-        self.cycles_count = walk.cycles_count or cycles < inf
+        self.ground, self.costs, self.width, self.margin = ground, ground.costs, width, margin
+        self.aim = Aim(ground.goal, ground.latency, -inf, cycles)
+        self.cycles_count = ground.cycles_count or cycles < inf
         self.goes_on = goes_on
         self.moves = Moves()
         self.parents: list[Ints] = []
@@ -252,7 +266,7 @@ class Run:
         if self.margin:
             margin = self.margin * most_energy(self.costs, self.aim, every, outside)
         kept = undominated(
-            *(self.walk.outer, every, outside), cycles_count=self.cycles_count, margin=margin
+            *(self.ground.outer, every, outside), cycles_count=self.cycles_count, margin=margin
         )
         before = len(every) - len(rows)
         return rows.take(kept[kept >= before] - before)
@@ -288,7 +302,9 @@ class Run:
             return rows
         # A beam leaves that to the ranks of what it keeps.
         closely = self.width is None
-        rows, dropped = promising(self.walk.spread_ahead, self.aim, rows, outside, closely=closely)
+        rows, dropped = promising(
+            self.ground.spread_ahead, self.aim, rows, outside, closely=closely
+        )
         for each in dropped:
             self.places.wait(key, each)
         return rows
@@ -404,7 +420,7 @@ class Run:
                 fits &= self.costs.loops.may_repeat(rows, level, dim, prime)
                 if self.margin:
                     fits &= ~splits(rows, dim)
-                if dim in self.walk.outermost:
+                if dim in self.ground.outermost:
                     fits &= self._belongs(rows, level, dim)
                 if fits.any():
                     move = Move(level, dim, prime)
@@ -448,7 +464,7 @@ class Run:
             if made[row] >= 0:
                 steps.append(self.moves.made[int(made[row])])
             row = int(parents[row])
-        problem = self.walk.mapspace.problem
+        problem = self.ground.mapspace.problem
         levels = []
         for number, buffer in enumerate(self.costs.architecture.levels):
             mine = [step for step in steps if step.level == number]
