@@ -197,12 +197,12 @@ def test_a_walk_is_not_begun_that_would_not_end_and_its_effort_is_kept_for_the_n
         outer, costs = walk.outer, walk.costs
 
         def further(self, target, *, examined, lowest, last):
-            assert examined >= longest[0]
-            need = int(deepening.MANY / 15 * target**40)
-            if need > examined:
+            every = int(deepening.MANY / 15 * target**40)
+            more = every - longest[0]
+            if more > examined:
                 return deepening.Ends((), None, False, examined=int(examined))
-            longest[0] = need
-            return deepening.Ends((), target, True, target, need)
+            longest[0] = every
+            return deepening.Ends((), target, True, target, more, in_all=every)
 
     walks = Deepening(Steep())
     for _ in range(6):

@@ -1,10 +1,10 @@
-"""Whole walks below targets that rise, from what is proven, until one finds the optimum.
+"""A walk below targets that rise, from what is proven, until it finds the optimum.
 
 What a walk takes grows steeply with its target, and an incumbent may lie far above the optimum. A
 walk below a target that no mapping reaches proves this target; the first one below a target above
-the optimum finds the optimum. So targets rise step by step, which is iterative deepening (Korf,
-1985); steps are such that walks grow severalfold, and all of them together take little more than
-the last one.
+the optimum finds the optimum. So targets rise step by step, as in iterative deepening (Korf, 1985);
+but each walk goes on where the one before was, so that all of them together take hardly more than
+one below the last target. Steps are such that what has been met grows by a known share.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ FEW = 2_000
 """A walk that may examine fewer is not begun."""
 STEP = 0.005
 """How far, relative, the first target lies above what the next inner mapping needs."""
-GROWTH = 2.5
-"""How many times as many inner mappings as the one before a walk should examine."""
-OVERRUN, SOME = 6.0, 20_000
-"""The target falls of a walk that examines so many times as many as the last whole one, or as a
-few. After one that ends because of that the next one may examine twice as many.
+GROWTH = 2.0
+"""How many times as many inner mappings as below the target before there should be below the next.
 """
-ONE_STEP = 4.0
-"""A walk below what mappings have to be below comes next if it should examine at most so many times
-as many inner mappings as the one before.
+OVERRUN, SOME = 1.5, 20_000
+"""The target falls of a walk that examines so many times as many as were met before, or as a few.
+After one that ends because of that the next one may examine twice as many.
+"""
+ONE_STEP = 2.5
+"""What mappings have to be below is the next target if there should be at most so many times as
+many inner mappings as below the one before.
 """
 FEW_STEP = 2.0
 SHORTER, LONGER = 0.5, 8.0
@@ -134,7 +135,7 @@ class Deepening:
             check_time()
             proven, last = span()
             most = MANY * effort - used
-            usual = GROWTH * (self._known[-1][1] if self._known else 0)
+            usual = (GROWTH - 1) * (self._known[-1][1] if self._known else 0)
             if most < max(FEW, min(usual, self._need(last))):
                 # The next walk would hardly end.
                 self._left = max(most, 0.0)
@@ -187,13 +188,13 @@ class Deepening:
             yield self._walk.near_ties(last, least, examined=examined)
 
     def _usual(self) -> int:
-        """How many inner mappings the last whole walk examined, or a few."""
+        """How many inner mappings there are below the last target that was reached, or a few."""
         return max(self._known[-1][1] if self._known else 0, SOME)
 
     def _changed(self, ends: Ends) -> float:
-        """By how much to change the step after a walk for the next one to be so many times as much
-        work, if the logarithms of inner mappings grow as the targets' do. Below a few, what is
-        there to begin with hides the growth.
+        """By how much to change the step after a walk for there to be so many times as many inner
+        mappings below the next target, if their logarithms grow as the targets' do; for more where
+        steps are much of the work. Below a few, what is there to begin with hides the growth.
         """
         if ends.size < FEW:
             return FEW_STEP
@@ -229,10 +230,10 @@ class Deepening:
         return STEEP if self._growth is None else self._growth
 
     def _need(self, last: float) -> float:
-        """How many inner mappings a walk would examine that finds the optimum below `last`, if they
-        go on growing as they did.
+        """How many more inner mappings a walk would examine that finds the optimum below `last`, if
+        they go on growing as they did.
         """
         if self._last is None or self._goal <= 0:
             return inf
         growth = self._power * log(max(last * BETTER / self._goal, 1.0))
-        return max(self._last.size, FEW) * exp(min(growth, MOST_GROWTH))
+        return max(self._last.size, FEW) * (exp(min(growth, MOST_GROWTH)) - 1)
