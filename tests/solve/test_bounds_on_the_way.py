@@ -388,7 +388,7 @@ def test_no_bound_on_the_way_is_above_the_mapping_where_networks_charge(seed):
     assert not too_high_where_networks_charge(seed)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 74, *in_campaigns(range(2, 74))])
+@pytest.mark.parametrize("seed", [0, 1, 74, 2061, *in_campaigns(range(2, 74))])
 def test_no_bound_on_the_way_is_above_the_mapping_where_partial_sums_come_back(seed):
     """More words enter networks then, so that routers may count fewer whole hops for each."""
     assert not too_high_where_networks_charge(seed, adders=False)
@@ -517,4 +517,6 @@ def test_no_bound_on_the_way_to_many_mappings_is(first):
     assert not [wrong for seed in seeds for wrong in too_high_where_room_is_scarce(seed)]
     assert not [wrong for seed in seeds for wrong in too_high_where_levels_are_slow(seed)]
     assert not [wrong for seed in seeds for wrong in too_high_where_networks_charge(seed)]
+    back = [too_high_where_networks_charge(seed, adders=False) for seed in seeds]
+    assert not [wrong for each in back for wrong in each]
     assert not [wrong for seed in seeds for wrong in too_high_for_a_window(seed)]

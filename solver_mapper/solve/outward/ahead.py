@@ -20,7 +20,7 @@ from solver_mapper.solve.outward.aim import least_cycles, rank
 from solver_mapper.solve.outward.bandwidth import cycles_of, rounded
 from solver_mapper.solve.outward.costs import ENDS, FIXED, NOISE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
-from solver_mapper.solve.outward.moves import hopping
+from solver_mapper.solve.outward.moves import hopping, linking
 from solver_mapper.solve.outward.outer_levels import OuterLevels, Spared, spared_by
 from solver_mapper.solve.outward.sharing import largest, most_shared
 from solver_mapper.solve.outward.sliding import ROUNDED
@@ -352,6 +352,7 @@ def settled_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Float
                 # Loops that leave the tensor alone may come first.
                 fixed = rest[:, sorted(tensor.fixed)].prod(axis=1)
                 settled = settled + hopping(costs, rows, n, tensor.tile_words(rows.tile) * fixed)
+                settled = settled + linking(rows, n, costs.base(n, rows.tile))
     if outside.holders:
         saved, meshes = saved_by_rounding(costs, outside), costs.room(outside.meshes) > 1
         for each in costs.sliding:

@@ -150,10 +150,10 @@ class Costs:
         self.moving = set(together)
         self.order = list(dict.fromkeys([*together, *range(len(self.sizes))]))
         self.loops = LoopConstraints(mapspace, self.order)
-        self.sliding = self._sliding(mapspace)
         off = any(isinstance(each, ReuseConstraint) for each in mapspace.constraints)
         self.spreads = Spreads()
         self.networks = None if off else self._networks()
+        self.sliding = self._sliding(mapspace)
         self._capacities = [
             np.inf if level.capacity is None else float(level.capacity)
             for level in self.architecture.levels
@@ -174,8 +174,10 @@ class Costs:
                     tensor.ranks, tensor.fixed, self.depth, idle=not others <= tensor.fixed
                 )
                 parents = [self.room(max(level - 1, 0)) for level in range(self.depth)]
-                sliding = Sliding(number, len(found), windows, self.sizes, self.rates, parents)
-                found.append(sliding)
+                networks = self.networks
+                linking = [networks.passed_on(n) if networks else 0.0 for n in range(self.depth)]
+                how = windows, self.sizes, self.rates, parents, [0.0, *linking]
+                found.append(Sliding(number, len(found), *how))
         return found
 
     def _networks(self) -> Networks | None:

@@ -185,6 +185,8 @@ def _owed(
         total += owed
         if costs.networks:
             total += _hopping(costs.networks, rows, n, one, other, base)
+            more, less = (rows.linked[one, n] - rows.linked[other, n]).T
+            total += more - np.minimum(less * words, less * base)
     return total
 
 

@@ -71,6 +71,9 @@ class InnerMappings:
     passed, hops: (rows, tensors, depth), if networks charge for anything: words that enter the
                   networks below each level where the next one inwards does not hold the tensor, and
                   for each word that this would take, the hops for which nothing is charged yet.
+    linked: (rows, tensors, 2), if networks charge for anything: of an open tensor that compute
+            units pass on, what networks charge for that in pJ if the units' tile stays for good,
+            and how much less they do for each word that its outermost holder so far gets.
     supplied: what the next level inwards holds, one bit for each tensor.
     arranged: the number of the loops of the mesh that is being filled (`spreads.py`): that of the
               compute units, or one where networks charge. Both are 0 elsewhere.
@@ -107,6 +110,7 @@ class InnerMappings:
     network: Floats
     passed: Floats
     hops: Floats
+    linked: Floats
     supplied: Ints
     arranged: Ints
     looped: Ints
@@ -129,7 +133,7 @@ class InnerMappings:
             *(self.pace, self.moved, self.pending, self.energy, self.charged),
             *(self.states, self.fetched, self.sent),
             *(self.copies, self.parents, self.lost, self.doubts),
-            *(self.network, self.passed, self.hops, self.supplied, self.arranged),
+            *(self.network, self.passed, self.hops, self.linked, self.supplied, self.arranged),
             *(self.looped, self.meshes, self.here, self.products, self.laid),
             *(self.floor, self.least, self.parent, self.move),
         )

@@ -25,9 +25,9 @@ from solver_mapper.solve.outward.bandwidth import (
     nearest,
     paced,
 )
-from solver_mapper.solve.outward.costs import Costs
+from solver_mapper.solve.outward.costs import Costs, rounds_alone
 from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
-from solver_mapper.solve.outward.networks import Networks
+from solver_mapper.solve.outward.networks import TINY, Networks
 from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
 from solver_mapper.solve.outward.spreads import Spread, asked_anew
 
@@ -83,6 +83,7 @@ def empty(costs: Costs) -> InnerMappings:
         network=np.zeros_like(units),
         passed=np.zeros((1, tensors, costs.depth if costs.networks else 0)),
         hops=np.zeros((1, tensors, costs.depth if costs.networks else 0)),
+        linked=np.zeros((1, tensors, 2 if costs.networks else 0)),
         supplied=np.zeros(1, dtype=np.int64),
         arranged=np.zeros(1, dtype=np.int64),
         looped=np.array([[0, -1]]),
@@ -119,11 +120,13 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         due[:, each.number] *= more / bound
         sent[np.arange(len(rows)), column, each.outermost(rows)] *= more / bound
     hops, moved, pending = rows.hops.copy(), rows.moved / bound, rows.pending.copy()
+    linked = rows.linked.copy()
     for n, tensor in enumerate(costs.tensors):
         if tensor.ranks:
             continue
         if dim not in tensor.fixed:
             hops[:, n] *= bound
+            linked[:, n, 1:] *= bound
             if tensor.exact:
                 moved[:, n, :, OFF] *= bound
             due[:, n] *= np.where(rows.open[:, n], bound, 1 / bound)
@@ -160,6 +163,7 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         charged=rows.charged / bound,
         lost=rows.lost * bound,
         hops=hops,
+        linked=linked,
         arranged=_arranged(costs, rows, move),
         meshes=meshes,
         move=_same(rows, number),
@@ -206,23 +210,27 @@ def _units_filled(costs: Costs, rows: InnerMappings, width: int) -> InnerMapping
     """
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
     anew, doubts, arranged = rows.anew.copy(), rows.doubts, rows.arranged
+    networks, linked = costs.networks, rows.linked.copy()
     known, where = np.unique(arranged, return_inverse=True)
     for n, tensor in enumerate(costs.tensors):
         if tensor.ranks:
             continue
         found = [asked_anew(costs.spreads.meshes[int(mesh)], tensor.fixed, width) for mesh in known]
-        share, certain = np.array(found).reshape(-1, 2)[where.reshape(-1)].T
+        share, served, certain = np.array(found).reshape(-1, 3)[where.reshape(-1)].T
         stays = share < 1
+        if networks and tensor.exact:
+            price = np.where(stays, networks.passed_on(costs.depth - 1) * served, 0.0)
+            every = costs.operations * price
+            linked[:, n] = np.column_stack([every, every / due[:, n]])
         anew[:, n] = np.where(stays, share * due[:, n], 0.0)
         sends[:, n] = np.where(stays, (1 - share) * tensor.density(rows.tile), sends[:, n])
         due[:, n] = np.where(stays, 0.0, due[:, n])
         is_open[:, n] = stays
         doubts = doubts | np.where(certain > 0, 0, DOUBTFUL)
-    if not (costs.networks and costs.networks.charge_below(costs.depth - 1)):
+    if not (networks and networks.charge_below(costs.depth - 1)):
         arranged = np.zeros_like(arranged)
-    return replace(
-        rows, open=is_open, due=due, sends=sends, anew=anew, doubts=doubts, arranged=arranged
-    )
+    rows = replace(rows, open=is_open, due=due, sends=sends, anew=anew, linked=linked)
+    return replace(rows, doubts=doubts, arranged=arranged)
 
 
 def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> InnerMappings:
@@ -231,13 +239,13 @@ def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> Inne
     """
     if not (costs.networks and costs.networks.charge_below(level)):
         return rows
-    direct = _direct(costs, rows, level)
+    direct, once = _direct(costs, rows, level), _bits(_once(costs, rows, level))
     tile = np.where([dim in costs.moving for dim in range(len(costs.sizes))], rows.tile, 1)
-    keys = np.column_stack([rows.arranged, direct, tile])
+    keys = np.column_stack([rows.arranged, direct, once, tile])
     known, where = np.unique(keys, axis=0, return_inverse=True)
     ways = [
-        costs.networks.arrangements(level, mesh, tensors, tuple(extents))
-        for mesh, tensors, *extents in known.tolist()
+        costs.networks.arrangements(level, mesh, tensors, no_more, tuple(extents))
+        for mesh, tensors, no_more, *extents in known.tolist()
     ]
     most = max(map(len, ways), default=0)
     numbers = np.full((len(ways), most), -1, dtype=np.int64)
@@ -254,21 +262,45 @@ def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> Inne
 
 def _direct(costs: Costs, rows: InnerMappings, level: int) -> Ints:
     """One bit for each tensor of which the next level inwards takes what enters networks below
-    `level`; compute units do if they take nothing from each other.
+    `level`, whenever it takes anything: compute units do unless some of them take words that stay
+    from each other, and others do not.
     """
     if level < costs.depth - 1:
         return rows.supplied
-    closed = ~rows.open | [bool(tensor.ranks) for tensor in costs.tensors]
-    return np.asarray((closed << np.arange(len(costs.tensors))).sum(axis=1))
+    return _bits(~rows.open | (rows.anew == 0) | [bool(tensor.ranks) for tensor in costs.tensors])
+
+
+def _once(costs: Costs, rows: InnerMappings, level: int) -> Flags:
+    """Whether no old partial sums of each tensor (rows, tensors) come down networks below `level`:
+    each word enters these once; or no loops are left that bring the same ones again.
+    """
+    found = np.ones((len(rows), len(costs.tensors)), dtype=bool)
+    if costs.networks and costs.networks.returns(level):
+        for n, tensor in enumerate(costs.tensors):
+            if tensor.written:
+                no_more = rounds_alone(costs, n, rows.tile) == 1
+                once = _each_once(costs, n, rows.due[:, n])
+                found[:, n] = np.where(rows.open[:, n], no_more, once)
+    return found
+
+
+def _each_once(costs: Costs, number: int, words: Floats) -> Flags:
+    """Whether so many words of a tensor are different ones."""
+    return np.asarray(words <= costs.tensors[number].words * (1 + TINY))
+
+
+def _bits(flags: Flags) -> Ints:
+    """One bit for each tensor (rows, tensors)."""
+    return np.asarray((flags << np.arange(flags.shape[1])).sum(axis=1))
 
 
 def _charged(
     costs: Costs, networks: Networks, rows: InnerMappings, level: int, direct: Ints, prices: Floats
 ) -> InnerMappings:
     """The rows with what networks below `level` charge, at `Arrangement.prices` (rows, tensors)."""
-    passing = networks.passing(level)
+    passing, once = networks.passing(level), _once(costs, rows, level)
     energy, due, network = rows.energy, rows.due.copy(), rows.network.copy()
-    passed, hops = rows.passed.copy(), rows.hops.copy()
+    passed, hops, refund = rows.passed.copy(), rows.hops.copy(), rows.refund.copy()
     for n, tensor in enumerate(costs.tensors):
         price, known = prices[:, n], (direct >> n & 1).astype(bool)
         if tensor.ranks:
@@ -282,15 +314,22 @@ def _charged(
         later = ~known & ~is_open
         passed[:, n, level] = np.where(later, words, 0.0)
         hops[:, n, level] = np.where(later, price, 0.0)
-        # As long as the tile stays, as many words enter as would be taken.
-        exact = costs.alone and not (tensor.written and networks.returns(level))
-        onwards = passing.onwards(np.ones(len(rows)), price, exact=exact)
+        # As long as the tile stays, as many words enter as would be taken; unless some units ask
+        # for them all the same.
+        exact = once[:, n] & (costs.alone | ((rows.anew[:, n] == 0) & tensor.exact))
+        onwards = passing.onwards(np.ones(len(rows)), price, exact)
         per_word = np.where(known, price, passing.entry + onwards)
-        due[:, n] += np.where(is_open, rows.sends[:, n] * per_word, 0.0)
+        # Without hops, old partial sums cost as much as new ones: all but those of the first time.
+        near = np.where(known, price <= passing.entry * (1 + TINY), price == 0)
+        back = near & ~once[:, n] & (not level and tensor.exact)
+        again = np.where(back, networks.returning(level), 0.0)
+        energy, refund[:, n] = energy + words * again, refund[:, n] + again
+        due[:, n] += np.where(is_open, rows.sends[:, n] * (per_word + again), 0.0)
     nothing = np.zeros_like(rows.supplied)
     return replace(
         rows,
         due=due,
+        refund=refund,
         energy=energy,
         network=network,
         passed=passed,
@@ -311,10 +350,20 @@ def hopping(costs: Costs, rows: InnerMappings, number: int, taken: Floats) -> Fl
         if costs.networks and len(pending):
             onwards = costs.networks.passing(level).onwards
             together = hops[pending] * taken[pending]
-            written = costs.tensors[number].written
-            exact = costs.alone and not (written and costs.networks.returns(level))
-            energy[pending] += onwards(passed[pending], together, exact=exact)
+            tensor = costs.tensors[number]
+            known = np.full(len(pending), costs.alone or tensor.exact)
+            if tensor.written and costs.networks.returns(level):
+                known &= _each_once(costs, number, passed[pending])
+            energy[pending] += onwards(passed[pending], together, known)
     return energy
+
+
+def linking(rows: InnerMappings, number: int, words: Floats) -> Floats:
+    """What networks charge in pJ for what compute units pass on of an open tensor, if its outermost
+    holder so far gets so many words.
+    """
+    most, less = rows.linked[:, number].T
+    return np.asarray(np.maximum(most - less * words, 0.0))
 
 
 def _sending(rows: InnerMappings, sliding: Sliding, states: Ints, more: Floats) -> InnerMappings:
@@ -348,7 +397,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     looped = rows.looped[:, 0] & ~(1 << dim) | np.where(goes_on, 1 << dim, 0)
     looped = np.column_stack([looped, np.where(goes_on, dim, -1)])
     rounds: Floats = np.prod(costs.sizes / tile, axis=1)
-    passed, hops = rows.passed.copy(), rows.hops.copy()
+    passed, hops, linked = rows.passed.copy(), rows.hops.copy(), rows.linked.copy()
     moved, pending = rows.moved.copy(), rows.pending.copy()
     for each in costs.sliding:
         less = each.repeated(rows, dim, move.bound, rounds)
@@ -365,8 +414,8 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
             closes = is_open[:, n]
             energy = energy + np.where(closes, due[:, n] * words, 0.0)
             if costs.networks:
-                energy = energy + hopping(costs, rows, n, words)
-            passed[:, n] = hops[:, n] = 0.0
+                energy = energy + hopping(costs, rows, n, words) + linking(rows, n, words)
+            passed[:, n] = hops[:, n] = linked[:, n] = 0.0
             moved[:, n, :, SENT_AND_FILLED] += pending[:, n] * words[:, None, None]
             pending[:, n] = 0.0
             due[:, n] = np.where(closes, anew[:, n] + sends[:, n] * words, due[:, n])
@@ -391,6 +440,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         doubts=doubts,
         passed=passed,
         hops=hops,
+        linked=linked,
         looped=looped,
         move=_same(rows, number),
     )

@@ -1,9 +1,11 @@
 """What the networks between levels charge for words, by the loops of the mesh that they serve.
 
 A word that enters pays by the cost model's own rules (`cost/timeloop/network_energy.py`), of which
-hops, and routers with them, depend on the order of the mesh's loops. Left out are words that
-neighbours pass on, and old partial sums on their way down; where these enter too, routers charge
-for no fewer words than enter, nor than hops.
+hops, and routers with them, depend on the order of the mesh's loops. What is charged for words that
+neighbours pass on is part of what these spare (`sliding.py`), or settled as soon as it is clear how
+often compute units pass on words that stay (`linking` in `moves.py`). Left out are old partial sums
+on their way down where words take hops: routers charge for no fewer words than enter then, nor than
+hops.
 
 Where the next level inwards does not hold a tensor, the model counts hops of the words that it
 would take if it did (`bypass` in `cost/timeloop/accesses.py`), which may be fewer than those that
@@ -36,7 +38,7 @@ from solver_mapper.cost.timeloop.network_energy import (
 from solver_mapper.cost.timeloop.projection import Projection, vector_of
 from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, links
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
-from solver_mapper.solve.outward.inner import Floats
+from solver_mapper.solve.outward.inner import Flags, Floats
 from solver_mapper.solve.outward.spreads import Spreads, orders
 
 MOST_HOPS, TINY = 1e12, 1e-13
@@ -65,14 +67,14 @@ class Passing(NamedTuple):
     hop: float
     router: float
 
-    def onwards(self, entered: Floats | float, hops: Floats, *, exact: bool) -> Floats:
+    def onwards(self, entered: Floats, hops: Floats, exact: Flags | bool) -> Floats:
         """What they charge for `hops` of all words together, beyond what those that `entered` paid;
         at least, unless these are known to be `exact`.
         """
-        routed = np.maximum(hops - entered, 0.0)
-        if exact:
-            times = np.divide(hops, entered, out=np.zeros_like(hops), where=entered > 0)
-            routed = np.where(hops < MOST_HOPS, entered * np.floor(times * (1 + TINY)), routed)
+        times = np.divide(hops, entered, out=np.zeros_like(hops), where=entered > 0)
+        whole = entered * np.floor(times * (1 + TINY))
+        known = exact & (hops < MOST_HOPS)
+        routed = np.where(known, whole, np.maximum(hops - entered, 0.0))
         return np.asarray(self.hop * hops + self.router * routed)
 
 
@@ -134,6 +136,11 @@ class Networks:
         """
         return any(map(_returns, self._below[level]))
 
+    def returning(self, level: int) -> float:
+        """What these networks charge in pJ for an old partial sum that comes down without hops."""
+        found = (each.network for each in self._below[level] if _returns(each))
+        return float(sum(each.ingress_energy + each.router_energy for each in found))
+
     def entries(self, outer: int, inner: int) -> float:
         """The least in pJ that a word pays on its way from the level `outer` to `inner`, to be
         multiplied by the words that the former sends: each of these enters every network in between
@@ -151,8 +158,15 @@ class Networks:
             router,
         )
 
+    def passed_on(self, level: int) -> float:
+        """What networks below a level charge in pJ for a word that one of the elements there gets
+        from another one beside it (`_legacy_energy` in `cost/timeloop/network_energy.py`).
+        """
+        below = (each for each in self._below[level] if each.network.kind == "Legacy")
+        return float(sum(each.per_hop + 2 * each.network.router_energy for each in below))
+
     def _arrangements(
-        self, level: int, mesh: int, direct: int, tile: tuple[int, ...]
+        self, level: int, mesh: int, direct: int, once: int, tile: tuple[int, ...]
     ) -> tuple[Arrangement, ...]:
         """The orders of the loops of a mesh below `level` of which none is better than another one
         for all tensors.
@@ -183,6 +197,7 @@ class Networks:
                     _seen(placed, tensor),
                     tensor.reach(tile, self._sizes),
                     bool(direct >> number & 1),
+                    bool(once >> number & 1),
                 )
                 for number, tensor in enumerate(self._tensors)
             )
@@ -197,6 +212,7 @@ class Networks:
         loops: tuple[PlacedLoop, ...],
         reach: tuple[int, ...],
         direct: bool,
+        once: bool,
     ) -> float:
         """`Arrangement.prices` of one tensor; less, if there are too many elements to look at."""
         below, tensor = self._below[level], self._tensors[number]
@@ -209,16 +225,29 @@ class Networks:
             hops = sum(group.double_hops for group in served) / 2
             return hops / sum(group.scatter for group in served) if tensor.exact else 0.0
         stays = level == len(self._below) - 1
-        helped = list(_helped(loops, tensor, grid, reach, stays=stays))
-        if not helped:
-            return sum(self._charged(each, level, tensor.projection, served) for each in below)
-        # Words for groups of one size are charged together, whether some of them are helped or not;
-        # of networks that charge by the number of receivers, those for the largest groups alone.
-        legacy = [each for each in below if each.network.kind == "Legacy"]
-        return min(
-            sum(self._charged(each, level, tensor.projection, [group]) for each in legacy)
-            for groups in (served, *helped)
+        helped = _helped(loops, tensor, grid, reach, stays=stays)
+        every = [served, *helped]
+        # Words for as many groups of one size are charged together, whether helped or not; of
+        # networks that charge by the number of receivers, those for the largest groups alone.
+        legacy = below if len(every) == 1 else [x for x in below if x.network.kind == "Legacy"]
+        if len(every) == 1:
+            return sum(
+                self._charged(each, level, tensor.projection, served, once) for each in legacy
+            )
+        prices = {
+            group[:2]: min(
+                sum(self._charged(x, level, tensor.projection, [like], once) for x in legacy)
+                for groups in every
+                for like in groups
+                if like[:2] == group[:2]
+            )
+            for groups in every
             for group in groups
+        }
+        return min(
+            sum(group.scatter * prices[group[:2]] for group in groups)
+            / sum(group.scatter for group in groups)
+            for groups in every
         )
 
     def _charged(
@@ -227,13 +256,14 @@ class Networks:
         level: int,
         projection: Projection,
         groups: list[MulticastGroup],
+        once: bool,
     ) -> float:
         """What a network charges on average for a word of those that go to these groups; at least,
-        if it `returns` partial sums. A tree of adders charges for those of one instance alone.
+        if old partial sums come back. A tree of adders charges for those of one instance alone.
         """
         traffic = collect([Flow(1, 1, groups, 0)], 1)
         words = sum(group.scatter for group in groups)
-        if projection.read_write and _returns(below):
+        if projection.read_write and _returns(below) and not once:
             hops = sum(group.double_hops for group in groups) / 2 / words
             router, ingress = below.network.router_energy, below.network.ingress_energy
             return float(ingress) + hops * float(below.per_hop) + max(1.0, hops) * float(router)

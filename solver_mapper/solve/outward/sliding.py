@@ -91,6 +91,7 @@ class Sliding:
     number: of the tensor; `column`: of its arrays in `InnerMappings`.
     charge: what elements pay in pJ for a word that neighbours pass on. The cost model charges those
         of one instance of the level outside alone, of as many as loops can use of `parents`.
+    linking: what networks charge in pJ for such a word, of all elements.
     worth: what each of these words spares on average, at most, in pJ; below 0 if it costs more.
     rounding: what an instance of each level may save by rounding, in pJ, if words are passed on.
     """
@@ -103,12 +104,15 @@ class Sliding:
         sizes: Ints,
         rates: list[Rates],
         parents: list[int],
+        linking: list[float],
     ):
         self.number, self.column, self.windows, self.sizes = number, column, windows, sizes
         self.rates, self.depth = rates, len(rates)
         self.charge = np.array([*(float(each.send + each.fill) for each in rates), 0.0])
         self.least_charge = self.charge / [*parents, 1]
-        self.worth = np.array([*(float(each.fill) for each in rates), 0.0]) - self.least_charge
+        self.linking = np.array(linking)
+        fill = np.array([*(float(each.fill) for each in rates), 0.0])
+        self.worth = fill - self.linking - self.least_charge
         rounding = [each.fill + Fraction(ROUNDED) * each.send for each in rates]
         self.rounding = np.array([*map(float, rounding), 0.0])
         self.states: list[TileState] = []
@@ -507,7 +511,7 @@ class AtRisk:
             axis=1,
         )
         passed = mine * sparing.passed
-        self.filled = passed * prices.fill
+        self.filled = passed * (prices.fill - sliding.linking)
         self.saved = passed * np.maximum(sliding.worth, 0.0)
         self.charged = passed * sliding.charge / rows.parents[:, sliding.column]
 

@@ -79,10 +79,13 @@ def may_pass(mesh: tuple[Spread, ...], fixed: frozenset[int], sides: tuple[int, 
     return y[0].dim not in fixed if used == width else used * height > width
 
 
-def asked_anew(mesh: tuple[Spread, ...], fixed: Iterable[int], width: int) -> tuple[float, bool]:
+def asked_anew(
+    mesh: tuple[Spread, ...], fixed: Iterable[int], width: int
+) -> tuple[float, float, bool]:
     """Of a tensor without windows, the share (0 to 1) of its different words that compute units ask
-    the level above for in each step, although the words stay: those that no unit beside them has.
-    The least over all orders of the loops, and whether all orders agree.
+    the level above for in each step, although the words stay: those that no unit beside them has;
+    and the share of the units that have one beside them. The least over all orders of the loops,
+    and whether all orders agree.
 
     Args:
         mesh: all spatial loops above the compute units.
@@ -97,4 +100,5 @@ def asked_anew(mesh: tuple[Spread, ...], fixed: Iterable[int], width: int) -> tu
         first[loop.axis] = False
     x, y = (prod(loop.bound for loop in mesh if loop.axis == axis) for axis in (0, 1))
     sharing = least_sharing(tuple(placed), 1, Grid((x, y), width))
-    return min((link.rest for link in sharing.links), default=1.0), sharing.certain
+    served = min((link.fewest for link in sharing.links), default=0.0)
+    return min((link.rest for link in sharing.links), default=1.0), served, sharing.certain
