@@ -118,3 +118,20 @@ def test_rows_that_are_given_up_tell_what_they_needed() -> None:
     assert len(waited) == 1 and found.beyond == 4.0
     found.forget(2.0)
     assert found.beyond == 4.0 and not found.any_at(("here",))
+
+
+def test_what_was_done_is_not_done_again() -> None:
+    """Walks below rising targets examine hardly more, all together, than one below the last."""
+    looked = 0
+    for seed in range(8):
+        walk = drawn_walk(seed)
+        whole = walk.ends(inf, examined=MOST)
+        if not whole.whole or not whole.mappings or not whole.least:
+            continue
+        last = float(whole.least) * 1.01
+        at_once = drawn_walk(seed).ends(last).examined
+        rising = [walk.further(share * last) for share in (0.9, 0.95, 0.98, 1.0)]
+        assert rising[-1].mappings and rising[-1].in_all <= 1.1 * at_once
+        assert sum(each.examined for each in rising) < 2 * at_once
+        looked += at_once > 100
+    assert looked

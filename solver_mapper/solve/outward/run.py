@@ -276,13 +276,13 @@ class Run:
 
         Raises: LimitReached if that would be too low.
         """
-        needed, middle = rows.least * (1 - NOISE), int(GO_ON * len(rows))
-        target = float(np.partition(needed, middle)[middle])
+        ranks, middle = rows.least * (1 - NOISE), int(GO_ON * len(rows))
+        target = float(np.partition(ranks, middle)[middle])
         if not self.lowest < target < self.aim.target:
             raise LimitReached("there are too many inner mappings")
         self.aim, self.fallen = self.aim._replace(target=target), True
         self.most_examined += self.more
-        below = needed < target
+        below = ranks < target
         self.places.wait(key, rows.take(~below))
         return rows.take(below)
 
