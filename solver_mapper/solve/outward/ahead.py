@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from solver_mapper.core.objective import Goal
-from solver_mapper.core.primes import factorize
 from solver_mapper.solve.outward.aim import least_cycles, rank
 from solver_mapper.solve.outward.bandwidth import cycles_of, rounded
-from solver_mapper.solve.outward.costs import ENDS, FIXED, NOISE, Costs
+from solver_mapper.solve.outward.costs import ENDS, NOISE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.moves import hopping, linking
 from solver_mapper.solve.outward.outer_levels import OuterLevels, Spared, spared_by
@@ -32,10 +31,8 @@ from solver_mapper.solve.outward.supplies import (
     windows_supplied,
 )
 
-Key = tuple[int, tuple[int, ...], tuple[int, ...], int]
-"""A tensor, how many instances may share its words, over which of its idle dimensions or those of
-its windows the next temporal loop is, if that makes fewer of them do so, and its kind.
-"""
+Key = tuple[int, tuple[int, ...], int]
+"""A tensor, how many instances may share its words, and the kind of the next temporal loop."""
 AT_ONCE = 200_000
 """Figures that are added and compared at once."""
 
@@ -68,31 +65,26 @@ class Ahead:
         self._shares = outer.shares.most(outside, left)
         self.kinds = self._next_loops()
         self._begun = {each.number: each.begun(rows) for each in self.costs.sliding}
-        self._most: dict[tuple[int, tuple[int, ...]], Floats] = {}
-        self._narrower: dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]] = {}
+        self._most: dict[int, Floats] = {}
         self._sliding = {each.number: each for each in self.costs.sliding}
         self._spared = {
             n: spared_windows(self.costs, rows, each) for n, each in self._sliding.items()
         }
         spread = self.costs.order[: outside.spread]
         self._beside = {n: each.sharers(rows, spread) for n, each in self._sliding.items()}
+        self._suppliers: dict[tuple[int, tuple[int, ...]], Supply] = {}
         self._supplies: dict[Key, Floats] = {}
         self._words: dict[int, dict[int, Floats]] = {}
 
     def together(self) -> Floats:
         """The least energy in pJ of a whole mapping, over all ways to go on."""
         best = np.full(len(self.rows), np.inf)
-        for kind, dims, possible in self.kinds:
-            along = self._along(kind, dims)
-            shares = list(zip(*self._shares_along(along), strict=True))
-            values = [tuple(sorted(set(each))) for each in shares]
-            supplies = [
-                self._supply(*key)
-                for key in zip(range(len(shares)), values, along, kind, strict=True)
-            ]
-            which = [
-                tuple(map(known.index, each)) for known, each in zip(values, shares, strict=True)
-            ]
+        shares = list(zip(*self._ways_to_share(), strict=True))
+        values = [tuple(sorted(set(each))) for each in shares]
+        which = [tuple(map(known.index, each)) for known, each in zip(values, shares, strict=True)]
+        for kind, possible in self.kinds:
+            keys = zip(range(len(shares)), values, kind, strict=True)
+            supplies = [self._supply(*key) for key in keys]
             least = _least_together(self._further_out(kind), supplies, which)
             best = np.minimum(best, np.where(possible, least, np.inf))
         return np.asarray(self.settled + best)
@@ -101,16 +93,14 @@ class Ahead:
         """What may follow, if so many instances at most share the words of each tensor that each
         level sends (shares, holders).
         """
+        supplies = [self._from(n, each[..., None]) for n, each in enumerate(shares)]
         return [
             GoingOn(
                 None if ENDS in kind else spared_by(kind),
                 possible,
-                [
-                    self._supplied(n, shares[n][..., None], along, kind[n])
-                    for n, along in enumerate(self._along(kind, dims))
-                ],
+                [self._supplied(*each) for each in zip(supplies, kind, strict=True)],
             )
-            for kind, dims, possible in self.kinds
+            for kind, possible in self.kinds
         ]
 
     @cached_property
@@ -178,7 +168,7 @@ class Ahead:
         for n, tensor in enumerate(self.costs.tensors):
             supply = self._from(n, np.array(self._most_sharing(n)))
             words, fewest = self._waiting(n), np.full(len(self.rows), np.inf)
-            for kind, _, possible in self.kinds:
+            for kind, possible in self.kinds:
                 fewest = np.minimum(fewest, np.where(possible, words[kind[n]], np.inf))
             sent = supply.sent(fewest, self._beside.get(n, 1))
             again = supply.read_again(sent) if tensor.written and tensor.exact else 0.0 * sent
@@ -191,34 +181,16 @@ class Ahead:
         found, shape = [], (self.outside.holders, len(self.rows))
         for n in range(len(self.costs.tensors)):
             share, best = self._most_sharing(n), np.full(shape, np.inf)
-            for kind, _, possible in self.kinds:
-                (supply,) = self._supply(n, (share,), (), kind[n])
+            for kind, possible in self.kinds:
+                (supply,) = self._supply(n, (share,), kind[n])
                 best = np.minimum(best, np.where(possible, supply, np.inf))
             found.append(best)
         return found
 
-    def _along(self, kind: tuple[int, ...], dims: list[int]) -> tuple[tuple[int, ...], ...]:
-        """For each tensor, the dimensions of the next loop, if that leaves fewer instances that may
-        share its words.
-        """
-        if self.left * self.costs.beyond(self.outside) == 1:
-            return ((),) * len(kind)
-        return tuple(
-            () if each in (ENDS, FIXED) or self._all_share(n, tuple(dims)) else tuple(dims)
-            for n, each in enumerate(kind)
-        )
-
-    def _all_share(self, n: int, along: tuple[int, ...]) -> bool:
-        """Whether as many instances may share a tensor's words if the next loop is over these."""
-        return bool((self._sharing(n, along) == self._sharing(n, ())).all())
-
-    def _shares_along(self, along: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
+    def _ways_to_share(self) -> list[tuple[int, ...]]:
         """How many instances may share each tensor's words, and do so in some row."""
-        if along not in self._narrower:
-            most = [ceil(self._sharing(n, each).max()) for n, each in enumerate(along)]
-            found = {tuple(map(min, share, most)) for share in self._shares}
-            self._narrower[along] = largest(found)
-        return self._narrower[along]
+        most = [ceil(self._sharing(n).max()) for n in range(len(self.costs.tensors))]
+        return largest({tuple(map(min, share, most)) for share in self._shares})
 
     @cached_property
     def _barred(self) -> list[Flags]:
@@ -240,33 +212,32 @@ class Ahead:
         """How many instances may share the words of a tensor at most, in any way to go on."""
         return max((shares[n] for shares in self._shares), default=1)
 
-    def _next_loops(self) -> list[tuple[tuple[int, ...], list[int], Flags]]:
-        """The kinds of the next temporal loop for each tensor, its dimensions, and which rows may
-        go on so.
-        """
+    def _next_loops(self) -> list[tuple[tuple[int, ...], Flags]]:
+        """The kinds of the next temporal loop for each tensor, and which rows may go on so."""
         costs, tile, loops = self.costs, self.rows.tile, self.costs.loops
-        kinds = [
-            (kind, dims, loops.repeats(self.outside, tile, dims)) for kind, dims in costs.kinds
-        ]
+        kinds = [(kind, loops.repeats(self.outside, tile, dims)) for kind, dims in costs.kinds]
         rounds = (costs.sizes / tile).prod(axis=1)
         ends = np.asarray(rounds <= self.left * costs.beyond(self.outside))
         ends &= loops.all_spread(self.outside, tile)
-        kinds.append(((ENDS,) * len(costs.tensors), [], ends))
-        return [each for each in kinds if each[2].any()]
+        kinds.append(((ENDS,) * len(costs.tensors), ends))
+        return [each for each in kinds if each[1].any()]
 
-    def _supply(self, n: int, shares: tuple[int, ...], along: tuple[int, ...], kind: int) -> Floats:
+    def _supply(self, n: int, shares: tuple[int, ...], kind: int) -> Floats:
         """The least energy of a tensor's next supply by the levels that may hold its tiles
         (shares, holders, rows), if the next loop is of some kind, and so many instances share its
         words at most.
         """
-        key = n, shares, along, kind
+        key = n, shares, kind
         if key not in self._supplies:
-            self._supplies[key] = self._supplied(n, np.array(shares)[:, None, None], along, kind)
+            if (n, shares) not in self._suppliers:
+                self._suppliers[n, shares] = self._from(n, np.array(shares)[:, None, None])
+            self._supplies[key] = self._supplied(self._suppliers[n, shares], kind)
         return self._supplies[key]
 
-    def _supplied(self, n: int, shares: Ints, along: tuple[int, ...], kind: int) -> Floats:
+    def _supplied(self, supply: Supply, kind: int) -> Floats:
         """The same for shares of each holder (shares, holders, rows)."""
-        supply, words = self._from(n, shares, along), self._waiting(n)[kind]
+        n = supply.number
+        words = self._waiting(n)[kind]
         found = (
             supplied(self.rows, supply, words, kind)
             if n not in self._spared
@@ -275,34 +246,19 @@ class Ahead:
         barred = self._barred[n]
         return np.where(barred, np.inf, found) if barred.any() else found
 
-    def _from(self, n: int, shares: Ints, along: tuple[int, ...] = ()) -> Supply:
+    def _from(self, n: int, shares: Ints) -> Supply:
         """Who may supply a tensor to instances of which so many share its words at most."""
         instances = self.left * self.costs.beyond(self.outside)
-        shared, sliding = np.minimum(shares, self._sharing(n, along)), self._sliding.get(n)
+        shared, sliding = np.minimum(shares, self._sharing(n)), self._sliding.get(n)
         carried = sliding.carried(self.rows) if sliding and self.costs.networks else 0.0
         return Supply(self.costs, n, self.outside, instances, shared, carried)
 
-    def _sharing(self, n: int, along: tuple[int, ...]) -> Floats:
-        """How many instances can share what each level sends of a tensor (holders, rows), if the
-        next temporal loop is over one of some dimensions, and takes a prime of that at least.
-        """
-        if (n, along) not in self._most:
-            tile, sizes = self.rows.tile, self.costs.sizes
-            found = None if along else self._shared(n, tile)
-            primes = [(dim, prime) for dim in along for prime, _ in factorize(int(sizes[dim]))]
-            for dim, prime in primes:
-                larger = tile.copy()
-                rounds = sizes[dim] // tile[:, dim]
-                larger[:, dim] *= np.where(rounds % prime == 0, prime, rounds)
-                shared = self._shared(n, larger)
-                found = shared if found is None else np.maximum(found, shared)
-            assert found is not None
-            self._most[n, along] = found
-        return self._most[n, along]
-
-    def _shared(self, n: int, tile: Ints) -> Floats:
-        begun = self._begun.get(n)
-        return most_shared(self.costs, n, tile, self.outside, self.rows.meshes, begun)
+    def _sharing(self, n: int) -> Floats:
+        """How many instances can share what each level sends of a tensor (holders, rows)."""
+        if n not in self._most:
+            tile, begun, meshes = self.rows.tile, self._begun.get(n), self.rows.meshes
+            self._most[n] = most_shared(self.costs, n, tile, self.outside, meshes, begun)
+        return self._most[n]
 
     def _waiting(self, n: int) -> dict[int, Floats]:
         """The words of a tensor that the next holder has to send (`waiting`)."""
