@@ -21,6 +21,7 @@ from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
+from tests.instances import Instance
 from tests.solve.test_outward import wrong_claims
 from tests.strategies import tensor
 
@@ -134,6 +135,18 @@ def test_words_that_a_mesh_may_yet_send_more_often_are_not_priced_as_counted(nam
     assert mapspace.contains(best)
     least = Walk(mapspace, goal).ends(rank * above).least
     assert least is not None and least <= rank
+
+
+@pytest.mark.parametrize("dear", [10**6, 10**8, 10**12])
+@pytest.mark.parametrize("update", [Fraction(1, 10), Fraction(3, 7), Fraction(11, 13)])
+def test_a_price_of_reading_again_that_nobody_pays_hides_no_digits(dear, update):
+    """Partial sums are counted as read again, and the first times are taken off."""
+    outer = AccessEnergy(dear + Fraction(1, 3), Fraction(0), update, Fraction(0))
+    levels = [Buffer("L0", None, energy=outer), Buffer("L1", 64, energy=energy(0))]
+    units = Arithmetic("MAC", energy=Fraction(0))
+    problem = Problem("sums", ("M", "K"), {"M": 4, "K": 3}, (tensor("O", "M", read_write=True),))
+    instance = Instance(0, Architecture("dear", tuple(levels), units), problem, Constraints())
+    assert not wrong_claims(instance, exact=False)
 
 
 @pytest.mark.campaign

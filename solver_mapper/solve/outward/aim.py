@@ -28,7 +28,8 @@ def rank(costs: Costs, goal: Goal, cycles: Floats, energy: Floats) -> Floats:
     """The rank of the goal for so much energy apart from that of operations and leakage."""
     fixed, leak = costs.work
     # What may still be saved can exceed what is settled; the square of that would be too high.
-    figures = {"energy": np.maximum(energy + fixed + leak * cycles, 0.0), "delay": cycles}
+    energy = np.maximum(energy + fixed + leak * cycles - costs.rounding, 0.0)
+    figures = {"energy": energy, "delay": cycles}
     return np.asarray(prod((figures[metric] ** power for metric, power in goal.powers)))
 
 

@@ -28,6 +28,8 @@ from DIMENSIONS on.
 
 NOISE = 1e-10
 """More than rounding can add to any sum of figures of costs, relative."""
+ROUNDED = 2.0**-48
+"""The same for a few figures of which one is taken off again."""
 
 
 @dataclass(frozen=True)
@@ -319,6 +321,17 @@ class Costs:
         """The energy in pJ of a word that a level reads again to add to it."""
         tensor = self.tensors[number]
         return float(self.rates[level].again) if tensor.written and tensor.exact else 0.0
+
+    @cached_property
+    def rounding(self) -> float:
+        """What roundings of energies may come to in pJ, beyond a share of these: partial sums are
+        counted as read again each time, and the first times are taken off.
+        """
+        words = [
+            max(self.again(number, level) for level in range(self.depth)) * tensor.words
+            for number, tensor in enumerate(self.tensors)
+        ]
+        return ROUNDED * sum(words) * self.room(self.depth)
 
     def base(self, number: int, tile: Ints) -> Floats:
         """Words of a tensor that all instances of a tile get if every loop outside the tile sends
