@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from math import inf
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from solver_mapper.errors import LimitReached
-from solver_mapper.solve.outward import places, run
+from solver_mapper.solve.outward import outer_levels, places, run
 from solver_mapper.solve.outward.run import Ends
 from solver_mapper.solve.outward.walk import Walk
 from tests.campaigns import in_campaigns
@@ -105,6 +107,46 @@ def test_it_ends_alike_if_few_inner_mappings_are_kept(
                 assert bool(ends.mappings) == (share > 1)
             else:
                 assert float(ends.least or 0) <= least * (1 + CLOSE)
+
+
+@pytest.mark.parametrize("error", [MemoryError, ValueError])
+@pytest.mark.parametrize("first", [2000, *in_campaigns(range(2008, 2200, 8))])
+def test_what_an_error_interrupts_is_not_held_to_be_done(
+    first: int, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever memory ends: the next walk finds what one from the start finds."""
+    looked = 0
+    for seed in range(first, first + 8):
+        random, walk = Random(seed), drawn_walk(seed)
+        whole = walk.ends(inf, examined=MOST)
+        if not whole.whole or not whole.mappings or not whole.least:
+            continue
+        least, real = float(whole.least), run.promising
+
+        def failing(*args: Any, **how: Any) -> Any:
+            if not random.randrange(4):  # noqa: B023
+                raise error
+            return real(*args, **how)  # noqa: B023
+
+        walk.further(least / 2)
+        with monkeypatch.context() as patch, suppress(error):
+            patch.setattr(run, "promising", failing)
+            walk.further(least * 1.01)
+            continue
+        ends = walk.further(least * 1.01)
+        assert ends.whole and ends.mappings
+        assert float(ends.least or 0) == pytest.approx(least, rel=CLOSE)
+        looked += 1
+    assert looked
+
+
+def test_a_walk_without_tables_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even when it is asked again."""
+    monkeypatch.setattr(outer_levels, "MOST_FIGURES", 0)
+    walk = drawn_walk(0)
+    for target in (1.0, inf):
+        with pytest.raises(ValueError, match="too many tiles"):
+            walk.further(target)
 
 
 def test_rows_that_are_given_up_tell_what_they_needed() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from math import inf
 from typing import NamedTuple, Protocol
 
@@ -111,7 +112,8 @@ class _Group(NamedTuple):
 
 
 class Run:
-    """One walk. What the rows need at least that are on their way to the next step is `under_way`.
+    """One walk. What the rows need at least that are on their way to the next step is `under_way`;
+    rows at no place that will go on or wait are `in_hand`.
 
     Args:
         margin: by which share of the target a row has to be worse than another one to be dropped.
@@ -139,6 +141,8 @@ class Run:
         self.recorded = self.in_all = 0
         self.under_way = inf
         self.places = Places(empty(self.costs), inf if goes_on else -inf)
+        self.in_hand = empty(self.costs)
+        self.may_go_on = False
         self.primes = sum(times for size in self.costs.sizes for _, times in factorize(int(size)))
 
     def below(
@@ -156,6 +160,8 @@ class Run:
         self.aim = self.aim._replace(target=target)
         self.lowest, self.advanced, self.fallen = lowest, advanced, False
         self.examined = self.steps = 0
+        # Until it ends, or is interrupted at a step, some rows are at no place.
+        self.may_go_on = False
         self.most_examined = self.more = examined
         least = inf
         try:
@@ -163,6 +169,7 @@ class Run:
             best = np.lexsort((rows.least, self._cycles(rows)))[:most]
             mappings, whole = tuple(self._mapping(int(rows.parent[row])) for row in best), True
             least = float(rows.least.min(initial=inf))
+            self.may_go_on = True
         except LimitReached:
             mappings, whole = (), False
         beyond = self.places.beyond
@@ -218,19 +225,21 @@ class Run:
         new, waited = self.places.taken(key, parts, self.aim.target)
         new = self.costs.loops.completable(new, outside)
         self.in_all += len(new)
-        rows = going_on = joined([new, waited])
+        rows = joined([new, waited])
         if len(rows):
             try:
-                going_on = self._going_on(key, rows, outside, compared=compared, first=first)
+                rows = self._going_on(key, rows, outside, compared=compared, first=first)
             except LimitReached:
-                self.places.arrive(key, rows)
+                self.places.arrive(key, self.in_hand)
+                self.may_go_on = True
                 raise
-        self.under_way = needed(going_on)
-        return going_on
+        self.under_way = needed(rows)
+        return rows
 
     def _going_on(
         self, key: Key, rows: InnerMappings, outside: Outside, *, compared: bool, first: bool
     ) -> InnerMappings:
+        self.in_hand = rows
         check_time()
         self.examined += len(rows)
         self.steps += 1
@@ -238,15 +247,16 @@ class Run:
         if self.examined > self.most_examined or len(rows) > MOST_GROWN:
             rows = self._lowered(key, rows)
         if first:
-            rows = self._undominated(key, rows, outside)
+            rows = self.in_hand = self._undominated(key, rows, outside)
         # Bounds are worked out for rows that have the same left of a mesh.
         rows = rows.take(np.argsort(self.costs.left(outside, rows.meshes), kind="stable"))
-        rows = joined(
-            [
-                self._promising(key, rows.take(slice(start, start + AT_ONCE)), outside)
-                for start in range(0, max(len(rows), 1), AT_ONCE)
-            ]
-        )
+        looked_at = [
+            self._promising(rows.take(slice(start, start + AT_ONCE)), outside)
+            for start in range(0, max(len(rows), 1), AT_ONCE)
+        ]
+        rows = self.in_hand = joined([promise for promise, _ in looked_at])
+        for each in chain.from_iterable(dropped for _, dropped in looked_at):
+            self.places.wait(key, each)
         if compared and not first:
             rows = self._undominated(key, rows, outside)
         if len(rows) > MOST_ROWS:
@@ -283,8 +293,9 @@ class Run:
         self.aim, self.fallen = self.aim._replace(target=target), True
         self.most_examined += self.more
         below = ranks < target
+        self.in_hand = rows.take(below)
         self.places.wait(key, rows.take(~below))
-        return rows.take(below)
+        return self.in_hand
 
     def _narrowed(self, rows: InnerMappings) -> InnerMappings:
         """The most promising rows of each number of prime factors, if not all are to be kept."""
@@ -295,19 +306,16 @@ class Run:
         starts = np.searchsorted(counts[order], counts[order])
         return rows.take(np.sort(order[np.arange(len(rows)) - starts < self.width]))
 
-    def _promising(self, key: Key, rows: InnerMappings, outside: Outside) -> InnerMappings:
-        """The rows that may lead below the target."""
+    def _promising(
+        self, rows: InnerMappings, outside: Outside
+    ) -> tuple[InnerMappings, list[InnerMappings]]:
+        """The rows that may lead below the target, and those that may not."""
         check_time()
         if not len(rows):
-            return rows
+            return rows, []
         # A beam leaves that to the ranks of what it keeps.
         closely = self.width is None
-        rows, dropped = promising(
-            self.ground.spread_ahead, self.aim, rows, outside, closely=closely
-        )
-        for each in dropped:
-            self.places.wait(key, each)
-        return rows
+        return promising(self.ground.spread_ahead, self.aim, rows, outside, closely=closely)
 
     def _recorded(self, rows: InnerMappings) -> InnerMappings:
         self.parents.append(rows.parent)
@@ -432,13 +440,18 @@ class Run:
 
     def _belongs(self, rows: InnerMappings, level: int, dim: int) -> Flags:
         """Whether a temporal loop over a dimension of all tensors may stand outside the rows: if
-        all other dimensions are complete, or neighbours may pass words on, which the loop ends.
+        all other dimensions are complete but for further ones of all tensors, whose order does not
+        matter; or if neighbours may pass words on, which the loop ends.
 
         Elsewhere it may as well be the outermost loop of all: tiles are smaller then, loops that it
         stands between are innermost together, and each of its iterations costs the same.
         """
-        others = [other for other in range(len(self.costs.sizes)) if other != dim]
-        complete = (rows.tile[:, others] == self.costs.sizes[others]).all(axis=1)
+        inside = [
+            other
+            for other in range(len(self.costs.sizes))
+            if other < dim or other not in self.ground.outermost
+        ]
+        complete = (rows.tile[:, inside] == self.costs.sizes[inside]).all(axis=1)
         found: Flags = complete if not level else np.zeros(len(rows), dtype=bool)
         for each in self.costs.sliding:
             found |= each.may_pass(rows)

@@ -105,9 +105,13 @@ class Walk:
         """
         run = self._last
         if run is None or target > run.places.horizon:
-            run = self._last = Run(self, goes_on=True)
+            run = Run(self, goes_on=True)
+        # An error loses rows.
+        self._last = None
         run.places.forget(last)
         ends = run.below(target, BEST, examined=examined, lowest=lowest, advanced=advanced)
+        if run.may_go_on:
+            self._last = run
         return self._ordered(ends)
 
     def beam(self, target: float, width: int) -> Ends:
