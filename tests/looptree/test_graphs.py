@@ -42,3 +42,32 @@ def test_the_optimum_of_a_graph_on_several_copies_equals_enumeration(seed: int) 
 @pytest.mark.parametrize("seed", range(25, 425))
 def test_the_optimum_of_many_graphs_on_several_copies_equals_enumeration(seed: int) -> None:
     check(random_spatial_graph(seed))
+
+
+def with_detour(text: str, first: bool) -> str:
+    """A graph's file with a second path of components, beside the memory `Sram` and the compute:
+    a dear and slow compute below a memory of its own, which no good mapping uses.
+    """
+    head, rest = text.split("  - !Memory\n    name: Sram", 1)
+    path, workload = rest.split("workload:", 1)
+    detour = (
+        "  - !Memory\n    name: Side\n    size: 8\n    leak_power: 0\n    tensors: {may_keep: All}\n"
+        "    actions:\n    - {name: read, energy: 99999, throughput: inf}\n"
+        "    - {name: write, energy: 99999, throughput: inf}\n"
+        "  - !Compute\n    name: Slow\n    leak_power: 0\n    actions:\n"
+        "    - {name: compute, energy: 99999, throughput: 0.00001}\n"
+    )
+    path = f"  - !Memory\n    name: Sram{path}"
+    branch, rest = (detour, path) if first else (path, detour)
+    inside = "".join(f"  {line}" for line in branch.splitlines(keepends=True))
+    return f"{head}  - !Fork\n    nodes:\n{inside}{rest}workload:{workload}"
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("seed", [*range(6), *in_campaigns(range(6, 40))])
+def test_a_second_path_that_costs_more_changes_no_optimum(seed: int, first: bool) -> None:
+    for problem in (random_graph(seed), random_spatial_graph(seed)):
+        text = with_detour(problem.text(), first)
+        solution = sm.solve(sm.load(io.StringIO(text)), objective=problem.objective)
+        assert solution.status in ("optimal", "infeasible")
+        assert solution.value == GraphEnumeration(problem).optimum()

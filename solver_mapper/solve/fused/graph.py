@@ -187,7 +187,9 @@ class Graph:
         return frozenset(way for memory in memories for way in self.across(memory))
 
     def homes(self, tensor: str) -> tuple[str, ...]:
-        """The memories on chip in which a tensor may be handed over."""
+        """The memories on chip in which a tensor may be handed over: those that each Einsum which
+        uses the tensor reaches on some path of components.
+        """
         users = self.workload.users(tensor)
         if len(self.workload.producers(tensor)) > 1 or any(
             self.access(position, tensor).persistent for position in users
@@ -197,25 +199,22 @@ class Graph:
         lists = [
             [
                 unit.name
+                for chain in self.chains(position)
                 for unit in chain.memories[1:]
                 if unit.name in self._across and not (copied and self.across(unit.name))
             ]
             for position in users
-            for chain in self.chains(position)
         ]
-        return (
-            tuple(name for name in lists[0] if all(name in other for other in lists))
-            if lists
-            else ()
-        )
+        shared = (name for name in lists[0] if all(name in other for other in lists))
+        return tuple(dict.fromkeys(shared))
 
     def bits(self, tensor: str, memory: str) -> Fraction:
         """The room that the whole tensor takes in a memory: the most that any of its users sees."""
         return max(
             self.access(position, tensor).footprint(self.workload.einsums[position].bounds)
-            * chain.by_name[memory].bits[tensor]
+            * unit.bits[tensor]
             for position in self.workload.users(tensor)
-            for chain in self.chains(position)
+            for unit in self._units(memory, position)
         )
 
     @cached_property
@@ -233,29 +232,39 @@ class Graph:
             for unit in chain.memories[1:]
             if unit in before_fanouts(chain) or unit.name in self._across
         ):
-            units = [self.chains(position)[0].by_name.get(name) for position in range(len(self))]
-            sizes = {unit.size for unit in units if unit is not None}
-            if len(sizes) > 1:
-                unit = next(unit for unit in units if unit is not None)
-                raise InputError(
-                    f"the size of '{name}' depends on the Einsum, which solve does not support for"
-                    " several Einsums",
-                    unit.size_location,
-                    "give it one size, or map each Einsum by itself",
-                )
-            size = sizes.pop()
-            everything = sum(
-                (
-                    access.footprint(einsum.bounds) * unit.bits[access.name]
-                    for einsum, unit in zip(self.workload.einsums, units, strict=True)
-                    if unit is not None
-                    for access in einsum.accesses
-                ),
-                Fraction(0),
-            )
+            size, everything = self._size(name), self._everything(name)
             if size is not None and everything > size:
                 found[name] = float(size)
         return found
+
+    def _units(self, memory: str, position: int) -> tuple[Unit, ...]:
+        """A memory as the Einsum at `position` sees it, once for each chain that has it."""
+        chains = self.chains(position)
+        return tuple(chain.by_name[memory] for chain in chains if memory in chain.by_name)
+
+    def _size(self, memory: str) -> Fraction | None:
+        """Raises: InputError where the size of the memory depends on the Einsum."""
+        units = [unit for position in range(len(self)) for unit in self._units(memory, position)]
+        if any(unit.size != units[0].size for unit in units):
+            raise InputError(
+                f"the size of '{memory}' depends on the Einsum, which solve does not support for"
+                " several Einsums",
+                units[0].size_location,
+                "give it one size, or map each Einsum by itself",
+            )
+        return units[0].size
+
+    def _everything(self, memory: str) -> Fraction:
+        """The room in bits that all tensors of all Einsums that may use the memory take in it."""
+        return sum(
+            (
+                access.footprint(einsum.bounds) * max(unit.bits[access.name] for unit in units)
+                for position, einsum in enumerate(self.workload.einsums)
+                if (units := self._units(memory, position))
+                for access in einsum.accesses
+            ),
+            Fraction(0),
+        )
 
 
 def before_fanouts(chain: Chain) -> tuple[Unit, ...]:

@@ -38,10 +38,14 @@ def all_skeletons(
     """Every skeleton of an Einsum on every compute that may run it.
 
     Args: `fused[tensor]`, the memory in which a tensor is handed over. What is in common but not
-    fused is kept by the outermost.
+    fused is kept by the outermost. A compute whose path lacks one of these memories, or the copies
+    that a shared loop runs over, is passed over.
     """
     for compute in architecture.enabled_computes(einsum):
         chain = architecture.chain(einsum, compute)
+        shared = {loop.across[0] for loop in neighbours.prefix if loop.across is not None}
+        if not shared.union((fused or {}).values()) <= chain.position.keys():
+            continue
         levels = {tensor: chain.position[memory] for tensor, memory in (fused or {}).items()}
         for placement in placements(
             architecture, einsum, chain, levels, frozenset(neighbours.floors)
