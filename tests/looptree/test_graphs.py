@@ -51,8 +51,9 @@ def with_detour(text: str, first: bool) -> str:
     head, rest = text.split("  - !Memory\n    name: Sram", 1)
     path, workload = rest.split("workload:", 1)
     detour = (
-        "  - !Memory\n    name: Side\n    size: 8\n    leak_power: 0\n    tensors: {may_keep: All}\n"
-        "    actions:\n    - {name: read, energy: 99999, throughput: inf}\n"
+        "  - !Memory\n    name: Side\n    size: 8\n    leak_power: 0\n"
+        "    tensors: {may_keep: All}\n    actions:\n"
+        "    - {name: read, energy: 99999, throughput: inf}\n"
         "    - {name: write, energy: 99999, throughput: inf}\n"
         "  - !Compute\n    name: Slow\n    leak_power: 0\n    actions:\n"
         "    - {name: compute, energy: 99999, throughput: 0.00001}\n"
