@@ -106,7 +106,8 @@ def _spread(level: LevelMapping) -> int:
 
 def _buffer_specs(buffer: Buffer) -> Iterator[str]:
     energy = max(buffer.energy.read, buffer.energy.fill, buffer.energy.update)
-    source = {"ERT": "ERT", "vector-access-energy": "user"}.get(buffer.energy.origin, "PAT")
+    origin = buffer.energy.origin.partition(";")[0]
+    source = {"ERT": "ERT", "vector-access-energy": "user"}.get(origin, "PAT")
     rows = (
         ("Technology", buffer.technology),
         ("Size", _given(buffer.entries)),

@@ -22,7 +22,7 @@ from solver_mapper.io.timeloop.architecture.component import (
     finish,
     refuse_misspelt,
 )
-from solver_mapper.io.timeloop.architecture.energy_tables import EnergyTables
+from solver_mapper.io.timeloop.architecture.energy_tables import ACCESSES, EnergyTables
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.io.yaml.warnings import Notes
 
@@ -94,8 +94,9 @@ def read_arithmetic(component: Component, tables: EnergyTables, notes: Notes) ->
     word_bits = fields.integer("word-bits", "datawidth", "word_width", least=1) or 16
     instances, mesh_x, mesh_y = _mesh(component)
     own, table = fields.number("energy"), tables.table(component.name)
-    if table is not None:
-        energy, origin = tables.compute_energy(component.name) or Fraction(0), "ERT"
+    priced = None if table is None else table.compute
+    if priced is not None:
+        energy, origin = priced, "ERT"
     elif own is not None:
         energy, origin = own, "energy attribute"
     else:
@@ -247,7 +248,7 @@ def _access_energy(
     block: int,
     cluster: int,
 ) -> AccessEnergy:
-    """A figure given by the user beats the ERT, which beats the PAT."""
+    """A figure given by the user beats the ERT, which beats the PAT, for each action by itself."""
     fields = component.fields
     own, table = fields.number("vector-access-energy"), tables.table(component.name)
     leak = Fraction(0) if table is None else table.leak
@@ -255,17 +256,24 @@ def _access_energy(
         return AccessEnergy(own, own, own, leak, "vector-access-energy")
     if entries == 0 and (table is None or table.energy("read", "random_read") is None):
         return AccessEnergy(Fraction(0), Fraction(0), Fraction(0), leak, "none (no storage)")
-    priced = tables.access_energy(component.name)
-    if priced is not None:
-        return priced
+    priced = {} if table is None else table.accesses
+    missing = [kind for kind in ACCESSES if kind not in priced]
+    if not missing:
+        return AccessEnergy(priced["read"], priced["fill"], priced["update"], leak)
     if technology == "DRAM":
         energy = pat.dram_energy(word_bits * block)
     elif entries is None:
+        has = "" if table is None else f" that prices a {missing[0]}"
         raise InputError(
-            f"the energy of {fields.what} is not known: no size, 'vector-access-energy' or ERT",
+            f"the energy of {fields.what} is not known: no size, 'vector-access-energy' or"
+            f" ERT{has}",
             fields.location,
             "give 'entries', or 'class: DRAM' if this is the backing store",
         )
     else:
         energy = pat.sram_energy(entries, word_bits, block, cluster)
-    return AccessEnergy(energy, energy, energy, leak, f"PAT formula ({technology})")
+    origin = f"PAT formula ({technology})"
+    if priced:
+        origin = f"ERT; {origin} for {', '.join(missing)}"
+    read, fill, update = (priced.get(kind, energy) for kind in ACCESSES)
+    return AccessEnergy(read, fill, update, leak, origin)

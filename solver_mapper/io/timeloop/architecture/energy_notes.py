@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import SourceLocation
-from solver_mapper.io.timeloop.architecture.energy_tables import WIRE, EnergyTables, base_name
+from solver_mapper.io.timeloop.architecture.energy_tables import (
+    ACCESSES,
+    COMPUTE,
+    WIRE,
+    ActionTable,
+    EnergyTables,
+    base_name,
+)
 from solver_mapper.io.timeloop.suspicious import stored_tensors
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table
 from solver_mapper.io.yaml.warnings import Notes
@@ -24,12 +31,18 @@ def note_energies(spec: Spec, node: Node, tables: EnergyTables, notes: Notes) ->
     `tables` of other components.
     """
     architecture = spec.need_architecture()
-    _note_formulas(architecture, tables, notes)
     stored = None if spec.problem is None else stored_tensors(spec)
-    for level in architecture.levels:
+    used = [
+        level
+        for level in architecture.levels
+        if (level.entries != 0 if stored is None else stored[level.name])
+    ]
+    _note_formulas(
+        [level for level in used if level.entries != 0], architecture.arithmetic, tables, notes
+    )
+    for level in used:
         energy = level.energy
-        moves = level.entries != 0 if stored is None else bool(stored[level.name])
-        if moves and energy.read == energy.fill == energy.update == 0:
+        if energy.read == energy.fill == energy.update == 0:
             what = (
                 f"every access of '{level.name}' costs 0 pJ ({energy.origin}), so no mapping is"
                 " charged for its words"
@@ -38,13 +51,14 @@ def note_energies(spec: Spec, node: Node, tables: EnergyTables, notes: Notes) ->
     _note_unused(architecture, frozenset(_names(node)), tables, notes)
 
 
-def _note_formulas(architecture: Architecture, tables: EnergyTables, notes: Notes) -> None:
+def _note_formulas(
+    levels: list[Buffer], unit: Arithmetic, tables: EnergyTables, notes: Notes
+) -> None:
+    """Energies of `levels`, which store tensors, and of compute units that no table has."""
     parts: list[tuple[str, str, SourceLocation, str]] = [
         (level.name, level.energy.origin, level.location, "vector-access-energy")
-        for level in architecture.levels
-        if level.entries != 0
+        for level in levels
     ]
-    unit = architecture.arithmetic
     parts.append((unit.name, unit.energy_origin, unit.location, "energy"))
     found = [part for part in parts if part[1].startswith(FORMULA)]
     if not tables.energies and found:
@@ -57,11 +71,43 @@ def _note_formulas(architecture: Architecture, tables: EnergyTables, notes: Note
         notes.add("no-energy-table", found[0][2], what)
         return
     for name, origin, location, attribute in found:
+        if tables.table(name) is None:
+            what = (
+                f"no energy table is about '{name}': its energy is a {origin}; give a table in the"
+                f" ERT or its attribute '{attribute}'"
+            )
+            notes.add("no-energy-table", location, what)
+    for level in levels:
+        _note_missing_accesses(level, tables.table(level.name), notes)
+    table = tables.table(unit.name)
+    if table is not None and table.compute is None:
         what = (
-            f"no energy table is about '{name}': its energy is a {origin}; give a table in the ERT"
-            f" or its attribute '{attribute}'"
+            f"{_without(table, [COMPUTE])}: a multiply-accumulate of '{unit.name}' costs"
+            f" {float(unit.energy):g} pJ ({unit.energy_origin}), as in Timeloop; add the action"
         )
-        notes.add("no-energy-table", location, what)
+        notes.add("no-energy-table", table.location, what)
+
+
+def _note_missing_accesses(level: Buffer, table: ActionTable | None, notes: Notes) -> None:
+    energy = level.energy
+    if table is None or FORMULA not in energy.origin:
+        return
+    missing = [kind for kind in ACCESSES if kind not in table.accesses]
+    price = float(getattr(energy, missing[0]))
+    what = (
+        f"{_without(table, [ACCESSES[kind] for kind in missing])}:"
+        f" {_listed([f'{kind}s' for kind in missing])} of '{level.name}' cost {price:g} pJ each,"
+        f" by the PAT formula ({level.technology}), as in Timeloop; add the action, or give"
+        f" '{level.name}' the attribute 'vector-access-energy'"
+    )
+    notes.add("no-energy-table", table.location, what)
+
+
+def _without(table: ActionTable, missing: list[tuple[str, ...]]) -> str:
+    """Which actions a table lacks, each by the last of its names, and which it has."""
+    lacks = " or ".join(f"'{word}'" for word in dict.fromkeys(names[-1] for names in missing))
+    has = _listed([f"'{word}'" for word in dict.fromkeys(row.action for row in table.rows)])
+    return f"the energy table of '{table.name}' has no action {lacks} (it has {has or 'none'})"
 
 
 def _note_unused(
@@ -103,4 +149,4 @@ def _names(node: Node) -> Iterator[str]:
 
 
 def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return ", ".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} and {words[-1]}"

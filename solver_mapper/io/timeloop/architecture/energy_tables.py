@@ -8,17 +8,20 @@ import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from solver_mapper.core.architecture import AccessEnergy
 from solver_mapper.errors import NOWHERE, InputError, SourceLocation
 from solver_mapper.io.yaml.fields import Fields, number_of, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node, Sequence, Table, kind_of
 
-_READ = ("random_read", "read")
-_FILL = ("random_fill", "write")
 WIRE = "wire"
 """The component whose table prices all inferred networks."""
-_UPDATE = ("random_update", "update", "random_fill", "write")
-_COMPUTE = ("mac_random", "mult_random", "mac", "mult", "compute")
+ACCESSES = {
+    "read": ("random_read", "read"),
+    "fill": ("random_fill", "random_write", "fill", "write"),
+    "update": ("random_update", "random_write", "update", "random_fill", "write"),
+}
+"""Under which names the actions of an ERT price reads, fills and updates: the first that is listed.
+"""
+COMPUTE = ("mac_random", "mult_random", "mac", "mult", "compute")
 _RANGE = re.compile(r"\[[^\]]*\]$")
 
 
@@ -47,15 +50,16 @@ class ActionTable:
                 return max(energies)
         return None
 
-    def need(self, what: str, *actions: str) -> Fraction:
-        """The energy of the first action that is listed. Raises: InputError if none is."""
-        energy = self.energy(*actions)
-        if energy is None:
-            raise InputError(
-                f"the energy table of '{self.name}' has no action '{actions[-1]}' for a {what}",
-                self.location,
-            )
-        return energy
+    @property
+    def accesses(self) -> dict[str, Fraction]:
+        """Energy of each kind of access (see `ACCESSES`) that the table prices."""
+        found = {kind: self.energy(*actions) for kind, actions in ACCESSES.items()}
+        return {kind: energy for kind, energy in found.items() if energy is not None}
+
+    @property
+    def compute(self) -> Fraction | None:
+        """Energy of a multiply-accumulate; None if the table does not price it."""
+        return self.energy(*COMPUTE)
 
     @property
     def leak(self) -> Fraction:
@@ -83,25 +87,6 @@ class EnergyTables:
                     other.location,
                 )
         return found[0] if found else None
-
-    def access_energy(self, component: str) -> AccessEnergy | None:
-        """Energies of a storage component; `update` where the table has it, else `write` prices
-        updates too.
-        """
-        table = self.table(component)
-        if table is None:
-            return None
-        return AccessEnergy(
-            table.need("read", *_READ),
-            table.need("fill", *_FILL),
-            table.need("update", *_UPDATE),
-            table.leak,
-        )
-
-    def compute_energy(self, component: str) -> Fraction | None:
-        """Energy of one operation in pJ, None without a table."""
-        table = self.table(component)
-        return None if table is None else table.need("multiply-accumulate", *_COMPUTE)
 
     def wire_energy(self) -> Fraction | None:
         """Energy per bit and mm of a component `wire`, which prices all inferred networks."""
