@@ -210,3 +210,26 @@ def test_attributes_of_estimators_are_noted_not_refused() -> None:
 def test_misspelt_attributes_are_refused(word: str) -> None:
     with pytest.raises(InputError, match="did you mean"):
         flat(buffer(**{word: 3}))
+
+
+def test_entries_count_where_depth_is_given_too() -> None:
+    same = {"entries": 64, "depth": 16, "block-size": 4}
+    dram = {"name": "DRAM", "technology": "DRAM", "instances": 1}
+
+    def read(**size: int) -> tuple[int | None, list[str]]:
+        arch = {"arithmetic": MAC, "storage": [{"name": "RF", "instances": 1, **size}, dram]}
+        spec = load({"arch": arch})
+        codes = ("accelergy-attribute", "no-energy-table")
+        texts = [str(each) for each in spec.warnings if each.code not in codes]
+        return spec.need_architecture().levels[-1].entries, texts
+
+    assert read(**same) == (64, [])
+    assert read(entries=0, depth=0) == (0, [])
+    words, (text,) = read(**same | {"memory_depth": 3, "depth": 8})
+    assert words == 64
+    assert "is given twice: 'entries' 64 is taken, as in Timeloop, and 'depth' 8 (x block" in text
+    for size in ({"entries": 64}, {"depth": 64}):
+        with pytest.raises(
+            InputError, match=r"the size of .* is given twice, as .* and as 'sizeKB'"
+        ):
+            read(sizeKB=1, **size)

@@ -303,3 +303,46 @@ def test_idle_constraints_are_noted(tmp_path: Path) -> None:
         MAC,
     )
     assert "the spatial constraint of 'PE' has no effect: 'PE' has no fanout" in spec.warnings[0]
+
+
+def test_a_list_of_mappings_under_variables_is_one_mapping(tmp_path: Path) -> None:
+    nodes = (TOP, regfile(attributes="depth: DEPTH, width: 8, datawidth: BITS"), MAC)
+    more = (
+        "variables:\n- {version: 0.4, BITS: null}\n- [{DEPTH: 2 * BITS}, {BITS: 8, version: 0.4}]\n"
+    )
+    spec = read(tmp_path, *nodes, more=more)
+    assert spec.need_architecture().levels[1].entries == 16
+    wide = spec.with_attributes({"variables.DEPTH": 32})
+    assert wide.need_architecture().levels[1].entries == 32
+    for wrong, message in (
+        ("- {DEPTH: 4}\n- {DEPTH: 5}\n", r":10:4: 'DEPTH' of 'variables' is given twice, first at"),
+        ("- {DEPTH: 4}\n- DEPTH\n", "a mapping or a list of mappings; this item is 'DEPTH'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read(tmp_path, *nodes, more=f"variables:\n{wrong}")
+
+
+def test_attributes_of_accelergy_are_no_misspelt_ones(tmp_path: Path) -> None:
+    more = "n_instances: 3, n_entries: 5, depth: 3 + n_entries, width: 8, datawidth: 8"
+    spec = read(tmp_path, TOP, regfile(attributes=more), MAC)
+    assert spec.need_architecture().levels[1].entries == 8
+    noted = [str(each) for each in spec.warnings if each.code == "accelergy-attribute"]
+    assert [text.split("attribute ")[1].split()[0] for text in noted] == [
+        "'n_instances'",
+        "'n_entries'",
+    ]
+    with pytest.raises(InputError, match="no attribute 'n_entries'; did you mean 'entries'"):
+        read(tmp_path, TOP, regfile(attributes="n_entries: 5, width: 8"), MAC)
+
+
+def test_what_only_cimloop_reads_is_refused_as_that(tmp_path: Path) -> None:
+    for node in ("- !ArrayContainer {name: column}\n", regfile(more=", max_utilization: true")):
+        with pytest.raises(
+            InputError, match=r"belongs to CiMLoop.*give the input that CiMLoop hands"
+        ):
+            read(tmp_path, TOP, node, MAC)
+
+
+def test_a_missing_class_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r":5:5: component 'RF' lacks 'class'"):
+        read(tmp_path, TOP, "- !Component {name: RF, subclass: regfile}\n", MAC)

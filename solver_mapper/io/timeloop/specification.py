@@ -29,6 +29,7 @@ from solver_mapper.io.timeloop.problem_file import read_problem
 from solver_mapper.io.timeloop.suspicious import note_suspicious
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.fields import Fields, normal, table_of
+from solver_mapper.io.yaml.merge_keys import joined
 from solver_mapper.io.yaml.scope import Scope
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Source, Table
 from solver_mapper.io.yaml.warnings import Notes
@@ -92,6 +93,7 @@ def read_spec(table: Table, notes: Notes | None = None) -> Spec:
 
     Raises: InputError as `load`.
     """
+    table = _with_joined_variables(table)
     top, notes = Fields(table, "the input"), notes or Notes()
     variables = [table_of(node, f"'{key}'") for key, node in _parts(top, "variables")]
     scope = Scope(*variables, root=table)
@@ -124,6 +126,12 @@ def read_spec(table: Table, notes: Notes | None = None) -> Spec:
     if architecture is not None:
         note_energies(spec, top.require("arch", "architecture"), tables, notes)
     return replace(spec, warnings=tuple(notes.lines))
+
+
+def _with_joined_variables(table: Table) -> Table:
+    keys = [key for key in table.entries if "variables" in normal(key)]
+    found = {key: joined(table.entries[key], f"'{key}'") for key in keys}
+    return replace(table, entries=table.entries | found)
 
 
 def _refuse_bare_problem(top: Fields) -> None:

@@ -1,4 +1,5 @@
-"""Merge keys: `<<` of YAML, and `<<<` and `<<<<` of Timeloop's front end and AccelForge.
+"""Merge keys: `<<` of YAML, and `<<<` and `<<<<` of Timeloop's front end and AccelForge. Lists of
+mappings that stand for one mapping.
 
 What a mapping says itself always counts before what it merges, and of several merged mappings the
 first one.
@@ -12,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence as AnySequence
 
-from solver_mapper.errors import InputError
-from solver_mapper.io.yaml.source import Node, Sequence, Table
+from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, kind_of, to_python
 from solver_mapper.io.yaml.warnings import Notes
 
 MERGE_KEYS = ("<<", "<<<", "<<<<")
@@ -33,6 +34,36 @@ def with_merged(own: Table, merges: AnySequence[tuple[str, Node]], notes: Notes)
                 )
             own = _merge(own, other, key, notes)
     return own
+
+
+def joined(node: Node, what: str) -> Node:
+    """The mappings of a list as one mapping: Timeloop's front end reads a list where it expects a
+    mapping so (`DictNode` in `timeloopfe/common/nodes.py`). Anything but a list stays as it is.
+
+    Raises: InputError for an item that is no mapping, and for a key with two values.
+    """
+    if not isinstance(node, Sequence):
+        return node
+    entries: dict[str, Node] = {}
+    locations: dict[str, SourceLocation] = {}
+    for item in node.items:
+        part = joined(item, what)
+        if not isinstance(part, Table):
+            raise InputError(
+                f"{what} must be a mapping or a list of mappings; this item is {kind_of(part)}",
+                part.location,
+            )
+        for key, value in part.entries.items():
+            old = entries.get(key)
+            if old is None or (isinstance(old, Scalar) and old.is_null):
+                entries[key], locations[key] = value, part.key_locations[key]
+            elif to_python(value) not in (None, to_python(old)):
+                raise InputError(
+                    f"'{key}' of {what} is given twice, first at {locations[key]}",
+                    part.key_locations[key],
+                    "keep one of them",
+                )
+    return Table(entries, locations, node.location, node.tag)
 
 
 def resolved(node: Node, notes: Notes) -> Node:

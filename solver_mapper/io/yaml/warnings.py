@@ -34,6 +34,7 @@ CODES = {
     "subtree-attribute": "an attribute that does not reach the components of a subtree",
     "unit-dimensions": "a constraint that names dimensions of bound 1 only",
     "unread-constraints": "constraints without the problem whose dimensions they name",
+    "unread-key": "a key that Timeloop does not read where it stands, or not beside another",
     "unused-energy": "an energy table of a component that the architecture does not have",
     "unused-fact": "an entry of the problem's instance that is neither dimension nor coefficient",
     "unused-variable": "a template variable that no template uses",

@@ -26,6 +26,8 @@ from solver_mapper.io.timeloop.architecture.energy_tables import ACCESSES, Energ
 from solver_mapper.io.yaml.fields import Fields
 from solver_mapper.io.yaml.warnings import Notes
 
+_DEPTH = ("depth", "memory_depth", "data_storage_depth")
+
 
 def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buffer:
     """Raises: InputError for values that are impossible or contradict each other, and for misspelt
@@ -40,7 +42,7 @@ def read_buffer(component: Component, tables: EnergyTables, notes: Notes) -> Buf
         raise InputError(
             f"{fields.what} is a DRAM and cannot be clustered", fields.location_of("cluster-size")
         )
-    entries, entries_location = _entries(fields, word_bits, block)
+    entries, entries_location = _entries(fields, word_bits, block, notes)
     least = fields.number("min-utilization") or Fraction(0)
     if least and entries is None:
         raise InputError(
@@ -173,13 +175,17 @@ def _block_and_cluster(fields: Fields, word_bits: int) -> tuple[int, int]:
     return (block, cluster or words) if block else (words, cluster or 1)
 
 
-def _entries(fields: Fields, word_bits: int, block: int) -> tuple[int | None, SourceLocation]:
-    """Words of storage and where they are given: `entries`, or `depth` in blocks, or `sizeKB`."""
-    depth_names = ("depth", "memory_depth", "data_storage_depth")
-    given = [names for names in (("entries",), depth_names, ("sizeKB",)) if fields.has(*names)]
+def _entries(
+    fields: Fields, word_bits: int, block: int, notes: Notes
+) -> tuple[int | None, SourceLocation]:
+    """Words of storage and where they are given: `entries`, or `depth` in blocks, or `sizeKB`.
+
+    Beside `entries` Timeloop does not read `depth` (`buffer.cpp`).
+    """
+    given = [names for names in (("entries",), _DEPTH, ("sizeKB",)) if fields.has(*names)]
     if not given:
         return None, fields.location
-    if len(given) > 1:
+    if len(given) > 1 and ("sizeKB",) in given:
         raise InputError(
             f"the size of {fields.what} is given twice, as '{given[0][0]}' and as '{given[1][0]}'",
             fields.location_of(*given[1]),
@@ -188,8 +194,18 @@ def _entries(fields: Fields, word_bits: int, block: int) -> tuple[int | None, So
     location = fields.location_of(*given[0])
     if given[0] == ("sizeKB",):
         return int((fields.number("sizeKB") or 0) * 8192 / word_bits), location
-    words = fields.integer(*given[0])
-    return (words or 0) * (block if given[0] == depth_names else 1), location
+    words, blocks = fields.integer("entries"), fields.integer(*_DEPTH)
+    if words is None:
+        return (blocks or 0) * block, location
+    if blocks is not None and blocks * block != words:
+        name = next(name for name in _DEPTH if fields.has(name))
+        notes.add(
+            "unread-key",
+            fields.location_of(*_DEPTH),
+            f"the size of {fields.what} is given twice: 'entries' {words} is taken, as in Timeloop,"
+            f" and '{name}' {blocks} (x block-size {block}) is not read; keep one of them",
+        )
+    return words, location
 
 
 def _bandwidths(fields: Fields) -> tuple[Fraction | None, Fraction | None, Fraction | None]:

@@ -111,6 +111,10 @@ _WITHOUT_BEARING = (
     "update_fifo_depth",
     "name",
 )
+# Names like `instances` and `entries`: only Accelergy multiplies leakage and area by the one (its
+# `query_plug_ins.py`), and designs call a figure of their own by the other, to work out `depth`.
+_NO_MISTAKE = ("n_instances", "n_entries")
+_SIZES = ("entries", "depth", "memory_depth", "data_storage_depth", "sizeKB")
 _TYPO = 0.85
 
 
@@ -135,6 +139,7 @@ class Component:
 def refuse_misspelt(fields: Fields, known: tuple[str, ...]) -> None:
     """Raise InputError for an attribute that is none of `known` but looks like one of them."""
     names, others = {normal(name) for name in known}, {normal(name) for name in _WITHOUT_BEARING}
+    others |= {name for name in _NO_MISTAKE if name != "n_entries" or fields.has(*_SIZES)}
     for key, location in fields.leftovers():
         close = difflib.get_close_matches(normal(key), sorted(names), n=1, cutoff=_TYPO)
         if close and normal(key) not in names | others:

@@ -102,6 +102,7 @@ class _Walk:
             text_of(fields.require("name"), "the name of a component"), fields.location_of("name")
         )
         fields.what = f"component '{name}'"
+        fields.ignore("subclass", "required_actions", "area_scale", "energy_scale")
         class_name = text_of(fields.require("class"), f"the class of '{name}'")
         role = role_of(class_name, fields.location_of("class"))
         attributes = fields.table_at("attributes") or Table({}, {}, node.location)
@@ -109,7 +110,6 @@ class _Walk:
             self.notes.sparse(fields.location_of("sparse_optimizations"), "sparse optimizations")
         if fields.flag("enabled") is False:
             return
-        fields.ignore("subclass", "required_actions", "area_scale", "energy_scale")
         fields.close()
         technology = "DRAM" if "DRAM" in class_name else "SRAM"
         what = f"{'storage level' if role == 'storage' else 'component'} '{name}'"

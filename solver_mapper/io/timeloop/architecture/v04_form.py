@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import NoReturn
 
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Buffer, Network
 from solver_mapper.errors import InputError, SourceLocation, unknown_name
@@ -122,6 +123,7 @@ class _Walk:
         if fields.flag("enabled") is False:
             return
         self._check(name, fields, container, parallel)
+        fields.ignore(*_WITHOUT_BEARING)
         attributes = fields.table_at("attributes") or Table({}, {}, table.location)
         scope = Scope(*self.scope.tables, *self.inherited, attributes, root=self.scope.root)
         fan = self._fanout(name, fields, scope)
@@ -140,7 +142,6 @@ class _Walk:
         constraints = fields.table_at("constraints")
         if constraints is not None:
             self.constraints.append((name, constraints, scope))
-        fields.ignore(*_WITHOUT_BEARING)
         fields.close()
 
     def _check(self, name: str, fields: Fields, container: bool, parallel: bool) -> None:
@@ -166,6 +167,8 @@ class _Walk:
                 fields.location,
                 "use '!Nothing' for an empty branch",
             )
+        if fields.has("max_utilization"):
+            _refuse_cimloop("max_utilization", fields.location_of("max_utilization"))
         if fields.has("sparse_optimizations"):
             self.notes.sparse(fields.location_of("sparse_optimizations"), "sparse optimizations")
         self.seen[name] = fields.location
@@ -265,11 +268,22 @@ def _tag_of(table: Table) -> str:
             if "class" in table.entries
             else "!Container"
         )
+    if table.tag == "!ArrayContainer":
+        _refuse_cimloop(table.tag, table.location)
     if table.tag not in (*_BRANCHES, *_LEAVES):
         raise unknown_name(
             "kind of node", table.tag or "without a tag", (*_BRANCHES, *_LEAVES), table.location
         )
     return table.tag
+
+
+def _refuse_cimloop(name: str, location: SourceLocation) -> NoReturn:
+    raise InputError(
+        f"'{name}' belongs to CiMLoop, whose Python processors turn it into Timeloop's notation; it"
+        " is not read",
+        location,
+        "give the input that CiMLoop hands to Timeloop ('parsed-processed-input.yaml')",
+    )
 
 
 def _inner(table: Table, tag: str) -> tuple[Node, ...]:
