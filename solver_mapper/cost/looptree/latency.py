@@ -105,24 +105,43 @@ _INFINITE = "inf"
 
 
 class _LatencyEvaluator(ExpressionEvaluator):
-    """Values are numbers, `Latency`, the word "inf", `Rate` and tuples of them."""
+    """Values are numbers, `Latency`, the word "inf", `Rate` and tuples of them.
+
+    `read_actions` is the count of action `read`, `read_latency` the time that these take, and
+    `action2latency` has the latter of all actions: other versions of AccelForge call them so.
+    """
 
     def on_name(self, node: ast.Name) -> Any:
-        return _INFINITE if node.id == _INFINITE else super().on_name(node)
+        if node.id == _INFINITE:
+            return _INFINITE
+        name, _, kind = node.id.rpartition("_")
+        if node.id not in self.names and kind in ("actions", "latency"):
+            for rate in self.names["actions"]:
+                if rate.name == name:
+                    return _calls(rate) if kind == "actions" else self.time_of(rate)
+        return super().on_name(node)
+
+    def time_of(self, rate: Rate) -> Any:
+        """The time that all calls of an action take."""
+        return self.binary(ast.Div(), _calls(rate), self.throughput(rate))
+
+    def throughput(self, rate: Rate) -> Fraction | str:
+        """Raises: InputError if the action has none."""
+        if rate.throughput is None:
+            raise self.error(
+                f"action '{rate.name}' has no throughput",
+                "write 'throughput: ...' (per second) on the action",
+            )
+        return rate.throughput
 
     def on_attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
         if not isinstance(owner, Rate):
             raise self.error(f"'.{node.attr}' needs an action")
         if node.attr == "n_calls":
-            return Latency((Line(Fraction(0), {owner.name: Fraction(1)}),))
+            return _calls(owner)
         if node.attr == "throughput":
-            if owner.throughput is None:
-                raise self.error(
-                    f"action '{owner.name}' has no throughput",
-                    "write 'throughput: ...' (per second) on the action",
-                )
-            return owner.throughput
+            return self.throughput(owner)
         if node.attr == "energy" and owner.energy is not None:
             return owner.energy
         raise self.error(f"actions have no '.{node.attr}'", "known: .n_calls, .throughput, .energy")
@@ -156,10 +175,20 @@ class _LatencyEvaluator(ExpressionEvaluator):
         return tuple(results)
 
     def on_call(self, node: ast.Call) -> Any:
+        if ast.unparse(node) == "action2latency.values()":
+            return tuple(self.time_of(rate) for rate in self.names["actions"])
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name not in ("sum", "max") or node.keywords:
             return super().on_call(node)
-        values = [self.value(part) for part in node.args]
+        values: list[Any] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                spread = self.value(argument.value)
+                if not isinstance(spread, tuple):
+                    raise self.error("'*' needs a list, such as '*action2latency.values()'")
+                values += spread
+            else:
+                values.append(self.value(argument))
         items = values[0] if len(values) == 1 and isinstance(values[0], tuple) else tuple(values)
         if all(isinstance(item, (Fraction, int)) for item in items):
             return Fraction(sum(items)) if name == "sum" else max(items, default=Fraction(0))
@@ -195,6 +224,10 @@ class _LatencyEvaluator(ExpressionEvaluator):
             if isinstance(operator, ast.Div):
                 return Latency(tuple(line.times(1 / right) for line in left.lines))
         raise self.error("latencies are sums and maxima of positive multiples of action counts")
+
+
+def _calls(rate: Rate) -> Latency:
+    return Latency((Line(Fraction(0), {rate.name: Fraction(1)}),))
 
 
 def _added(left: Latency, right: Latency) -> Latency:
