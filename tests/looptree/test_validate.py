@@ -303,3 +303,43 @@ def test_mutilated_files_never_end_in_anything_but_an_input_error():
                 sm.evaluate(spec)
         except sm.InputError:
             pass
+
+
+@pytest.mark.parametrize(
+    ("fork", "memory", "where"),
+    [("Sequential", "Sram", "in 'Sram'"), ("Pipeline", "Dram", "in 'Sram' and in 'Dram'")],
+)
+def test_a_tensor_that_each_branch_stores_by_itself_is_not_handed_over(
+    fork: str, memory: str, where: str
+) -> None:
+    text = ARCH[: ARCH.index("mapping:")].replace("size: 64", "size: 6400")
+    text = text.replace(
+        '["Z[m, n] = A[m, k] * B[k, n]"]', '["Y[m, n] = A[m, k] * B[k, n]", "Z[m, n] = Y[m, n]"]'
+    )
+    text += f"""\
+mapping:
+  nodes:
+  - !Storage {{tensors: [A, B, Z], component: Dram}}
+  - !{fork}
+    nodes:
+    - !Nested
+      nodes:
+      - !Storage {{tensors: [Y], component: Sram}}
+      - !Temporal {{rank_variable: m, tile_shape: 1}}
+      - !Temporal {{rank_variable: n, tile_shape: 1}}
+      - !Temporal {{rank_variable: k, tile_shape: 1}}
+      - !Compute {{einsum: Y, component: Mac}}
+    - !Nested
+      nodes:
+      - !Storage {{tensors: [Y], component: {memory}}}
+      - !Temporal {{rank_variable: m, tile_shape: 1}}
+      - !Temporal {{rank_variable: n, tile_shape: 1}}
+      - !Compute {{einsum: Z, component: Mac}}
+"""
+    (found,) = sm.validate(sm.load(io.StringIO(text))).violations
+    assert (found.rule, found.location.line) == ("not-stored", line(13))
+    assert found.message == (
+        f"no Storage node of 'Y' stands above the !{fork} (<stream>:{line(2)}:5) that parts 'Y' and"
+        f" 'Z': each has one of its own, {where}, so 'Z' does not read what 'Y' writes; give 'Y'"
+        " one Storage node above the fork"
+    )

@@ -9,6 +9,9 @@ from solver_mapper.core.results.verdict import Violation
 from solver_mapper.cost.looptree.mapping.einsum_path import EinsumPath, StorageStep, shared_loops
 from solver_mapper.cost.looptree.mapping.mapping_tree import (
     Compute,
+    Fork,
+    Pipeline,
+    Sequential,
     Spatial,
     Storage,
     Temporal,
@@ -69,7 +72,7 @@ def common_problems(
                 )
     if len(seen) == len(branches) == len(workload.einsums):
         yield from _trips(branches)
-        yield from _handed_over(workload, branches)
+        yield from _handed_over(workload, mapping, branches)
 
 
 def _nesting(branch: EinsumPath, check_ends: bool) -> Iterator[Violation]:
@@ -218,7 +221,9 @@ def _in_pieces(branch: EinsumPath, hold: StorageStep) -> Iterator[Violation]:
                 )
 
 
-def _handed_over(workload: Workload, branches: Sequence[EinsumPath]) -> Iterator[Violation]:
+def _handed_over(
+    workload: Workload, mapping: TreeMapping, branches: Sequence[EinsumPath]
+) -> Iterator[Violation]:
     """Whether each tensor is read where and when it has been written."""
     order = {branch.einsum.name: position for position, branch in enumerate(branches)}
     by_name = {branch.einsum.name: branch for branch in branches}
@@ -235,20 +240,24 @@ def _handed_over(workload: Workload, branches: Sequence[EinsumPath]) -> Iterator
                     "order", text, tensor=tensor, location=by_name[name].nodes[-1].location
                 )
             if first.holders(tensor) and by_name[name].holders(tensor):
-                yield from _same_home(tensor, first, by_name[name])
+                yield from _same_home(tensor, mapping, first, by_name[name])
                 yield from _same_part(tensor, first, by_name[name])
 
 
-def _same_home(tensor: str, writer: EinsumPath, reader: EinsumPath) -> Iterator[Violation]:
+def _same_home(
+    tensor: str, mapping: TreeMapping, writer: EinsumPath, reader: EinsumPath
+) -> Iterator[Violation]:
     mine, theirs = writer.holders(tensor)[0], reader.holders(tensor)[0]
     if mine.node is not theirs.node:
-        yield Violation(
-            "not-stored",
-            f"'{tensor}' is left by '{writer.einsum.name}' in '{mine.unit.name}' but taken by "
-            f"'{reader.einsum.name}' from '{theirs.unit.name}'",
-            tensor=tensor,
-            location=theirs.node.location,
+        fork = _fork_of(mapping, writer, reader)
+        where = " and in ".join(dict.fromkeys(f"'{hold.unit.name}'" for hold in (mine, theirs)))
+        text = (
+            f"no Storage node of '{tensor}' stands above the !{type(fork).__name__}"
+            f" ({fork.location}) that parts '{writer.einsum.name}' and '{reader.einsum.name}': each"
+            f" has one of its own, in {where}, so '{reader.einsum.name}' does not read what"
+            f" '{writer.einsum.name}' writes; give '{tensor}' one Storage node above the fork"
         )
+        yield Violation("not-stored", text, tensor=tensor, location=theirs.node.location)
         return
     for loop in writer.loops_above(mine.index, mine.level):
         if mine.access.relevance(loop.variable) is Relevance.IRRELEVANT:
@@ -260,6 +269,19 @@ def _same_home(tensor: str, writer: EinsumPath, reader: EinsumPath) -> Iterator[
                 dimension=loop.variable,
                 location=loop.node.location,
             )
+
+
+def _fork_of(mapping: TreeMapping, first: EinsumPath, second: EinsumPath) -> Fork:
+    """The innermost fork above both Einsums."""
+    return [
+        node
+        for node in mapping.walk()
+        if isinstance(node, (Sequential, Pipeline))
+        and all(
+            any(inner is branch.nodes[-1] for inner in TreeMapping(node.nodes).walk())
+            for branch in (first, second)
+        )
+    ][-1]
 
 
 def _same_part(tensor: str, writer: EinsumPath, reader: EinsumPath) -> Iterator[Violation]:
