@@ -233,3 +233,13 @@ def test_entries_count_where_depth_is_given_too() -> None:
             InputError, match=r"the size of .* is given twice, as .* and as 'sizeKB'"
         ):
             read(sizeKB=1, **size)
+
+
+def test_keys_above_the_root_that_timeloop_does_not_read_are_warned_about() -> None:
+    dram = {"name": "DRAM", "class": "DRAM", "attributes": {"word-bits": 8}}
+    root = {"name": "chip", "local": [dram, {"name": "MAC", "class": "compute"}]}
+    spec = load({"architecture": {"bank": 1, "group_density": 1, "subtree": [root]}})
+    found = [str(each) for each in spec.warnings if each.code == "unread-key"]
+    assert ["is not read, as in Timeloop" in text for text in found] == [True, True]
+    with pytest.raises(InputError, match="has no field 'banks'"):
+        load({"architecture": {"banks": 1, "subtree": [root]}})

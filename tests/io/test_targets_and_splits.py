@@ -132,12 +132,10 @@ def test_a_split_of_a_rule_in_python_is_warned_about() -> None:
     assert "split 5 of the spatial constraint of 'GLB' is above the 4 loops" in warning
 
 
-@pytest.mark.parametrize("key", ["architecture_constraints", "mapping"])
-def test_a_split_of_temporal_loops_is_refused_with_its_line(key: str, tmp_path: Path) -> None:
+def test_a_split_of_constrained_temporal_loops_is_refused_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "split.yaml"
-    file.write_text(
-        yaml.safe_dump({key: [{"target": "GLB", "type": "temporal", "split": 2}]}, sort_keys=False)
-    )
+    entry = {"target": "GLB", "type": "temporal", "split": 2}
+    file.write_text(yaml.safe_dump({"architecture_constraints": [entry]}, sort_keys=False))
     with pytest.raises(InputError) as caught:
         sm.load(DESIGN, file)
     assert caught.value.line == 4
@@ -145,3 +143,31 @@ def test_a_split_of_temporal_loops_is_refused_with_its_line(key: str, tmp_path: 
         "has a 'split', but temporal loops lie along no axis of a mesh; move it to the spatial"
         " directive" in str(caught.value)
     )
+
+
+@pytest.mark.parametrize(
+    ("entry", "what"),
+    [
+        (
+            {"type": "temporal", "split": 2},
+            "'split' of the temporal directive of 'GLB' is not read, as in Timeloop: temporal loops"
+            " lie along no axis of a mesh",
+        ),
+        (
+            {"type": "datatype", "stream": []},
+            "'stream' of the datatype directive of 'GLB' is not read, as in Timeloop",
+        ),
+    ],
+)
+def test_keys_of_a_mapping_that_timeloop_does_not_read_are_warned_about(
+    entry: dict[str, object], what: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "map.yaml"
+    file.write_text(yaml.safe_dump({"mapping": [{"target": "GLB", **entry}]}, sort_keys=False))
+    (warning,) = (each for each in sm.load(DESIGN, file).warnings if each.code == "unread-key")
+    assert warning == f"{file}:4:{len(str(list(entry)[1])) + 5}: {what}"
+    file.write_text(
+        yaml.safe_dump({"mapping": [{"target": "GLB", "type": "datatype", "keeps": 1}]})
+    )
+    with pytest.raises(InputError, match="has no field 'keeps'; did you mean 'keep'"):
+        sm.load(DESIGN, file)

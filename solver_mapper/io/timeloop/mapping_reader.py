@@ -30,6 +30,7 @@ from solver_mapper.io.timeloop.constraints.targets import (
     target_level,
 )
 from solver_mapper.io.timeloop.factor_grammar import MARKS, Factor, read_factors, read_order
+from solver_mapper.io.timeloop.unread_keys import note_unread
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node
 from solver_mapper.io.yaml.warnings import Notes
@@ -161,6 +162,7 @@ def _read_directive(
     refuse_unmodelled(fields)
     if kind == "bypass":
         _read_keep(fields, level, problem)
+        note_unread(fields, notes, "stream")
         level.locations.setdefault(kind, fields.location)
         fields.close()
         return
@@ -171,7 +173,9 @@ def _read_directive(
             "keep one of them",
         )
     level.locations[kind] = fields.location
-    split = read_split(kind, fields, problem, notes)
+    if kind == "temporal":
+        note_unread(fields, notes, "split", why="temporal loops lie along no axis of a mesh")
+    split = read_split(kind, fields, problem, notes) if kind == "spatial" else None
     listed = _order(fields, problem)
     level.nests[kind] = nest = _Nest(
         _factors(fields, problem), listed and _full(listed, problem), split, listed or ()
