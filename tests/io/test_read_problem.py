@@ -54,9 +54,30 @@ def test_projections_may_be_plain_lists_of_dimensions() -> None:
     assert copy.tensor("Z").ranks == ((Term("m"),), (Term("M"), Term("m", 2)))
 
 
-def test_densities_other_than_one_are_refused() -> None:
-    assert (
-        problem(shape="cnn-layer", instance={**BOUNDS, "densities": {"Inputs": 1.0}}).macs == 4608
-    )
-    with pytest.raises(InputError, match="sparse"):
-        problem(shape="cnn-layer", instance={**BOUNDS, "densities": {"Inputs": 0.5}})
+@pytest.mark.parametrize(
+    ("facts", "codes"),
+    [
+        ({"densities": {"Inputs": 1.0}}, set()),
+        ({"commonDensity": 1}, set()),
+        ({"densities": {"Inputs": 0.5, "Weights": 1}}, {"unused-density"}),
+        ({"densities": {"Inputs": {"distribution": "uniform"}}}, {"unused-density"}),
+        ({"commonDensity": 0.25}, {"unused-density"}),
+    ],
+)
+def test_densities_without_sparse_optimizations_change_nothing(
+    facts: dict[str, object], codes: set[str]
+) -> None:
+    dense = problem(shape="cnn-layer", instance=BOUNDS)
+    spec = load({"problem": {"shape": "cnn-layer", "instance": {**BOUNDS, **facts}}})
+    assert spec.problem == dense
+    assert {each.code for each in spec.warnings} == codes
+    text = "change no figure without sparse optimizations, as in Timeloop: all tensors are dense"
+    assert all(text in warning for warning in spec.warnings)
+    with pytest.raises(InputError, match="a density in 'commonDensity' must be a number"):
+        problem(shape="cnn-layer", instance={**BOUNDS, "commonDensity": "half"})
+
+
+def test_sparse_optimizations_are_refused_whatever_the_densities_are() -> None:
+    part = {"shape": "cnn-layer", "instance": {**BOUNDS, "densities": {"Inputs": 0.5}}}
+    with pytest.raises(InputError, match="sparse optimizations are not modelled; --ignore-sparse"):
+        load({"problem": part, "sparse_optimizations": {"targets": []}})

@@ -41,8 +41,7 @@ def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Proble
     """The problem under the top-level key `problem`; `scope` holds the names that its numbers may
     use.
 
-    Raises: InputError for unknown dimensions and coefficients, missing bounds, and what is not
-    modelled (sparsity).
+    Raises: InputError for unknown dimensions and coefficients and missing bounds.
     """
     if isinstance(node, Sequence):
         raise InputError(
@@ -65,7 +64,7 @@ def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Proble
         name: _coefficient(instance, name, default) for name, default in shape.defaults.items()
     }
     for each in {id(fields): fields, id(instance): instance}.values():
-        _refuse_sparsity(each, notes)
+        _note_densities(each, notes)
     fields.ignore("name", "version")
     if inner is not None:
         _finish_instance(instance, coefficients, notes)
@@ -207,14 +206,22 @@ def _finish_instance(instance: Fields, coefficients: dict[str, int], notes: Note
             )
 
 
-def _refuse_sparsity(fields: Fields, notes: Notes) -> None:
-    """Densities of 1 say nothing; any other would change every figure."""
+def _note_densities(fields: Fields, notes: Notes) -> None:
+    """Densities other than 1 change no figure unless there are sparse optimizations, which are
+    refused: without any, Timeloop's `PerformSparseProcessing` leaves every tensor dense.
+    """
     for name in ("densities", "commonDensity"):
         node = fields.node(name)
         parts = node.entries.values() if isinstance(node, Table) else [] if node is None else [node]
         for part in parts:
-            if not isinstance(part, Scalar) or number_of(part, f"a density in '{name}'") != 1:
-                notes.sparse(part.location, f"densities other than 1 in '{name}'")
+            if isinstance(part, Scalar) and number_of(part, f"a density in '{name}'") == 1:
+                continue
+            what = f"densities other than 1 in '{name}'"
+            if notes.ignore_sparse:
+                notes.sparse(part.location, what)
+            else:
+                text = f"{what} change no figure without sparse optimizations, as in Timeloop"
+                notes.add("unused-density", part.location, f"{text}: all tensors are dense")
 
 
 def _read_tensor(node: Node, dims: tuple[str, ...], coefficients: dict[str, int]) -> Tensor:

@@ -35,6 +35,7 @@ CODES = {
     "unit-dimensions": "a constraint that names dimensions of bound 1 only",
     "unread-constraints": "constraints without the problem whose dimensions they name",
     "unread-key": "a key that Timeloop does not read where it stands, or not beside another",
+    "unused-density": "densities of a problem without sparse optimizations",
     "unused-energy": "an energy table of a component that the architecture does not have",
     "unused-fact": "an entry of the problem's instance that is neither dimension nor coefficient",
     "unused-variable": "a template variable that no template uses",
