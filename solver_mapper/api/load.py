@@ -13,6 +13,7 @@ from solver_mapper.errors import InputError
 from solver_mapper.io import bundled
 from solver_mapper.io.accelforge.specification import is_tree_input, read_tree_spec
 from solver_mapper.io.templates import TemplateOptions
+from solver_mapper.io.timeloop.problem_file import refuse_list
 from solver_mapper.io.timeloop.specification import read_spec
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.source import Source
@@ -61,6 +62,7 @@ def read_input(
             location,
             "use 'solver-mapper tile'",
         )
+    refuse_list(top.entries.get("problem"))
     spec: Spec | TreeSpec = (
         read_tree_spec(top) if is_tree_input(top) else read_spec(top, reader.notes)
     )

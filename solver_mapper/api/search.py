@@ -52,6 +52,11 @@ _FOR_TREES = ("max_fused_loops", "relax")
 _FOR_PERFECT_FACTORS = ("verify", "certificate", "model_hook", "engine", "workers above 1")
 
 
+def _names(words: Collection[str]) -> Collection[str]:
+    """A single word counts as a list of one."""
+    return (words,) if isinstance(words, str) else words
+
+
 @overload
 def solve(
     spec: Spec,
@@ -142,7 +147,7 @@ def solve(
     goals of energy (J), latency (s) and their products; it is searched without CP-SAT, on one core.
     `max_fused_loops`, for LoopTree input of several Einsums: how many shared loops may stand above
     an Einsum (None: no limit); `relax`, for LoopTree input: constraints to lower where they cannot
-    be met ("min_usage").
+    be met ("min_usage", alone or in a list).
     Raises: InputError if architecture or problem are missing or the objective is unknown;
     ExactnessError if the solver and the exact cost model, or two proofs, disagree, which is a bug.
     """
@@ -178,7 +183,7 @@ def solve(
             seed=seed,
             gap=gap,
             max_fused_loops=max_fused_loops,
-            relax=relax,
+            relax=_names(relax),
             on_progress=on_progress,
             clock=clock,
         )
@@ -322,7 +327,7 @@ def pareto(
             metrics,
             seed=seed,
             max_fused_loops=max_fused_loops,
-            relax=relax,
+            relax=_names(relax),
             on_progress=on_progress,
             clock=clock or Clock(time_limit),
         )

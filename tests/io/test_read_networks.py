@@ -184,7 +184,9 @@ def test_multicast_prices_come_from_the_energy_table() -> None:
         (
             [declared("SimpleMulticast", action_name="transfer", per_datatype_ERT=True)],
             *BOTH,
-            "differ between tensors",
+            "differ between tensors are not modelled; to price all tensors alike, remove"
+            " 'per_datatype_ERT', and give the ERT rows of an action 'transfer' instead of"
+            " 'transfer_TENSOR'",
         ),
         ([declared("xy_noc")], *BOTH, "unknown class 'xy_noc'; did you mean 'XY_NoC'"),
     ],

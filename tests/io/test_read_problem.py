@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import solver_mapper as sm
 from solver_mapper.core.problem import Problem, Term
 from solver_mapper.errors import InputError
 from solver_mapper.io.timeloop.specification import load
@@ -81,3 +82,10 @@ def test_sparse_optimizations_are_refused_whatever_the_densities_are() -> None:
     part = {"shape": "cnn-layer", "instance": {**BOUNDS, "densities": {"Inputs": 0.5}}}
     with pytest.raises(InputError, match="sparse optimizations are not modelled; --ignore-sparse"):
         load({"problem": part, "sparse_optimizations": {"targets": []}})
+
+
+def test_a_list_of_problems_is_named_before_what_else_is_wrong_beside_it() -> None:
+    nodes = [{"type": "temporal", "rank": "B", "tile_shape": 1}]
+    parts = {"problem": [{}], "mapping": {"nodes": nodes}, "variables": {"technology": "45nm"}}
+    with pytest.raises(InputError, match="pytimeloop's list of problems is not read"):
+        sm.load(parts)

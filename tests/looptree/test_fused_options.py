@@ -110,6 +110,17 @@ def test_usage_that_cannot_be_reached_is_explained_and_can_be_relaxed() -> None:
     assert "min_usage" in relaxed.certificate.mapspace["relaxed"]
 
 
+def test_one_relaxation_needs_no_list() -> None:
+    spec = heads(usage="1")
+    for found in (
+        sm.solve(spec, objective="energy", max_fused_loops=0, relax="min_usage"),
+        sm.pareto(spec, max_fused_loops=0, relax="min_usage").points[0],
+    ):
+        assert found.mapping is not None
+    with pytest.raises(sm.InputError, match="cannot relax 'min_usge'; did you mean 'min_usage'"):
+        sm.solve(spec, relax="min_usge")
+
+
 def test_reachable_usage_prefers_outer_fanouts_up_to_what_is_asked() -> None:
     spec = heads()
     assert spec.workload is not None

@@ -43,13 +43,7 @@ def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Proble
 
     Raises: InputError for unknown dimensions and coefficients and missing bounds.
     """
-    if isinstance(node, Sequence):
-        raise InputError(
-            "the problem must be a mapping, not a list",
-            node.location,
-            "several Einsums are given as 'workload: {einsums: [...]}'; pytimeloop's list of"
-            " problems is not read",
-        )
+    refuse_list(node)
     table = table_of(node, "the problem")
     fields = Fields(table, "the problem", exact=True, scope=scope)
     shape = _read_shape(fields, notes)
@@ -72,6 +66,17 @@ def read_problem(node: Node, notes: Notes, scope: Scope | None = None) -> Proble
     tensors = tuple(_read_tensor(each, shape.dims, coefficients) for each in shape.tensors)
     _check_tensors(tensors, table.location)
     return Problem(shape.name, shape.dims, bounds, tensors, table.location, locations)
+
+
+def refuse_list(node: Node | None) -> None:
+    """Raises: InputError for several problems in one list."""
+    if isinstance(node, Sequence):
+        raise InputError(
+            "the problem must be a mapping, not a list",
+            node.location,
+            "several Einsums are given as 'workload: {einsums: [...]}'; pytimeloop's list of"
+            " problems is not read",
+        )
 
 
 def _read_shape(fields: Fields, notes: Notes) -> _Shape:

@@ -93,6 +93,9 @@ def _multicast_energies(
         raise InputError(
             "multicast prices that differ between tensors are not modelled",
             fields.location_of("per_datatype_ERT"),
+            "to price all tensors alike, remove 'per_datatype_ERT', and give the ERT rows of an"
+            f" action '{action or 'transfer'}' instead of '{action or 'transfer'}_TENSOR'; figures"
+            " are then Timeloop's where the tensors' prices are equal",
         )
     if action is None:
         raise InputError(
