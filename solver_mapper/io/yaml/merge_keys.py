@@ -38,7 +38,7 @@ def with_merged(own: Table, merges: AnySequence[tuple[str, Node]], notes: Notes)
 
 def joined(node: Node, what: str) -> Node:
     """The mappings of a list as one mapping: Timeloop's front end reads a list where it expects a
-    mapping so (`DictNode` in `timeloopfe/common/nodes.py`). Anything but a list stays as it is.
+    mapping so (its class `DictNode`). Anything but a list stays as it is.
 
     Raises: InputError for an item that is no mapping, and for a key with two values.
     """

@@ -111,8 +111,8 @@ _WITHOUT_BEARING = (
     "update_fifo_depth",
     "name",
 )
-# Names like `instances` and `entries`: only Accelergy multiplies leakage and area by the one (its
-# `query_plug_ins.py`), and designs call a figure of their own by the other, to work out `depth`.
+# Names like `instances` and `entries`: only Accelergy multiplies leakage and area by the one (where
+# it asks its plug-ins), and designs call a figure of their own by the other, to work out `depth`.
 _NO_MISTAKE = ("n_instances", "n_entries")
 _SIZES = ("entries", "depth", "memory_depth", "data_storage_depth", "sizeKB")
 _TYPO = 0.85
