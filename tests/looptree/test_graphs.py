@@ -72,3 +72,19 @@ def test_a_second_path_that_costs_more_changes_no_optimum(seed: int, first: bool
         solution = sm.solve(sm.load(io.StringIO(text)), objective=problem.objective)
         assert solution.status in ("optimal", "infeasible")
         assert solution.value == GraphEnumeration(problem).optimum()
+
+
+def test_paths_with_different_outermost_memories_are_refused() -> None:
+    text = random_graph(0).text()
+    head, rest = text.split("  - !Memory\n    name: Dram", 1)
+    own = (
+        "  - !Fork\n    nodes:\n    - !Memory\n      name: Other\n      size: inf\n"
+        "      leak_power: 0\n      actions:\n      - {name: read, energy: 1, throughput: inf}\n"
+        "      - {name: write, energy: 1, throughput: inf}\n    - !Compute\n      name: Slow\n"
+        "      leak_power: 0\n      actions: [{name: compute, energy: 1, throughput: 1}]\n"
+    )
+    spec = sm.load(io.StringIO(f"{head}{own}  - !Memory\n    name: Dram{rest}"))
+    with pytest.raises(
+        sm.InputError, match="the outermost memory is 'Other' on one path of compon"
+    ):
+        sm.solve(spec)

@@ -17,7 +17,7 @@ from solver_mapper.core.results.timer import Timer
 from solver_mapper.core.results.verdict import Verdict
 from solver_mapper.cost.looptree.architecture import Architecture
 from solver_mapper.cost.looptree.evaluate import evaluate
-from solver_mapper.cost.looptree.hardware import Kind
+from solver_mapper.cost.looptree.hardware import Kind, Unit
 from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
@@ -186,6 +186,7 @@ def _powers(parsed: Objective, spec: TreeSpec) -> tuple[int, int]:
 
 def _check(architecture: Architecture, workload: Workload) -> None:
     """Raise InputError for what the bounds of the search do not cover, TimeUp for want of time."""
+    outermost: dict[str, Unit] = {}
     for einsum in workload.einsums:
         check_time()
         for compute in architecture.enabled_computes(einsum):
@@ -210,6 +211,7 @@ def _check(architecture: Architecture, workload: Workload) -> None:
                         "with 'min_usage: 1' all copies are used, and it has no effect",
                     )
             memories = chain.memories
+            outermost |= {unit.name: unit for unit in memories[:1]}
             if len(workload.einsums) > 1 and memories and memories[0].size is not None:
                 raise InputError(
                     f"the outermost memory '{memories[0].name}' must be unlimited to map several"
@@ -217,6 +219,14 @@ def _check(architecture: Architecture, workload: Workload) -> None:
                     memories[0].size_location,
                     "write 'size: inf'",
                 )
+    if len(outermost) > 1 and workload.intermediates:
+        first, second, *_ = outermost.values()
+        raise InputError(
+            f"the outermost memory is '{first.name}' on one path of components and '{second.name}'"
+            " on another: solve cannot hand over tensors between these",
+            second.location,
+            "put one memory above the !Fork",
+        )
 
 
 @dataclass
