@@ -430,11 +430,11 @@ def test_mappings_of_walks_have_loops_along_y_outside_those_along_x():
     )
     mapspace = EnumeratedMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     objective = parse_objective("energy")
-    found = Walk(mapspace, objective.goals[0]).ends(INFINITE).mappings[0]
+    found = Walk(mapspace, objective.goals[0]).ends(INFINITE).mappings
     (best,) = Exhaustive(mapspace).best([objective])
     assert best is not None
-    assert {each.axis for each in found.levels[0].spatial} == {"X", "Y"}
-    assert sm.evaluate(spec, found).energy_pj == best[1].energy_pj
+    both = [each for each in found if {loop.axis for loop in each.levels[0].spatial} == {"X", "Y"}]
+    assert sm.evaluate(spec, both[0]).energy_pj == best[1].energy_pj
 
 
 def test_the_only_mapping_of_a_single_operation_is_found():

@@ -13,7 +13,7 @@ from solver_mapper.core.constraints import Constraints
 from solver_mapper.core.primes import divisors
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import Outside
-from solver_mapper.solve.outward.packing import Group, Mesh, most_side_by_side
+from solver_mapper.solve.outward.packing import Group, Mesh, may_lie, most_side_by_side
 from solver_mapper.solve.outward.sharing import Shares, largest
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.solve.test_bounds_on_the_way import drawn_architecture, drawn_problem
@@ -70,6 +70,24 @@ def test_a_dimension_lies_along_one_axis_of_each_mesh(seed):
     meshes = [(random.randint(1, 8), random.randint(1, 6)) for _ in range(random.randint(1, 2))]
     found = most_side_by_side(tuple(groups), tuple(done), tuple(meshes))
     assert found == tried(groups, done, meshes)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_loops_lie_side_by_side_if_some_factors_do_along_axes(seed):
+    """Of each bound any factors, along one axis of each mesh."""
+    random = Random(seed)
+    bounds = random.choices([1, 2, 3, 4, 6, 7, 9], k=random.randint(1, 3))
+    meshes = [(random.randint(1, 9), random.randint(1, 6)) for _ in range(random.randint(1, 2))]
+    sides = [side for mesh in meshes for side in mesh]
+    ways = [[each for each in along(bound, meshes, 0) if prod(each) == bound] for bound in bounds]
+    used = ([prod(each) for each in zip(*chosen, strict=True)] for chosen in product(*ways))
+    fits = any(all(map(int.__le__, each, sides)) for each in used)
+    assert may_lie(bounds, meshes) == fits
+
+
+def test_on_many_meshes_loops_lie_as_in_one_row():
+    assert may_lie([18, 14], [(16, 16)]) is False
+    assert may_lie([18, 14], [(4, 4), (4, 2), (2, 1)]) is True
 
 
 def test_of_further_meshes_the_product_counts():

@@ -20,6 +20,7 @@ from solver_mapper.solve.outward.inner import InnerMappings, Outside
 from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, repeat
 from solver_mapper.solve.outward.remaining import least_rank
 from solver_mapper.solve.outward.run import Ends
+from solver_mapper.solve.outward.sliding import Sliding
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
@@ -186,3 +187,26 @@ def lost_by_ways_to_spread(seed: int) -> list[str]:
 def test_no_best_mapping_is_lost(first: int):
     seeds = range(first, first + 5)
     assert not [each for seed in seeds for each in lost_by_ways_to_spread(seed)]
+
+
+def test_a_word_is_used_by_no_more_elements_than_there_are(monkeypatch):
+    """Neighbours that pass words of windows on spare the small buffer above them no more."""
+    levels = (
+        Buffer("DRAM", None, energy=each_word(200)),
+        Buffer("Buffer", 512, energy=each_word(1)),
+        Buffer("PE", 18, 16, 16, 1, energy=each_word(1)),
+    )
+    sizes = {"C": 64, "M": 64, "P": 56, "Q": 56, "R": 3, "S": 3}
+    window = [("P", 1), ("R", 1)], [("Q", 1), ("S", 1)]
+    tensors = (
+        tensor("W", "C", "M", "R", "S"),
+        tensor("I", "C", *window),
+        tensor("O", "M", "P", "Q", read_write=True),
+    )
+    row = Architecture("row", levels, Arithmetic("MAC", 16, 16, 1, energy=Fraction(1)))
+    walk = walk_of(Problem("layer", tuple(sizes), sizes, tensors), row, "energy")
+    limited = walk.ends(7e8)
+    monkeypatch.setattr(Sliding, "asked_words", lambda self, rows, sparing: np.zeros(len(rows)))
+    unlimited = walk.ends(7e8)
+    assert limited.whole and unlimited.whole
+    assert 3 * limited.examined < unlimited.examined

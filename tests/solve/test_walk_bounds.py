@@ -23,7 +23,7 @@ from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
 from tests.instances import Instance
 from tests.solve.test_outward import wrong_claims
-from tests.strategies import tensor
+from tests.strategies import each_word, tensor
 
 DIMS = {"no fixed dimension": "PRK", "one fixed dimension": "CPR", "convolution": "KCPR"}
 STEPS = ((1, 1), (2, 1), (3, 1), (2, 2), (4, 1))
@@ -135,6 +135,28 @@ def test_words_that_a_mesh_may_yet_send_more_often_are_not_priced_as_counted(nam
     assert mapspace.contains(best)
     least = Walk(mapspace, goal).ends(rank * above).least
     assert least is not None and least <= rank
+
+
+@pytest.mark.parametrize("far, near", [(20, 1), (1000, 0)])
+@pytest.mark.parametrize("p, r", [(3, 3), (5, 3), *in_campaigns([(5, 2), (5, 4), (8, 3)])])
+def test_words_that_known_neighbours_pass_on_are_not_asked_for_again(p, r, far, near):
+    """R is spread over a row of elements. Each step along P brings new words to all of them, of
+    which a bus sends no more than the last one's.
+    """
+    tensors = (
+        tensor("W", "R"),
+        tensor("I", [("P", 1), ("R", 1)]),
+        tensor("O", "P", read_write=True),
+    )
+    levels = (
+        Buffer("DRAM", None, energy=each_word(far)),
+        Buffer("bus", None, energy=each_word(near)),
+        Buffer("PE", None, r, r, 1, energy=each_word(0)),
+    )
+    problem = Problem("row", ("P", "R"), {"P": p, "R": r}, tensors)
+    units = Arithmetic("MAC", r, r, 1, energy=Fraction(0))
+    architecture = Architecture("row", levels, units)
+    assert not wrong_claims(Instance(0, architecture, problem, Constraints()), exact=False)
 
 
 @pytest.mark.parametrize("dear", [10**6, 10**8, 10**12])

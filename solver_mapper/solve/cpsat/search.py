@@ -57,7 +57,7 @@ EFFORT = 4.0
 bound is raised in stages; likewise after as many candidates have been ruled out by themselves."""
 LITTLE = 2.0
 """What the bound of one metric, or the decision of a tie, may take."""
-HARDER = 32
+HARDER = 8
 """Local search takes so many times as many steps as at the start before walks that come first, and
 where a run of one unit of deterministic time ends without a proof; after longer ones it takes as
 many more as the root of this time says.

@@ -68,7 +68,8 @@ class Ahead:
         self._most: dict[int, Floats] = {}
         self._sliding = {each.number: each for each in self.costs.sliding}
         self._spared = {
-            n: spared_windows(self.costs, rows, each) for n, each in self._sliding.items()
+            n: spared_windows(self.costs, rows, each, self._helped[:, n])
+            for n, each in self._sliding.items()
         }
         spread = self.costs.order[: outside.spread]
         self._beside = {n: each.sharers(rows, spread) for n, each in self._sliding.items()}
@@ -91,9 +92,16 @@ class Ahead:
 
     def going_on(self, shares: list[Ints]) -> list[GoingOn]:
         """What may follow, if so many instances at most share the words of each tensor that each
-        level sends (shares, holders).
+        level sends (shares, holders); of tensors with windows, also with how many may use them
+        (shares, 2 * holders).
         """
-        supplies = [self._from(n, each[..., None]) for n, each in enumerate(shares)]
+        holders = self.outside.holders
+        supplies = [
+            self._from(
+                n, each[:, :holders, None], each[:, holders:, None] if n in self._sliding else None
+            )
+            for n, each in enumerate(shares)
+        ]
         return [
             GoingOn(
                 None if ENDS in kind else spared_by(kind),
@@ -246,12 +254,14 @@ class Ahead:
         barred = self._barred[n]
         return np.where(barred, np.inf, found) if barred.any() else found
 
-    def _from(self, n: int, shares: Ints) -> Supply:
-        """Who may supply a tensor to instances of which so many share its words at most."""
+    def _from(self, n: int, shares: Ints, users: Ints | None = None) -> Supply:
+        """Who may supply a tensor to instances of which so many share its words at most, or use
+        them.
+        """
         instances = self.left * self.costs.beyond(self.outside)
         shared, sliding = np.minimum(shares, self._sharing(n)), self._sliding.get(n)
         carried = sliding.carried(self.rows) if sliding and self.costs.networks else 0.0
-        return Supply(self.costs, n, self.outside, instances, shared, carried)
+        return Supply(self.costs, n, self.outside, instances, shared, carried, users)
 
     def _sharing(self, n: int) -> Floats:
         """How many instances can share what each level sends of a tensor (holders, rows)."""

@@ -1,10 +1,10 @@
 """How many iterations loops side by side can have at most, if each dimension lies along one axis of
-a mesh.
+a mesh; and which loops can lie side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import inf, prod
 from typing import NamedTuple
@@ -16,6 +16,8 @@ Mesh = tuple[int, int]
 
 EXACT = 1
 """How many meshes with axes there are outside the first one."""
+MOST_MESHES = 2
+"""On more meshes than that loops may lie as if these were one row."""
 
 
 class Group(NamedTuple):
@@ -103,3 +105,36 @@ def _laid(bounds: tuple[int, ...], mesh: Mesh) -> set[Mesh]:
             ways = (left for x, y in found for left in ((x // bound, y), (x, y // bound)))
             found = {_turned(left) for left in ways if min(left)}
     return found
+
+
+def may_lie(bounds: Iterable[int], meshes: Iterable[Mesh]) -> bool:
+    """Whether loops of these bounds, each over another dimension, can lie side by side: any factors
+    of each bound along one axis of any meshes.
+    """
+    used = [_turned(mesh) for mesh in meshes if max(mesh) > 1]
+    if len(used) > MOST_MESHES:
+        used = [(prod(x * y for x, y in used), 1)]
+    return _may_lie(tuple(sorted(bound for bound in bounds if bound > 1)), tuple(sorted(used)))
+
+
+@lru_cache(maxsize=1_000_000)
+def _may_lie(bounds: tuple[int, ...], meshes: tuple[Mesh, ...]) -> bool:
+    if not bounds:
+        return True
+    if prod(bounds) > prod(x * y for x, y in meshes):
+        return False
+    *others, largest = bounds
+    return any(_may_lie(tuple(others), left) for left in _left_over(largest, meshes))
+
+
+def _left_over(bound: int, meshes: tuple[Mesh, ...]) -> set[tuple[Mesh, ...]]:
+    """What is left of meshes, for all ways to lay a loop along one axis of each."""
+    if not meshes:
+        return {()} if bound == 1 else set()
+    first, *others = meshes
+    return {
+        tuple(sorted((left, *further)))
+        for factor in divisors(bound)
+        for left in _laid((factor,), first)
+        for further in _left_over(bound // factor, tuple(others))
+    }

@@ -24,7 +24,7 @@ from solver_mapper.solve.outward.inner import (
     Ints,
     alike,
 )
-from solver_mapper.solve.outward.tile_chains import TileState, Windows, staying
+from solver_mapper.solve.outward.tile_chains import TileState, Windows, least_prime, staying
 from solver_mapper.verify.bound import Rates
 
 ROUNDED = 0.5
@@ -34,12 +34,14 @@ ROUNDED = 0.5
 class Sparing(NamedTuple):
     """Per chain, whole tiles; arrays are (rows, depth + 1), chains by the level of their holder.
 
-    passed: of those that have to be fetched, what neighbours pass on.
+    passed: of those that have to be fetched, what neighbours pass on. `new`: what the next loop
+            brings at least, which either the next holder sends or neighbours pass on.
     """
 
     fetched: Floats
     sent: Floats
     passed: Floats
+    new: Floats
 
 
 class _Rounds(NamedTuple):
@@ -356,7 +358,7 @@ class Sliding:
         `least` tiles have to be fetched, if there is one in each round.
         """
         table = self._by_chains(rows, dim, partial(self._possible_table, dim))[:, :, first:]
-        found = np.zeros((3, len(rows), self.depth + 1))
+        found = np.zeros((4, len(rows), self.depth + 1))
         if not table.any():
             return Sparing(*found)
         fetched, sent, passed, loops, stays, single = table.transpose(1, 0, 2)
@@ -372,6 +374,10 @@ class Sliding:
         )
         found[1, :, first:] = sent * most
         found[2, :, first:] = passed * most
+        if dim in self.moving:
+            # In each of its rounds but one the next loop, of a prime at least, moves the tile.
+            prime = least_prime(self.sizes[dim] // rows.tile[:, dim])[:, None]
+            found[3, :, first:] = rounds.all * (1 - 1 / prime) * (1 - fetched)
         return Sparing(*found)
 
     def most_sparing(self, rows: InnerMappings, words: int) -> Sparing:
@@ -390,6 +396,19 @@ class Sliding:
         """The words that the next holder need not send."""
         spared = rows.sent[:, self.column] * sparing.sent
         return np.asarray(spared[np.arange(len(rows)), self.outermost(rows)])
+
+    def asked_words(self, rows: InnerMappings, sparing: Sparing) -> Floats:
+        """The words that the next loop brings at least, if it is the first one to move the tile;
+        none where neighbours may pass on some that are not counted as sent.
+        """
+
+        def unknown(state: TileState) -> bool:
+            last = state.chains[-1]
+            return bool(state.mesh or last.links or last.beside or last.shift is not None)
+
+        places = np.arange(len(rows)), self.outermost(rows)
+        words = (rows.sent[:, self.column] * sparing.new)[places]
+        return np.where(self._by_state(rows, "asked", unknown), 0.0, words)
 
     def carried(self, rows: InnerMappings) -> Floats:
         """What networks will charge in pJ for each word that the next holder sends, as far as is
@@ -493,7 +512,7 @@ class AtRisk:
         self.sparing = sparing = sliding.most_sparing(rows, words)
         sent, self.sliding, self.number = sparing.sent, sliding, sliding.number
         self.due, self.states = rows.due[:, sliding.number], rows.states[:, sliding.column]
-        self.waiting = sliding.sparing_words(rows, Sparing(*[np.ones_like(sent)] * 3))
+        self.waiting = sliding.sparing_words(rows, Sparing(*[np.ones_like(sent)] * 4))
         self.most_words = self.due * sliding.growth(rows) + words
         self.more = np.asarray(sent[np.arange(len(rows)), sliding.outermost(rows)])
         # Counts that are too low may fall below what has to be sent anyway.

@@ -24,6 +24,7 @@ from solver_mapper.solve.outward.aim import Aim, cycles_at, rank
 from solver_mapper.solve.outward.costs import NOISE
 from solver_mapper.solve.outward.inner import Flags, Floats, Ints, Outside, alike
 from solver_mapper.solve.outward.outer_levels import OuterLevels, Spared
+from solver_mapper.solve.outward.packing import Mesh, may_lie
 from solver_mapper.solve.outward.sharing import largest
 
 MOST_WAYS = 5_000
@@ -43,7 +44,9 @@ class Block(NamedTuple):
              then the second ones, and so on, so many of `each`.
     fits: of each dimension (divisors, ways), whether a tile with this extent has room for them;
           None if all have.
-    shares: of each tensor (classes, holders), how many instances share words that a level sends.
+    shares: of each tensor (classes, holders), how many instances share words that a level sends;
+            of those with windows also how many may use these (classes, 2 * holders): some as
+            neighbours pass them on.
     used: (classes,), how many times as many units work, at most.
     largest: the classes that no other one reaches in all tensors.
     """
@@ -95,27 +98,31 @@ class SpreadAhead:
             return []
         rooms = [costs.room(min(level, outside.meshes)) for level in range(outside.holders)]
         for room, levels in groupby(range(outside.holders), rooms.__getitem__):
-            ways = self._spread(outside, costs.room(outside.meshes) // room)
+            alike = tuple(levels)
+            ways = self._spread(outside, costs.sides[alike[0] : outside.meshes])
             if len(ways) > MOST_WAYS:
                 return []
-            found.append(self._block(tuple(levels), ways, room, outside.holders))
+            found.append(self._block(alike, ways, room, outside.holders))
         return found
 
-    def _spread(self, outside: Outside, room: int) -> Ints:
-        """All loops (ways, dimensions) over meshes to come that use no more than `room`."""
+    def _spread(self, outside: Outside, meshes: list[Mesh]) -> Ints:
+        """All loops (ways, dimensions) over these of the meshes to come."""
         found = np.ones((1, 0), dtype=np.int64)
         for dim, size in enumerate(map(int, self.costs.sizes)):
             whole = self.costs.loops.spread_over(dim, outside)
             bounds = [each for each in divisors(size) if any(n % each == 0 for n in whole)]
             grown = [np.column_stack([found, np.full(len(found), bound)]) for bound in bounds]
             found = np.concatenate(grown)
-            found = found[found.prod(axis=1) <= room]
+            found = found[[may_lie(way, meshes) for way in found.tolist()]]
         return found
 
     def _block(self, levels: tuple[int, ...], ways: Ints, room: int, holders: int) -> Block:
         costs, suppliers = self.costs, range(levels[-1] + 1)
         bounds = [dict(enumerate(way)) for way in ways.tolist()]
         shares = np.array([[each.shared(way) for each in costs.tensors] for way in bounds])
+        sliding = [each.number for each in costs.sliding]
+        users = [ways[:, self._not_fixed(n)].prod(axis=1) for n in sliding]
+        shares = np.column_stack([shares, *users])
         classes, where, each = np.unique(shares, axis=0, return_inverse=True, return_counts=True)
         largest_first = np.argsort(-each, kind="stable")
         number = np.argsort(largest_first)[where.reshape(-1)]
@@ -127,16 +134,25 @@ class SpreadAhead:
         beyond = np.array([max(room // costs.room(level), 1) for level in range(holders)])
         known = [tuple(each) for each in classes[largest_first].tolist()]
         choices = product(suppliers, repeat=len(costs.tensors))
+        of_levels = [mine[:, None] * beyond for mine in classes[largest_first].T]
+        for n, mine in zip(sliding, of_levels[len(costs.tensors) :], strict=True):
+            of_levels[n] = np.column_stack([of_levels[n], mine])
         return Block(
             levels,
             np.array([each for each in choices if max(each) in levels]),
             self.outer.lattice.places(ways[order]),
             tuple(np.bincount(nth).tolist()),
             [self._fits(dim, bounds) for dim, bounds in enumerate(ways[order].T)],
-            [mine[:, None] * beyond for mine in classes[largest_first].T],
+            of_levels[: len(costs.tensors)],
             used * room,
             [known.index(each) for each in largest(map(tuple, known))],
         )
+
+    def _not_fixed(self, n: int) -> list[int]:
+        """Dimensions over which spatial loops may have instances use the same words."""
+        return [
+            dim for dim in range(len(self.costs.sizes)) if dim not in self.costs.tensors[n].fixed
+        ]
 
     def _fits(self, dim: int, bounds: Ints) -> Flags | None:
         if bounds.max() == 1:

@@ -9,8 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from solver_mapper.solve.outward.costs import ENDS, FIXED, IDLE, Costs
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.sliding import Sliding
+
+Spared = tuple[Floats, Floats, Floats]
+"""What loops to come may spare a tensor with windows at most, in pJ and in words; and the words
+that the next loop brings at least, from wherever.
+"""
 
 
 class Supply:
@@ -18,7 +23,9 @@ class Supply:
     out than the inner mapping together, of which at most `shared` (..., holders, rows) share its
     words that each level sends; whatever these share, figures are (..., holders, rows) as well.
 
-    carried: what networks further in charge in pJ for each word.
+    carried: what networks further in charge in pJ for each word. `users`: how many instances may
+             use a word that each level sends, at most, at once or as neighbours pass it on; if that
+             is known to be less than all.
     """
 
     def __init__(
@@ -29,6 +36,7 @@ class Supply:
         instances: int,
         shared: Floats,
         carried: Floats | float,
+        users: Ints | None = None,
     ):
         # The outermost level may send to all.
         self.costs, self.number, self.shared = costs, number, shared[..., :1, :]
@@ -36,27 +44,32 @@ class Supply:
         self.tensor, rates = costs.tensors[number], costs.rates[:holders]
         rooms = np.array([[costs.room(outer)] for outer in range(holders)])
         self.apart = np.minimum(shared, instances // rooms)
+        self.users = instances // rooms if users is None else np.minimum(users, instances // rooms)
         sent = [each.update if self.tensor.written else each.send for each in rates]
         passing = [costs.entries(outer, outside.meshes) for outer in range(holders)]
         self.prices = (np.array(sent, dtype=float) + passing)[:, None] + carried
         self.again = np.array([[costs.again(number, outer)] for outer in range(holders)])
         self.first = self.tensor.words * np.minimum(self.shared, rooms)
 
-    def sent(self, words: Floats, beside: Floats | int = 1) -> Floats:
+    def sent(self, words: Floats, beside: Floats | int = 1, asked: Floats | float = 0.0) -> Floats:
         """What the next holder sends at least that has to send `words` if no instances share any;
         for each level that may be that one.
 
         `beside`: how many instances of the mesh that is being filled may share words already.
+        `asked`: the words that instances get at least, from wherever.
         """
-        return np.asarray(np.maximum(words / (self.apart * beside), self.tensor.words))
+        least = np.maximum(words / (self.apart * beside), asked / self.users)
+        return np.asarray(np.maximum(least, self.tensor.words))
 
     def read_again(self, sent: Floats) -> Floats:
         """Of partial sums that so many words are sent of, those that the holder reads again."""
         return np.asarray(np.maximum(sent - self.first, 0.0))
 
-    def energy(self, words: Floats, beside: Floats | int = 1) -> Floats:
+    def energy(
+        self, words: Floats, beside: Floats | int = 1, asked: Floats | float = 0.0
+    ) -> Floats:
         """The least energy of the next holder for what it sends."""
-        sent = self.sent(words, beside)
+        sent = self.sent(words, beside, asked)
         energy = sent * self.prices
         if self.again.any():
             energy += self.read_again(sent) * self.again
@@ -67,7 +80,7 @@ def waiting(
     costs: Costs,
     rows: InnerMappings,
     number: int,
-    spared: dict[int, tuple[Floats, Floats]] | None,
+    spared: dict[int, Spared] | None,
     helped: Flags,
 ) -> dict[int, Floats]:
     """The words (rows,) of a tensor that the next holder has to send if no instances share any, by
@@ -87,7 +100,7 @@ def waiting(
     closed = np.where(helped, 0.0, np.maximum(due, 0.0))
     less = {
         kind: np.where(helped, 0.0, np.maximum(due - words, 0.0))
-        for kind, (_, words) in spared.items()
+        for kind, (_, words, _) in spared.items()
     }
     return {ENDS: closed, FIXED: closed, **less}
 
@@ -112,21 +125,27 @@ def supplied(rows: InnerMappings, supply: Supply, words: Floats, kind: int) -> F
 
 
 def windows_supplied(
-    supply: Supply, words: Floats, spared: tuple[Floats, Floats] | None, beside: Floats
+    supply: Supply, words: Floats, spared: Spared | None, beside: Floats
 ) -> Floats:
     """The same of a tensor with windows, of which loops to come may spare as much as `spared`."""
-    energy = supply.energy(words, beside)
-    return energy if spared is None else np.asarray(energy - spared[0])
+    if spared is None:
+        return supply.energy(words, beside)
+    energy, _, asked = spared
+    return np.asarray(supply.energy(words, beside, asked) - energy)
 
 
 def spared_windows(
-    costs: Costs, rows: InnerMappings, sliding: Sliding
-) -> dict[int, tuple[Floats, Floats]]:
-    """The energy in pJ and the words that a tensor with windows may be spared, by the kind of the
-    next temporal loop.
+    costs: Costs, rows: InnerMappings, sliding: Sliding, helped: Flags
+) -> dict[int, Spared]:
+    """What a tensor with windows may be spared, by the kind of the next temporal loop. `helped`:
+    see `Costs.may_be_helped` (rows,).
     """
     tensor = costs.tensors[sliding.number]
     return {
-        tensor.kind(dim): (sliding.sparing_energy(rows, each), sliding.sparing_words(rows, each))
+        tensor.kind(dim): (
+            sliding.sparing_energy(rows, each),
+            sliding.sparing_words(rows, each),
+            np.where(helped, 0.0, sliding.asked_words(rows, each)),
+        )
         for dim, each in sliding.sparing(rows, tensor.words).items()
     }

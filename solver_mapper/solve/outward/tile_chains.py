@@ -560,6 +560,11 @@ class Windows:
         return [dim for dim, extent, size in sizes if extent < size]
 
 
+def least_prime(rounds: Ints | Floats) -> Ints:
+    """The least prime factor that so many rounds have, at least; at most 5."""
+    return np.where(rounds % 2 == 0, 2, np.where(rounds % 3 == 0, 3, 5))
+
+
 def staying(first: Ints | Floats, other: Ints | Floats) -> Floats:
     """Of the rounds of loops over a window rank, which share leaves a tile where it is at most, if
     so many rounds over both dimensions are left (tiles,), and the innermost loop over the first.
@@ -568,7 +573,7 @@ def staying(first: Ints | Floats, other: Ints | Floats) -> Floats:
     its step is so large. Then b steps of it are made up for, so that one over the first dimension,
     of b steps, leaves the tile where it is only if b is 2 and there were two rounds of the other.
     """
-    prime = np.where(first % 2 == 0, 2, np.where(first % 3 == 0, 3, 5))
+    prime = least_prime(first)
     in_turn = (prime == 2) & (other % 2 == 0)
     share = np.where(in_turn, 1 / 2, (1 - 1 / other) / prime)
     return np.where(first > 1, share, 0.0)
