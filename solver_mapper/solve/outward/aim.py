@@ -25,7 +25,9 @@ class Aim(NamedTuple):
 
 
 def rank(costs: Costs, goal: Goal, cycles: Floats, energy: Floats) -> Floats:
-    """The rank of the goal for so much energy apart from that of operations and leakage."""
+    """The rank of the goal for so much energy apart from that of operations and leakage, less what
+    rounding may have added to it.
+    """
     fixed, leak = costs.work
     # What may still be saved can exceed what is settled; the square of that would be too high.
     energy = np.maximum(energy + fixed + leak * cycles - costs.rounding, 0.0)

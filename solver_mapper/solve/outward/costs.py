@@ -28,8 +28,8 @@ from DIMENSIONS on.
 
 NOISE = 1e-10
 """More than rounding can add to any sum of figures of costs, relative."""
-ROUNDED = 2.0**-48
-"""The same for a few figures of which one is taken off again."""
+CANCELLED = 2.0**-48
+"""What rounding may leave of a figure that is added and taken off again, relative to it."""
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ class Costs:
             max(self.again(number, level) for level in range(self.depth)) * tensor.words
             for number, tensor in enumerate(self.tensors)
         ]
-        return ROUNDED * sum(words) * self.room(self.depth)
+        return CANCELLED * sum(words) * self.room(self.depth)
 
     def base(self, number: int, tile: Ints) -> Floats:
         """Words of a tensor that all instances of a tile get if every loop outside the tile sends
