@@ -76,8 +76,8 @@ def instance(
     """A random mapspace of at most `most` loop nests, and rarely of very few; the same for the same
     arguments.
 
-    `shapes` are names of `SHAPES` or `ODD_SHAPES` (none: all of `SHAPES`); `wired` says whether
-    networks may charge for what passes.
+    `shapes` are names of `SHAPES`, `ODD_SHAPES` or `SCATTERED_SHAPES` (none: all of `SHAPES`);
+    `wired` says whether networks may charge for what passes.
     """
     random = Random(seed)
     while True:
@@ -95,7 +95,7 @@ def _problem(random: Random, shapes: Sequence[str]) -> Problem:
     step, gap = random.choice([(1, 1), (1, 1), (2, 1), (1, 2), (3, 1), (2, 2), (1, 3), (3, 2)])
     window = [("P", step), ("R", gap)]
     kind = random.choice(shapes)
-    dims, tensors = (SHAPES | ODD_SHAPES)[kind](window, random)
+    dims, tensors = (SHAPES | ODD_SHAPES | SCATTERED_SHAPES)[kind](window, random)
     left = random.choice([8, 16, 24, 36, 48])
     bounds = dict.fromkeys(dims, 1)
     for dim in random.sample(list(dims), len(dims)):
@@ -183,6 +183,33 @@ ODD_SHAPES = {
     ),
 }
 """Indices that real problems rarely have."""
+SCATTERED_SHAPES = {
+    "transposed": lambda w, r: (
+        "CKRP",
+        (tensor("W", "C", "K", "R"), tensor("I", "C", "P"), _out("O", "K", w)),
+    ),
+    "transposed2d": lambda w, r: (
+        "CPQRS",
+        (
+            tensor("W", "C", "R", "S"),
+            tensor("I", "C", "P", "Q"),
+            _out("O", w, [("Q", r.choice([1, 2])), "S"]),
+        ),
+    ),
+    "input gradient": lambda w, r: (
+        "GRPN",
+        (tensor("W", "G", "R"), tensor("O", "N", "G", "P"), _out("I", "N", "G", w)),
+    ),
+    "scattered": lambda w, r: (
+        "PRQK",
+        (
+            tensor("I", "K", "P", "Q"),
+            tensor("W", "K", "R"),
+            _out("O", w, [("Q", r.choice([2, 3]))]),
+        ),
+    ),
+}
+"""Partial sums of sliding windows."""
 PLAIN = ("matmul", "batched", "mttkrp")
 """Shapes whose tensors are indexed by one dimension a rank."""
 

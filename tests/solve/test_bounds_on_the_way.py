@@ -74,6 +74,12 @@ def drawn_problem(random: Random) -> Problem:
     return Problem(kind, tuple(dims), bounds, tensors)
 
 
+def with_windows_of_partial_sums(problem: Problem) -> Problem:
+    """The problem whose result are its former inputs: the gradient, or a transposed convolution."""
+    tensors = tuple(replace(each, read_write=each.name == "I") for each in problem.tensors)
+    return replace(problem, tensors=tensors)
+
+
 def drawn_architecture(random: Random) -> Architecture:
     """Levels of any prices, with meshes of up to 8 x 5 between most of them."""
     x = y = 1
@@ -361,6 +367,18 @@ def too_high_where_networks_charge(seed: int, *, adders: bool = True) -> list[st
     return [each for mapping in mappings for each in above(walk, mapping)]
 
 
+def too_high_where_partial_sums_slide(seed: int) -> list[str]:
+    """The same where windows slide over partial sums, which take room and time."""
+    random = Random(seed)
+    problem, architecture = drawn_problem(random), drawn_architecture(random)
+    problem, slow = with_windows_of_partial_sums(problem), with_slow_levels(seed, architecture)
+    walk, wrong = walk_of(problem, slow, random.choice(["energy", "edp"])), []
+    for mapping in [drawn_mapping(random, architecture, problem) for _ in range(3)]:
+        narrow = with_just_enough_room(random, architecture, problem, mapping)
+        wrong += [*above(walk, mapping), *above(walk_of(problem, narrow, "energy"), mapping)]
+    return wrong
+
+
 def too_high_for_a_window(seed: int) -> list[str]:
     """Bounds above the exact figure of a mapping of `drawn_window`."""
     problem, architecture, mapping = drawn_window(Random(seed))
@@ -392,6 +410,11 @@ def test_no_bound_on_the_way_is_above_the_mapping_where_networks_charge(seed):
 def test_no_bound_on_the_way_is_above_the_mapping_where_partial_sums_come_back(seed):
     """More words enter networks then, so that routers may count fewer whole hops for each."""
     assert not too_high_where_networks_charge(seed, adders=False)
+
+
+@pytest.mark.parametrize("seed", [*range(10), *in_campaigns(range(10, 150))])
+def test_no_bound_on_the_way_is_above_the_mapping_where_partial_sums_slide(seed):
+    assert not too_high_where_partial_sums_slide(seed)
 
 
 @pytest.mark.parametrize("first", [0, *in_campaigns(range(25, 100, 25))])
@@ -519,4 +542,5 @@ def test_no_bound_on_the_way_to_many_mappings_is(first):
     assert not [wrong for seed in seeds for wrong in too_high_where_networks_charge(seed)]
     back = [too_high_where_networks_charge(seed, adders=False) for seed in seeds]
     assert not [wrong for each in back for wrong in each]
+    assert not [wrong for seed in seeds for wrong in too_high_where_partial_sums_slide(seed)]
     assert not [wrong for seed in seeds for wrong in too_high_for_a_window(seed)]

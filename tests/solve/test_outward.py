@@ -33,7 +33,7 @@ from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
-from tests.instances import PLAIN, Instance, instance
+from tests.instances import PLAIN, SCATTERED_SHAPES, Instance, instance
 from tests.solve.test_bounds_on_the_way import with_networks
 from tests.strategies import tensor
 
@@ -169,6 +169,12 @@ def test_no_claim_is_above_the_best_mapping(seed):
 def test_no_claim_is_above_the_best_mapping_where_windows_slide(seed):
     """Also if neighbours pass words on, and several meshes share what they pass."""
     assert not wrong_claims(instance(seed, 1500 if seed > 1000 else 400, WINDOWS), exact=False)
+
+
+@pytest.mark.parametrize("how", [bare, slow_inside, *in_campaigns([replace])])
+@pytest.mark.parametrize("seed", [1, 7, *in_campaigns(range(2, 60))])
+def test_no_claim_is_above_the_best_mapping_where_windows_slide_over_partial_sums(seed, how):
+    assert not wrong_claims(how(instance(seed, 400, list(SCATTERED_SHAPES))), exact=False)
 
 
 @pytest.mark.parametrize("seed", [100, *in_campaigns(range(101, 108))])

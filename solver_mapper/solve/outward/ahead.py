@@ -179,7 +179,7 @@ class Ahead:
             for kind, possible in self.kinds:
                 fewest = np.minimum(fewest, np.where(possible, words[kind[n]], np.inf))
             sent = supply.sent(fewest, self._beside.get(n, 1))
-            again = supply.read_again(sent) if tensor.written and tensor.exact else 0.0 * sent
+            again = supply.read_again(sent) if tensor.read_again else 0.0 * sent
             found.append((sent, again))
         return found
 
@@ -249,7 +249,9 @@ class Ahead:
         found = (
             supplied(self.rows, supply, words, kind)
             if n not in self._spared
-            else windows_supplied(supply, words, self._spared[n].get(kind), self._beside[n])
+            else windows_supplied(
+                self.rows, supply, words, self._spared[n].get(kind), self._beside[n]
+            )
         )
         barred = self._barred[n]
         return np.where(barred, np.inf, found) if barred.any() else found
@@ -261,7 +263,8 @@ class Ahead:
         instances = self.left * self.costs.beyond(self.outside)
         shared, sliding = np.minimum(shares, self._sharing(n)), self._sliding.get(n)
         carried = sliding.carried(self.rows) if sliding and self.costs.networks else 0.0
-        return Supply(self.costs, n, self.outside, instances, shared, carried, users)
+        _, overlap = self.costs.tensors[n].overlap(self.rows.tile)
+        return Supply(self.costs, n, self.outside, instances, shared, carried, overlap, users)
 
     def _sharing(self, n: int) -> Floats:
         """How many instances can share what each level sends of a tensor (holders, rows)."""
@@ -320,14 +323,15 @@ def settled_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Float
                 settled = settled + hopping(costs, rows, n, tensor.tile_words(rows.tile) * fixed)
                 settled = settled + linking(rows, n, costs.base(n, rows.tile))
     if outside.holders:
-        saved, meshes = saved_by_rounding(costs, outside), costs.room(outside.meshes) > 1
+        meshes = costs.room(outside.meshes) > 1
         for each in costs.sliding:
+            saved = saved_by_rounding(costs, each.number, outside)
             settled = settled - each.may_lose(rows) * growth
             settled = settled - saved * (1 if meshes else each.rounded(rows))
     return np.asarray(settled)
 
 
-def saved_by_rounding(costs: Costs, outside: Outside) -> float:
+def saved_by_rounding(costs: Costs, number: int, outside: Outside) -> float:
     """What the next holder of a tensor with windows may save by rounding what it sends, in pJ."""
     levels = range(outside.holders)
-    return ROUNDED * max(float(costs.rates[level].send) * costs.room(level) for level in levels)
+    return ROUNDED * max(costs.price(number, level) * costs.room(level) for level in levels)

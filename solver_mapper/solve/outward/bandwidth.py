@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from solver_mapper.solve.outward.costs import NOISE, Costs, rounds_alone
+from solver_mapper.solve.outward.costs import NOISE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.sliding import ROUNDED, AtRisk, Sliding, Sparing
 
@@ -44,6 +44,8 @@ def held_words(
         tensor, due, is_open = costs.tensors[n], rows.due[:, n], rows.open[:, n]
         moved[:, n, place, OFF] = costs.room(level)
         if tensor.ranks:
+            if tensor.written:
+                moved[:, n, place, OFF] = tensor.span
             moved[:, n, place, SENT] = np.maximum(due, tensor.words)
             moved[:, n, place, FILLED] = costs.base(n, rows.tile) if level else 0.0
             continue
@@ -92,14 +94,15 @@ def paced(costs: Costs, rows: InnerMappings, *, windows: bool = False) -> Floats
         for n, tensor in enumerate(costs.tensors):
             mine, off = least[:, n, place], rows.moved[:, n, place, OFF]
             if not tensor.exact:
-                mine = nearest(mine) if room == 1 else np.maximum(mine - off[:, None], 0.0)
+                lost = np.full_like(off, room) if tensor.read_again else off
+                mine = nearest(mine) if room == 1 else np.maximum(mine - lost[:, None], 0.0)
             sent, filled = mine.T
             if not tensor.written:
                 reads, writes = reads + sent, writes + filled
                 continue
             writes = writes + sent
-            if tensor.exact:
-                off = off * np.minimum(room, rounds_alone(costs, n, rows.tile))
+            if tensor.read_again:
+                off = off * np.minimum(room, costs.held_alike(n, rows.tile))
                 reads = reads + np.maximum(sent - off, 0.0)
                 writes = writes + np.maximum(filled - off, 0.0)
         for cycles in cycles_of(costs, level, reads, writes):

@@ -12,7 +12,7 @@ from solver_mapper.core.constraints import ReuseConstraint
 from solver_mapper.solve.outward.constraints import LoopConstraints
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.networks import Carried, Networks
-from solver_mapper.solve.outward.sliding import Sliding
+from solver_mapper.solve.outward.sliding import Sliding, WordPrices
 from solver_mapper.solve.outward.spreads import Spreads, may_pass
 from solver_mapper.solve.outward.tile_chains import Rank, Windows
 from solver_mapper.verify.bound import LowerBound, Rates
@@ -40,20 +40,41 @@ class TensorCosts:
     Args:
         ranks: its window ranks, of two dimensions of more than one iteration each, the larger one
             first.
-        words: how many different ones there are.
-        exact: whether tiles are what their iterations touch: partial sums may be read again.
+        words: how many different ones there are. `span`: of a tile of all iterations.
+        exact: whether tiles are what their iterations touch.
     """
 
     view: View
     fixed: frozenset[int]
     ranks: tuple[Rank, ...]
     words: int
+    span: int
     exact: bool
 
     @property
     def written(self) -> bool:
         """Whether it has partial sums."""
         return self.view.projection.read_write
+
+    @property
+    def read_again(self) -> bool:
+        """Whether partial sums are counted as read again, but for the first times."""
+        return self.written and (self.exact or bool(self.ranks))
+
+    def overlap(self, tile: Ints) -> tuple[Floats, Floats]:
+        """See `Rank.overlap`, for all windows; and steps along fixed dimensions leave gaps. That
+        matters for partial sums alone.
+        """
+        least, most = np.ones((2, len(tile)))
+        if not self.written:
+            return least, most
+        least /= prod(
+            step for rank in self.view.projection.wide for dim, step in rank if dim in self.fixed
+        )
+        for rank in self.ranks:
+            fewer, more = rank.overlap(tile)
+            least, most = least * fewer, most * more
+        return least, most
 
     def shared(self, bounds: dict[int, int]) -> int:
         """How many instances may share a word, at most, by spatial loops over some dimensions: all
@@ -94,7 +115,7 @@ class TensorCosts:
 
 def tensor_costs(view: View, sizes: Ints) -> TensorCosts | None:
     """The tensor of a view; None if a dimension stands in it twice, a rank is a sum of more than
-    two, or sliding windows run backwards or over partial sums.
+    two, or sliding windows run backwards.
     """
     terms = [
         [(dim, step) for dim, step in rank if sizes[dim] > 1 and step]
@@ -105,10 +126,11 @@ def tensor_costs(view: View, sizes: Ints) -> TensorCosts | None:
     if len(set(dims)) < len(dims) or any(len(rank) > 2 for rank in wide):
         return None
     ranks = tuple(_rank(rank, sizes) for rank in wide)
-    if ranks and (view.projection.read_write or min(min(rank.steps) for rank in ranks) < 0):
+    if ranks and min(min(rank.steps) for rank in ranks) < 0:
         return None
     fixed = frozenset(dims) - {dim for rank in ranks for dim in rank.dims}
-    return TensorCosts(view, fixed, ranks, view.words, view.plain)
+    span = view.projection.words(sizes.tolist())
+    return TensorCosts(view, fixed, ranks, view.words, span, view.plain)
 
 
 def _rank(terms: list[tuple[int, int]], sizes: Ints) -> Rank:
@@ -127,7 +149,8 @@ class Costs:
     nothing, or a constraint switches a kind of reuse off.
 
     Raises: ValueError if there is a tensor that is not as `TensorCosts` says, that the outermost
-    level may bypass, or whose windows may not be reused; and if anything costs less than nothing.
+    level may bypass, whose windows may not be reused, or with windows over partial sums for which
+    networks charge; and if anything costs less than nothing.
     """
 
     def __init__(self, mapspace: EnumeratedMapspace):
@@ -162,7 +185,9 @@ class Costs:
         ]
 
     def _sliding(self, mapspace: EnumeratedMapspace) -> list[Sliding]:
-        """Raises: ValueError if a mapping or a constraint switches reuse of windows off."""
+        """Raises: ValueError if a mapping or a constraint switches reuse of windows off, or
+        networks charge for partial sums of windows.
+        """
         off = [each for each in mapspace.constraints if isinstance(each, ReuseConstraint)]
         names = mapspace.problem.tensor_names
         found: list[Sliding] = []
@@ -170,6 +195,8 @@ class Costs:
             if tensor.ranks:
                 if any(names[number] in each.tensors for each in off):
                     raise ValueError(f"reuse of {names[number]} is switched off")
+                if tensor.written and self.networks:
+                    raise ValueError(f"networks charge for partial sums of {names[number]}")
                 many = {dim for dim, size in enumerate(self.sizes) if size > 1}
                 others = many - {dim for rank in tensor.ranks for dim in rank.dims}
                 windows = Windows(
@@ -178,9 +205,16 @@ class Costs:
                 parents = [self.room(max(level - 1, 0)) for level in range(self.depth)]
                 networks = self.networks
                 linking = [networks.passed_on(n) if networks else 0.0 for n in range(self.depth)]
-                how = windows, self.sizes, self.rates, parents, [0.0, *linking]
+                prices = [self._window_prices(number, level) for level in range(self.depth)]
+                how = windows, self.sizes, prices, parents, [0.0, *linking]
                 found.append(Sliding(number, len(found), *how))
         return found
+
+    def _window_prices(self, number: int, level: int) -> WordPrices:
+        fill, send = float(self.rates[level].fill), self.price(number, level)
+        # Partial sums that neighbours pass on are read here, but not updated.
+        read = self.again(number, level) if self.tensors[number].written else send
+        return WordPrices(send, fill, read + fill)
 
     def _networks(self) -> Networks | None:
         """The networks between levels, if they charge for anything."""
@@ -320,15 +354,29 @@ class Costs:
     def again(self, number: int, level: int) -> float:
         """The energy in pJ of a word that a level reads again to add to it."""
         tensor = self.tensors[number]
-        return float(self.rates[level].again) if tensor.written and tensor.exact else 0.0
+        return float(self.rates[level].again) if tensor.read_again else 0.0
+
+    def held_alike(self, number: int, tile: Ints) -> Floats:
+        """How many times as many words of a tensor all instances may come to hold, at most, as
+        different ones, by loops outside each tile.
+        """
+        _, overlap = self.tensors[number].overlap(tile)
+        return rounds_alone(self, number, tile) * overlap
+
+    def first_times(self, number: int, level: int) -> float:
+        """The energy in pJ of a word that a level, which holds the tensor, neither reads again nor
+        is filled with the first time.
+        """
+        fill = float(self.rates[level].fill) if level else 0.0
+        return self.again(number, level) + fill if self.tensors[number].read_again else 0.0
 
     @cached_property
     def rounding(self) -> float:
         """What roundings of energies may come to in pJ, beyond a share of these: partial sums are
-        counted as read again each time, and the first times are taken off.
+        counted as read again, and filled, each time, and the first times are taken off.
         """
         words = [
-            max(self.again(number, level) for level in range(self.depth)) * tensor.words
+            max(self.first_times(number, level) for level in range(self.depth)) * tensor.span
             for number, tensor in enumerate(self.tensors)
         ]
         return CANCELLED * sum(words) * self.room(self.depth)

@@ -43,20 +43,22 @@ class _Future:
                instances that share it pay together.
     base: words that the outermost holder so far gets at most, if every loop outside its tile sends
           it anew.
-    shared: how many instances will share each word at most.
+    least, most: how many instances will hold each word at least, on average, and at most.
     slow: the most cycles that a word takes at the next holder, for all instances so far together.
     """
 
     low: Floats
     high: Floats
     base: Floats
-    shared: Floats
+    least: Floats
+    most: Floats
     slow: Floats
 
     def take(self, rows: Ints) -> _Future:
         """Some of the rows."""
         return _Future(
-            *(self.low[rows], self.high[rows], self.base[rows], self.shared[rows], self.slow[rows])
+            *(self.low[rows], self.high[rows], self.base[rows]),
+            *(self.least[rows], self.most[rows], self.slow[rows]),
         )
 
 
@@ -83,9 +85,14 @@ def undominated(
     rows, group = rows.take(order), group[order]
     future = _futures(outer, rows, outside)
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
-    saved = saved_by_rounding(costs, outside)
     at_risk = [
-        AtRisk(each, rows, costs.tensors[each.number].words, growth, saved)
+        AtRisk(
+            each,
+            rows,
+            costs.tensors[each.number].words,
+            growth,
+            saved_by_rounding(costs, each.number, outside),
+        )
         for each in costs.sliding
     ]
     then = np.arange(len(rows))
@@ -122,7 +129,10 @@ def undominated(
         for risk in at_risk:
             worse &= risk.carried[then[best]] <= risk.carried[then[behind]]
         if traffic is not None:
-            besides = sum((risk.most_words[then[best]] for risk in at_risk), filled[then[best]])
+            besides = filled[then[best]]
+            for risk in at_risk:
+                ways = 2 if costs.tensors[risk.number].written else 1
+                besides = besides + ways * risk.most_words[then[best]]
             worse &= _as_quick(costs, rows, future, best, behind, besides)
             some = np.flatnonzero(worse)
             worse[some] = traffic.no_slower(then[best[some]], then[behind[some]])
@@ -162,6 +172,8 @@ def _owed(
     """By how much energy `one` may come to cost more further out than `other`, at most."""
     total = np.zeros(len(one))
     for n, tensor in enumerate(costs.tensors):
+        refund = (rows.refund[other, n] - rows.refund[one, n]) * tensor.span
+        total += refund * np.where(refund > 0, future.most[other, n], future.least[other, n])
         if tensor.ranks:
             continue
         low, high, base = future.low[other, n], future.high[other, n], future.base[other, n]
@@ -178,8 +190,6 @@ def _owed(
         sent *= np.where(both, np.where(sent > 0, base, words), 1.0)
         sent += rows.anew[one, n] - rows.anew[other, n]
         owed = more + sent * np.where(sent > 0, high, low)
-        refund = (rows.refund[other, n] - rows.refund[one, n]) * words
-        owed += refund * np.where(refund > 0, future.shared[other, n], 1.0)
         if helped:
             owed = np.where(first == second, np.maximum(owed, 0.0), np.inf)
         total += owed
@@ -287,8 +297,9 @@ def _future(costs: Costs, rows: InnerMappings, outside: Outside) -> _Future:
             instances = room / costs.room(level)
             slow = np.maximum(slow, np.where(may, costs.slowness(level) * instances, 0.0))
         low = np.where(np.isinf(low), 0.0, low)  # no level may hold the tile
-        shared = np.minimum(room, shares[0]) * beside
-        columns.append((low, high, costs.base(n, rows.tile), shared, slow))
+        least, most = tensor.overlap(rows.tile)
+        most = np.minimum(room, shares[0] * most)
+        columns.append((low, high, costs.base(n, rows.tile), least, most, slow))
     return _Future(*(np.column_stack(each) for each in zip(*columns, strict=True)))
 
 

@@ -51,7 +51,7 @@ class Fills:
             rates, room = costs.rates[outer], costs.room(outer)
             words = tensor.words * rest / np.minimum(rest, costs.room(level) // room)
             price = rates.update if tensor.written else rates.send
-            first = tensor.words * np.minimum(rest, room)
+            first = tensor.span * np.minimum(self._alike[number], room)
             energy = (words - tensor.words) * float(price)
             found.append(energy + np.maximum(words - first, 0.0) * costs.again(number, outer))
         return np.array(found)
@@ -60,7 +60,7 @@ class Fills:
         costs, tensor = self.costs, self.costs.tensors[number]
         filled, sent, rounded = self._words(level, number, kind)
         idle, own, room = self._idle(level, number), costs.rates[level], costs.room(level)
-        copies = np.minimum(idle[0], room)
+        alike = idle[0] * self._overlaps[number]
         found = []
         for outer in range(level):
             rates = costs.rates[outer]
@@ -69,15 +69,15 @@ class Fills:
             passing = costs.entries(outer, level)
             if not tensor.written:
                 energy = words * (float(rates.send) + passing) + filled * float(own.fill)
-                energy = energy - rounded * float(rates.send + own.fill + own.send)
             else:
                 energy = words * (float(rates.update) + passing)
-                if tensor.exact:
-                    again = words - tensor.words * np.minimum(idle[0], costs.room(outer))
+                if tensor.read_again:
+                    again = words - tensor.span * np.minimum(alike, costs.room(outer))
                     energy = energy + np.maximum(again, 0.0) * float(rates.again)
-                    again = filled - tensor.words * copies
+                    again = filled - tensor.span * np.minimum(alike, room)
                     energy = energy + np.maximum(again, 0.0) * float(own.fill)
-            found.append(energy)
+            prices = costs.price(number, outer) + costs.price(number, level) + float(own.fill)
+            found.append(energy - rounded * prices)
         return np.array(found)
 
     def _words(self, level: int, number: int, kind: int) -> tuple[Floats, Floats, float]:
@@ -145,6 +145,17 @@ class Fills:
             tiles, outside = self.lattice.tiles, Outside(level, level)
             self._shared[level, number] = most_shared(self.costs, number, tiles, outside)
         return self._shared[level, number]
+
+    @cached_property
+    def _overlaps(self) -> list[Floats]:
+        """Of each tensor: how often tiles overlap further out, at most (`TensorCosts.overlap`)."""
+        return [tensor.overlap(self.lattice.tiles)[1] for tensor in self.costs.tensors]
+
+    @cached_property
+    def _alike(self) -> list[Floats]:
+        """See `Costs.held_alike`."""
+        tensors = range(len(self.costs.tensors))
+        return [self.costs.held_alike(n, self.lattice.tiles) for n in tensors]
 
     @cached_property
     def _repeats(self) -> list[Floats]:

@@ -122,16 +122,18 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     hops, moved, pending = rows.hops.copy(), rows.moved / bound, rows.pending.copy()
     linked = rows.linked.copy()
     for n, tensor in enumerate(costs.tensors):
+        if tensor.read_again:
+            # Instances hold so many times as many words as different ones.
+            more = bound * tensor.tile_words(rows.tile) / tensor.tile_words(tile)
+            refund[:, n] *= more
+            moved[:, n, :, OFF] *= more[:, None]
         if tensor.ranks:
             continue
         if dim not in tensor.fixed:
             hops[:, n] *= bound
             linked[:, n, 1:] *= bound
-            if tensor.exact:
-                moved[:, n, :, OFF] *= bound
             due[:, n] *= np.where(rows.open[:, n], bound, 1 / bound)
             anew[:, n] /= bound
-            refund[:, n] *= bound
             continue
         pending[:, n] /= bound
         if not tensor.exact:
@@ -473,7 +475,7 @@ def _held(
     for each in costs.sliding:
         n, column = each.number, each.column
         if n in held:
-            send = float(costs.rates[level].send)
+            send = costs.price(n, level)
             words = np.maximum(due[:, n], costs.tensors[n].words)
             energy = energy + words * (send + each.carried(rows))
             if level:
@@ -492,12 +494,11 @@ def _held(
             states[:, column] = each.held(rows, level)
     for n in held:
         tensor = costs.tensors[n]
+        refund[:, n] += costs.first_times(n, level)
         if tensor.ranks:
             continue
         send, fill = costs.price(n, level), float(rates.fill) if level else 0.0
-        if tensor.exact and tensor.written:
-            refund[:, n] += float(rates.again) + fill
-        elif tensor.written:
+        if tensor.written and not tensor.read_again:
             fill = 0.0
         energy = energy + np.where(is_open[:, n], anew[:, n], due[:, n]) * send
         due[:, n] = np.where(is_open[:, n], due[:, n] + send * sends[:, n], 0.0) + fill

@@ -60,7 +60,7 @@ def _complete(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     for n, tensor in enumerate(costs.tensors):
         if not tensor.ranks:
             energy = energy + rows.due[:, n] * costs.base(n, rows.tile)
-            energy -= rows.refund[:, n] * tensor.words
+        energy = energy - rows.refund[:, n] * tensor.span
     return energy
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection
-from fractions import Fraction
 from functools import cache, partial
 from math import prod
 from typing import Any, NamedTuple
@@ -25,7 +24,6 @@ from solver_mapper.solve.outward.inner import (
     alike,
 )
 from solver_mapper.solve.outward.tile_chains import TileState, Windows, least_prime, staying
-from solver_mapper.verify.bound import Rates
 
 ROUNDED = 0.5
 """By how many words each instance may round down what it sends."""
@@ -76,6 +74,16 @@ class Less(NamedTuple):
     sent: Floats
 
 
+class WordPrices(NamedTuple):
+    """What a level spends on a word in pJ: that it sends, that it is filled with, and that its
+    elements pass on to each other.
+    """
+
+    send: float
+    fill: float
+    passed: float
+
+
 class Prices(NamedTuple):
     """In pJ, of each chain.
 
@@ -104,19 +112,18 @@ class Sliding:
         column: int,
         windows: Windows,
         sizes: Ints,
-        rates: list[Rates],
+        levels: list[WordPrices],
         parents: list[int],
         linking: list[float],
     ):
         self.number, self.column, self.windows, self.sizes = number, column, windows, sizes
-        self.rates, self.depth = rates, len(rates)
-        self.charge = np.array([*(float(each.send + each.fill) for each in rates), 0.0])
+        self.levels, self.depth = levels, len(levels)
+        self.charge = np.array([*(each.passed for each in levels), 0.0])
         self.least_charge = self.charge / [*parents, 1]
         self.linking = np.array(linking)
-        fill = np.array([*(float(each.fill) for each in rates), 0.0])
+        fill = np.array([*(each.fill for each in levels), 0.0])
         self.worth = fill - self.linking - self.least_charge
-        rounding = [each.fill + Fraction(ROUNDED) * each.send for each in rates]
-        self.rounding = np.array([*map(float, rounding), 0.0])
+        self.rounding = np.array([*(each.fill + ROUNDED * each.send for each in levels), 0.0])
         self.states: list[TileState] = []
         self._numbers: dict[TileState, int] = {}
         self._alike: list[TileState] = []
@@ -472,9 +479,9 @@ class Sliding:
         table = np.zeros((3, self.depth + 1))
         for chain, outer in zip(state.chains, (*state.chains[1:], None), strict=True):
             if chain.level < self.depth:
-                table[0, chain.level] = self.rates[chain.level].fill
+                table[0, chain.level] = self.levels[chain.level].fill
             if outer is not None:
-                table[1:, chain.level] = self.rates[outer.level].send, 1
+                table[1:, chain.level] = self.levels[outer.level].send, 1
         return table
 
     def _possible_table(self, dim: int, state: TileState) -> Floats:

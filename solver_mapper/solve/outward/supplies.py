@@ -23,7 +23,10 @@ class Supply:
     out than the inner mapping together, of which at most `shared` (..., holders, rows) share its
     words that each level sends; whatever these share, figures are (..., holders, rows) as well.
 
-    carried: what networks further in charge in pJ for each word. `users`: how many instances may
+    carried: what networks further in charge in pJ for each word.
+    overlap: how many times as many instances may hold a word as may share it (rows,), since tiles
+             overlap; `alike`: as many, at most.
+    `users`: how many instances may
              use a word that each level sends, at most, at once or as neighbours pass it on; if that
              is known to be less than all.
     """
@@ -36,6 +39,7 @@ class Supply:
         instances: int,
         shared: Floats,
         carried: Floats | float,
+        overlap: Floats | float = 1.0,
         users: Ints | None = None,
     ):
         # The outermost level may send to all.
@@ -49,7 +53,8 @@ class Supply:
         passing = [costs.entries(outer, outside.meshes) for outer in range(holders)]
         self.prices = (np.array(sent, dtype=float) + passing)[:, None] + carried
         self.again = np.array([[costs.again(number, outer)] for outer in range(holders)])
-        self.first = self.tensor.words * np.minimum(self.shared, rooms)
+        self.alike = np.minimum(self.shared * overlap, instances)
+        self.first = self.tensor.span * np.minimum(self.alike, rooms)
 
     def sent(self, words: Floats, beside: Floats | int = 1, asked: Floats | float = 0.0) -> Floats:
         """What the next holder sends at least that has to send `words` if no instances share any;
@@ -125,13 +130,14 @@ def supplied(rows: InnerMappings, supply: Supply, words: Floats, kind: int) -> F
 
 
 def windows_supplied(
-    supply: Supply, words: Floats, spared: Spared | None, beside: Floats
+    rows: InnerMappings, supply: Supply, words: Floats, spared: Spared | None, beside: Floats
 ) -> Floats:
     """The same of a tensor with windows, of which loops to come may spare as much as `spared`."""
-    if spared is None:
-        return supply.energy(words, beside)
-    energy, _, asked = spared
-    return np.asarray(supply.energy(words, beside, asked) - energy)
+    energy, _, asked = spared or (0.0, 0.0, 0.0)
+    found = supply.energy(words, beside, asked) - energy
+    if supply.tensor.written:
+        found = found - rows.refund[:, supply.number] * supply.tensor.span * supply.alike
+    return np.asarray(found)
 
 
 def spared_windows(

@@ -62,6 +62,32 @@ class Rank(NamedTuple):
         met = [1 + far // near for far, near in zip(reach, reversed(apart), strict=True)]
         return np.asarray(np.minimum(places, np.minimum(*met)))
 
+    def overlap(self, tile: Ints) -> tuple[Floats, Floats]:
+        """How many times as many words instances hold, at least and at most, as different ones, by
+        all loops side by side that may still stand outside tiles (tiles, dimensions).
+
+        A tile of x and y iterations spans e words. Such a loop of b rounds makes that many times as
+        many words of a span that grows as with any other loop, from e to e': b e / e'. So it
+        multiplies iterations for each word, x y / e, by that, as temporal loops do: all loops
+        together lead to what the whole rank has. Only where the other dimension does not fill the
+        gaps between steps a loop may make that less, over its dimension by no more in all than if
+        that were alone: x / (1 + step (x - 1)).
+        """
+        gaps = np.ones(len(tile))
+        extents = [tile[:, dim] for dim in self.dims]
+        for side, (step, size) in enumerate(zip(self.steps, self.sizes, strict=True)):
+            mine, other = extents[side], extents[1 - side]
+            sparse = self.steps[1 - side] * (other - 1) + 1 < step
+            alone = mine / (1 + step * (mine - 1)) * (1 + step * (size - 1)) / size
+            gaps = np.where(sparse, gaps * alone, gaps)
+        now, whole = self._density(*extents), self._density(*map(np.array, self.sizes))
+        return 1 / gaps, np.maximum(gaps * whole / now, 1.0)
+
+    def _density(self, first: Ints, other: Ints) -> Floats:
+        """Iterations for each word that a tile of so many along both dimensions spans."""
+        step, its_step = self.steps
+        return np.asarray(first * other / (1 + step * (first - 1) + its_step * (other - 1)))
+
 
 Extents = tuple[tuple[int, int], ...]
 """Of the dimensions of each window rank."""
