@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
-from solver_mapper.core.constraints import Constraints
+from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
+from solver_mapper.core.constraints import Constraints, KeepConstraint
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.solve.outward.walk import Walk
@@ -147,3 +147,25 @@ def test_loops_over_dimensions_of_all_tensors_stand_outermost():
     filled = replace(made.architecture, levels=levels)
     mapspace = EnumeratedMapspace(filled, made.problem, Constraints())
     assert not Walk(mapspace, goal).outermost
+
+
+def test_gaps_between_steps_of_partial_sums_are_counted_where_the_loop_stands():
+    """How many words of O count as read for the first time depends on the part of C inside its
+    mesh.
+    """
+    sizes = {"P": 2, "R": 2, "C": 9, "K": 2}
+    tensors = (
+        tensor("I", "P", "C", "K"),
+        tensor("W", "R", "C", "K"),
+        tensor("O", ["P", "R"], [("C", 2)], read_write=True),
+    )
+    levels = (
+        Buffer("L0", None, energy=AccessEnergy(Fraction(1), Fraction(1), Fraction(0))),
+        Buffer("L1", None, 3, 3, 1, energy=AccessEnergy(Fraction(10), Fraction(10), Fraction(1))),
+    )
+    architecture = Architecture("gaps", levels, Arithmetic("MAC", 3, 3, 1, energy=Fraction(1)))
+    kept = tuple(KeepConstraint("L1", "test", each, each != "W") for each in "IWO")
+    made = Instance(
+        0, architecture, Problem("gaps", tuple(sizes), sizes, tensors), Constraints(kept)
+    )
+    assert not wrong_claims(made, exact=False)

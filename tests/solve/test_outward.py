@@ -19,7 +19,6 @@ from solver_mapper.core.constraints import (
     Constraints,
     FactorConstraint,
     KeepConstraint,
-    ReuseConstraint,
 )
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
@@ -460,16 +459,10 @@ def test_words_that_cost_less_than_nothing_are_left_to_the_model():
         Walk(mapspace, OBJECTIVES[0].goals[0])
 
 
-def test_other_goals_and_reuse_that_is_switched_off_are_left_to_the_model():
+def test_other_goals_are_left_to_the_model():
     goal = parse_objective("delay").goals[0]
     with pytest.raises(ValueError, match="energy and cycles"):
         Walk(instance(121, 400, SHAPES).mapspace, goal)
-    spec = sm.load("eyeriss", "resnet50/conv1")
-    name, level = spec.problem.tensor_names[1], spec.architecture.levels[0].name
-    off = ReuseConstraint(level, "no_multicast", "no_multicast", frozenset([name]))
-    mapspace = EnumeratedMapspace(spec.architecture, spec.problem, Constraints((off,)))
-    with pytest.raises(ValueError, match=f"reuse of {name} is switched off"):
-        Walk(mapspace, OBJECTIVES[0].goals[0])
 
 
 @pytest.mark.campaign

@@ -162,7 +162,7 @@ class Ahead:
                     reads += rounded(sent, room)
                     continue
                 writes += rounded(sent, room)
-                reads += again
+                reads += again if costs.tensors[n].exact else rounded(again, room)
             for each in cycles_of(costs, level, reads, writes):
                 needed = np.maximum(needed, each / room)
         return needed

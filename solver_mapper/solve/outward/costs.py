@@ -14,7 +14,7 @@ from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.networks import Carried, Networks
 from solver_mapper.solve.outward.sliding import Sliding, WordPrices
 from solver_mapper.solve.outward.spreads import Spreads, may_pass
-from solver_mapper.solve.outward.tile_chains import Rank, Windows
+from solver_mapper.solve.outward.tile_chains import Rank, SwitchedOff, Windows
 from solver_mapper.verify.bound import LowerBound, Rates
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import View
@@ -149,8 +149,8 @@ class Costs:
     nothing, or a constraint switches a kind of reuse off.
 
     Raises: ValueError if there is a tensor that is not as `TensorCosts` says, that the outermost
-    level may bypass, whose windows may not be reused, or with windows over partial sums for which
-    networks charge; and if anything costs less than nothing.
+    level may bypass, or with windows over partial sums for which networks charge; and if anything
+    costs less than nothing.
     """
 
     def __init__(self, mapspace: EnumeratedMapspace):
@@ -175,32 +175,49 @@ class Costs:
         self.moving = set(together)
         self.order = list(dict.fromkeys([*together, *range(len(self.sizes))]))
         self.loops = LoopConstraints(mapspace, self.order)
-        off = any(isinstance(each, ReuseConstraint) for each in mapspace.constraints)
+        self.off = [self._switched_off(mapspace, name) for name in problem.tensor_names]
         self.spreads = Spreads()
-        self.networks = None if off else self._networks()
-        self.sliding = self._sliding(mapspace)
+        self.networks = None if any(map(any, self.off)) else self._networks()
+        self.sliding = self._sliding(problem.tensor_names)
         self._capacities = [
             np.inf if level.capacity is None else float(level.capacity)
             for level in self.architecture.levels
         ]
 
-    def _sliding(self, mapspace: EnumeratedMapspace) -> list[Sliding]:
-        """Raises: ValueError if a mapping or a constraint switches reuse of windows off, or
-        networks charge for partial sums of windows.
-        """
-        off = [each for each in mapspace.constraints if isinstance(each, ReuseConstraint)]
-        names = mapspace.problem.tensor_names
+    def _switched_off(self, mapspace: EnumeratedMapspace, name: str) -> SwitchedOff:
+        numbers = {level.name: n for n, level in enumerate(self.architecture.levels)}
+
+        def levels(flag: str) -> frozenset[int]:
+            return frozenset(
+                numbers[each.level]
+                for each in mapspace.constraints
+                if isinstance(each, ReuseConstraint) and each.flag == flag and name in each.tensors
+            )
+
+        kinds = "no_temporal_reuse", "no_multicast", "no_link_transfer"
+        return SwitchedOff(*map(levels, kinds))
+
+    def forgets(self, number: int, level: int) -> bool:
+        """Whether a level fetches a tensor anew in each round, and neighbours pass none on."""
+        off = self.off[number]
+        linked = max(self.architecture.fanout(level - 1)) > 1 and level - 1 not in off.links
+        return level in off.temporal_reuse and level > 0 and not linked
+
+    def _sliding(self, names: tuple[str, ...]) -> list[Sliding]:
+        """Raises: ValueError, see `Costs`."""
         found: list[Sliding] = []
         for number, tensor in enumerate(self.tensors):
             if tensor.ranks:
-                if any(names[number] in each.tensors for each in off):
-                    raise ValueError(f"reuse of {names[number]} is switched off")
                 if tensor.written and self.networks:
                     raise ValueError(f"networks charge for partial sums of {names[number]}")
                 many = {dim for dim, size in enumerate(self.sizes) if size > 1}
                 others = many - {dim for rank in tensor.ranks for dim in rank.dims}
                 windows = Windows(
-                    tensor.ranks, tensor.fixed, self.depth, idle=not others <= tensor.fixed
+                    tensor.ranks,
+                    tensor.fixed,
+                    self.depth,
+                    idle=not others <= tensor.fixed,
+                    off=self.off[number],
                 )
                 parents = [self.room(max(level - 1, 0)) for level in range(self.depth)]
                 networks = self.networks

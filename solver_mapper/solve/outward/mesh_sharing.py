@@ -5,7 +5,7 @@ on, over all orders of the loops of the mesh.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from math import gcd, prod
@@ -20,6 +20,7 @@ from solver_mapper.solve.outward.layouts import (
     MANY,
     OTHER,
     Grid,
+    Helped,
     Placed,
     Vector,
     extent,
@@ -86,7 +87,12 @@ class Sharing(NamedTuple):
 
 @lru_cache(maxsize=100_000)
 def least_sharing(
-    loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector | None = None
+    loops: tuple[Placed, ...],
+    ranks: int,
+    grid: Grid,
+    moves: Vector | None = None,
+    *,
+    multicast: bool = True,
 ) -> Sharing:
     """The least over all orders of the loops along each axis, but for innermost ones that are
     known; and the most and the fewest elements that neighbours serve if all loops are given.
@@ -101,36 +107,38 @@ def least_sharing(
 
     moves: in words along each rank, of what temporal loops move tiles by multiples; 0 if they do
            not. Any number of words, if nothing is given.
+    multicast: whether a word is sent once to all that want it. If not, each of these counts as a
+               different one, and all loops have to be given, of a grid that is `Grid.few`.
     """
     small, units = _in_units(loops, ranks)
     moves = moves or (1,) * ranks
     in_units = tuple(step // gcd(step, unit) for step, unit in zip(moves, units, strict=True))
-    found = _least_sharing(small, ranks, grid, in_units)
+    found = _least_sharing(small, ranks, grid, in_units, multicast)
     return found._replace(links=_times(found.links, units))
 
 
 def sharing_by_order(
-    loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector
+    loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector, *, multicast: bool = True
 ) -> tuple[Sharing, ...]:
     """The same for each kind of orders in which neighbours do the same, where all loops are given;
     for all orders together if there are many kinds.
     """
     small, units = _in_units(loops, ranks)
     in_units = tuple(step // gcd(step, unit) for step, unit in zip(moves, units, strict=True))
-    found = _sharing_by_order(small, ranks, grid, in_units)
+    found = _sharing_by_order(small, ranks, grid, in_units, multicast)
     return tuple(each._replace(links=_times(each.links, units)) for each in found)
 
 
 @lru_cache(maxsize=10_000)
 def _sharing_by_order(
-    loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector
+    loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector, multicast: bool
 ) -> tuple[Sharing, ...]:
-    least = _least_sharing(loops, ranks, grid, moves)
+    least = _least_sharing(loops, ranks, grid, moves, multicast)
     ordered, known = orders(loops), grid.used == extent(loops) and (grid.filled or grid.few)
     if least.certain or not known or ordered is None or not least.links:
         return (least,)
     elements, kinds = prod(grid.used), set[Links]()
-    for words, rest in helped(ordered, ranks, grid, moves, [(0, 1)]):
+    for words, rest in _wanted_from_above(ordered, ranks, grid, moves, [(0, 1)], multicast):
         served = {shift: 1 - who / elements for shift, (_, who) in rest.items()}
         kinds.add(
             tuple(
@@ -145,7 +153,9 @@ def _sharing_by_order(
 
 
 @lru_cache(maxsize=10_000)
-def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector) -> Sharing:
+def _least_sharing(
+    loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector, multicast: bool
+) -> Sharing:
     used = extent(loops)
     ways: list[tuple[int, ...]] = [(0, 1)]
     known = grid.used == used
@@ -157,7 +167,7 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vec
     found: dict[Vector, list[Link]] = defaultdict(list)
     ratios, looked = set[float](), 0
     elements = prod(grid.used)
-    for words, rest in helped(ordered, ranks, grid, moves, ways):
+    for words, rest in _wanted_from_above(ordered, ranks, grid, moves, ways, multicast):
         looked += 1
         ratios.add(words / elements)
         for shift, (left, who) in rest.items():
@@ -182,6 +192,23 @@ def _least_sharing(loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vec
         certain=known
         and all(len(some) == looked == some.count(some[0]) for some in found.values()),
     )
+
+
+def _wanted_from_above(
+    loops: Sequence[tuple[Placed, ...]],
+    ranks: int,
+    grid: Grid,
+    moves: Vector,
+    ways: Sequence[tuple[int, ...]],
+    multicast: bool,
+) -> Iterator[Helped]:
+    """See `helped`; without multicast each element wants words of its own."""
+    for each in helped(loops, ranks, grid, moves, ways):
+        if multicast:
+            yield each
+        else:
+            rest = {shift: (who, who) for shift, (_, who) in each.rest.items()}
+            yield Helped(prod(grid.used), rest)
 
 
 class _Wanted(NamedTuple):

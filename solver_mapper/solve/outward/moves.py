@@ -132,8 +132,12 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         if dim not in tensor.fixed:
             hops[:, n] *= bound
             linked[:, n, 1:] *= bound
-            due[:, n] *= np.where(rows.open[:, n], bound, 1 / bound)
-            anew[:, n] /= bound
+            if move.level in costs.off[n].multicast:
+                due[:, n] *= np.where(rows.open[:, n], bound, 1.0)
+                sends[:, n] *= np.where(rows.open[:, n], bound, 1.0)
+            else:
+                due[:, n] *= np.where(rows.open[:, n], bound, 1 / bound)
+                anew[:, n] /= bound
             continue
         pending[:, n] /= bound
         if not tensor.exact:
@@ -217,15 +221,22 @@ def _units_filled(costs: Costs, rows: InnerMappings, width: int) -> InnerMapping
     for n, tensor in enumerate(costs.tensors):
         if tensor.ranks:
             continue
-        found = [asked_anew(costs.spreads.meshes[int(mesh)], tensor.fixed, width) for mesh in known]
+        multicast = costs.depth - 1 not in costs.off[n].multicast
+        found = [
+            asked_anew(costs.spreads.meshes[int(mesh)], tensor.fixed, width, multicast=multicast)
+            for mesh in known
+        ]
         share, served, certain = np.array(found).reshape(-1, 3)[where.reshape(-1)].T
+        if costs.depth - 1 in costs.off[n].links:
+            share, served, certain = np.ones_like(share), 0.0 * served, np.ones_like(certain)
         stays = share < 1
         if networks and tensor.exact:
             price = np.where(stays, networks.passed_on(costs.depth - 1) * served, 0.0)
             every = costs.operations * price
             linked[:, n] = np.column_stack([every, every / due[:, n]])
         anew[:, n] = np.where(stays, share * due[:, n], 0.0)
-        sends[:, n] = np.where(stays, (1 - share) * tensor.density(rows.tile), sends[:, n])
+        mine = (1 - share) * due[:, n] / costs.base(n, rows.tile)
+        sends[:, n] = np.where(stays, mine, sends[:, n])
         due[:, n] = np.where(stays, 0.0, due[:, n])
         is_open[:, n] = stays
         doubts = doubts | np.where(certain > 0, 0, DOUBTFUL)
@@ -503,6 +514,11 @@ def _held(
         energy = energy + np.where(is_open[:, n], anew[:, n], due[:, n]) * send
         due[:, n] = np.where(is_open[:, n], due[:, n] + send * sends[:, n], 0.0) + fill
         is_open[:, n], sends[:, n], anew[:, n] = True, 1.0, 0.0
+        if costs.forgets(n, level):
+            words = costs.base(n, rows.tile)
+            energy = energy + due[:, n] * words
+            moved[:, n, :, SENT_AND_FILLED] += pending[:, n] * words[:, None, None]
+            due[:, n], pending[:, n], is_open[:, n] = words, 0.0, False
     found = replace(
         rows,
         open=is_open,

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
+from solver_mapper.core.mapping import Loop, Mapping, loop
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.primes import divisors, factorize
 from solver_mapper.deadline import check_time
@@ -479,21 +479,19 @@ class Run:
             row = int(parents[row])
         problem = self.ground.mapspace.problem
         levels = []
-        for number, buffer in enumerate(self.costs.architecture.levels):
+        for number, plan in enumerate(self.ground.mapspace.plans):
             mine = [step for step in steps if step.level == number]
             keep = [step.holds for step in mine if not step.bound]
             orders = [step.order for step in mine if step.order]
+            across = self._spatial(number, [step for step in mine if step.axis], *orders)
+            along = [step for step in mine if step.bound and not step.axis]
+            held = (name for n, name in enumerate(problem.tensor_names) if keep[0] >> n & 1)
             levels.append(
-                LevelMapping(
-                    buffer.name,
-                    _loops([step for step in mine if step.bound and not step.axis], problem.dims),
-                    _loops(
-                        self._spatial(number, [step for step in mine if step.axis], *orders),
-                        problem.dims,
-                    ),
-                    frozenset(
-                        name for n, name in enumerate(problem.tensor_names) if keep[0] >> n & 1
-                    ),
+                replace(
+                    plan,
+                    temporal=_loops(along, problem.dims),
+                    spatial=_loops(across, problem.dims),
+                    keep=frozenset(held),
                 )
             )
         return Mapping(tuple(levels), tuple(problem.dims), tuple(problem.tensor_names))

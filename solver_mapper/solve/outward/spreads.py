@@ -80,12 +80,12 @@ def may_pass(mesh: tuple[Spread, ...], fixed: frozenset[int], sides: tuple[int, 
 
 
 def asked_anew(
-    mesh: tuple[Spread, ...], fixed: Iterable[int], width: int
+    mesh: tuple[Spread, ...], fixed: Iterable[int], width: int, *, multicast: bool = True
 ) -> tuple[float, float, bool]:
     """Of a tensor without windows, the share (0 to 1) of its different words that compute units ask
     the level above for in each step, although the words stay: those that no unit beside them has;
     and the share of the units that have one beside them. The least over all orders of the loops,
-    and whether all orders agree.
+    and whether all orders agree. Without `multicast`, each unit's words are different ones.
 
     Args:
         mesh: all spatial loops above the compute units.
@@ -99,6 +99,9 @@ def asked_anew(
         placed.append(Placed(OTHER, side, 1, loop.bound, loop.axis, int(first[loop.axis])))
         first[loop.axis] = False
     x, y = (prod(loop.bound for loop in mesh if loop.axis == axis) for axis in (0, 1))
-    sharing = least_sharing(tuple(placed), 1, Grid((x, y), width))
+    grid = Grid((x, y), width)
+    if not multicast and not grid.few:
+        return 0.0, 0.0, False
+    sharing = least_sharing(tuple(placed), 1, grid, multicast=multicast)
     served = min((link.fewest for link in sharing.links), default=0.0)
     return min((link.rest for link in sharing.links), default=1.0), served, sharing.certain

@@ -22,7 +22,7 @@ import numpy as np
 
 from solver_mapper.core.primes import divisors
 from solver_mapper.solve.outward.inner import Floats, Ints
-from solver_mapper.solve.outward.layouts import APART, IDLE, OTHER, Grid, Placed, Vector
+from solver_mapper.solve.outward.layouts import APART, IDLE, OTHER, Grid, Placed, Vector, orders
 from solver_mapper.solve.outward.mesh_sharing import (
     ANY,
     Link,
@@ -177,6 +177,16 @@ def dead(chain: Chain) -> Chain:
     return Chain(chain.level, (), live=False)
 
 
+class SwitchedOff(NamedTuple):
+    """The levels at which a kind of reuse of a tensor is switched off: that fetch anew in each
+    round, and below which the network copies no words, or neighbours pass none on.
+    """
+
+    temporal_reuse: frozenset[int] = frozenset()
+    multicast: frozenset[int] = frozenset()
+    links: frozenset[int] = frozenset()
+
+
 class Windows:
     """The tiles of one tensor with sliding windows.
 
@@ -185,6 +195,7 @@ class Windows:
         fixed: its other dimensions.
         depth: the number of levels.
         idle: whether some dimension is neither fixed nor in a window.
+        off: kinds of reuse that the hardware lacks.
     """
 
     def __init__(
@@ -194,8 +205,10 @@ class Windows:
         depth: int,
         *,
         idle: bool = True,
+        off: SwitchedOff | None = None,
     ):
         self.ranks, self.fixed, self.depth, self.idle = ranks, fixed, depth, idle
+        self.off = off or SwitchedOff()
         self.place = {
             dim: (number, side)
             for number, rank in enumerate(ranks)
@@ -219,6 +232,10 @@ class Windows:
         )
         chain = Chain(level, spans, back=(0,) * len(spans), extents=state.extents)
         return state._replace(chains=(*state.chains, chain), filled=False, rounded=False)
+
+    def forgets(self, level: int) -> bool:
+        """Whether what is at a level fetches its words anew in each round, as compute units do."""
+        return level == self.depth or level in self.off.temporal_reuse
 
     def spread(
         self, state: TileState, level: int, dim: int, bound: int, axis: int, inner: int
@@ -280,18 +297,28 @@ class Windows:
         whether all this is certain.
         """
         grid = Grid(used, width)
-        complete = grid.few or not grid.filled
+        unlinked = level in self.off.links
+        complete = grid.few or not grid.filled or unlinked
         loops = (*state.mesh, *state.others) if complete else state.mesh
+        # If that is not looked at, elements get no more words than without multicast.
+        multicast = level not in self.off.multicast or not (
+            unlinked or (grid.few and orders(loops) is not None)
+        )
+        apart = 1.0 if multicast else self._apart(state)
         if not state.filled:
             ways = (
-                sharing_by_order(loops, len(self.ranks), grid, self._moves(state))
-                if loops
+                sharing_by_order(
+                    *(loops, len(self.ranks), grid, self._moves(state)), multicast=multicast
+                )
+                if loops and not unlinked
                 else (Sharing(1.0, (), certain=True),)
             )
             states = {self._helped(state, level, way.links, complete): way for way in ways}
-            return [(each, 1.0, complete and way.certain) for each, way in states.items()]
-        more, certain = 1.0, complete
-        if loops:
+            return [(each, apart, complete and way.certain) for each, way in states.items()]
+        more, certain = apart, complete
+        if loops and unlinked and multicast:
+            more = self._different(state) / self._counted(state)
+        elif loops and multicast:
             sharing = least_sharing(loops, len(self.ranks), grid, self._moves(state))
             certain = certain and sharing.always
             more = sharing.sent / self._counted(state) if state.mesh else 1.0
@@ -305,7 +332,7 @@ class Windows:
             beside = any(each.shift == stays and not each.rest for each in near)
             near = tuple(each for each in near if each.shift != stays or each.rest)
         chain = chain._replace(links=near, beside=beside, extents=())
-        if level == self.depth - 1 and not (chain.links or chain.beside):
+        if self.forgets(chain.level) and not (chain.links or chain.beside):
             chain = dead(chain)
         chains = (*state.chains[:-1], chain)
         return TileState(state.extents, chains, filled=True, rounded=state.rounded)
@@ -319,13 +346,24 @@ class Windows:
 
     def growth(self, state: TileState) -> float:
         """How many times as many words as is counted the mesh that is being filled may send."""
+        if self.off.multicast:
+            return self._apart(state)
         if not (state.filled and state.mesh):
             return 1.0
-        different = prod(
+        return self._different(state) / self._counted(state)
+
+    def _different(self, state: TileState) -> float:
+        """How many times as many different words as one element the mesh wants."""
+        return prod(
             sent_words(tuple(each for each in state.mesh if each.rank == n), exact=True)
             for n in range(len(self.ranks))
         )
-        return different / self._counted(state)
+
+    def _apart(self, state: TileState) -> float:
+        """How many times as many words as was counted the mesh gets if elements share none."""
+        idle = [each.bound for each in state.others if each.side == IDLE]
+        counted = self._counted(state) if state.filled else self._different(state)
+        return prod(each.bound for each in state.mesh) * prod(idle) / counted
 
     def _counted(self, state: TileState) -> float:
         """How many times as many words as one element gets were counted for a mesh that is not
@@ -414,7 +452,7 @@ class Windows:
 
     def _kept(self, chain: Chain, shift: Vector) -> float:
         """The share of a tile's words that the tile before it has, too."""
-        if chain.level == self.depth:
+        if self.forgets(chain.level):
             return 0.0
         return prod(
             max(0, span - step) / span for span, step in zip(chain.spans, shift, strict=True)
@@ -426,12 +464,12 @@ class Windows:
         if not chain.live or dim in self.fixed:
             return IMPOSSIBLE
         passed = self._passed(extents, chain, dim, open_mesh=open_mesh)
-        if open_mesh and chain.level == self.depth:
+        if open_mesh and self.forgets(chain.level):
             return passed
         if chain.shift is not None and (chain.kept < 1 or any(chain.back)):
             return self._as_before(extents, chain, dim) if chain.kept else passed
         idle = dim not in self.place
-        if idle and chain.level < self.depth:
+        if idle and not self.forgets(chain.level):
             return Possible(1.0, 1.0, loops=self._all, stays=True, single=True)
         if idle and chain.beside:
             return Possible(0.0, 1.0, 1.0, loops=self._all, stays=True, single=True)

@@ -175,10 +175,20 @@ def _outermost(mapspace: EnumeratedMapspace, costs: Costs) -> frozenset[int]:
         or not all(isinstance(each, KeepConstraint) for each in mapspace.constraints)
     ):
         return frozenset()
+    # How often gaps between steps of partial sums count as read depends on what stands inside.
+    gaps = {
+        dim
+        for tensor in costs.tensors
+        for rank in tensor.view.projection.wide
+        for dim, _ in rank
+        if tensor.read_again
+    }
     return frozenset(
         dim
         for dim, size in enumerate(costs.sizes)
-        if size > 1 and all(tensor.kind(dim) == FIXED for tensor in costs.tensors)
+        if size > 1
+        and dim not in gaps
+        and all(tensor.kind(dim) == FIXED for tensor in costs.tensors)
     )
 
 
