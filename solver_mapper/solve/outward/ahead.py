@@ -156,7 +156,7 @@ class Ahead:
             reads, writes = np.zeros(len(self.rows)), np.zeros(len(self.rows))
             for n, supplier in enumerate(choice):
                 sent, again = (each[level] for each in self._fewest[n])
-                if supplier != level:
+                if supplier != level or level < costs.first_holder[n]:
                     continue
                 if not costs.tensors[n].written:
                     reads += rounded(sent, room)

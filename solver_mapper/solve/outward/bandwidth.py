@@ -41,17 +41,20 @@ def held_words(
         return moved, pending
     place = costs.slow.index(level)
     for n in held:
+        if level < costs.first_holder[n]:
+            continue
+        filled = level > costs.first_holder[n]
         tensor, due, is_open = costs.tensors[n], rows.due[:, n], rows.open[:, n]
         moved[:, n, place, OFF] = costs.room(level)
         if tensor.ranks:
             if tensor.written:
                 moved[:, n, place, OFF] = tensor.span
             moved[:, n, place, SENT] = np.maximum(due, tensor.words)
-            moved[:, n, place, FILLED] = costs.base(n, rows.tile) if level else 0.0
+            moved[:, n, place, FILLED] = costs.base(n, rows.tile) if filled else 0.0
             continue
         moved[:, n, place, SENT] = np.where(is_open, rows.anew[:, n], due)
         pending[:, n, place, SENT] = np.where(is_open, rows.sends[:, n], 0.0)
-        if level and (tensor.exact or not tensor.written):
+        if filled and (tensor.exact or not tensor.written):
             pending[:, n, place, FILLED] = 1.0
         if tensor.exact:
             moved[:, n, place, OFF] = tensor.words if tensor.written else 0.0
@@ -181,8 +184,11 @@ def fewest_cycles(costs: Costs) -> float:
     """What the bandwidth of the outermost level leaves at least: it sends each word of what is read
     once, and gets each word that is written.
     """
-    reads = sum(tensor.words for tensor in costs.tensors if not tensor.written)
-    writes = sum(tensor.words for tensor in costs.tensors if tensor.written)
+    held = [
+        each for each, first in zip(costs.tensors, costs.first_holder, strict=True) if not first
+    ]
+    reads = sum(tensor.words for tensor in held if not tensor.written)
+    writes = sum(tensor.words for tensor in held if tensor.written)
     return max(map(float, cycles_of(costs, 0, np.array(reads), np.array(writes))), default=0.0)
 
 

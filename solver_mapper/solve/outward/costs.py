@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil, prod
 
@@ -143,14 +144,17 @@ class Costs:
     """Tensors, sizes and prices of one mapspace.
 
     sizes: of the dimensions. `work`: the energy in pJ of all operations, and of leakage in a cycle.
-    `rates`: of each level, in pJ a word. `holds[level][tensor]`: the choices of whether the level
-    holds the tensor. `order`: in which dimensions are spread over a mesh, those of windows, which
-    are `moving`, first. `loops`: what constraints say about them. `networks`: None if they charge
-    nothing, or a constraint switches a kind of reuse off.
+    `first_holder`: of each tensor, the outermost level that holds it. Levels outside that count as
+    if the outermost one of all held it, for nothing.
+    `rates`: of each tensor at each level, in pJ a word; its first holder is filled for nothing.
+    `holds[level][tensor]`: the choices of whether the level holds the tensor. `order`: in which
+    dimensions are spread over a mesh, those of windows, which are `moving`, first. `loops`: what
+    constraints say about them. `networks`: None if they charge nothing, or a constraint switches a
+    kind of reuse off.
 
-    Raises: ValueError if there is a tensor that is not as `TensorCosts` says, that the outermost
-    level may bypass, or with windows over partial sums for which networks charge; and if anything
-    costs less than nothing.
+    Raises: ValueError if there is a tensor that is not as `TensorCosts` says, whose first holder is
+    open, or with windows over partial sums for which networks charge; if networks charge, and the
+    outermost level does not hold all tensors; and if anything costs less than nothing.
     """
 
     def __init__(self, mapspace: EnumeratedMapspace):
@@ -158,7 +162,6 @@ class Costs:
         bound = LowerBound(mapspace)
         self.sizes: Ints = np.array([problem.bounds[dim] for dim in problem.dims], dtype=np.int64)
         self.depth = len(self.architecture.levels)
-        self.rates: list[Rates] = bound.rates
         self.work = float(bound.worked(0)), float(bound.worked(1) - bound.worked(0))
         tensors = [tensor_costs(view, self.sizes) for view in bound.views]
         self.tensors = [tensor for tensor in tensors if tensor is not None]
@@ -167,10 +170,16 @@ class Costs:
             [sorted({choice[level] for choice in keep}) for keep in keeps]
             for level in range(self.depth)
         ]
-        if min(self.work) < 0 or any(rate < 0 for rates in self.rates for rate in rates):
+        if min(self.work) < 0 or any(rate < 0 for rates in bound.rates for rate in rates):
             raise ValueError("some words or operations cost less than nothing")
-        if len(self.tensors) < len(tensors) or any(choices != [True] for choices in self.holds[0]):
-            raise ValueError("the walk has no costs for a tensor, or its outermost level")
+        if len(self.tensors) < len(tensors):
+            raise ValueError("the walk has no costs for a tensor")
+        self.first_holder = [self._first_holder(number) for number in range(len(tensors))]
+        self.rates = [
+            [_rates(rates, level - first) for level, rates in enumerate(bound.rates)]
+            for first in self.first_holder
+        ]
+        self.holds[0] = [[True] for _ in tensors]
         together = [dim for each in self.tensors for rank in each.ranks for dim in rank.dims]
         self.moving = set(together)
         self.order = list(dict.fromkeys([*together, *range(len(self.sizes))]))
@@ -178,11 +187,21 @@ class Costs:
         self.off = [self._switched_off(mapspace, name) for name in problem.tensor_names]
         self.spreads = Spreads()
         self.networks = None if any(map(any, self.off)) else self._networks()
+        if self.networks and any(self.first_holder):
+            raise ValueError("networks charge, and the outermost level does not hold all tensors")
         self.sliding = self._sliding(problem.tensor_names)
         self._capacities = [
             np.inf if level.capacity is None else float(level.capacity)
             for level in self.architecture.levels
         ]
+
+    def _first_holder(self, number: int) -> int:
+        """Raises: ValueError if that is not the same for all mappings."""
+        choices = [level[number] for level in self.holds]
+        first = next(level for level, each in enumerate(choices) if True in each)
+        if choices[first] != [True]:
+            raise ValueError("it is open which level is the outermost one that holds a tensor")
+        return first
 
     def _switched_off(self, mapspace: EnumeratedMapspace, name: str) -> SwitchedOff:
         numbers = {level.name: n for n, level in enumerate(self.architecture.levels)}
@@ -228,7 +247,7 @@ class Costs:
         return found
 
     def _window_prices(self, number: int, level: int) -> WordPrices:
-        fill, send = float(self.rates[level].fill), self.price(number, level)
+        fill, send = float(self.rates[number][level].fill), self.price(number, level)
         # Partial sums that neighbours pass on are read here, but not updated.
         read = self.again(number, level) if self.tensors[number].written else send
         return WordPrices(send, fill, read + fill)
@@ -336,7 +355,8 @@ class Costs:
 
     def may_hold(self, number: int, level: int, words: Floats) -> Flags:
         """Whether a level may hold a tensor of which tiles have `words` so far."""
-        return (words <= self._capacities[level]) & (True in self.holds[level][number])
+        capacity = self._capacities[level] if level >= self.first_holder[number] else np.inf
+        return (words <= capacity) & (True in self.holds[level][number])
 
     def fits(self, level: int, words: Floats) -> Flags:
         """Whether a level may hold so many words of all tensors together: no more than it has room
@@ -363,7 +383,7 @@ class Costs:
         """The energy in pJ of a word of a tensor that a level sends; of a partial sum, that it
         writes and reads again.
         """
-        rates = self.rates[level]
+        rates = self.rates[number][level]
         if self.tensors[number].written:
             return float(rates.update) + self.again(number, level)
         return float(rates.send)
@@ -371,7 +391,7 @@ class Costs:
     def again(self, number: int, level: int) -> float:
         """The energy in pJ of a word that a level reads again to add to it."""
         tensor = self.tensors[number]
-        return float(self.rates[level].again) if tensor.read_again else 0.0
+        return float(self.rates[number][level].again) if tensor.read_again else 0.0
 
     def held_alike(self, number: int, tile: Ints) -> Floats:
         """How many times as many words of a tensor all instances may come to hold, at most, as
@@ -384,7 +404,7 @@ class Costs:
         """The energy in pJ of a word that a level, which holds the tensor, neither reads again nor
         is filled with the first time.
         """
-        fill = float(self.rates[level].fill) if level else 0.0
+        fill = float(self.rates[number][level].fill)
         return self.again(number, level) + fill if self.tensors[number].read_again else 0.0
 
     @cached_property
@@ -412,6 +432,13 @@ class Costs:
         fixed = sorted(self.tensors[number].fixed)
         rounds: Floats = np.prod(self.sizes[fixed] / tile[:, fixed], axis=1)
         return self.tensors[number].tile_words(tile) * rounds
+
+
+def _rates(rates: Rates, inside: int) -> Rates:
+    """Those of a tensor at a level so far inside its outermost holder."""
+    if inside < 0:
+        return Rates()
+    return rates if inside else rates._replace(fill=Fraction(0))
 
 
 @lru_cache(maxsize=100_000)

@@ -48,7 +48,7 @@ class Fills:
         costs, tensor, rest = self.costs, self.costs.tensors[number], self._repeats[number]
         found = []
         for outer in range(level + 1):
-            rates, room = costs.rates[outer], costs.room(outer)
+            rates, room = costs.rates[number][outer], costs.room(outer)
             words = tensor.words * rest / np.minimum(rest, costs.room(level) // room)
             price = rates.update if tensor.written else rates.send
             first = tensor.span * np.minimum(self._alike[number], room)
@@ -59,11 +59,11 @@ class Fills:
     def _energy(self, level: int, number: int, kind: int, share: int) -> Floats:
         costs, tensor = self.costs, self.costs.tensors[number]
         filled, sent, rounded = self._words(level, number, kind)
-        idle, own, room = self._idle(level, number), costs.rates[level], costs.room(level)
+        idle, own, room = self._idle(level, number), costs.rates[number][level], costs.room(level)
         alike = idle[0] * self._overlaps[number]
         found = []
         for outer in range(level):
-            rates = costs.rates[outer]
+            rates = costs.rates[number][outer]
             shared = np.minimum(np.minimum(idle[outer], share), room // costs.room(outer))
             words = np.maximum(sent / shared, tensor.words)
             passing = costs.entries(outer, level)
@@ -97,7 +97,7 @@ class Fills:
         if not linked:
             return alone, alone, rounded
         sent = base * (1 - self._spared(sliding, level, kind, linked=True))
-        fill, worth = float(costs.rates[level].fill), float(sliding.worth[level])
+        fill, worth = float(costs.rates[number][level].fill), float(sliding.worth[level])
         if tensor.written:
             # To pass on what is not read again, but for the first time, may cost nothing.
             worth = fill

@@ -466,10 +466,11 @@ def hold(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> list[In
     found = []
     for choice in product(*costs.holds[level]):
         held = [n for n, holds in enumerate(choice) if holds]
-        needed = sum((words[n] for n in held), np.zeros(len(rows)))
+        stored = [n for n in held if level >= costs.first_holder[n]]
+        needed = sum((words[n] for n in stored), np.zeros(len(rows)))
         fits = costs.fits(level, needed)
         if fits.any():
-            number = moves.number(Move(level, holds=sum(1 << n for n in held)))
+            number = moves.number(Move(level, holds=sum(1 << n for n in stored)))
             found.append(_held(costs, rows.take(fits), level, held, number))
     return found
 
@@ -479,7 +480,6 @@ def _held(
 ) -> InnerMappings:
     is_open, due, sends = rows.open.copy(), rows.due.copy(), rows.sends.copy()
     anew, refund, energy = rows.anew.copy(), rows.refund.copy(), rows.energy
-    rates = costs.rates[level]
     states, fetched, sent = rows.states.copy(), rows.fetched.copy(), rows.sent.copy()
     copies, lost, doubts = rows.copies.copy(), rows.lost, rows.doubts
     moved, pending = held_words(costs, rows, level, held)
@@ -497,7 +497,7 @@ def _held(
                 # All that it sends is known, of which it has no share from neighbours.
                 energy = energy + (nearest(words) - words) * send
             due[:, n] = costs.base(n, rows.tile) if level else 0.0
-            energy = energy + due[:, n] * float(costs.rates[level].fill)
+            energy = energy + due[:, n] * float(costs.rates[n][level].fill)
             fetched[:, column, level] = sent[:, column, level] = costs.tensors[n].tile_words(
                 rows.tile
             )
@@ -508,7 +508,7 @@ def _held(
         refund[:, n] += costs.first_times(n, level)
         if tensor.ranks:
             continue
-        send, fill = costs.price(n, level), float(rates.fill) if level else 0.0
+        send, fill = costs.price(n, level), float(costs.rates[n][level].fill)
         if tensor.written and not tensor.read_again:
             fill = 0.0
         energy = energy + np.where(is_open[:, n], anew[:, n], due[:, n]) * send

@@ -161,7 +161,7 @@ class OuterLevels:
         """That of figures in the tables, by the most that these can come to."""
         costs, tiles = self.costs, self.lattice.tiles
         words = sum(costs.base(n, tiles).max() for n in range(len(costs.tensors)))
-        dearest = max(float(rate) for rates in costs.rates for rate in rates)
+        dearest = max(float(rate) for each in costs.rates for rates in each for rate in rates)
         most = 4 * costs.depth * words * dearest
         return np.float32 if most < LARGEST and not costs.networks else np.float64
 

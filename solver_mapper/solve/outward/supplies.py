@@ -45,7 +45,7 @@ class Supply:
         # The outermost level may send to all.
         self.costs, self.number, self.shared = costs, number, shared[..., :1, :]
         holders = outside.holders
-        self.tensor, rates = costs.tensors[number], costs.rates[:holders]
+        self.tensor, rates = costs.tensors[number], costs.rates[number][:holders]
         rooms = np.array([[costs.room(outer)] for outer in range(holders)])
         self.apart = np.minimum(shared, instances // rooms)
         self.users = instances // rooms if users is None else np.minimum(users, instances // rooms)
