@@ -220,9 +220,11 @@ def on_the_way(
     costs, moves, rows = walk.costs, Moves(), empty(walk.costs)
     dims, names = mapping.dims, mapping.tensors
 
-    def place(each: Loop) -> int:
-        first = level == costs.depth - 1 and each in innermost
-        return 0 if first else 1 + costs.order.index(dims.index(each.dim))
+    def place(each: Loop) -> tuple[bool, bool, int]:
+        # Above compute units what stands along X comes first, and there the innermost loop.
+        units = level == costs.depth - 1
+        later = units and each not in innermost
+        return units and each.axis == "Y", later, costs.order.index(dims.index(each.dim))
 
     for level in reversed(range(costs.depth)):
         buffer = mapping.levels[level]

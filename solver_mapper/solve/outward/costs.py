@@ -12,6 +12,7 @@ import numpy as np
 from solver_mapper.core.constraints import ReuseConstraint
 from solver_mapper.solve.outward.constraints import LoopConstraints
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
+from solver_mapper.solve.outward.layouts import MANY
 from solver_mapper.solve.outward.networks import Carried, Networks
 from solver_mapper.solve.outward.sliding import Sliding, WordPrices
 from solver_mapper.solve.outward.spreads import Spreads, may_pass
@@ -153,7 +154,8 @@ class Costs:
     kind of reuse off.
 
     Raises: ValueError if there is a tensor that is not as `TensorCosts` says, whose first holder is
-    open, or with windows over partial sums for which networks charge; if networks charge, and the
+    open, or with windows over partial sums for which networks charge, or whose reuse is switched
+    off in ways that walks do not know; if networks charge, and the
     outermost level does not hold all tensors; and if anything costs less than nothing.
     """
 
@@ -198,7 +200,7 @@ class Costs:
     def _first_holder(self, number: int) -> int:
         """Raises: ValueError if that is not the same for all mappings."""
         choices = [level[number] for level in self.holds]
-        first = next(level for level, each in enumerate(choices) if True in each)
+        first = next((level for level, each in enumerate(choices) if True in each), 0)
         if choices[first] != [True]:
             raise ValueError("it is open which level is the outermost one that holds a tensor")
         return first
@@ -216,17 +218,25 @@ class Costs:
         kinds = "no_temporal_reuse", "no_multicast", "no_link_transfer"
         return SwitchedOff(*map(levels, kinds))
 
-    def forgets(self, number: int, level: int) -> bool:
-        """Whether a level fetches a tensor anew in each round, and neighbours pass none on."""
-        off = self.off[number]
-        linked = max(self.architecture.fanout(level - 1)) > 1 and level - 1 not in off.links
-        return level in off.temporal_reuse and level > 0 and not linked
+    def _known_reuse(self, number: int) -> bool:
+        """Whether walks know what is switched off of a tensor with windows: levels that fetch anew
+        in each round get nothing from neighbours, and meshes without multicast are not so large
+        that their elements are not looked at.
+        """
+        off, fanouts = self.off[number], list(map(self.architecture.fanout, range(self.depth)))
+        alone = all(
+            max(fanouts[level - 1]) == 1 or level - 1 in off.links
+            for level in off.temporal_reuse - {0}
+        )
+        return alone and all(prod(fanouts[level]) <= MANY for level in off.multicast)
 
     def _sliding(self, names: tuple[str, ...]) -> list[Sliding]:
         """Raises: ValueError, see `Costs`."""
         found: list[Sliding] = []
         for number, tensor in enumerate(self.tensors):
             if tensor.ranks:
+                if not self._known_reuse(number):
+                    raise ValueError(f"reuse of {names[number]} is switched off")
                 if tensor.written and self.networks:
                     raise ValueError(f"networks charge for partial sums of {names[number]}")
                 many = {dim for dim, size in enumerate(self.sizes) if size > 1}

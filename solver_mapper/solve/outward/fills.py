@@ -92,11 +92,11 @@ class Fills:
             return (once, once, 0.0) if stays else (base, base, 0.0)
         (sliding,) = (each for each in costs.sliding if each.number == number)
         linked = max(costs.architecture.fanout(level - 1)) > 1
-        alone = np.maximum(base * (1 - self._spared(sliding, level, kind, linked=False)), once)
+        alone = np.maximum(base * (1 - self._spared(sliding, kind, linked=False)), once)
         rounded = float(costs.room(level)) if costs.room(level) > 1 else 0.0
         if not linked:
             return alone, alone, rounded
-        sent = base * (1 - self._spared(sliding, level, kind, linked=True))
+        sent = base * (1 - self._spared(sliding, kind, linked=True))
         fill, worth = float(costs.rates[number][level].fill), float(sliding.worth[level])
         if tensor.written:
             # To pass on what is not read again, but for the first time, may cost nothing.
@@ -105,14 +105,12 @@ class Fills:
         filled = alone - np.maximum(alone - sent, 0.0) * (max(worth, 0.0) / fill if fill else 0.0)
         return filled, np.maximum(sent, once), rounded
 
-    def _spared(self, sliding: Sliding, level: int, kind: int, *, linked: bool) -> Floats | float:
+    def _spared(self, sliding: Sliding, kind: int, *, linked: bool) -> Floats | float:
         """The share of its words that a tensor with windows may be spared, as `Windows.possible`
         says of new tiles: by neighbours, too, if these are `linked`.
         """
         if kind in (ENDS, FIXED):
             return 0.0
-        if linked and sliding.windows.forgets(level):
-            return 1.0
         rest = self.lattice.rest
         ranks = [rest[:, each.dims] for each in sliding.windows.ranks]
         around = rest[:, [*sliding.idle, *sliding.moving]].prod(axis=1)

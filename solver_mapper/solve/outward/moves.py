@@ -514,11 +514,6 @@ def _held(
         energy = energy + np.where(is_open[:, n], anew[:, n], due[:, n]) * send
         due[:, n] = np.where(is_open[:, n], due[:, n] + send * sends[:, n], 0.0) + fill
         is_open[:, n], sends[:, n], anew[:, n] = True, 1.0, 0.0
-        if costs.forgets(n, level):
-            words = costs.base(n, rows.tile)
-            energy = energy + due[:, n] * words
-            moved[:, n, :, SENT_AND_FILLED] += pending[:, n] * words[:, None, None]
-            due[:, n], pending[:, n], is_open[:, n] = words, 0.0, False
     found = replace(
         rows,
         open=is_open,

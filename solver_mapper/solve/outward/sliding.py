@@ -224,7 +224,7 @@ class Sliding:
         def stays(state: TileState) -> bool:
             chain = state.chains[-1]
             still = chain.shift is None or (chain.kept == 1 and not any(chain.back))
-            return not self.windows.forgets(chain.level) and chain.live and still
+            return chain.level < self.depth and chain.live and still
 
         return self._by_chains(rows, "unmoved", stays)
 
@@ -373,8 +373,7 @@ class Sliding:
         for bit, each in rounds.by_bit:
             others *= np.where(which & bit, each, 1.0)
         # Compute units hold nothing that idle loops could leave where it is.
-        levels = range(first, self.depth + 1)
-        holds = np.array([not self.windows.forgets(level) for level in levels])
+        holds = np.arange(first, self.depth + 1) < self.depth
         jumps = rounds.fixed * np.where(holds, rounds.places, 1.0)
         most = np.where(stays > 0, rounds.all - jumps, rounds.all * (1 - 1 / others))
         found[0, :, first:] = np.minimum(

@@ -231,11 +231,9 @@ class Windows:
             for rank, extents in zip(self.ranks, state.extents, strict=True)
         )
         chain = Chain(level, spans, back=(0,) * len(spans), extents=state.extents)
+        if level in self.off.temporal_reuse:
+            chain = dead(chain)
         return state._replace(chains=(*state.chains, chain), filled=False, rounded=False)
-
-    def forgets(self, level: int) -> bool:
-        """Whether what is at a level fetches its words anew in each round, as compute units do."""
-        return level == self.depth or level in self.off.temporal_reuse
 
     def spread(
         self, state: TileState, level: int, dim: int, bound: int, axis: int, inner: int
@@ -332,7 +330,7 @@ class Windows:
             beside = any(each.shift == stays and not each.rest for each in near)
             near = tuple(each for each in near if each.shift != stays or each.rest)
         chain = chain._replace(links=near, beside=beside, extents=())
-        if self.forgets(chain.level) and not (chain.links or chain.beside):
+        if level == self.depth - 1 and not (chain.links or chain.beside):
             chain = dead(chain)
         chains = (*state.chains[:-1], chain)
         return TileState(state.extents, chains, filled=True, rounded=state.rounded)
@@ -452,7 +450,7 @@ class Windows:
 
     def _kept(self, chain: Chain, shift: Vector) -> float:
         """The share of a tile's words that the tile before it has, too."""
-        if self.forgets(chain.level):
+        if chain.level == self.depth:
             return 0.0
         return prod(
             max(0, span - step) / span for span, step in zip(chain.spans, shift, strict=True)
@@ -464,12 +462,12 @@ class Windows:
         if not chain.live or dim in self.fixed:
             return IMPOSSIBLE
         passed = self._passed(extents, chain, dim, open_mesh=open_mesh)
-        if open_mesh and self.forgets(chain.level):
+        if open_mesh and chain.level == self.depth:
             return passed
         if chain.shift is not None and (chain.kept < 1 or any(chain.back)):
             return self._as_before(extents, chain, dim) if chain.kept else passed
         idle = dim not in self.place
-        if idle and not self.forgets(chain.level):
+        if idle and chain.level < self.depth:
             return Possible(1.0, 1.0, loops=self._all, stays=True, single=True)
         if idle and chain.beside:
             return Possible(0.0, 1.0, 1.0, loops=self._all, stays=True, single=True)
