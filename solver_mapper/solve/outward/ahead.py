@@ -179,7 +179,7 @@ class Ahead:
             for kind, possible in self.kinds:
                 fewest = np.minimum(fewest, np.where(possible, words[kind[n]], np.inf))
             sent = supply.sent(fewest, self._beside.get(n, 1))
-            again = supply.read_again(sent) if tensor.read_again else 0.0 * sent
+            again = supply.read_again(sent) if tensor.read_again else np.zeros_like(sent)
             found.append((sent, again))
         return found
 
