@@ -26,8 +26,8 @@ class Supply:
     carried: what networks further in charge in pJ for each word.
     overlap: how many times as many instances may hold a word as may share it (rows,), since tiles
              overlap; `alike`: as many, at most.
-    users: how many instances may use a word that each level sends, at most, at once or as neighbours
-           pass it on; if that is known to be less than all.
+    users: how many instances may use a word that each level sends, at most, at once or as
+           neighbours pass it on; if that is known to be less than all.
     """
 
     def __init__(
