@@ -4,6 +4,7 @@ between the two are looked at, and the best of them is the best of all.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -65,10 +66,18 @@ def drawn(seed: int) -> Instance:
     return test_walk_bounds.drawn(seed) if seed % 2 else bare(instance(seed, 400, WINDOWS))
 
 
-@pytest.mark.parametrize("seed", [5000, 5003, *in_campaigns(range(5004, 5060))])
-@pytest.mark.parametrize("more", [slow_inside, constrained], ids=["slow", "constrained"])
+def in_blocks(made: Instance) -> Instance:
+    """The bare instance with levels that read and write whole blocks."""
+    random = Random(made.seed)
+    architecture = bare(made).architecture
+    levels = [replace(level, block_size=random.choice([1, 2, 4])) for level in architecture.levels]
+    return replace(bare(made), architecture=replace(architecture, levels=tuple(levels)))
+
+
+@pytest.mark.parametrize("seed", [5000, 5003, 7070, *in_campaigns(range(5004, 5060))])
+@pytest.mark.parametrize("more", [slow_inside, constrained, in_blocks])
 def test_the_best_mapping_is_among_those_where_more_has_to_be_heeded(seed, more):
-    """Cycles that inner levels need, and constraints on loops, are no doubt."""
+    """Cycles that inner levels need, constraints on loops, and blocks that are not filled."""
     made = more(instance(seed, 400, WINDOWS if seed % 2 else SHAPES))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         wrong, _ = missed(made, Random(seed).choice([1 + 1e-6, 1.01, 1.1]))

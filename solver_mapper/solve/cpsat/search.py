@@ -280,6 +280,7 @@ class Search(Generic[F]):
                 continue
             self._narrow(goal)
             cut = self._cut(goal, staged=effort is None)
+            before = self.best
             outcome = self._run(goal, cut, turns.effort(effort))
             spent += outcome.effort
             runs += 1
@@ -296,7 +297,10 @@ class Search(Generic[F]):
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
             if not (ended or tie):
                 self._look_further(goal, math.ceil(HARDER * math.sqrt(outcome.effort)))
-            found = turns.after(partial(self._span, goal), outcome.effort, ended=ended)
+            better = self.best is not before
+            found = turns.after(
+                *(partial(self._span, goal), outcome.effort), ended=ended, better=better
+            )
             self._take(goal, found, every=walks is not None and walks.every)
             if not ended:
                 effort = None if spent >= EFFORT or turns.over else effort

@@ -15,10 +15,12 @@ LONGER = 16.0
 first turn, they mostly prove sooner.
 """
 LEAST = 0.5
-"""What a run counts at least: many short ones rule candidates out one by one."""
+"""What a run counts at least that finds no better mapping: many short ones rule candidates out one
+by one.
+"""
 RUNS = 6
-"""After so many runs, however short, the first turn is over there: a product mostly takes two to
-five to find its optimum, and another one to prove it.
+"""After so many runs that do, however short, a turn is over: a product mostly takes two to five to
+find its optimum, and another one to prove it.
 """
 
 
@@ -49,10 +51,9 @@ class Turns:
     def __init__(self, walks: Walks | None):
         self._walks = walks
         self._left = [] if walks is None else list(TURNS)
-        self._spent, self._least = 0.0, LEAST
+        self._spent = 0.0
         if walks is not None and walks.later:
             self._left = self._left[1:]
-            self._least = self._left[0] / RUNS
         self._walked = False
 
     def before(self, span: Span) -> Iterator[Ends]:
@@ -70,11 +71,14 @@ class Turns:
         """Whether the rest is up to the model."""
         return not self._left
 
-    def after(self, span: Span, effort: float, *, ended: bool) -> Iterator[Ends]:
+    def after(
+        self, span: Span, effort: float, *, ended: bool, better: bool = False
+    ) -> Iterator[Ends]:
         """What walks find after a run that took so much effort: if it is their turn, since the run
-        did not end or several have taken as long together.
+        did not end or several have taken as long together. `better`: whether it found a better
+        mapping.
         """
-        self._spent += max(effort, self._least)
+        self._spent += max(effort, self._left[0] / RUNS if better and self._left else LEAST)
         effort = max(effort, LEAST)
         if self._walks is not None:
             yield from self._walks.meanwhile(span, effort)

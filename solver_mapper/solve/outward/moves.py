@@ -483,6 +483,8 @@ def _held(
     states, fetched, sent = rows.states.copy(), rows.fetched.copy(), rows.sent.copy()
     copies, lost, doubts = rows.copies.copy(), rows.lost, rows.doubts
     moved, pending = held_words(costs, rows, level, held)
+    if level and held and costs.architecture.levels[level].block_size > 1:
+        doubts = doubts | DOUBTFUL
     for each in costs.sliding:
         n, column = each.number, each.column
         if n in held:

@@ -195,8 +195,7 @@ def _outermost(mapspace: EnumeratedMapspace, costs: Costs) -> frozenset[int]:
 def _nothing_else_costs(mapspace: EnumeratedMapspace, costs: Costs) -> bool:
     architecture = mapspace.architecture
     plain = all(
-        level.block_size == level.cluster_size == 1
-        and not (level.min_utilization or level.address_price)
+        level.cluster_size == 1 and not (level.min_utilization or level.address_price)
         for level in architecture.levels
     )
     free = all(below.free for networks in networks_below(architecture) for below in networks)
