@@ -1,13 +1,13 @@
 """How often proofs close on designs that nobody tuned for: random architectures with real layers.
 
     python benchmarks/random_architectures.py [--first N] [--cases N]
-        [--more bandwidths|constraints] [--objective NAME]... [--limit SECONDS] [--json FILE]
+        [--more bandwidths|blocks|constraints] [--objective NAME]... [--limit SECONDS] [--json FILE]
 
 Case N is drawn from the random seed N: 3, 4 or 5 levels in turn, one or two meshes of any shape,
 buffers of any size, a bandwidth now and then, and a layer of a real network, each for energy and
 edp. Nothing is constrained: factors, orders and bypass are free. With `--more`, the same designs
-also have bandwidths at most inner levels, or constraints on stores, innermost loops and factors
-there. One worker; seconds are of processor time, of the whole solve, and so is the limit.
+also have bandwidths at most inner levels, or levels that read and write blocks of words, or
+constraints on stores, innermost loops and factors at inner levels. One worker; seconds are of processor time, of the whole solve, and so is the limit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from proofs import Case, measure, parser
 
 import solver_mapper as sm
 
-MORE = ("bandwidths", "constraints")
+MORE = ("bandwidths", "blocks", "constraints")
 """What designs may have besides."""
 MESHES = ((12, 14), (7, 9), (32, 8), (16, 16), (3, 5), (1, 8), (4, 4), (8, 8), (1, 1))
 SMALL_MESHES = ((4, 4), (1, 8), (3, 5), (2, 4))
@@ -123,6 +123,14 @@ def add_bandwidths(random: Random, storage: list[dict[str, Any]]) -> None:
                 buffer[port] = words
 
 
+def add_blocks(random: Random, storage: list[dict[str, Any]]) -> None:
+    """Let levels read and write blocks, a word of which costs what it cost before."""
+    for buffer in storage:
+        block = random.choice([1, 2, 4, 16])
+        buffer["block-size"] = block
+        buffer["vector-access-energy"] = round(block * buffer["vector-access-energy"], 4)
+
+
 def constraints(
     random: Random, storage: list[dict[str, Any]], tensors: list[str], dims: list[str]
 ) -> list[dict[str, Any]]:
@@ -152,6 +160,8 @@ def drawn(number: int, more: str | None = None) -> Case:
     inputs = [machine, workload]
     if more == "bandwidths":
         add_bandwidths(random, storage)
+    elif more == "blocks":
+        add_blocks(random, storage)
     elif more == "constraints":
         shape = workload["problem"]["shape"]
         tensors = [each["name"] for each in shape["data-spaces"]]

@@ -47,6 +47,7 @@ from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.cpsat.search import ProvenStep, Search
 from solver_mapper.solve.cpsat.turns import Walks
 from solver_mapper.solve.local_search import LocalSearch
+from solver_mapper.solve.outward.cases import Cases, walk_of
 from solver_mapper.solve.outward.deepening import Span
 from solver_mapper.solve.outward.run import Ends
 from solver_mapper.solve.outward.walk import Walk
@@ -152,10 +153,10 @@ class Session:
         return None if limits else self._outwards(goal)
 
     def _outwards(self, goal: Goal) -> Walks:
-        walk: Walk | None = None
+        walk: Walk | Cases | None = None
         walks: RacedWalks | None = None
         with suppress(ValueError, MemoryError):
-            walk = Walk(self.all_mappings, goal)
+            walk = walk_of(self.all_mappings, goal)
             walks = RacedWalks(walk, self.helper)
 
         def ends(span: Span, effort: float) -> Iterator[Ends]:

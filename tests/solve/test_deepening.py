@@ -21,6 +21,7 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.solve import prepare
 from solver_mapper.solve.cpsat.turns import LONGER, TURNS, Turns, Walks
 from solver_mapper.solve.outward import deepening
+from solver_mapper.solve.outward import walk as outward_walk
 from solver_mapper.solve.outward.costs import in_use
 from solver_mapper.solve.outward.deepening import Deepening
 from solver_mapper.solve.outward.walk import Walk
@@ -103,7 +104,7 @@ def test_where_mappings_cost_nothing_the_target_is_the_last_one():
     targets = []
 
     class Free(Blind):
-        outer, costs = walk.outer, walk.costs
+        figures = walk.figures
 
         def further(self, target, *, examined, lowest, last):
             targets.append(target)
@@ -119,7 +120,7 @@ def test_shorter_steps_follow_a_walk_whose_target_was_too_high():
     optimum, incumbent, total = 1.06, 2.0, 3_000_000
 
     class Steep(Blind):
-        outer, costs = walk.outer, walk.costs
+        figures = walk.figures
 
         def further(self, target, *, examined, lowest, last):
             needed = int(1_000 * target**30) if target < 1.08 else 10**12
@@ -139,7 +140,7 @@ def test_a_walk_below_the_incumbent_that_takes_little_more_is_the_next_one():
     targets, incumbent = [], 1.14
 
     class Known(Blind):
-        outer, costs = walk.outer, walk.costs
+        figures = walk.figures
 
         def further(self, target, *, examined, lowest, last):
             targets.append(target)
@@ -165,7 +166,7 @@ def test_walks_come_before_the_model_where_compiling_takes_long(monkeypatch):
     units = Arithmetic("MAC", 1, 1, 1, energy=Fraction(1))
     spec = Spec(architecture=Architecture("deep", tuple(levels), units), problem=problem)
     with monkeypatch.context() as patched:
-        patched.setattr(deepening, "FREE", 9)
+        patched.setattr(outward_walk, "FREE", 9)
         modelled = solve(spec, "edp")
     monkeypatch.setattr(prepare, "compile_space", None)
     walked = solve(spec, "edp")
@@ -194,7 +195,7 @@ def test_a_walk_is_not_begun_that_would_not_end_and_its_effort_is_kept_for_the_n
     longest = [0]
 
     class Steep(Blind):
-        outer, costs = walk.outer, walk.costs
+        figures = walk.figures
 
         def further(self, target, *, examined, lowest, last):
             every = int(deepening.MANY / 15 * target**40)
@@ -237,7 +238,7 @@ def test_near_ties_are_looked_at_anew_where_a_better_mapping_is_known():
     looked = []
 
     class Many(Blind):
-        outer, costs, exact = walk.outer, walk.costs, True
+        figures, exact = walk.figures, True
 
         def further(self, target, *, examined, lowest, last):
             return deepening.Ends(("a mapping",), 1.0, True, target, 1_000)
@@ -272,7 +273,7 @@ def test_a_beam_comes_after_long_walks_and_the_next_one_is_wider():
     widths, incumbent = [], [2.0]
 
     class Slow:
-        outer, costs = walk.outer, walk.costs
+        figures = walk.figures
 
         def further(self, target, *, examined, lowest, last):
             return deepening.Ends((), None, False, examined=deepening.MANY)

@@ -17,6 +17,7 @@ from solver_mapper.core.child_process import to_parent
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.spec import Spec
 from solver_mapper.solve.beside.messages import READY, Told, WalkTask
+from solver_mapper.solve.outward.cases import Cases, walk_of
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
@@ -29,7 +30,7 @@ class _Process:
     def __init__(self, out: IO[bytes]):
         self._out = out
         self._specs, self._tasks = SimpleQueue[Spec](), SimpleQueue[WalkTask]()
-        self._walks: dict[Goal, Walk] = {}
+        self._walks: dict[Goal, Walk | Cases] = {}
 
     def listen(self, source: IO[bytes]) -> None:
         """Take messages until the search is gone; then the process ends."""
@@ -53,7 +54,7 @@ class _Process:
         while True:
             task = self._tasks.get()
             if task.goal not in self._walks:
-                self._walks[task.goal] = Walk(mapspace, task.goal)
+                self._walks[task.goal] = walk_of(mapspace, task.goal)
             try:
                 ends = self._walks[task.goal].ends(
                     task.target, advanced=partial(self._advanced, task)

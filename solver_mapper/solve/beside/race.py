@@ -15,6 +15,7 @@ from solver_mapper.core.objective import Goal
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.beside.helper import Helper
 from solver_mapper.solve.beside.messages import Told
+from solver_mapper.solve.outward.cases import Cases
 from solver_mapper.solve.outward.deepening import MANY, TABLES, Deepening, Span
 from solver_mapper.solve.outward.run import Ends
 from solver_mapper.solve.outward.walk import Walk
@@ -81,13 +82,13 @@ class Race:
 class RacedWalks:
     """Walks below targets that rise, and one beside them and beside CP-SAT.
 
-    first: see `Deepening`.
+    first: see `Walk`.
     """
 
-    def __init__(self, walk: Walk, helper: Helper):
-        self._race = Race(helper, walk.goal, int(TABLES * walk.outer.figures))
+    def __init__(self, walk: Walk | Cases, helper: Helper):
+        self._race = Race(helper, walk.goal, int(TABLES * walk.figures))
         self._walks = Deepening(_RacedWalk(walk, self._race))
-        self.first = self._walks.first
+        self.first = walk.first
 
     def ends(self, span: Span, effort: float) -> Iterator[Ends]:
         """What walks find (`Deepening.ends`)."""
@@ -107,9 +108,13 @@ class RacedWalks:
 class _RacedWalk:
     """A walk of the search, which ends early if the one beside it has ended."""
 
-    def __init__(self, walk: Walk, race: Race):
-        self.outer, self.costs = walk.outer, walk.costs
+    def __init__(self, walk: Walk | Cases, race: Race):
         self._walk, self._race = walk, race
+
+    @property
+    def figures(self) -> int:
+        """See `Walk.figures`."""
+        return self._walk.figures
 
     def further(self, target: float, *, examined: float, lowest: float, last: float) -> Ends:
         """See `Walk.further`; or how the walk beside has ended, if that comes first."""

@@ -14,16 +14,10 @@ from math import exp, inf, log
 from typing import Protocol
 
 from solver_mapper.deadline import check_time
-from solver_mapper.solve.outward.costs import Costs
-from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.run import Ends
 
 MANY = 100_000
 """Inner mappings that walks examine for each unit of effort, at most."""
-FREE = 2
-"""Where more levels than that may hold what they like, and windows slide, compiling the model takes
-longer than many walks.
-"""
 TABLES = 0.05
 """As how many inner mappings each figure of the tables of a walk counts."""
 FEW = 2_000
@@ -71,8 +65,10 @@ Span = Callable[[], tuple[float, float]]
 class Walks(Protocol):
     """Makes walks of one mapspace and goal; see `Walk`."""
 
-    outer: OuterLevels
-    costs: Costs
+    @property
+    def figures(self) -> int:
+        """See `Walk.figures`."""
+        ...
 
     def further(self, target: float, *, examined: float, lowest: float, last: float) -> Ends:
         """See `Walk.further`."""
@@ -93,16 +89,10 @@ class Walks(Protocol):
 
 
 class Deepening:
-    """Walks of one mapspace and goal, which go on where they were when there is more effort.
-
-    first: whether they are worth the first turn.
-    """
+    """Walks of one mapspace and goal, which go on where they were when there is more effort."""
 
     def __init__(self, walk: Walks):
         self._walk = walk
-        free = [len(choices) > 1 for level in walk.costs.holds for choices in level]
-        levels = sum(free) / len(walk.costs.tensors)
-        self.first = bool(walk.costs.sliding) and levels > FREE
         self._ended = False
         self._found: Ends | None = None
         self._looked_below = inf
@@ -127,7 +117,7 @@ class Deepening:
         if self._ended:
             yield from self._near_ties(span)
             return
-        used = (0.0 if self._last else TABLES * self._walk.outer.figures) - self._left
+        used = (0.0 if self._last else TABLES * self._walk.figures) - self._left
         self._left = 0.0
         if MANY * effort - used < FEW:
             yield Ends((), None, whole=False)

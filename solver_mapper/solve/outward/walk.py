@@ -40,12 +40,18 @@ MOST_TIES = 4_096
 """Mappings whose claims are below a target, in all orders of their spatial loops, at most."""
 BEST = 16
 """How many of the mappings that arrive are returned."""
+FREE = 2
+"""Where more levels than that may hold what they like, and windows slide, compiling the model takes
+longer than many walks.
+"""
 ORDERS = 16
 """In how many orders of its spatial loops each of these is returned, at most."""
 
 
 class Walk:
     """One mapspace, for one goal: energy, or a product of powers of energy and cycles.
+
+    first: whether walks are worth the first turn.
 
     Raises: ValueError for another goal, and as `Costs` does.
     """
@@ -61,7 +67,15 @@ class Walk:
         self.latency = latency(mapspace.architecture)
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
         self.outermost = _outermost(mapspace, self.costs)
+        free = [len(choices) > 1 for level in self.costs.holds for choices in level]
+        levels = sum(free) / len(self.costs.tensors)
+        self.first = bool(self.costs.sliding) and levels > FREE
         self._last: Run | None = None
+
+    @property
+    def figures(self) -> int:
+        """How many figures its tables have."""
+        return self.outer.figures
 
     def ends(
         self,

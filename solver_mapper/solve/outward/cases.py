@@ -1,0 +1,161 @@
+"""Walks where constraints leave open which level is the outermost one that holds a tensor.
+
+Costs further out depend on that level. So there is one walk for each case, and together they are
+one of all mappings: what none of them finds below a target is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain, islice, product
+from math import inf
+
+from solver_mapper.core.constraints import Constraints, KeepConstraint
+from solver_mapper.core.objective import Goal
+from solver_mapper.solve.outward.run import Ends
+from solver_mapper.solve.outward.walk import Walk
+from solver_mapper.verify.mapspace import EnumeratedMapspace
+
+MOST_CASES = 16
+"""For more than that there are no walks."""
+
+Holders = tuple[tuple[str, int], ...]
+"""Tensors with their outermost holders."""
+
+
+def walk_of(mapspace: EnumeratedMapspace, goal: Goal) -> Walk | Cases:
+    """A walk of a mapspace, or one for each case of it.
+
+    Raises: ValueError, see `Walk`; also for too many cases.
+    """
+    names = mapspace.problem.tensor_names
+    cases = product(*(_first_holders(mapspace, name) for name in names))
+    some: list[Holders] = [
+        tuple(zip(names, case, strict=True)) for case in islice(cases, MOST_CASES + 1)
+    ]
+    if len(some) > MOST_CASES:
+        raise ValueError("there are too many choices of the levels that hold tensors first")
+    if len(some) <= 1:
+        return Walk(mapspace, goal)
+    return Cases([Walk(_with_holders(mapspace, each), goal) for each in some])
+
+
+def _first_holders(mapspace: EnumeratedMapspace, name: str) -> list[int]:
+    """The levels that may be the outermost one that holds a tensor."""
+    return sorted({choice.index(True) for choice in mapspace.keeps(name)})
+
+
+def _with_holders(mapspace: EnumeratedMapspace, holders: Holders) -> EnumeratedMapspace:
+    """The mappings in which these are the outermost holders."""
+    levels = mapspace.architecture.levels
+    rules = [
+        KeepConstraint(levels[level].name, "a case of a walk", name, keep=level == first)
+        for name, first in holders
+        for level in range(first + 1)
+    ]
+    constraints = Constraints((*mapspace.constraints, *rules))
+    return EnumeratedMapspace(mapspace.architecture, mapspace.problem, constraints)
+
+
+class Cases:
+    """The walks of all cases as one; see `Walk` for what its methods do."""
+
+    def __init__(self, walks: Sequence[Walk]):
+        self._walks = walks
+        self._least = [-inf] * len(walks)
+        self._found: dict[int, Ends] = {}
+        self.goal = walks[0].goal
+        self.first = any(walk.first for walk in walks)
+
+    @property
+    def figures(self) -> int:
+        """See `Walk.figures`."""
+        return sum(walk.figures for walk in self._walks)
+
+    @property
+    def exact(self) -> bool:
+        """See `Walk.exact`."""
+        return all(walk.exact for walk in self._walks)
+
+    def ends(self, target: float, *, advanced: Callable[[int], None] = lambda _: None) -> Ends:
+        """See `Walk.ends`."""
+        parts: list[Ends] = []
+        for walk in self._walks:
+            parts.append(walk.ends(target, advanced=_after(parts, advanced)))
+        return _together(parts)
+
+    def further(
+        self,
+        target: float,
+        *,
+        examined: float = inf,
+        lowest: float = inf,
+        last: float = inf,
+        advanced: Callable[[int], None] = lambda _: None,
+    ) -> Ends:
+        """See `Walk.further`. A case whose best mappings are found is over; they are returned
+        again. Where the target falls below these, the walk is not whole.
+        """
+        going = [number for number in range(len(self._walks)) if number not in self._found]
+        made, before = list[Ends](), list(self._found.values())
+        for turn, number in enumerate(going):
+            share = (examined - _together(made).work) / (len(going) - turn)
+            ends = self._walks[number].further(
+                target,
+                examined=max(share, 1.0),
+                lowest=lowest,
+                last=last,
+                advanced=_after(made, advanced),
+            )
+            made.append(ends)
+            target = target if ends.target is None else ends.target
+            if ends.least is not None:
+                self._least[number] = max(self._least[number], float(ends.least))
+            if not ends.whole:
+                break
+            if ends.mappings:
+                self._found[number] = Ends(ends.mappings, ends.least)
+        ends = _together([*before, *made])
+        least = min(self._least)
+        best = min((self._least[number] for number in self._found), default=least)
+        return ends._replace(
+            least=least if least > -inf else None, whole=ends.whole and best <= least
+        )
+
+    def beam(self, target: float, width: int) -> Ends:
+        """See `Walk.beam`."""
+        return _together([walk.beam(target, width) for walk in self._walks])
+
+    def near_ties(self, target: float, least: float, *, examined: float = inf) -> Ends:
+        """See `Walk.near_ties`."""
+        parts = [walk.near_ties(target, least, examined=examined) for walk in self._walks]
+        ends = _together(parts)
+        return ends if ends.whole else ends._replace(mappings=(), least=least)
+
+    def quicker(self, target: float, cycles: float, *, examined: float = inf) -> Ends:
+        """See `Walk.quicker`."""
+        return _together([walk.quicker(target, cycles, examined=examined) for walk in self._walks])
+
+
+def _after(parts: list[Ends], advanced: Callable[[int], None]) -> Callable[[int], None]:
+    """Tells of the work of a walk after others."""
+    before = _together(parts).work
+    return lambda work: advanced(before + work)
+
+
+def _together(parts: Sequence[Ends]) -> Ends:
+    """What walks of all cases come to: mappings of the best case first; the least is known if it is
+    of all of them.
+    """
+    least = [each.least for each in parts if each.least is not None]
+    best = sorted(parts, key=lambda each: inf if each.least is None else each.least)
+    return Ends(
+        tuple(chain.from_iterable(each.mappings for each in best)),
+        min(least, default=None) if len(least) == len(parts) else None,
+        all(each.whole for each in parts),
+        min((each.beyond for each in parts), default=inf),
+        sum(each.examined for each in parts),
+        sum(each.steps for each in parts),
+        min((each.target for each in parts if each.target is not None), default=None),
+        sum(each.in_all for each in parts),
+    )
