@@ -33,7 +33,7 @@ from solver_mapper.solve.outward.supplies import (
 
 Key = tuple[int, tuple[int, ...], int]
 """A tensor, how many instances may share its words, and the kind of the next temporal loop."""
-AT_ONCE = 200_000
+AT_ONCE = 400_000
 """Figures that are added and compared at once."""
 
 
@@ -287,8 +287,11 @@ def _least_together(outer: Floats, supplies: list[Floats], which: list[tuple[int
 
     supplies: of each tensor (shares, holders, rows). `which`: of these shares, for each way.
     """
+    # The first one is added to the most figures.
+    order = sorted(range(len(supplies)), key=lambda n: len(supplies[n]))
+    outer = outer.transpose([*reversed(order), len(order)])
     tails, added = (0,) * len(which[0]), []
-    for mine, supply in zip(reversed(which), reversed(supplies), strict=True):
+    for mine, supply in ((which[n], supplies[n]) for n in order):
         pairs = sorted(set(zip(mine, tails, strict=True)))
         numbers = {pair: number for number, pair in enumerate(pairs)}
         tails = tuple(numbers[pair] for pair in zip(mine, tails, strict=True))
@@ -303,7 +306,8 @@ def _least_together(outer: Floats, supplies: list[Floats], which: list[tuple[int
         for supply, shares, rest in added:
             here = supply[..., rows][shares]
             axes = (len(shares), *(1,) * (some.ndim - 3), *here.shape[1:])
-            some = (some[rest] + here.reshape(axes)).min(axis=-2)
+            some = some if len(some) == 1 else some[rest]
+            some = (some + here.reshape(axes)).min(axis=-2)
         found[rows] = some.min(axis=0)
     return found
 
