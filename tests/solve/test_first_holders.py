@@ -83,7 +83,7 @@ def test_claims_of_all_cases_are_those_of_enumeration(seed, shapes):
         assert not wrong_claims(made, exact=shapes is PLAIN)
 
 
-@pytest.mark.parametrize("seed", [3, 17, *in_campaigns(range(400, 440))])
+@pytest.mark.parametrize("seed", [3, 1002, *in_campaigns(range(400, 440))])
 @pytest.mark.parametrize("effort", [0.001, 0.02, 1.0])
 def test_targets_rise_to_the_optimum_of_all_cases(seed, effort, monkeypatch):
     """Also where the walk of one case ends early, or falls below what another one has found."""
@@ -110,7 +110,9 @@ def test_targets_rise_to_the_optimum_of_all_cases(seed, effort, monkeypatch):
 
 
 def test_a_target_that_falls_below_what_another_case_has_found_is_no_proof():
-    """The cheaper mapping is in the second case, whose walk ends below a lower target first."""
+    """The cheaper mapping is in the second case, whose walk ends below a lower target first; walks
+    below rising targets go on.
+    """
 
     class Case(Walk):
         def __init__(self, ends):
@@ -124,8 +126,8 @@ def test_a_target_that_falls_below_what_another_case_has_found_is_no_proof():
     second = Case([Ends((), 5.0, target=5.0), Ends(("the best one",), 6.0)])
     walks = Cases([first, second])
     early, late = walks.further(9.0), walks.further(8.0)
-    assert (early.mappings, early.least, early.whole) == (found, 5.0, False)
-    assert (late.mappings, late.least, late.whole) == (("the best one", *found), 6.0, True)
+    assert (early.mappings, early.least, early.target) == (found, 5.0, 5.0)
+    assert (late.mappings, late.least, late.target) == (("the best one", *found), 6.0, None)
 
 
 def test_there_are_no_walks_of_too_many_cases():

@@ -94,7 +94,7 @@ class Cases:
         advanced: Callable[[int], None] = lambda _: None,
     ) -> Ends:
         """See `Walk.further`. A case whose best mappings are found is over; they are returned
-        again. Where the target falls below these, the walk is not whole.
+        again, also where the target has fallen below their claims meanwhile.
         """
         going = [number for number in range(len(self._walks)) if number not in self._found]
         made, before = list[Ends](), list(self._found.values())
@@ -115,12 +115,8 @@ class Cases:
                 break
             if ends.mappings:
                 self._found[number] = Ends(ends.mappings, ends.least)
-        ends = _together([*before, *made])
         least = min(self._least)
-        best = min((self._least[number] for number in self._found), default=least)
-        return ends._replace(
-            least=least if least > -inf else None, whole=ends.whole and best <= least
-        )
+        return _together([*before, *made])._replace(least=least if least > -inf else None)
 
     def beam(self, target: float, width: int) -> Ends:
         """See `Walk.beam`."""
@@ -128,9 +124,12 @@ class Cases:
 
     def near_ties(self, target: float, least: float, *, examined: float = inf) -> Ends:
         """See `Walk.near_ties`."""
-        parts = [walk.near_ties(target, least, examined=examined) for walk in self._walks]
-        ends = _together(parts)
-        return ends if ends.whole else ends._replace(mappings=(), least=least)
+        parts: list[Ends] = []
+        for walk in self._walks:
+            parts.append(walk.near_ties(target, least, examined=examined))
+            if not parts[-1].whole:
+                return _together(parts)._replace(mappings=(), least=least)
+        return _together(parts)
 
     def quicker(self, target: float, cycles: float, *, examined: float = inf) -> Ends:
         """See `Walk.quicker`."""

@@ -137,13 +137,15 @@ class Deepening:
             examined = min(most, self._overrun * self._usual())
             ends = self._walk.further(goal, examined=examined, lowest=least, last=last)
             goal = goal if ends.target is None else ends.target
-            self._ended = ends.whole and (bool(ends.mappings) or goal >= last)
+            best = bool(ends.mappings) and ends.least is not None and ends.least < goal
+            self._ended = ends.whole and (best or goal >= last)
             yield ends
             if self._ended:
                 self._found = ends
                 yield from self._near_ties(span)
                 return
-            used += ends.work
+            # A walk that comes to nothing at once is some work, too: else there might be no end.
+            used += max(ends.work, FEW)
             if ends.whole:
                 self._proven, self._next = goal, max(goal, ends.beyond)
                 self._step *= self._changed(ends)
