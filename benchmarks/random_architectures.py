@@ -7,7 +7,8 @@ Case N is drawn from the random seed N: 3, 4 or 5 levels in turn, one or two mes
 buffers of any size, a bandwidth now and then, and a layer of a real network, each for energy and
 edp. Nothing is constrained: factors, orders and bypass are free. With `--more`, the same designs
 also have bandwidths at most inner levels, or levels that read and write blocks of words, or
-constraints on stores, innermost loops and factors at inner levels. One worker; seconds are of processor time, of the whole solve, and so is the limit.
+constraints on stores, innermost loops and factors at inner levels. One worker; seconds are of
+processor time, of the whole solve, and so is the limit.
 """
 
 from __future__ import annotations
