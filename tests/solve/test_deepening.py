@@ -19,7 +19,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.spec import Spec
 from solver_mapper.solve import prepare
-from solver_mapper.solve.cpsat.turns import LONGER, TURNS, Turns, Walks
+from solver_mapper.solve.cpsat.turns import LONGER, RUNS, TURNS, Turns, Walks
 from solver_mapper.solve.outward import deepening
 from solver_mapper.solve.outward import walk as outward_walk
 from solver_mapper.solve.outward.costs import in_use
@@ -228,6 +228,22 @@ def test_walks_have_their_turn_after_several_short_runs():
     assert made == [LONGER * TURNS[0]]
     list(turns.after(partial(_span, 0.0), 1.0, ended=True))
     assert made == [LONGER * TURNS[0], LONGER * TURNS[1]]
+
+
+def test_runs_that_find_better_mappings_do_not_end_the_first_turn():
+    """A product's optimum takes some short runs; two that find nothing better are a turn."""
+    made: list[float] = []
+
+    def ends(span: deepening.Span, effort: float) -> list[deepening.Ends]:
+        made.append(effort)
+        return [deepening.Ends((), None)]
+
+    turns = Turns(Walks(ends))
+    for _ in range(RUNS - 1):
+        list(turns.after(partial(_span, 0.0), 0.01, ended=True, better=True))
+    assert not made
+    list(turns.after(partial(_span, 0.0), 0.01, ended=True, better=False))
+    assert made == [LONGER * TURNS[0]]
 
 
 def test_near_ties_are_looked_at_anew_where_a_better_mapping_is_known():

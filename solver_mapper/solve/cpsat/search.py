@@ -298,9 +298,8 @@ class Search(Generic[F]):
             if not (ended or tie):
                 self._look_further(goal, math.ceil(HARDER * math.sqrt(outcome.effort)))
             better = self.best is not before
-            found = turns.after(
-                *(partial(self._span, goal), outcome.effort), ended=ended, better=better
-            )
+            span = partial(self._span, goal)
+            found = turns.after(span, outcome.effort, ended=ended, better=better)
             self._take(goal, found, every=walks is not None and walks.every)
             if not ended:
                 effort = None if spent >= EFFORT or turns.over else effort
