@@ -248,6 +248,19 @@ def test_the_figures_contradict_nothing_as_long_as_no_rule_is_broken() -> None:
     assert not list(contradictions())
 
 
+@pytest.fixture(autouse=True)
+def forgetful() -> Iterator[None]:
+    """Nothing is remembered of meshes from a rule that is broken, or of one that is not."""
+    forget()
+    yield
+    forget()
+
+
+def forget() -> None:
+    for each in vars(movement).values():
+        getattr(each, "cache_clear", lambda: None)()
+
+
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
 def test_a_broken_rule_is_noticed(mutation: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     mutation(monkeypatch)

@@ -280,6 +280,20 @@ def coarse(forgetful, monkeypatch):
     """Meshes count as large, on which elements are not looked at one by one."""
     for module in (layouts, mesh_sharing):
         monkeypatch.setattr(module, "MANY", 2)
+    monkeypatch.setattr(layouts, "MOST_ELEMENTS", 2)
+
+
+def test_an_array_of_tens_of_thousands_of_units_is_laid_out():
+    """200 rows of 250 units on a grid 256 wide: units side by side have another K, and so has the
+    one in the next row; so no two neighbours share any rows of a filter.
+    """
+    loops = (
+        Placed(OTHER, APART, 0, 25, 0, 1),
+        Placed(0, 0, 1, 10, 0, 25),
+        Placed(OTHER, APART, 0, 200, 1, 1),
+    )
+    assert all_links(loops, 1)
+    assert not least_sharing(loops, 1, layouts.Grid((250, 200), 256), (1,)).links
 
 
 def test_it_does_not_matter_how_many_orders_of_a_mesh_are_looked_at_at_once(forgetful, monkeypatch):

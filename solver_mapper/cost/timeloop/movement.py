@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from solver_mapper.core.mapping import LevelMapping
+from solver_mapper.cost.timeloop.even_mesh import even_mesh
 from solver_mapper.cost.timeloop.fetches import fetched_words, fetches
 from solver_mapper.cost.timeloop.multicast_groups import (
     MulticastGroup,
-    displacements,
     even_groups,
     multicast_groups,
 )
@@ -136,31 +136,33 @@ def _even(
     """Traffic below a level with spatial loops, all factors perfect."""
     projection = boundary.projection
     extents = nest.tiles[level + 1]
-    groups = even_groups(boundary.loops, projection, boundary.multicast, boundary.grid)
+    groups = _even_groups(boundary)
     fanout = nest.fanouts[level]
-    steps = displacements(boundary.loops, projection, boundary.grid) if boundary.links else set()
-    kinds = (
-        fetches(loops, projection, extents, reuse)
-        if steps or (projection.sliding and reuse)
-        else None
-    )
-    if kinds is None or not any(kind.link in steps for kind in kinds):
-        words = (
-            fetched_words(loops, projection, extents, reuse)
-            if kinds is None
-            else sum(k.words * k.steps for k in kinds)
-        )
+    if not (boundary.links or (projection.sliding and reuse)):
+        words = fetched_words(loops, projection, extents, reuse)
         return collect([Flow(words, 1, groups, 0)], fanout)
-    elements = lay_out(boundary.loops, projection.codes)
-    near = links(elements, elements, boundary.grid)
     flows = []
-    for kind in kinds:
-        link = None if kind.link not in steps else kind.link
+    for kind in fetches(loops, projection, extents, reuse):
         served, linked = groups, 0
-        if link is not None and kind.words:
-            served, linked = _with_links(boundary, elements, near.get(link, []), groups)
+        if boundary.links and kind.words and kind.link is not None:
+            served, linked = _evenly_linked(boundary, kind.link)
         flows.append(Flow(kind.words, kind.steps, served, linked))
     return collect(flows, fanout)
+
+
+@lru_cache(maxsize=1 << 12)
+def _even_groups(boundary: _Boundary) -> list[MulticastGroup]:
+    """The groups that a level serves without help."""
+    return even_groups(boundary.loops, boundary.projection, boundary.multicast, boundary.grid)
+
+
+@lru_cache(maxsize=1 << 12)
+def _evenly_linked(boundary: _Boundary, link: int) -> tuple[list[MulticastGroup], int]:
+    """See `_with_links`: the words of all elements are displaced by the code `link` from those at
+    the step before.
+    """
+    mesh = even_mesh(boundary.loops, boundary.projection, boundary.grid)
+    return _with_links(boundary, mesh.elements, mesh.served(link), _even_groups(boundary))
 
 
 def _remembered(

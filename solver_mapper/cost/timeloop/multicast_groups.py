@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from operator import sub
 from typing import NamedTuple
 
+from solver_mapper.cost.timeloop.even_mesh import even_mesh
 from solver_mapper.cost.timeloop.projection import Projection
-from solver_mapper.cost.timeloop.spatial_elements import Elements, Grid, lay_out
+from solver_mapper.cost.timeloop.spatial_elements import Elements, Grid
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
 
 
@@ -81,7 +81,7 @@ def even_groups(
     """
     mixed = multicast and projection.mixes([loop.dim for loop in loops])
     if mixed or (grid.hops and not fills_rows(loops, grid)):
-        elements = lay_out(loops, projection.codes)
+        elements = even_mesh(tuple(loops), projection, grid).elements
         return multicast_groups(elements, range(len(elements.offsets)), multicast, grid)
     shared = alone = 1
     for loop in loops:
@@ -128,16 +128,6 @@ def _double_hops(
     vertical = sum([max(0, middle - 2 * row) + max(0, 2 * (row + rise) - middle) for row in rows])
     horizontal = 2 * (sum(columns) + reach * len(columns))
     return len(rows) * horizontal + len(columns) * shared_x * vertical
-
-
-def displacements(loops: Sequence[PlacedLoop], projection: Projection, grid: Grid) -> set[int]:
-    """Codes by which the data of neighbouring elements differ."""
-    offsets = lay_out(loops, projection.codes).offsets
-    found = set(map(sub, offsets[grid.width :], offsets)) if grid.height > 1 else set()
-    for start in range(0, len(offsets), grid.width):
-        row = offsets[start : start + grid.width]
-        found.update(map(sub, row[1:], row))
-    return found | {-step for step in found}
 
 
 def fills_rows(loops: Sequence[PlacedLoop], grid: Grid) -> bool:

@@ -24,8 +24,10 @@ OTHER = -1
 """The rank of loops over dimensions that are not in a window."""
 APART, IDLE = 0, 1
 """Their sides: elements at different places share no word, or want the same ones."""
+MOST_ELEMENTS = 300_000
+"""So many elements are looked at one by one: those of an array of 512 x 512, say."""
 MANY = 5_000
-"""So many elements, words along a rank, or shifts between elements, are looked at one by one."""
+"""So many words along a rank, or shifts between elements."""
 AT_ONCE = 200_000
 """Elements in all orders together that are looked at."""
 FEW_VALUES = 100_000
@@ -63,7 +65,7 @@ class Grid(NamedTuple):
     @property
     def few(self) -> bool:
         """Whether its elements can be looked at one by one."""
-        return prod(self.used) <= MANY
+        return prod(self.used) <= MOST_ELEMENTS
 
 
 def extent(loops: tuple[Placed, ...]) -> tuple[int, int]:
