@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 
@@ -231,6 +232,35 @@ def _send(
         (stepping * passed + first.linked) * run.full,
         (stepping * passed + first.most) * run.full,
     )
+
+
+def least_sent(run: Run, within: Fraction, between: Fraction) -> Fraction:
+    """Words of all runs at least, if parents send at least these shares of the units' windows after
+    moves within runs, and between them.
+
+    Other loops may multiply the runs, so that even a single one may follow another.
+    """
+    windows = len(_held(run))
+    if run.fresh < run.full:  # as in `_send`
+        stepping = (run.steps - 2) * run.fresh * within
+        return run.number * windows * (run.full + run.fresh + stepping)
+    return run.number * windows * run.full * (between + (run.steps - 1) * within)
+
+
+def handed(run: Run, dim: str) -> int:
+    """Words that a unit takes over all runs from a neighbour that differs in `dim` alone; 0 if
+    windows may coincide or skip units.
+    """
+    held = _held(run)
+    near = run.component.offset({dim: run.tile[dim]})
+    if (
+        not run.plain
+        or run.shift not in (near, _plus((0,) * len(near), near, -1))
+        or len(held) < math.prod(run.units.values())
+    ):
+        return 0
+    overlapping = run.fresh < run.full
+    return run.number * (run.steps - 1 - overlapping) * run.fresh
 
 
 def _firsts(

@@ -16,14 +16,14 @@ from solver_mapper.mapspace.space import Space
 from solver_mapper.solve.cpsat.counts import Counts, Rows
 from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, total, weigh
-from solver_mapper.solve.cpsat.networks.links import Links
+from solver_mapper.solve.cpsat.networks.links import LinkClaim, Links
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.networks.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.networks.network_cost import NetworkEntries
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import ExponentAxis, LookupTable, Tuple, value_of
 from solver_mapper.solve.cpsat.sequences import InnermostSequence, Sequences
-from solver_mapper.solve.cpsat.sliding_windows.windows import Windows
+from solver_mapper.solve.cpsat.sliding_windows.windows import SentWords, Windows
 from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
 
 NOTHING = Fraction(0)
@@ -41,7 +41,7 @@ class CompiledSpace:
     equal them everywhere.
 
     `steps` are the products of all temporal bounds, with the networks' latency; `cycles`, counted
-    in units of `unit`, may exceed them only if some level has a bandwidth.
+    in units of `unit`, may exceed them only if `throttled`: some level has a bandwidth.
     """
 
     variables: Variables
@@ -51,8 +51,11 @@ class CompiledSpace:
     energy: LinearForm = field(default_factory=LinearForm)
     last_level: LinearForm = field(default_factory=LinearForm)
     exact: bool = True
+    throttled: bool = False
     unit: int = 1
     forwarding_claims: list[ForwardingClaim] = field(default_factory=list)
+    sent_words: list[SentWords] = field(default_factory=list)
+    link_claims: list[LinkClaim] = field(default_factory=list)
     sequences: list[InnermostSequence] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
 
@@ -89,7 +92,8 @@ def compile_space(space: Space) -> CompiledSpace:
     for level, buffer in enumerate(space.architecture.levels):
         _capacity(variables, buffer, total(levels[level]))
         _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
-    compiled.forwarding_claims = windows.claims
+    compiled.forwarding_claims, compiled.sent_words = windows.claims, windows.sent
+    compiled.link_claims = list(links.claims.values())
     compiled.sequences = list(sequences.found.values())
     sequences.limit_reuse(reuse)
     units = space.architecture.arithmetic
@@ -223,6 +227,7 @@ def _bandwidth(
             scale = min(demand.scale(), Fraction(2**60, max(1, highest(compiled.cycles))))
             scale = max(Fraction(math.floor(scale)), min(scale, Fraction(1)))
             expr, constant = demand.whole(scale)
+            compiled.throttled = True
             waiting = Fraction(compiled.variables.space.latency, compiled.unit)
             compiled.model.add(
                 math.ceil(scale) * compiled.cycles - math.floor(scale * waiting) >= expr + constant
@@ -238,6 +243,8 @@ class _TensorCost:
     entries: NetworkEntries
     reads: dict[int, list[LinearForm]]
     writes: dict[int, list[LinearForm]]
+    row_ends: dict[int, LinearForm] = field(default_factory=dict)
+    """Words that ends of rows make the level right above send, by child."""
     sent: dict[int, LinearForm] = field(default_factory=dict)
     """Words read at each level for the next holders, where they are charged with those that
     neighbours read.
@@ -349,6 +356,8 @@ class _TensorCost:
                 self._send_rows(parent, rows)
             return
         sent = self.counts.sent(parent, child, on)
+        if child == parent + 1:
+            self.row_ends[child] = self.counts.row_ends(child, on)
         if self.tensor.read_write:
             reads_amount, writes_amount = self.counts.again(parent, on, sent), sent
             self._charge(parent, sent, price.update, address)
@@ -459,10 +468,14 @@ class _TensorCost:
             self.writes[child].append(weigh(rows.selection.literals, fills))
             return
         filled, linked = self.counts.filled(child, on), LinearForm()
+        row_ends = self.row_ends.get(child, LinearForm())
         if self.tensor.read_write:
             filled = self.counts.again(child, on, filled)
         if not self.counts.plain:
-            linked = self.counts.linked(child, on)
+            filled, linked = (
+                filled + row_ends,
+                self.counts.linked(child, on) - row_ends,
+            )
         reads, entered = self._passed_on(child, linked), filled + linked
         if linked.terms and slots_where(self.counts.space, temporal=False, above=child - 1):
             # spread over the instances of all parents, each one's words are a fraction, and its

@@ -36,6 +36,7 @@ from solver_mapper.solve.cpsat.linear_form import (
     limit_values,
     rounded_down,
 )
+from solver_mapper.solve.cpsat.networks.help_limits import HelpLimits
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import middle, root
@@ -164,6 +165,10 @@ class Search(Generic[F]):
     @cached_property
     def _cutoffs(self) -> Cutoffs:
         return Cutoffs(self.compiled)
+
+    @cached_property
+    def _help_limits(self) -> HelpLimits:
+        return HelpLimits(self.compiled, self.clock)
 
     def minimize(self, objective: Objective) -> bool:
         """Minimize goal after goal; True if all were proven, ties aside.
@@ -643,7 +648,13 @@ class Search(Generic[F]):
             (w * read(v) for v, w in energy.terms), Fraction(0)
         )
         self._last_cycles = read(self.compiled.cycles) * self.compiled.unit
-        claims = [claim.literal for claim in self.compiled.forwarding_claims]
+        forwarding = self.compiled.forwarding_claims
+        claims = [
+            *(claim.literal for claim in forwarding),
+            *(p.literal for each in forwarding if read(each.literal) for p in each.points),
+            *(each.words for each in self.compiled.sent_words),
+            *(claim.on for claim in self.compiled.link_claims),
+        ]
         self.last, self._last_values = (
             chosen,
             {v.index: read(v) for v in [*decisions(self.compiled), *claims]},
@@ -715,6 +726,16 @@ class Search(Generic[F]):
             self._adopt(goal, Candidate(each, self.assess(each)))
         return orders is not None
 
+    def _missing(self, goal: Goal) -> Fraction:
+        """How much energy more the last candidate would have to cost in order not to be better than
+        the incumbent.
+        """
+        powers = dict(goal.powers)
+        if self.best is None or "energy" not in powers:
+            return Fraction(0)
+        most = goal.rank(self.best.statistics) / self._last_cycles ** powers.get("delay", 0)
+        return Fraction(root(most, powers["energy"]) + 1) - self._last_energy
+
     def _refute(self, goal: Goal) -> bool:
         """Take back claims of help from neighbours on partly filled rows that no mapping fulfils
         whose units stand like the last candidate's, or no variant of it.
@@ -722,6 +743,8 @@ class Search(Generic[F]):
         False if there was no such claim.
         """
         values = self._last_values
+        if self._help_limits.learn(values, self._missing(goal)):
+            return True
         unfulfilled = [
             claim
             for claim in self.compiled.forwarding_claims

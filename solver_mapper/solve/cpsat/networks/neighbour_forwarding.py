@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
+from typing import NamedTuple
 
 from ortools.sat.python import cp_model
 
@@ -42,16 +43,30 @@ class NeighbourPosition:
 ALONE = NeighbourPosition()
 
 
+class ClaimedRun(NamedTuple):
+    """A run that a claim of help is made for where `literal` holds, and the words that parents
+    would send."""
+
+    literal: cp_model.IntVar
+    run: Run
+    sent: int
+
+
 @dataclass(frozen=True)
 class ForwardingClaim:
     """A literal that claims help from neighbours for a run into `child`, or also from run to run
-    (`between_runs`).
+    (`between_runs`); on partly filled rows alone (`rows`), where any two units may be neighbours,
+    or anywhere. `run` is its dimension, if windows slide along one. `points` are the sizes at which
+    it does, each with its literal and the words that are claimed.
     """
 
     tensor: Tensor
     child: int
+    run: str | None
     between_runs: bool
+    rows: bool
     literal: cp_model.IntVar
+    points: tuple[ClaimedRun, ...]
 
 
 @dataclass

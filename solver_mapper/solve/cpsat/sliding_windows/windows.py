@@ -19,10 +19,12 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import RankComponent, shape_of
-from solver_mapper.mapspace.windows import RunCost, RunTransition, send_runs
+from solver_mapper.mapspace.windows import RunCost, RunTransition, handed, send_runs
+from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, weigh
 from solver_mapper.solve.cpsat.networks.links import Links
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import (
     ALONE,
+    ClaimedRun,
     ForwardingClaim,
     NeighbourForwarding,
     NeighbourPosition,
@@ -94,11 +96,25 @@ class WindowTable:
 
     def claims(self) -> Iterator[ForwardingClaim]:
         """Claims of help between neighbours."""
-        for way in self.ways:
-            if way.motion is not None and way.on is not None and way.neighbour != ALONE:
-                between_runs = way.neighbour.transition is not RunTransition.NEVER
+        for way, each in zip(self.ways, self.selections, strict=True):
+            motion = way.motion
+            if motion is not None and way.on is not None and way.neighbour != ALONE:
+                runs = tuple(
+                    ClaimedRun(
+                        literal,
+                        run_of(self.position, motion, way.layout, point),
+                        self._run(way, point).sent,
+                    )
+                    for literal, point in zip(each.literals, each.points, strict=True)
+                )
                 yield ForwardingClaim(
-                    self.position.tensor, self.position.child, between_runs, way.on
+                    self.position.tensor,
+                    self.position.child,
+                    motion.dim if motion.other is None else None,
+                    way.neighbour.transition is not RunTransition.NEVER,
+                    way.neighbour.chains is None and self.position.component.orderly,
+                    way.on,
+                    runs,
                 )
 
     def filled(self, way: Way, point: Tuple) -> int:
@@ -182,6 +198,23 @@ class WindowTable:
         """Words that instances below one parent take from each other."""
         return self.linked(way, point) // self._parents(way, point)
 
+    def handed(self, dim: str, way: Way, point: Tuple) -> int:
+        """Words that each unit takes from its neighbour, summed over all, where these differ in
+        `dim` alone.
+        """
+        if way.motion is None or way.neighbour.chains != ((dim,),):
+            return 0
+        return handed(run_of(self.position, way.motion, way.layout, point), dim)
+
+    def alone(self, way: Way, point: Tuple) -> int:
+        """Words that enter one of the units side by side if these hold different windows, or 0."""
+        if way.motion is not None or way.least is not None:
+            return 0
+        units = way.layout.read(f"mesh{self.position.child - 1}", point)
+        each = math.prod(units.values())
+        apart = self.position.component.groups(way.layout.read("tile", point), units) == each
+        return self.filled(way, point) // each if apart else 0
+
     def _parents(self, way: Way, point: Tuple) -> int:
         return math.prod(between(self.position, way.layout, point).values())
 
@@ -201,6 +234,20 @@ class WindowTable:
         return self._runs[key]
 
 
+@dataclass(frozen=True)
+class SentWords:
+    """`words` of a tensor that `parent` sends towards `child`, at least, besides those of
+    `row_ends`; `more` may have to be sent where neighbours help less than is claimed.
+    """
+
+    tensor: Tensor
+    parent: int
+    child: int
+    words: cp_model.IntVar
+    row_ends: LinearForm
+    more: cp_model.IntVar
+
+
 @dataclass
 class Windows:
     """Builds window tables and what is read off them."""
@@ -211,6 +258,7 @@ class Windows:
     sequences: Sequences
     links: Links
     claims: list[ForwardingClaim] = field(default_factory=list)
+    sent: list[SentWords] = field(default_factory=list)
     _tables: dict[tuple[str, int, RankComponent], WindowTable] = field(default_factory=dict)
     _factors: dict[tuple[object, ...], ProductFactor] = field(default_factory=dict)
     _moving: dict[tuple[str, int], list[cp_model.IntVar]] = field(default_factory=dict)
@@ -257,6 +305,38 @@ class Windows:
             ("reads", tensor.name, component, child, crossed), table, partial(table.sent, levels)
         )
 
+    def claimed(
+        self,
+        tensor: Tensor,
+        parent: int,
+        child: int,
+        words: cp_model.IntVar,
+        row_ends: LinearForm,
+    ) -> LinearForm:
+        """`words` that `parent` sends towards `child`, besides those of `row_ends`, and those
+        more that the search finds to be needed where claims of help grant too much.
+        """
+        if not any(each.tensor == tensor and each.child == child for each in self.claims):
+            return weigh([words], [1])
+        more = counter(self.variables.model, highest(words), "more")
+        self.sent.append(SentWords(tensor, parent, child, words, row_ends, more))
+        return weigh([words, more], [1, 1])
+
+    def asked(
+        self, tensor: Tensor, component: RankComponent, parent: int, child: int
+    ) -> ProductFactor:
+        """The same if windows do not move in ways that spare words, whether they do or not."""
+        key = ("asked", tensor.name, component, parent, child)
+        if key not in self._factors:
+            table = self.table(tensor, component, child)
+            rest = table.ways[0]
+            selection = self.variables.tables.select(
+                rest.layout.axes, None, None, ("component", component), rest.points
+            )
+            values = tuple(table.sent(range(parent, child), rest, p) for p in selection.points)
+            self._factors[key] = self.variables.tables.factor(LookupTable(selection, values))
+        return self._factors[key]
+
     def passed(self, tensor: Tensor, component: RankComponent, child: int) -> ProductFactor | None:
         """The component's factor of the words that instances of `child` below one parent pass on;
         None if they never do.
@@ -268,6 +348,27 @@ class Windows:
             ("links", tensor.name, component, child), table, table.linked_below_one
         )
         return factor if factor.high else None
+
+    def handed(
+        self, tensor: Tensor, component: RankComponent, child: int, dim: str
+    ) -> ProductFactor | None:
+        """The component's factor of the words that one unit takes from a neighbour along `dim`
+        alone; None if none ever does.
+        """
+        table = self.table(tensor, component, child)
+        if all(way.neighbour.chains != ((dim,),) for way in table.ways):
+            return None
+        factor = self._factor(
+            ("handed", tensor.name, component, child, dim), table, partial(table.handed, dim)
+        )
+        return factor if factor.high else None
+
+    def alone(self, tensor: Tensor, component: RankComponent, child: int) -> ProductFactor:
+        """The component's factor of the words that enter one of the units side by side, while its
+        windows do not move first.
+        """
+        table = self.table(tensor, component, child)
+        return self._factor(("alone", tensor.name, component, child), table, table.alone)
 
     def helped(self, tensor: Tensor, component: RankComponent, child: int) -> list[cp_model.IntVar]:
         """Literals of which one holds if neighbours help."""
