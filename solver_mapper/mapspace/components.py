@@ -82,16 +82,6 @@ class RankComponent:
             held = more
         return held
 
-    def lone(self, spatial: Mapping[str, int]) -> int:
-        """How many of the `spatial` units, each holding a single point, hold a window that no other
-        one holds.
-        """
-        holders = Counter(
-            self.offset(dict(zip(self.dims, point, strict=True)))
-            for point in product(*(range(spatial[dim]) for dim in self.dims))
-        )
-        return sum(count == 1 for count in holders.values())
-
     def fewest_groups(self, spatial: Mapping[str, int]) -> int:
         """A lower bound on `groups` whatever the tiles: a sumset in one rank has at least `sum(n -
         1) + 1` elements.

@@ -247,22 +247,6 @@ def least_sent(run: Run, within: Fraction, between: Fraction) -> Fraction:
     return run.number * windows * run.full * (between + (run.steps - 1) * within)
 
 
-def handed(run: Run, dim: str) -> int:
-    """Words that a unit takes over all runs from a neighbour that differs in `dim` alone; 0 if
-    windows may coincide or skip units.
-    """
-    held = _held(run)
-    near = run.component.offset({dim: run.tile[dim]})
-    if (
-        not run.plain
-        or run.shift not in (near, _plus((0,) * len(near), near, -1))
-        or len(held) < math.prod(run.units.values())
-    ):
-        return 0
-    overlapping = run.fresh < run.full
-    return run.number * (run.steps - 1 - overlapping) * run.fresh
-
-
 def _firsts(
     run: Run, held: Mapping[Offset, int], beside: Chains | None, transition: RunTransition
 ) -> RunCost:

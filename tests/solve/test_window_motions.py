@@ -174,31 +174,6 @@ def test_claims_that_once_were_too_high(seed):
     assert not disagreements(seed)
 
 
-def test_ends_of_rows_between_neighbours_are_counted():
-    """Nine units of three chains in rows of four: two chains are parted, and what they cannot pass
-    on is sent.
-    """
-    prices = [AccessEnergy(Fraction(price), Fraction(price), Fraction(price)) for price in (7, 1)]
-    architecture = Architecture(
-        "rows",
-        (Buffer("L0", None, 1, energy=prices[0]), Buffer("L1", None, 12, 4, 3, energy=prices[1])),
-        Arithmetic("MAC", 12, 4, 3),
-    )
-    tensors, keep = (tensor("I", "C", ["P", "R"]), tensor("W", "K")), frozenset("IW")
-    problem = Problem("window", ("C", "P", "R", "K"), {"C": 3, "P": 8, "R": 3, "K": 1}, tensors)
-    outer = LevelMapping("L0", (loop("P", 8),), (loop("C", 3, "Y"), loop("R", 3, "X")), keep=keep)
-    mapping = Mapping((outer, LevelMapping("L1", (), (), keep=keep)), problem.dims, ("I", "W"))
-    statistics = Evaluator(architecture, problem).evaluate(mapping)
-    assert statistics.levels["L0"].tensors["I"].reads == 3 * (3 + 7) + 2 * 7
-    compiled = compile_space(build_space(architecture, problem, Constraints()))
-    values = values_of(compiled, mapping)
-    for metric in ("energy", "last-level-accesses"):
-        assert claimed(compiled, metric, values) == figure(statistics, metric)
-    learn_all(compiled, {variable.index: value for variable, value in values}, Random(0))
-    for metric in ("energy", "last-level-accesses"):
-        assert claimed(compiled, metric, values) == figure(statistics, metric)
-
-
 def test_windows_side_by_side_past_a_bypassed_level_are_counted():
     """Six units side by side hold five different windows of stride 2: R is used up among them, so
     that their tiles have one point of R, whatever loops over P are further in.

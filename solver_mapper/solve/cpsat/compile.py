@@ -41,7 +41,7 @@ class CompiledSpace:
     equal them everywhere.
 
     `steps` are the products of all temporal bounds, with the networks' latency; `cycles`, counted
-    in units of `unit`, may exceed them only if `throttled`: some level has a bandwidth.
+    in units of `unit`, may exceed them only if some level has a bandwidth.
     """
 
     variables: Variables
@@ -51,7 +51,6 @@ class CompiledSpace:
     energy: LinearForm = field(default_factory=LinearForm)
     last_level: LinearForm = field(default_factory=LinearForm)
     exact: bool = True
-    throttled: bool = False
     unit: int = 1
     forwarding_claims: list[ForwardingClaim] = field(default_factory=list)
     sent_words: list[SentWords] = field(default_factory=list)
@@ -227,7 +226,6 @@ def _bandwidth(
             scale = min(demand.scale(), Fraction(2**60, max(1, highest(compiled.cycles))))
             scale = max(Fraction(math.floor(scale)), min(scale, Fraction(1)))
             expr, constant = demand.whole(scale)
-            compiled.throttled = True
             waiting = Fraction(compiled.variables.space.latency, compiled.unit)
             compiled.model.add(
                 math.ceil(scale) * compiled.cycles - math.floor(scale * waiting) >= expr + constant
@@ -243,8 +241,6 @@ class _TensorCost:
     entries: NetworkEntries
     reads: dict[int, list[LinearForm]]
     writes: dict[int, list[LinearForm]]
-    row_ends: dict[int, LinearForm] = field(default_factory=dict)
-    """Words that ends of rows make the level right above send, by child."""
     sent: dict[int, LinearForm] = field(default_factory=dict)
     """Words read at each level for the next holders, where they are charged with those that
     neighbours read.
@@ -356,8 +352,6 @@ class _TensorCost:
                 self._send_rows(parent, rows)
             return
         sent = self.counts.sent(parent, child, on)
-        if child == parent + 1:
-            self.row_ends[child] = self.counts.row_ends(child, on)
         if self.tensor.read_write:
             reads_amount, writes_amount = self.counts.again(parent, on, sent), sent
             self._charge(parent, sent, price.update, address)
@@ -468,14 +462,10 @@ class _TensorCost:
             self.writes[child].append(weigh(rows.selection.literals, fills))
             return
         filled, linked = self.counts.filled(child, on), LinearForm()
-        row_ends = self.row_ends.get(child, LinearForm())
         if self.tensor.read_write:
             filled = self.counts.again(child, on, filled)
         if not self.counts.plain:
-            filled, linked = (
-                filled + row_ends,
-                self.counts.linked(child, on) - row_ends,
-            )
+            linked = self.counts.linked(child, on)
         reads, entered = self._passed_on(child, linked), filled + linked
         if linked.terms and slots_where(self.counts.space, temporal=False, above=child - 1):
             # spread over the instances of all parents, each one's words are a fraction, and its

@@ -29,9 +29,7 @@ from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.elision import elided
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, total, weigh
 from solver_mapper.solve.cpsat.networks.links import Links
-from solver_mapper.solve.cpsat.networks.lone_units import LoneUnits
 from solver_mapper.solve.cpsat.networks.network_hops import Price
-from solver_mapper.solve.cpsat.networks.row_ends import RowEnds
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import (
     ExponentAxis,
@@ -72,7 +70,6 @@ class Counts:
             tensor,
         )
         self.space = variables.space
-        self._row_ends: dict[tuple[int, int | None], LinearForm] = {}
         self.shape: Shape = shape_of(tensor, self.space.dims)
         bounds = self.space.problem.bounds
         self.plain_words = math.prod(bounds[d] for d in self.shape.plain)
@@ -123,10 +120,8 @@ class Counts:
         """Words that all instances of `parent` together send towards `child`; a lower bound where
         windows slide.
         """
-        row_ends = self.row_ends(child, on) if child == parent + 1 else LinearForm()
-        return row_ends + total(
-            self._sent(parent, child, literal, steady, row_ends)
-            for literal, steady in self._modes(child, on)
+        return total(
+            self._sent(parent, child, literal, steady) for literal, steady in self._modes(child, on)
         )
 
     def _modes(
@@ -150,12 +145,7 @@ class Counts:
         return [(stays, True), (asks, False)]
 
     def _sent(
-        self,
-        parent: int,
-        child: int,
-        on: cp_model.IntVar | None,
-        steady: bool,
-        row_ends: LinearForm | None = None,
+        self, parent: int, child: int, on: cp_model.IntVar | None, steady: bool
     ) -> LinearForm:
         base, axes, divide = self._monomial(parent, child, steady)
         selection = self.variables.tables.select(axes, on)
@@ -175,28 +165,7 @@ class Counts:
             self.windows.reads(self.tensor, c, parent, child) for c in self.shape.components
         ]
         moved = self.variables.tables.product(factors, on)
-        if steady and child == self.space.depth and on is not None:
-            moved = LoneUnits(self.variables, self.windows, self.links, self.tensor).served(
-                parent, on, moved, self._asked(parent, on)
-            )
-        return self.windows.claimed(self.tensor, parent, child, moved, row_ends or LinearForm())
-
-    def _asked(self, parent: int, on: cp_model.IntVar) -> Callable[[], cp_model.IntVar]:
-        """Words that compute units would ask of `parent` if each step fetched its operands anew."""
-
-        def made() -> cp_model.IntVar:
-            child, tables = self.space.depth, self.variables.tables
-            base, axes, _ = self._monomial(parent, child, steady=False)
-            selection = tables.select(axes, on)
-            values = tuple(base // value_of(axes, point) for point in selection.points)
-            factors = [tables.factor(LookupTable(selection, values))]
-            factors += [
-                self.windows.asked(self.tensor, component, parent, child)
-                for component in self.shape.components
-            ]
-            return tables.product(factors, on)
-
-        return made
+        return self.windows.claimed(self.tensor, parent, child, moved)
 
     def priced(
         self,
@@ -328,16 +297,6 @@ class Counts:
             factors = [self.variables.tables.factor(plain), factor, *others]
             amounts.append(weigh([self.variables.tables.product(factors, positive=False)], [1]))
         return total(amounts)
-
-    def row_ends(self, child: int, on: cp_model.IntVar | None) -> LinearForm:
-        """Words that the level above sends to instances of `child` whose neighbours stand in
-        another row.
-        """
-        key = child, None if on is None else on.index
-        if key not in self._row_ends:
-            ends = RowEnds(self.variables, self.reuse, self.windows, self.tensor, child)
-            self._row_ends[key] = ends.words(on)
-        return self._row_ends[key]
 
     def helped(self, child: int) -> LinearForm:
         """1 if instances of `child` take words from each other, else 0."""

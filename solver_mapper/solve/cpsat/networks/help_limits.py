@@ -231,12 +231,9 @@ class HelpLimits:
             share = missing * self._worth(each, sharing)
             if share <= 0:
                 continue
-            most = highest(each.words) + int(each.row_ends.highest())
-            if most * max(share.numerator, share.denominator) < LARGEST:
-                ends, constant = each.row_ends.whole(Fraction(1))
-                found = cp_model.LinearExpr.sum([each.more, ends])
+            if highest(each.words) * max(share.numerator, share.denominator) < LARGEST:
                 self.compiled.model.add(
-                    share.denominator * (found + constant) >= share.numerator * each.words
+                    share.denominator * each.more >= share.numerator * each.words
                 ).only_enforce_if(here, literal)
 
     def _worth(self, sent: SentWords, sharing: Fraction) -> Fraction:
@@ -254,7 +251,9 @@ class HelpLimits:
 
     def _ask_anew(self, claim: LinkClaim, share: Fraction, here: cp_model.IntVar) -> bool:
         """Compute units that stand so, and have no neighbour with the same word, ask for it in idle
-        steps as well: `lone_units.py` has the sum.
+        steps as well: of G different words that all ask for at a step, L that no two neighbours
+        want. In n steps, m of which bring other words, that is m G + (n - m) L in all: with A = n G
+        asked for in all steps and S = m G sent in those m, S + (A - S) L / G.
         """
         lone, words = share.numerator, share.denominator
         if not lone or (claim.asked.highest() + claim.sent.highest()) * words >= LARGEST:

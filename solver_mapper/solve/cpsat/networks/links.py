@@ -5,10 +5,9 @@ operand a step before passes it on (docs/explanation/model.md "Links"). In steps
 alone, the units that share its words through a multicast feed each other, and the level above sends
 nothing. `Links` gives each tensor a literal for that, which needs neighbours that share their
 words: a spatial loop that does not index the tensor innermost along an axis, or windows that
-coincide from one end of a loop to the next iteration of the loop outside it. In the latter case
-units whose window no other one holds ask anew (`lone_units.py`). Where rows are partly filled,
-fewer may be served than the model assumes: a lower bound, which the search raises for plain tensors
-(`LinkClaim`).
+coincide from one end of a loop to the next iteration of the loop outside it. Where windows
+coincide, or rows are partly filled, fewer may be served than the model assumes: a lower bound,
+which the search raises for plain tensors (`LinkClaim`).
 """
 
 from __future__ import annotations
@@ -48,7 +47,6 @@ class Links:
     claims: dict[tuple[str, int, int], LinkClaim] = field(default_factory=dict)
     """By tensor, parent and literal."""
     _linked: dict[str, cp_model.IntVar | None] = field(default_factory=dict)
-    _everyone: dict[str, cp_model.IntVar] = field(default_factory=dict)
 
     @property
     def level(self) -> int:
@@ -60,13 +58,6 @@ class Links:
         if tensor.name not in self._linked:
             self._linked[tensor.name] = self._build(tensor)
         return self._linked[tensor.name]
-
-    def everyone(self, tensor: Tensor) -> cp_model.IntVar:
-        """Of a tensor that may be linked: implies that each unit may have a neighbour with the same
-        words, not only units whose windows coincide.
-        """
-        self.linked(tensor)
-        return self._everyone[tensor.name]
 
     def claim(
         self,
@@ -101,8 +92,6 @@ class Links:
             return None
         ways = [literal for dim in irrelevant for literal in self.neighbours.inner(self.level, dim)]
         ways += self.neighbours.anyone(self.level, sharing)
-        everyone = self._everyone[tensor.name] = model.new_bool_var(f"everyone[{tensor.name}]")
-        model.add(everyone <= cp_model.LinearExpr.sum(ways))
         for component in sliding:
             for inner, outer in permutations(component.dims, 2):
                 ways += self.neighbours.next(self.level, inner, outer)

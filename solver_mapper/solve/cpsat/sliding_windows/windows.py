@@ -19,7 +19,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import RankComponent, shape_of
-from solver_mapper.mapspace.windows import RunCost, RunTransition, handed, send_runs
+from solver_mapper.mapspace.windows import RunCost, RunTransition, send_runs
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, weigh
 from solver_mapper.solve.cpsat.networks.links import Links
 from solver_mapper.solve.cpsat.networks.neighbour_forwarding import (
@@ -198,23 +198,6 @@ class WindowTable:
         """Words that instances below one parent take from each other."""
         return self.linked(way, point) // self._parents(way, point)
 
-    def handed(self, dim: str, way: Way, point: Tuple) -> int:
-        """Words that each unit takes from its neighbour, summed over all, where these differ in
-        `dim` alone.
-        """
-        if way.motion is None or way.neighbour.chains != ((dim,),):
-            return 0
-        return handed(run_of(self.position, way.motion, way.layout, point), dim)
-
-    def alone(self, way: Way, point: Tuple) -> int:
-        """Words that enter one of the units side by side if these hold different windows, or 0."""
-        if way.motion is not None or way.least is not None:
-            return 0
-        units = way.layout.read(f"mesh{self.position.child - 1}", point)
-        each = math.prod(units.values())
-        apart = self.position.component.groups(way.layout.read("tile", point), units) == each
-        return self.filled(way, point) // each if apart else 0
-
     def _parents(self, way: Way, point: Tuple) -> int:
         return math.prod(between(self.position, way.layout, point).values())
 
@@ -236,15 +219,14 @@ class WindowTable:
 
 @dataclass(frozen=True)
 class SentWords:
-    """`words` of a tensor that `parent` sends towards `child`, at least, besides those of
-    `row_ends`; `more` may have to be sent where neighbours help less than is claimed.
+    """`words` of a tensor that `parent` sends towards `child`, at least; `more` may have to be sent
+    where neighbours help less than is claimed.
     """
 
     tensor: Tensor
     parent: int
     child: int
     words: cp_model.IntVar
-    row_ends: LinearForm
     more: cp_model.IntVar
 
 
@@ -306,36 +288,16 @@ class Windows:
         )
 
     def claimed(
-        self,
-        tensor: Tensor,
-        parent: int,
-        child: int,
-        words: cp_model.IntVar,
-        row_ends: LinearForm,
+        self, tensor: Tensor, parent: int, child: int, words: cp_model.IntVar
     ) -> LinearForm:
-        """`words` that `parent` sends towards `child`, besides those of `row_ends`, and those
-        more that the search finds to be needed where claims of help grant too much.
+        """`words` that `parent` sends towards `child`, and those more that the search finds to be
+        needed where claims of help grant too much.
         """
         if not any(each.tensor == tensor and each.child == child for each in self.claims):
             return weigh([words], [1])
         more = counter(self.variables.model, highest(words), "more")
-        self.sent.append(SentWords(tensor, parent, child, words, row_ends, more))
+        self.sent.append(SentWords(tensor, parent, child, words, more))
         return weigh([words, more], [1, 1])
-
-    def asked(
-        self, tensor: Tensor, component: RankComponent, parent: int, child: int
-    ) -> ProductFactor:
-        """The same if windows do not move in ways that spare words, whether they do or not."""
-        key = ("asked", tensor.name, component, parent, child)
-        if key not in self._factors:
-            table = self.table(tensor, component, child)
-            rest = table.ways[0]
-            selection = self.variables.tables.select(
-                rest.layout.axes, None, None, ("component", component), rest.points
-            )
-            values = tuple(table.sent(range(parent, child), rest, p) for p in selection.points)
-            self._factors[key] = self.variables.tables.factor(LookupTable(selection, values))
-        return self._factors[key]
 
     def passed(self, tensor: Tensor, component: RankComponent, child: int) -> ProductFactor | None:
         """The component's factor of the words that instances of `child` below one parent pass on;
@@ -348,27 +310,6 @@ class Windows:
             ("links", tensor.name, component, child), table, table.linked_below_one
         )
         return factor if factor.high else None
-
-    def handed(
-        self, tensor: Tensor, component: RankComponent, child: int, dim: str
-    ) -> ProductFactor | None:
-        """The component's factor of the words that one unit takes from a neighbour along `dim`
-        alone; None if none ever does.
-        """
-        table = self.table(tensor, component, child)
-        if all(way.neighbour.chains != ((dim,),) for way in table.ways):
-            return None
-        factor = self._factor(
-            ("handed", tensor.name, component, child, dim), table, partial(table.handed, dim)
-        )
-        return factor if factor.high else None
-
-    def alone(self, tensor: Tensor, component: RankComponent, child: int) -> ProductFactor:
-        """The component's factor of the words that enter one of the units side by side, while its
-        windows do not move first.
-        """
-        table = self.table(tensor, component, child)
-        return self._factor(("alone", tensor.name, component, child), table, table.alone)
 
     def helped(self, tensor: Tensor, component: RankComponent, child: int) -> list[cp_model.IntVar]:
         """Literals of which one holds if neighbours help."""
