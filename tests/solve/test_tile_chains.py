@@ -296,6 +296,17 @@ def test_an_array_of_tens_of_thousands_of_units_is_laid_out():
     assert not least_sharing(loops, 1, layouts.Grid((250, 200), 256), (1,)).links
 
 
+@pytest.mark.parametrize("width", [12, 13])
+def test_words_may_lie_as_far_apart_as_dimensions_are_large(width):
+    """Rows and columns of windows that go on by 2^30 words."""
+    loops = (
+        Placed(OTHER, APART, 0, 2, 0, 1),
+        *(Placed(0, side, step, bound, 0) for side, step, bound in ((0, 2**30 + 1, 2), (1, 1, 3))),
+        *(Placed(1, side, step, bound, 1) for side, step, bound in ((0, 2**30 + 3, 2), (1, 1, 3))),
+    )
+    assert least_sharing(loops, 2, layouts.Grid((12, 6), width), (1, 1)).sent <= 72
+
+
 def test_it_does_not_matter_how_many_orders_of_a_mesh_are_looked_at_at_once(forgetful, monkeypatch):
     loops = (
         Placed(OTHER, APART, 0, 2, 1),

@@ -5,6 +5,7 @@ have neighbours that could pass words of sliding windows on, as the cost model h
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations, product
@@ -32,6 +33,8 @@ AT_ONCE = 200_000
 """Elements in all orders together that are looked at."""
 FEW_VALUES = 100_000
 """Numbers in a range of so many are sorted by a table of them."""
+LARGEST = 1 << 60
+"""Numbers in arrays are below."""
 MOST_ORDERS = 1_000
 """So many orders of the loops of a mesh."""
 
@@ -76,8 +79,10 @@ def extent(loops: tuple[Placed, ...]) -> tuple[int, int]:
 
 def orders(loops: tuple[Placed, ...]) -> list[tuple[Placed, ...]] | None:
     """The loops in each order along their axes, the innermost first if that is known; None if there
-    are too many.
+    are too many, or numbers that tell the words of elements apart would be too large.
     """
+    if _largest_number(loops) >= LARGEST:
+        return None
     along = []
     for axis in (0, 1):
         mine = [loop for loop in loops if loop.axis == axis]
@@ -89,6 +94,16 @@ def orders(loops: tuple[Placed, ...]) -> list[tuple[Placed, ...]] | None:
     if prod(map(len, along)) > MOST_ORDERS:
         return None
     return [tuple(_stacked(x)) + tuple(_stacked(y)) for x, y in product(*along)]
+
+
+def _largest_number(loops: Sequence[Placed]) -> int:
+    """Numbers that tell elements apart by place and words are below this (`_radices`, `_codes`)."""
+    most: dict[int, int] = defaultdict(int)
+    for loop in loops:
+        if loop.rank != OTHER:
+            most[loop.rank] += abs(loop.step) * (loop.bound - 1)
+    places = prod(loop.bound for loop in loops)
+    return places**2 * prod(2 * words + 1 for words in most.values())
 
 
 def _stacked(loops: Iterable[Placed]) -> Iterator[Placed]:
@@ -174,7 +189,7 @@ def _radices(loops: tuple[Placed, ...], ranks: int, grid: Grid) -> tuple[Vector,
     most = [0] * ranks
     for loop in loops:
         if loop.rank != OTHER:
-            most[loop.rank] += loop.step * (loop.bound - 1)
+            most[loop.rank] += abs(loop.step) * (loop.bound - 1)
     values = [prod(each + 1 for each in most[:rank]) for rank in range(ranks + 1)]
     return tuple(values), (*values[:-1], values[-1] * grid.used[0])
 

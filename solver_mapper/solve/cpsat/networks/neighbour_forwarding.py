@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
+from solver_mapper.deadline import check_time
 from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.mapspace.windows import Chains, Run, RunTransition, send_runs
@@ -41,6 +42,12 @@ class NeighbourPosition:
 
 
 ALONE = NeighbourPosition()
+
+
+def _sent(run: Run, neighbour: NeighbourPosition) -> int:
+    """Words that parents send; of large meshes working that out takes time."""
+    check_time()
+    return send_runs(run, neighbour.chains, neighbour.transition).sent
 
 
 class ClaimedRun(NamedTuple):
@@ -82,13 +89,10 @@ class NeighbourForwarding:
         """Neighbour positions with the points at which they relieve the parent of more than those
         that they include.
         """
-        sent = {ALONE: {point: send_runs(run).sent for point, run in runs.items()}}
+        sent = {ALONE: {point: _sent(run, ALONE) for point, run in runs.items()}}
         found: list[tuple[NeighbourPosition, list[Tuple]]] = []
         for neighbour, included in self._neighbour_positions():
-            words = {
-                p: send_runs(run, neighbour.chains, neighbour.transition).sent
-                for p, run in runs.items()
-            }
+            words = {point: _sent(run, neighbour) for point, run in runs.items()}
             sent[neighbour] = words
             points = [
                 point
