@@ -1,5 +1,6 @@
-"""All elements of a mesh whose loops are perfect, and which of them have neighbours with the words
-that they want. There may be tens of thousands.
+"""The elements of a mesh whose loops are all perfect, and which of them have neighbours that could
+pass words on (docs/explanation/model.md "Links"): the same as `links`, for one shift at a time,
+since there may be tens of thousands of elements.
 """
 
 from __future__ import annotations

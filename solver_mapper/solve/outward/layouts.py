@@ -26,7 +26,7 @@ OTHER = -1
 APART, IDLE = 0, 1
 """Their sides: elements at different places share no word, or want the same ones."""
 MOST_ELEMENTS = 300_000
-"""So many elements are looked at one by one: those of an array of 512 x 512, say."""
+"""So many elements of a mesh are laid out: those of an array of 512 x 512, say."""
 MANY = 5_000
 """So many words along a rank, or shifts between elements."""
 AT_ONCE = 200_000
@@ -34,7 +34,7 @@ AT_ONCE = 200_000
 FEW_VALUES = 100_000
 """Numbers in a range of so many are sorted by a table of them."""
 LARGEST = 1 << 60
-"""Numbers in arrays are below."""
+"""Numbers that tell elements apart are below, so that sums and differences fit 64 bits."""
 MOST_ORDERS = 1_000
 """So many orders of the loops of a mesh."""
 
