@@ -58,7 +58,8 @@ class Instance:
 def odd_instance(seed: int, most: int) -> Instance:
     """A random mapspace of at most `most` loop nests that also has what `instance` never draws:
     dimensions that stand several times in an index, mixed signs, strides above kernels, declared
-    networks of every kind, prices of many digits and any magnitude.
+    networks of every kind, prices of many digits and any magnitude, instances that are not in whole
+    clusters.
     """
     made = instance(seed, most, [*SHAPES, *ODD_SHAPES])
     random = Random(seed)
@@ -67,7 +68,19 @@ def odd_instance(seed: int, most: int) -> Instance:
         architecture = _declare_networks(random, architecture)
     if random.random() < 0.4:
         architecture = _odd_prices(random, architecture)
-    return replace(made, architecture=architecture)
+    made = replace(made, architecture=architecture)
+    return in_odd_clusters(made) if random.random() < 0.3 else made
+
+
+def in_odd_clusters(made: Instance) -> Instance:
+    """The same with levels whose instances are in clusters of any size: the last one may not be
+    whole, or no one.
+    """
+    random, levels = Random(made.seed), []
+    for level in made.architecture.levels:
+        sizes = [1] if level.instances == 1 else [1, 2, 3, 4, level.instances, 2 * level.instances]
+        levels.append(replace(level, cluster_size=random.choice(sizes)))
+    return replace(made, architecture=replace(made.architecture, levels=tuple(levels)))
 
 
 def instance(

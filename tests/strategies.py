@@ -230,7 +230,7 @@ def buffers(draw: st.DrawFn, name: str, mesh_x: int, mesh_y: int, instances: int
         mesh_x,
         mesh_y,
         block_size=draw(st.sampled_from([1, 1, 2, 4])),
-        cluster_size=draw(st.sampled_from([c for c in (1, 2, 3, 4) if instances % c == 0])),
+        cluster_size=draw(st.sampled_from([1, 1, 2, 3, 4])),
         read_bandwidth=draw(bandwidth),
         write_bandwidth=draw(bandwidth),
         shared_bandwidth=draw(bandwidth),

@@ -101,6 +101,18 @@ class Buffer:
         return None if self.entries is None else int(self.entries / self.multiple_buffering)
 
     @property
+    def clusters(self) -> int:
+        """How many clusters pay for accesses, at most."""
+        return self.instances // self.cluster_size
+
+    @property
+    def least_share(self) -> Fraction:
+        """The part of an access that an instance in use pays at least: where all are in use, these
+        share what their clusters pay.
+        """
+        return Fraction(self.clusters, self.instances)
+
+    @property
     def address_price(self) -> Fraction:
         """The energy in pJ of each address: a negative `address_energy` asks for Timeloop's
         built-in adder, which is free.

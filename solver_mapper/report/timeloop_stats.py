@@ -162,7 +162,7 @@ def _buffer_stats(buffer: Buffer, statistics: Statistics) -> Iterator[str]:
 def _tensor(
     buffer: Buffer, level: LevelStatistics, row: TensorStatistics, steps: int
 ) -> Iterator[tuple[str, str]]:
-    clusters = min(row.instances, buffer.instances // buffer.cluster_size)
+    clusters = min(row.instances, buffer.clusters)
     addressing = row.address_generations * buffer.address_price
     energy = (row.energy_pj - addressing * clusters) / row.instances
     words = row.reads + row.fills + row.updates

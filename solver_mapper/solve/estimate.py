@@ -68,7 +68,7 @@ class Estimate:
         self.rates = []
         for level in levels:
             price = prices(level)
-            share = 1 / (level.cluster_size * price.unit)
+            share = float(level.least_share / price.unit)
             read, fill, update = (
                 (each / price.block) * share for each in (price.read, price.fill, price.update)
             )

@@ -168,7 +168,7 @@ class LowerBound:
         """The energy in pJ of a word at each level."""
         rates = []
         for level in self.mapspace.architecture.levels:
-            price, share = prices(level), Fraction(1, level.cluster_size)
+            price, share = prices(level), level.least_share
             read, fill, update, address = (Fraction(each, price.unit) for each in price[:4])
             rates.append(
                 Rates(

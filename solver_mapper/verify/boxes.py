@@ -173,7 +173,7 @@ class Mapspace:
             each = (level.energy.read, level.energy.read, level.energy.fill, level.energy.update)
             paid = (address, Fraction(0), address, address)
             rows.append(
-                [(x / block + y) / level.cluster_size for x, y in zip(each, paid, strict=True)]
+                [(x / block + y) * level.least_share for x, y in zip(each, paid, strict=True)]
             )
         units = self.architecture.arithmetic
         leak = sum((x.energy.leak * x.instances for x in self.levels), units.leak * units.instances)

@@ -52,12 +52,14 @@ def access_energy(
     buffer: Buffer, words: tuple[int, int, int], addresses: int, used: int
 ) -> Fraction:
     """Timeloop's own way to it: the energy of a cluster, divided among the instances that share it,
-    times all that are used.
+    times all that are used. Without a whole cluster it divides by infinity.
     """
     prices = buffer.energy.read, buffer.energy.fill, buffer.energy.update
     blocks = [ceil(Fraction(count, buffer.block_size)) for count in words]
     cluster = sum((count * price for count, price in zip(blocks, prices, strict=True)), Fraction(0))
     clusters = min(used, buffer.instances // buffer.cluster_size)
+    if not clusters:
+        return Fraction(0)
     return cluster / Fraction(used, clusters) * used + addresses * buffer.address_energy * clusters
 
 

@@ -20,7 +20,7 @@ from solver_mapper.solve.imperfect.shapes import Kind, Plan
 from solver_mapper.solve.imperfect.words import NOISE
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
-from tests.instances import instance
+from tests.instances import in_odd_clusters, instance
 
 
 def claims_too_much(spec: Spec, random: Random, mappings: int) -> list[str]:
@@ -106,6 +106,13 @@ def ancestor(tree: Tree, dim: int, chain: int, random: Random | None) -> int:
 def test_bounds_do_not_exceed_figures(seed: int) -> None:
     spec = instance(seed, most=400, wired=seed % 3 == 0).spec
     assert not claims_too_much(spec, Random(seed), 12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_do_not_exceed_figures_where_clusters_are_not_whole(seed: int) -> None:
+    spec = in_odd_clusters(instance(seed, most=400, wired=False)).spec
+    assert not claims_too_much(spec, Random(seed), 12)
+    assert not floors_too_high(spec, Random(seed), 12)
 
 
 @pytest.mark.campaign

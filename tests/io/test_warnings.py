@@ -156,6 +156,21 @@ def test_capacities(entries: str, message: str) -> None:
     assert found["capacity-unit"] == f"<stream>:5:26: {message}"
 
 
+@pytest.mark.parametrize(
+    ("size", "pay"),
+    [(3, "5 of them pay for all instances"), (32, "no access costs anything"), (4, None)],
+)
+def test_instances_that_are_not_in_whole_clusters(size: int, pay: str | None) -> None:
+    found = warnings(("entries: 64", f"entries: 64, cluster-size: {size}"))
+    if pay is None:
+        assert found == {}
+        return
+    assert found["clusters"] == (
+        f"<stream>:4:5: the 16 instances of 'RF' are not in whole clusters of {size}: as in"
+        f" Timeloop, {pay}"
+    )
+
+
 def test_levels_that_never_store_the_same_tensor_are_not_compared() -> None:
     bypass = (
         "architecture_constraints:\n- {target: GLB, type: bypass, bypass: [A, B], keep: [Z]}\n"

@@ -15,7 +15,14 @@ from solver_mapper.solve.session import open_session
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
-from tests.instances import PLAIN, SHAPES, Instance, instance, odd_instance
+from tests.instances import (
+    PLAIN,
+    SHAPES,
+    Instance,
+    in_odd_clusters,
+    instance,
+    odd_instance,
+)
 from tests.mapspace.all_mappings import every_legal
 
 OBJECTIVES = ("energy", "delay", "edp", "last-level-accesses")
@@ -274,6 +281,13 @@ def test_help_that_a_bypassed_tensor_lacks():
     mappings that store the tensor there: one of these is better.
     """
     assert not odd_disagreements(1211)
+
+
+@pytest.mark.parametrize("seed", [88, 4, *in_campaigns(range(5, 88))])
+def test_instances_that_are_not_in_whole_clusters(seed):
+    """Where whole clusters alone pay, an instance may pay less than its part of a cluster."""
+    made = in_odd_clusters(instance(seed, 400, list(PLAIN if seed % 2 else SHAPES)))
+    assert not disagreements(made.spec, time_limit=60)
 
 
 @pytest.mark.campaign

@@ -21,7 +21,7 @@ from solver_mapper.verify.box_bounds import Bound
 from solver_mapper.verify.boxes import NONE, Box, Mapspace, mappings
 from solver_mapper.verify.exhaustive import Exhaustive
 from tests.campaigns import in_campaigns
-from tests.instances import Instance, instance
+from tests.instances import Instance, in_odd_clusters, instance
 
 Decision = tuple[Any, ...]
 
@@ -92,8 +92,8 @@ def exceeded(made: Instance, mapping: Mapping, random: Random) -> list[str]:
     return [*wrong, f"a split lost {mapping} of {made}"]
 
 
-def checked(seed: int, most: int, count: int) -> list[str]:
-    made, random = instance(seed, most), Random(seed)
+def checked(made: Instance, count: int) -> list[str]:
+    random = Random(made.seed)
     keeps = [made.mapspace.keeps(name) for name in made.problem.tensor_names]
     skeletons = list(made.mapspace.skeletons())
     if not skeletons or not all(keeps):
@@ -111,7 +111,12 @@ def test_no_bound_exceeds_a_mapping(seed):
     """Windows, diagonals, strides, constraints, flags, blocks, clusters, bandwidths, networks and
     leakage.
     """
-    assert not checked(seed, 150, 6)
+    assert not checked(instance(seed, 150), 6)
+
+
+@pytest.mark.parametrize("seed", [*range(20), *in_campaigns(range(20, 100))])
+def test_no_bound_exceeds_a_mapping_where_clusters_are_not_whole(seed):
+    assert not checked(in_odd_clusters(instance(seed, 150)), 6)
 
 
 @pytest.mark.parametrize("seed", [8, 20, 77, 260])
@@ -127,4 +132,6 @@ def test_no_bound_exceeds_the_best_mapping(seed):
 @pytest.mark.campaign
 @pytest.mark.parametrize("first", range(1000, 4000, 50))
 def test_no_bound_exceeds_any_of_many_mappings(first):
-    assert not [wrong for seed in range(first, first + 50) for wrong in checked(seed, 400, 20)]
+    assert not [
+        wrong for seed in range(first, first + 50) for wrong in checked(instance(seed, 400), 20)
+    ]

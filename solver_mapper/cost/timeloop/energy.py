@@ -60,7 +60,7 @@ def prices(buffer: Buffer) -> Prices:
         address,
         unit,
         buffer.block_size,
-        buffer.instances // buffer.cluster_size,
+        buffer.clusters,
     )
 
 

@@ -60,8 +60,9 @@ def stored_tensors(spec: Spec) -> dict[str, list[str]]:
 
 
 def _note_architecture(architecture: Architecture, notes: Notes) -> None:
-    """Bandwidths and capacities that are hardly meant, whatever the problem is."""
+    """Bandwidths, capacities and clusters that are hardly meant, whatever the problem is."""
     for level in architecture.levels:
+        _note_clusters(level, notes)
         units = Fraction(architecture.arithmetic.instances, level.instances)
         for way in ("read", "write", "shared"):
             bandwidth: Fraction | None = getattr(level, f"{way}_bandwidth")
@@ -78,6 +79,19 @@ def _note_architecture(architecture: Architecture, notes: Notes) -> None:
                 " capacity in bytes or bits?"
             )
             notes.add("capacity-unit", level.entries_location, what)
+
+
+def _note_clusters(level: Buffer, notes: Notes) -> None:
+    """Warn of instances that are not in whole clusters: as in Timeloop, whole ones alone pay."""
+    if level.instances % level.cluster_size:
+        pay = "no access costs anything"
+        if level.clusters:
+            pay = f"{level.clusters} of them pay for all instances"
+        what = (
+            f"the {level.instances} instances of '{level.name}' are not in whole clusters of"
+            f" {level.cluster_size}: as in Timeloop, {pay}"
+        )
+        notes.add("clusters", level.location, what)
 
 
 def _note_bandwidth(

@@ -14,6 +14,7 @@ CODES = {
         "a bandwidth below one word per cycle, or far above what the compute units below can use"
     ),
     "capacity-unit": "a capacity that looks like bytes or kilobytes instead of words",
+    "clusters": "instances that are not in whole clusters, so that some pay for no access",
     "idle-constraint": "a constraint about loops or tensors where there can be none",
     "left-out-component": "a component that neither stores nor computes",
     "merge-list": "a list that the merge key '<<<' does not join",

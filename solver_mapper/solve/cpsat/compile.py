@@ -374,7 +374,7 @@ class _TensorCost:
         there can be.
         """
         buffer = self.counts.space.architecture.levels[level]
-        share = Fraction(1, buffer.block_size * buffer.cluster_size)
+        share = buffer.least_share / buffer.block_size
         if price + address < 0:
             most = LinearForm(constant=Fraction(words.highest()))
             self._spend((words if self.compiled.exact else most) * (price + address) * share)
@@ -391,7 +391,7 @@ class _TensorCost:
         buffer = self.counts.space.architecture.levels[level]
         price, passed_on = buffer.energy.read, self.passed_on.get(level, LinearForm())
         address = NOTHING if self.tensor.read_write else buffer.address_price * buffer.block_size
-        share = Fraction(1, buffer.block_size * buffer.cluster_size)
+        share = buffer.least_share / buffer.block_size
         self._spend(sent * address * share)
         self._charge(level, sent + passed_on, price)
 
@@ -408,12 +408,13 @@ class _TensorCost:
         def filled(blocks: int) -> int:
             return min(buffer.block_size * blocks, everything)
 
-        model.add(filled(buffer.cluster_size) * accesses >= expr + constant)
+        if buffer.clusters:
+            sharing = -(-buffer.instances // buffer.clusters)
+            model.add(filled(sharing) * accesses >= expr + constant)
         for literal, count in self._units(level):
             model.add(filled(count) * each >= expr + constant).only_enforce_if(literal)
-            model.add(
-                accesses >= min(count, buffer.instances // buffer.cluster_size) * each
-            ).only_enforce_if(literal)
+            paying = min(count, buffer.clusters)
+            model.add(accesses >= paying * each).only_enforce_if(literal)
         return weigh([accesses], [1])
 
     def _units(self, level: int) -> list[tuple[cp_model.IntVar, int]]:
@@ -502,7 +503,6 @@ class _TensorCost:
         self, buffer: Buffer, rows: Rows, kinds: list[tuple[list[int], Fraction, Fraction]]
     ) -> None:
         """Energy of whole blocks and shared clusters, point by point."""
-        clusters = buffer.instances // buffer.cluster_size
         weights = []
         for i, used in enumerate(rows.instances):
             each = Fraction(0)
@@ -511,7 +511,7 @@ class _TensorCost:
                     -(-words[i] // buffer.block_size) * price
                     + words[i] * address / buffer.block_size
                 )
-            weights.append(each * min(used, clusters))
+            weights.append(each * min(used, buffer.clusters))
         self._spend(weigh(rows.selection.literals, weights))
 
     def _spend(self, energy: LinearForm) -> None:

@@ -133,8 +133,9 @@ class Figures(Cells):
         if shape.written:
             again, updated = np.maximum(0, sent - self.partition(number, outer)), sent
         price, address = level.energy, float(level.address_price)
-        share = 1 / (level.block_size * level.cluster_size)
-        energy = again * float(price.read) * share + sent * (address / level.cluster_size)
+        part = float(level.least_share)
+        share = part / level.block_size
+        energy = again * float(price.read) * share + sent * (address * part)
         if shape.written:
             energy = energy + sent * float(price.update) * share
         if inner < at.depth:
@@ -144,7 +145,7 @@ class Figures(Cells):
                 filled = np.maximum(0, filled - self.partition(number, inner))
             address = float(child.address_price)
             cost = float(child.energy.fill) / child.block_size + address
-            energy = energy + filled * cost / child.cluster_size
+            energy = energy + filled * cost * float(child.least_share)
         return Crossing(energy, again, updated, filled)
 
     def steps(self) -> Floats:

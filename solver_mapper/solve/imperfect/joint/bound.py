@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from solver_mapper.core.constraints import FactorConstraint
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal
-from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import check_time
@@ -484,7 +483,9 @@ class _Holders:
         used = spread.along(frozenset(range(len(spread.inside))), range(parent))
         each: Floats = reduce(np.multiply, charged) / spread.shared(view, parent) / used
         rest: Floats = each - self._elided(spread, view, parent, charged) / used
-        share: Floats = np.minimum(used, prices(level).clusters) * level.cluster_size
+        # Rates are what an instance pays where all are in use.
+        paying: Floats = np.minimum(used, level.clusters)
+        share = paying * level.instances / max(level.clusters, 1)
         words = np.floor(each + ROUNDING + 0.5) if rounded else np.maximum(each - 0.5, 0)
         rest = np.maximum(np.floor(rest + ROUNDING) if rounded else rest - 1, 0)
         if not view.projection.read_write:
