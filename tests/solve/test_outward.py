@@ -33,7 +33,7 @@ from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
-from tests.instances import PLAIN, SCATTERED_SHAPES, Instance, instance
+from tests.instances import PLAIN, SCATTERED_SHAPES, Instance, in_odd_clusters, instance
 from tests.solve.test_bounds_on_the_way import with_networks
 from tests.strategies import tensor
 
@@ -223,6 +223,20 @@ def test_no_claim_of_windows_is_above_the_best_mapping_where_networks_charge(see
     made = replace(made, architecture=with_networks(seed, made.architecture))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=False)
+
+
+@pytest.mark.parametrize("seed", [0, 10, 92, *in_campaigns(range(100, 400))])
+def test_the_least_claim_is_the_best_mapping_where_idle_instances_cost(seed):
+    """An access of a cluster costs as much if some of its instances are idle."""
+    made = in_odd_clusters(bare(instance(seed, 400, PLAIN)))
+    if (made.mapspace.count(4000) or 4001) <= 4000:
+        assert not wrong_claims(made, exact=True)
+
+
+@pytest.mark.parametrize("seed", [1, 49, *in_campaigns(range(100, 400))])
+def test_no_claim_of_windows_is_above_the_best_mapping_where_idle_instances_cost(seed):
+    made = in_odd_clusters(bare(instance(seed, 1500, WINDOWS)))
+    assert not wrong_claims(made, exact=False)
 
 
 @pytest.mark.parametrize("seed", [200, *in_campaigns(range(201, 205))])

@@ -17,6 +17,7 @@ import numpy as np
 from solver_mapper.core.objective import Goal
 from solver_mapper.solve.outward.aim import least_cycles, rank
 from solver_mapper.solve.outward.bandwidth import cycles_of, rounded
+from solver_mapper.solve.outward.clusters import idling_energy
 from solver_mapper.solve.outward.costs import ENDS, NOISE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.moves import hopping, linking
@@ -318,6 +319,7 @@ def settled_energy(costs: Costs, rows: InnerMappings, outside: Outside) -> Float
     """
     growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
     settled = rows.energy + rows.charged / growth - rows.lost * growth
+    settled = settled + idling_energy(costs, rows, outside, growth)
     if costs.networks:
         rest = costs.sizes / rows.tile
         for n, tensor in enumerate(costs.tensors):

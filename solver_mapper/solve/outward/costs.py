@@ -148,6 +148,7 @@ class Costs:
     `first_holder`: of each tensor, the outermost level that holds it. Levels outside that count as
     if the outermost one of all held it, for nothing.
     `rates`: of each tensor at each level, in pJ a word; its first holder is filled for nothing.
+        Instances in clusters pay these where as many are in use as loops can use.
     `holds[level][tensor]`: the choices of whether the level holds the tensor. `order`: in which
     dimensions are spread over a mesh, those of windows, which are `moving`, first. `loops`: what
     constraints say about them. `networks`: None if they charge nothing, or a constraint switches a
@@ -177,15 +178,16 @@ class Costs:
         if len(self.tensors) < len(tensors):
             raise ValueError("the walk has no costs for a tensor")
         self.first_holder = [self._first_holder(number) for number in range(len(tensors))]
-        self.rates = [
-            [_rates(rates, level - first) for level, rates in enumerate(bound.rates)]
-            for first in self.first_holder
-        ]
         self.holds[0] = [[True] for _ in tensors]
         together = [dim for each in self.tensors for rank in each.ranks for dim in rank.dims]
         self.moving = set(together)
         self.order = list(dict.fromkeys([*together, *range(len(self.sizes))]))
         self.loops = LoopConstraints(mapspace, self.order)
+        rates = [self._all_in_use(level, each) for level, each in enumerate(bound.rates)]
+        self.rates = [
+            [_rates(each, level - first) for level, each in enumerate(rates)]
+            for first in self.first_holder
+        ]
         self.off = [self._switched_off(mapspace, name) for name in problem.tensor_names]
         self.spreads = Spreads()
         self.networks = None if any(map(any, self.off)) else self._networks()
@@ -196,6 +198,13 @@ class Costs:
             np.inf if level.capacity is None else float(level.capacity)
             for level in self.architecture.levels
         ]
+
+    def _all_in_use(self, level: int, rates: Rates) -> Rates:
+        """Rates of a level where as many instances are in use as loops can use."""
+        buffer, room = self.architecture.levels[level], self.room(level)
+        share = Fraction(min(room, buffer.clusters), room)
+        more = share / buffer.least_share if share else Fraction(1)
+        return Rates(*(rate * more for rate in rates))
 
     def _first_holder(self, number: int) -> int:
         """Raises: ValueError if that is not the same for all mappings."""
@@ -379,6 +388,25 @@ class Costs:
         return np.asarray((words >= least) & (words <= capacity))
 
     @cached_property
+    def clustered(self) -> list[int]:
+        """The levels at which an access costs more, in all, where fewer instances are in use."""
+        return [n for n in range(self.depth) if self.idling(n, np.ones(1))[0] > 1]
+
+    def idling(self, level: int, used: Floats) -> Floats:
+        """How many times as much what a level does costs if so many of its instances are in use,
+        as if as many were as loops can use: at most as many pay as there are clusters.
+        """
+        clusters, room = self.architecture.levels[level].clusters, self.room(level)
+        if not clusters:
+            return np.ones_like(used)
+        return np.asarray(np.minimum(1, clusters / used) / min(1, clusters / room))
+
+    @cached_property
+    def most_idling(self) -> float:
+        """The same for any level, at most."""
+        return max(float(self.idling(n, np.ones(1))[0]) for n in range(self.depth))
+
+    @cached_property
     def slow(self) -> list[int]:
         """The levels with a bandwidth."""
         return [level for level in range(self.depth) if self.slowness(level)]
@@ -426,7 +454,7 @@ class Costs:
             max(self.first_times(number, level) for level in range(self.depth)) * tensor.span
             for number, tensor in enumerate(self.tensors)
         ]
-        return CANCELLED * sum(words) * self.room(self.depth)
+        return CANCELLED * sum(words) * self.room(self.depth) * self.most_idling
 
     def base(self, number: int, tile: Ints) -> Floats:
         """Words of a tensor that all instances of a tile get if every loop outside the tile sends

@@ -14,6 +14,7 @@ import numpy as np
 from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.ahead import saved_by_rounding
 from solver_mapper.solve.outward.bandwidth import SAME, Traffic
+from solver_mapper.solve.outward.clusters import Idling
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import (
     DOUBTFUL,
@@ -91,10 +92,12 @@ def undominated(
             rows,
             costs.tensors[each.number].words,
             growth,
-            saved_by_rounding(costs, each.number, outside),
+            saved_by_rounding(costs, each.number, outside) * costs.most_idling,
         )
         for each in costs.sliding
     ]
+    held = future.least, future.most
+    idling = Idling(costs, rows, at_risk, held, growth) if costs.clustered else None
     then = np.arange(len(rows))
     helped = not costs.units_placed(outside)
     looseness = costs.loops.looseness(rows, outside)
@@ -122,6 +125,8 @@ def undominated(
             owed += sum(risk.rounding(then[best], then[behind]) for risk in at_risk)
             charged = rows.charged[best] - rows.charged[behind]
             owed += np.maximum(charged, charged / growth[then[behind]])
+        if idling is not None:
+            owed += idling.owed(then[best], then[behind])
         limit = rows.energy if margin is None else rows.energy - margin[order][then]
         worse = rows.energy[best] + owed <= limit[behind]
         if looseness.shape[1]:
@@ -292,7 +297,8 @@ def _future(costs: Costs, rows: InnerMappings, outside: Outside) -> _Future:
             may, price = costs.may_hold(n, level, tile), costs.price(n, level)
             sharing = np.minimum(shares[level], room // costs.room(level)) * beside
             low = np.minimum(low, np.where(may, price / sharing, np.inf))
-            dearest = np.inf if costs.networks else price * growth
+            idling = costs.idling(level, np.ones(1))
+            dearest = np.inf if costs.networks else price * growth * idling
             high = np.maximum(high, np.where(may, dearest, 0.0))
             instances = room / costs.room(level)
             slow = np.maximum(slow, np.where(may, costs.slowness(level) * instances, 0.0))

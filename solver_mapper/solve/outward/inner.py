@@ -57,6 +57,9 @@ class InnerMappings:
            far as these are known; and the words that may be taken off (`bandwidth.py`).
     pending: (rows, tensors, slow, 2). Of an open tensor, the first two for each word that its
              outermost holder so far gets, of all its instances.
+    shared: (rows, tensors, clustered, 4), of each level with clusters that holds a tensor, in pJ:
+            what it pays of `energy`, at least and at most, of `due`, and of `refund`
+            (`clusters.py`). `used`: (rows, clustered), instances of such levels in use so far.
     energy: in pJ, what is settled. `charged`: what words cost that neighbours pass on, if no more
             instances than so far have some between their elements.
     states: (rows, windowed), the numbers of their `TileState`.
@@ -98,6 +101,8 @@ class InnerMappings:
     pace: Floats
     moved: Floats
     pending: Floats
+    shared: Floats
+    used: Floats
     energy: Floats
     charged: Floats
     states: Ints
@@ -130,7 +135,8 @@ class InnerMappings:
         """All arrays, in the order of the fields."""
         return (
             *(self.tile, self.open, self.due, self.sends, self.anew, self.refund),
-            *(self.pace, self.moved, self.pending, self.energy, self.charged),
+            *(self.pace, self.moved, self.pending, self.shared, self.used),
+            *(self.energy, self.charged),
             *(self.states, self.fetched, self.sent),
             *(self.copies, self.parents, self.lost, self.doubts),
             *(self.network, self.passed, self.hops, self.linked, self.supplied, self.arranged),

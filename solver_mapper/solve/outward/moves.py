@@ -25,6 +25,14 @@ from solver_mapper.solve.outward.bandwidth import (
     nearest,
     paced,
 )
+from solver_mapper.solve.outward.clusters import (
+    DUE,
+    FIRST,
+    LEAST,
+    MOST,
+    PAID,
+    paid_by_levels,
+)
 from solver_mapper.solve.outward.costs import Costs, rounds_alone
 from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.networks import TINY, Networks
@@ -90,6 +98,8 @@ def empty(costs: Costs) -> InnerMappings:
         pace=np.ones(1),
         moved=np.zeros((1, tensors, len(costs.slow), 3)),
         pending=np.zeros((1, tensors, len(costs.slow), 2)),
+        shared=np.zeros((1, tensors, len(costs.clustered), 4)),
+        used=np.ones((1, len(costs.clustered))),
         energy=np.zeros(1),
         charged=np.zeros(1),
         meshes=np.ones((1, 2), dtype=np.int64),
@@ -120,18 +130,20 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         due[:, each.number] *= more / bound
         sent[np.arange(len(rows)), column, each.outermost(rows)] *= more / bound
     hops, moved, pending = rows.hops.copy(), rows.moved / bound, rows.pending.copy()
-    linked = rows.linked.copy()
+    linked, shared = rows.linked.copy(), rows.shared.copy()
     for n, tensor in enumerate(costs.tensors):
         if tensor.read_again:
             # Instances hold so many times as many words as different ones.
             more = bound * tensor.tile_words(rows.tile) / tensor.tile_words(tile)
             refund[:, n] *= more
             moved[:, n, :, OFF] *= more[:, None]
+            shared[:, n, :, FIRST] *= more[:, None]
         if tensor.ranks:
             continue
         if dim not in tensor.fixed:
             hops[:, n] *= bound
             linked[:, n, 1:] *= bound
+            shared[:, n, :, DUE] *= bound
             if move.level in costs.off[n].multicast:
                 due[:, n] *= np.where(rows.open[:, n], bound, 1.0)
                 sends[:, n] *= np.where(rows.open[:, n], bound, 1.0)
@@ -143,6 +155,7 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         if not tensor.exact:
             less = bound * tensor.tile_words(rows.tile) / tensor.tile_words(tile)
             pending[:, n] *= less[:, None, None]
+            shared[:, n, :, DUE] *= less[:, None]
             due[:, n] *= np.where(rows.open[:, n], less, 1.0)
             sends[:, n] *= np.where(rows.open[:, n], less, 1.0)
     meshes = rows.meshes.copy()
@@ -161,6 +174,8 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         pace=rows.pace * bound,
         moved=moved,
         pending=pending,
+        shared=shared,
+        used=rows.used * [bound if level > move.level else 1 for level in costs.clustered],
         states=states,
         fetched=fetched,
         sent=sent,
@@ -411,7 +426,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     looped = np.column_stack([looped, np.where(goes_on, dim, -1)])
     rounds: Floats = np.prod(costs.sizes / tile, axis=1)
     passed, hops, linked = rows.passed.copy(), rows.hops.copy(), rows.linked.copy()
-    moved, pending = rows.moved.copy(), rows.pending.copy()
+    moved, pending, shared = rows.moved.copy(), rows.pending.copy(), rows.shared.copy()
     for each in costs.sliding:
         less = each.repeated(rows, dim, move.bound, rounds)
         states[:, each.column] = less.states
@@ -421,6 +436,10 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         moved[:, each.number, :, SENT_AND_FILLED] -= moved_by_levels(
             costs, rows, each, less.fetched, less.sent
         )
+        shared[:, each.number, :, LEAST] -= paid_by_levels(
+            costs, rows, each, less.fetched, less.sent
+        )
+        shared[:, each.number, :, MOST] -= paid_by_levels(costs, rows, each, less.kept, less.sent)
     for n, tensor in enumerate(costs.tensors):
         if dim in tensor.fixed and not tensor.ranks:
             words = costs.base(n, rows.tile)
@@ -431,6 +450,8 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
             passed[:, n] = hops[:, n] = linked[:, n] = 0.0
             moved[:, n, :, SENT_AND_FILLED] += pending[:, n] * words[:, None, None]
             pending[:, n] = 0.0
+            shared[:, n, :, PAID] += (shared[:, n, :, DUE] * words[:, None])[..., None]
+            shared[:, n, :, DUE] = 0.0
             due[:, n] = np.where(closes, anew[:, n] + sends[:, n] * words, due[:, n])
             is_open[:, n], sends[:, n], anew[:, n] = False, 1.0, 0.0
     here, products, laid = costs.loops.with_loop(rows, move.level, dim, move.bound, None)
@@ -442,6 +463,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         tile=tile,
         moved=moved,
         pending=pending,
+        shared=shared,
         open=is_open,
         due=due,
         sends=sends,
@@ -483,6 +505,8 @@ def _held(
     states, fetched, sent = rows.states.copy(), rows.fetched.copy(), rows.sent.copy()
     copies, lost, doubts = rows.copies.copy(), rows.lost, rows.doubts
     moved, pending = held_words(costs, rows, level, held)
+    shared = rows.shared.copy()
+    place = costs.clustered.index(level) if level in costs.clustered else None
     if level and held and costs.architecture.levels[level].block_size > 1:
         doubts = doubts | DOUBTFUL
     for each in costs.sliding:
@@ -499,7 +523,10 @@ def _held(
                 # All that it sends is known, of which it has no share from neighbours.
                 energy = energy + (nearest(words) - words) * send
             due[:, n] = costs.base(n, rows.tile) if level else 0.0
-            energy = energy + due[:, n] * float(costs.rates[n][level].fill)
+            fills = due[:, n] * float(costs.rates[n][level].fill)
+            energy = energy + fills
+            if place is not None:
+                shared[:, n, place, PAID] = (words * send + fills)[:, None]
             fetched[:, column, level] = sent[:, column, level] = costs.tensors[n].tile_words(
                 rows.tile
             )
@@ -508,13 +535,19 @@ def _held(
     for n in held:
         tensor = costs.tensors[n]
         refund[:, n] += costs.first_times(n, level)
+        if place is not None:
+            shared[:, n, place, FIRST] = costs.first_times(n, level)
         if tensor.ranks:
             continue
         send, fill = costs.price(n, level), float(costs.rates[n][level].fill)
         if tensor.written and not tensor.read_again:
             fill = 0.0
-        energy = energy + np.where(is_open[:, n], anew[:, n], due[:, n]) * send
-        due[:, n] = np.where(is_open[:, n], due[:, n] + send * sends[:, n], 0.0) + fill
+        now = np.where(is_open[:, n], anew[:, n], due[:, n]) * send
+        later = np.where(is_open[:, n], send * sends[:, n], 0.0) + fill
+        energy = energy + now
+        due[:, n] = np.where(is_open[:, n], due[:, n], 0.0) + later
+        if place is not None:
+            shared[:, n, place, PAID], shared[:, n, place, DUE] = now[:, None], later
         is_open[:, n], sends[:, n], anew[:, n] = True, 1.0, 0.0
     found = replace(
         rows,
@@ -525,6 +558,7 @@ def _held(
         refund=refund,
         moved=moved,
         pending=pending,
+        shared=shared,
         energy=energy,
         states=states,
         fetched=fetched,

@@ -58,7 +58,8 @@ class Less(NamedTuple):
     """What a temporal loop changes: new states; the energy in pJ that it spares, and what it makes
     neighbours pay; the words that the next holder need not send; in pJ what rounding may save; what
     is in doubt then (`InnerMappings.doubts`); and by chains (rows, depth + 1) the words with which
-    holders are not filled, at most, and those that next holders need not send.
+    holders are not filled, at most, also without those that neighbours pass on, and those that next
+    holders need not send.
 
     Where neighbours pass words on, the cost model rounds what an instance gets and passes on, on
     average.
@@ -71,6 +72,7 @@ class Less(NamedTuple):
     lost: Floats
     doubts: Ints
     fetched: Floats
+    kept: Floats
     sent: Floats
 
 
@@ -207,6 +209,7 @@ class Sliding:
             (rounded * rows.copies[:, self.column] * self.rounding).sum(axis=1),
             doubts[where],
             mine * (fetched + passed) * rounds[:, None],
+            mine * fetched * rounds[:, None],
             unsent,
         )
 
