@@ -4,12 +4,11 @@ At each level come its spatial loops, its temporal loops, and the choice of what
 each of these, inner mappings are dropped that cannot lead below a target (`remaining.py`), and
 those that others dominate (`dominance.py`). What arrives at the outermost level are the least
 claims. They equal the cost model's figures unless networks cost energy for more than words that a
-level gets by itself, words of windows are rounded or passed on at levels that bandwidth limits,
-windows slide over partial sums (their first times are rounded, and never more than all times), their
-words are passed on at levels with clusters, or
-constraints say more than walks know (`constraints.py`); then they are lower bounds.
-In the style of the partial mappings of AccelForge (Gilbert et al.), with the costs of Timeloop's
-model.
+level gets by itself, words of windows are rounded or passed on at levels that bandwidth limits or
+that have clusters, windows slide over partial sums (their first times are rounded, and never more
+than all times), or constraints say more than walks know (`constraints.py`); then they are lower
+bounds. In the style of the partial mappings of AccelForge (Gilbert et al.), with the costs of
+Timeloop's model.
 """
 
 from __future__ import annotations
