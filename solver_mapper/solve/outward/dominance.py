@@ -29,8 +29,9 @@ from solver_mapper.solve.outward.networks import Networks
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.sharing import most_shared
 from solver_mapper.solve.outward.sliding import ROUNDED, AtRisk
+from solver_mapper.solve.outward.twins import as_free
 
-HISTORY, SPEED = ("floor", "least", "parent", "move"), ("pace", "moved", "pending")
+HISTORY, SPEED = ("even", "floor", "least", "parent", "move"), ("pace", "moved", "pending")
 """What of inner mappings is no matter of their future, and what is none of energy."""
 AT_ONCE = 65_536
 """Rows whose future is worked out together."""
@@ -76,7 +77,7 @@ def undominated(
     Args:
         cycles_count: whether a higher pace is worth anything.
         margin: by how much energy in pJ each row has to be worse than another one to be dropped;
-            twins (`_twins`) are dropped all the same.
+            twins (`_same_cost`) are dropped all the same.
 
     Raises: TimeUp if the clock that runs is over.
     """
@@ -145,7 +146,8 @@ def undominated(
                 fewer = risk.more_words(then[best], then[behind]) <= 0
                 worse &= fewer | (future.slow[behind, risk.number] == 0)
         if margin is not None:
-            worse |= _twins(rows, best, behind, cycles_count=cycles_count)
+            worse |= _same_cost(rows, best, behind, cycles_count=cycles_count)
+        worse &= as_free(rows, best, behind)
         keep = np.ones(len(group), dtype=bool)
         keep[behind[worse]] = False
         kept = np.flatnonzero(keep)
@@ -154,7 +156,7 @@ def undominated(
         turn += 1
 
 
-def _twins(rows: InnerMappings, one: Ints, other: Ints, *, cycles_count: bool) -> Flags:
+def _same_cost(rows: InnerMappings, one: Ints, other: Ints, *, cycles_count: bool) -> Flags:
     """Whether both cost the same, whatever follows: they agree in all that is known of them, and
     nothing else is in doubt but the rounding of what neighbours of one holder pass on. That depends
     on how many words these are, in which the two agree as they are charged the same for them.

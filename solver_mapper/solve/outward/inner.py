@@ -87,6 +87,8 @@ class InnerMappings:
     here: (rows, dimensions), bounds of the temporal loops of the level that is being filled;
           `products`: (rows, limits), of what limits speak of; `laid`: the number of the loops of
           the mesh that is being filled (`constraints.py`). Nothing, or 0, without constraints.
+    even: of the ways in which dimensions may trade places, one bit for each that has made no
+          difference to the tiles so far (`twins.py`).
     floor: the best bound so far of the energy in pJ, apart from that of operations and leakage,
            over the history of the row. `least`: the same of the goal's rank.
     parent, move: the row of the history that this one comes from, and by which move; -1 for none.
@@ -123,6 +125,7 @@ class InnerMappings:
     here: Ints
     products: Ints
     laid: Ints
+    even: Ints
     floor: Floats
     least: Floats
     parent: Ints
@@ -141,7 +144,7 @@ class InnerMappings:
             *(self.copies, self.parents, self.lost, self.doubts),
             *(self.network, self.passed, self.hops, self.linked, self.supplied, self.arranged),
             *(self.looped, self.meshes, self.here, self.products, self.laid),
-            *(self.floor, self.least, self.parent, self.move),
+            *(self.even, self.floor, self.least, self.parent, self.move),
         )
 
     def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:

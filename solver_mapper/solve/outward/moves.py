@@ -68,8 +68,10 @@ class Moves:
         return self._numbers[move]
 
 
-def empty(costs: Costs) -> InnerMappings:
-    """The inner mapping without loops: a unit asks for its operands at each operation."""
+def empty(costs: Costs, ways: int = 0) -> InnerMappings:
+    """The inner mapping without loops: a unit asks for its operands at each operation. `ways`: in
+    how many dimensions may trade places.
+    """
     tensors = len(costs.tensors)
     units = np.zeros((1, len(costs.sliding), costs.depth + 1))
     units[..., costs.depth] = 1.0
@@ -106,6 +108,7 @@ def empty(costs: Costs) -> InnerMappings:
         here=np.ones((1, dimensions), dtype=np.int64),
         products=np.ones((1, limits), dtype=np.int64),
         laid=np.zeros(1, dtype=np.int64),
+        even=np.full(1, (1 << ways) - 1, dtype=np.int64),
         floor=np.full(1, -np.inf),
         least=np.full(1, -np.inf),
         parent=np.full(1, -1, dtype=np.int64),

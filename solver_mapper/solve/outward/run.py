@@ -41,6 +41,7 @@ from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.places import Key, Places, needed
 from solver_mapper.solve.outward.remaining import in_time, promising
 from solver_mapper.solve.outward.spread_ahead import SpreadAhead
+from solver_mapper.solve.outward.twins import without_twins
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
@@ -98,6 +99,7 @@ class Ground(Protocol):
     latency: int
     cycles_count: bool
     outermost: frozenset[int]
+    trades: Ints
 
 
 class _Group(NamedTuple):
@@ -140,8 +142,8 @@ class Run:
         self.made: list[Ints] = []
         self.recorded = self.in_all = 0
         self.under_way = inf
-        self.places = Places(empty(self.costs), inf if goes_on else -inf)
-        self.in_hand = empty(self.costs)
+        self.in_hand = empty(self.costs, len(ground.trades))
+        self.places = Places(self.in_hand, inf if goes_on else -inf)
         self.may_go_on = False
         self.primes = sum(times for size in self.costs.sizes for _, times in factorize(int(size)))
 
@@ -224,6 +226,8 @@ class Run:
         """
         new, waited = self.places.taken(key, parts, self.aim.target)
         new = self.costs.loops.completable(new, outside)
+        if key[1:2] != ("mesh",):
+            new = without_twins(new, self.ground.trades)
         self.in_all += len(new)
         rows = joined([new, waited])
         if len(rows):

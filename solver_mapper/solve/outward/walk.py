@@ -34,6 +34,7 @@ from solver_mapper.solve.outward.costs import FIXED, NOISE, Costs
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.run import Ends, Run
 from solver_mapper.solve.outward.spread_ahead import SpreadAhead
+from solver_mapper.solve.outward.twins import trades
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_TIES = 4_096
@@ -67,6 +68,7 @@ class Walk:
         self.latency = latency(mapspace.architecture)
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
         self.outermost = _outermost(mapspace, self.costs)
+        self.trades = trades(mapspace, self.outermost)
         free = [len(choices) > 1 for level in self.costs.holds for choices in level]
         levels = sum(free) / len(self.costs.tensors)
         self.first = bool(self.costs.sliding) and levels > FREE
