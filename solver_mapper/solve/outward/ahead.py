@@ -122,7 +122,7 @@ class Ahead:
         """Whether idle loops may still spare each tensor's outermost holder; (rows, tensors). Units
         that take words from each other are sent fewer than all of these where they move.
         """
-        found = self.rows.open & (self.rows.anew == 0)
+        found: Flags = self.rows.open & (self.rows.anew == 0)
         for number, sliding in self._sliding.items():
             found[:, number] = sliding.unmoved(self.rows)
         return found
