@@ -10,6 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from solver_mapper.core.constraints import Constraints
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.solve.outward import run
@@ -57,7 +58,7 @@ def square(seed: int, shapes: dict) -> Instance:
             same = bounds.get(pairs.get(dim, ""))
             bounds[dim] = same or random.choice([1, 2, 2, 3, 4])
         problem = Problem("square", tuple(dims), bounds, tensors)
-        made = replace(made, problem=problem, constraints=type(made.constraints)(()))
+        made = replace(made, problem=problem, constraints=Constraints(()))
         walk = Walk(made.mapspace, parse_objective("energy").goals[0])
         if len(walk.trades) and made.mapspace.count(MOST) is not None:
             return made
@@ -93,7 +94,7 @@ def test_dimensions_of_all_tensors_do_not_trade_places() -> None:
     made = bare(instance(random.randrange(10**6), 400, wired=False))
     bounds = {"B": 2, "H": 2, "M": 3, "K": 3}
     made = replace(made, problem=Problem("heads", tuple("BHMK"), bounds, PIXELS["BHMK"]))
-    made = replace(made, constraints=type(made.constraints)(()))
+    made = replace(made, constraints=Constraints(()))
     walk = Walk(made.mapspace, parse_objective("energy").goals[0])
     assert walk.outermost == {0, 1}
     assert not np.any(walk.trades[:, :2] != [0, 1])

@@ -1,10 +1,10 @@
 """What levels pay whose instances are in clusters, where these are not all in use.
 
-At most as many instances pay as there are clusters. Of a level that has `used` instances in use,
-each word so costs `Costs.idling` times as much as where all are. What such a level does is counted
-apart from all other energy, since how many instances will be in use is known when the meshes
-further out stand. Meshes still to come make that any number from what it is now to so many times as
-many as there is room for; the more there are, the less a word costs.
+At most as many instances pay as there are clusters. Where only some of the instances that loops can
+use are in use, a word costs `Costs.idling` times as much. How many are in use is known when the
+meshes further out are filled. So the energy of such a level is counted apart from all other energy,
+and is multiplied in the end. Until then bounds take the largest number that there is room for,
+which makes a word cheapest; dominance takes the number that is worst for it.
 
 What neighbours pass on is not counted here: it may cost more than claims say.
 """
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from solver_mapper.solve.outward.bandwidth import SAME
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.sliding import AtRisk, Sliding
@@ -23,8 +24,6 @@ LEAST, MOST, DUE, FIRST = range(4)
 """Columns of `InnerMappings.shared`."""
 PAID = slice(2)
 """The first two of these."""
-SAME = 1e-12
-"""How far sums of doubles are apart, relative, that mean the same."""
 
 
 def paid_by_levels(

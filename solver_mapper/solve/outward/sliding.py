@@ -57,9 +57,9 @@ class _Rounds(NamedTuple):
 class Less(NamedTuple):
     """What a temporal loop changes: new states; the energy in pJ that it spares, and what it makes
     neighbours pay; the words that the next holder need not send; in pJ what rounding may save; what
-    is in doubt then (`InnerMappings.doubts`); and by chains (rows, depth + 1) the words with which
-    holders are not filled, at most, also without those that neighbours pass on, and those that next
-    holders need not send.
+    is in doubt then (`InnerMappings.doubts`); and by chains (rows, depth + 1) `fetched`, the words
+    with which holders are not filled, at most; `kept`, those of them that no neighbour passes on;
+    and `sent`, those that next holders need not send.
 
     Where neighbours pass words on, the cost model rounds what an instance gets and passes on, on
     average.

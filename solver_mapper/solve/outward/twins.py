@@ -23,21 +23,20 @@ def trades(mapspace: EnumeratedMapspace, but: frozenset[int]) -> Ints:
     each gives its place to.
     """
     space = build_space(mapspace.architecture, mapspace.problem, mapspace.constraints)
-    dims = list(mapspace.problem.dims)
-    found = [np.arange(len(dims))]
+    dims, found = list(mapspace.problem.dims), []
     for pairs in symmetries(space):
         places = np.arange(len(dims))
         for pair in pairs:
             one, other = map(dims.index, pair)
             places[[one, other]] = other, one
-        if not but & set(np.flatnonzero(places != found[0]).tolist()):
+        if all(places[dim] == dim for dim in but):
             found.append(places)
-    return np.array(found[1:], dtype=np.int64).reshape(-1, len(dims))
+    return np.array(found, dtype=np.int64).reshape(-1, len(dims))
 
 
 def without_twins(rows: InnerMappings, ways: Ints) -> InnerMappings:
-    """The rows whose twins a walk does not follow, or not alone. At the steps at which this is
-    asked nothing that is under way tells dimensions apart.
+    """The rows that a walk follows: without those of which it follows the twin. Sound at steps at
+    which no mesh is partly filled: there dimensions come in an order, which twins do not share.
     """
     keep, even = np.ones(len(rows), dtype=bool), rows.even
     for number, places in enumerate(ways):
