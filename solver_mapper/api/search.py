@@ -267,6 +267,7 @@ def pareto(
     seed: int = 0,
     on_progress: Callable[[Progress], None] | None = None,
     *,
+    gap: float = GAP,
     clock: Clock | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
@@ -281,6 +282,7 @@ def pareto(
     seed: int = 0,
     on_progress: Callable[[Progress], None] | None = None,
     *,
+    gap: float = GAP,
     clock: Clock | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
@@ -294,29 +296,32 @@ def pareto(
     seed: int = 0,
     on_progress: Callable[[Progress], None] | None = None,
     *,
+    gap: float = GAP,
     clock: Clock | None = None,
     max_fused_loops: int | None = None,
     relax: Collection[str] = (),
     factors: str = PERFECT,
 ) -> Front | TreeFront:
-    """The complete front of two figures: every pair of values that no mapping improves upon, with a
-    mapping each.
+    """The complete front of two figures: every pair of values that no mapping improves upon by more
+    than the gap, with a mapping each.
 
     Args: `metrics`, two of "energy" (pJ), "delay" (cycles) and "last-level-accesses" (words); for
     LoopTree input "energy" (J) and "delay" (s), or "energy", "delay" or "edp" and "usage:MEMORY",
-    the most bits that are in use in a memory; `max_fused_loops`, `relax`, `factors` and the others
-    as for `solve`. A search that is stopped gives the points proven so far.
+    the most bits that are in use in a memory; `gap` (0: exact; not for LoopTree input),
+    `max_fused_loops`, `relax`, `factors` and the others as for `solve`. A search that is stopped
+    gives the points proven so far.
     Raises: InputError if architecture or problem are missing or the metrics make no sense;
     ExactnessError as `solve`.
     """
     require_spec(spec)
     imperfect = is_imperfect(factors)
-    check_search(clock, time_limit, workers, seed=seed)
+    check_search(clock, time_limit, workers, gap, seed)
     if isinstance(spec, TreeSpec):
         refuse_given(
             {
                 "workers above 1": workers is not None and workers > 1,
                 "seed": seed != 0,
+                "gap": gap != GAP,
                 "factors='imperfect'": imperfect,
             },
             NOT_FOR_TREES,
@@ -349,7 +354,7 @@ def pareto(
         on_progress=on_progress,
         clock=clock,
     )
-    return (find_imperfect_front if imperfect else find_front)(session, metrics)
+    return (find_imperfect_front if imperfect else find_front)(session, metrics, gap)
 
 
 def enumerate(

@@ -132,6 +132,15 @@ class Limit:
         """Whether these statistics stay within the limit."""
         return self.holds(self.goal.rank(statistics))
 
+    @property
+    def above(self) -> float:
+        """The least floating-point number that is not below `rank`."""
+        try:
+            nearest = float(self.rank)
+        except OverflowError:
+            return math.inf
+        return math.nextafter(nearest, math.inf) if nearest < self.rank else nearest
+
     def excludes(self, energy: Fraction, cycles: int) -> bool:
         """For a product of energy and cycles."""
         (_, a), (_, b) = self.goal.powers

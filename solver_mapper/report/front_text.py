@@ -12,16 +12,20 @@ _TITLES = {"energy": "energy (pJ)", "delay": "cycles", "last-level-accesses": "o
 
 @text_of.register
 def front_text(front: Front) -> str:
-    """One row a point: the two metrics, then the other figures that tell mappings apart."""
+    """One row a point: the two metrics, then the other figures that tell mappings apart; and the
+    gap, if points have one.
+    """
     if not front.points:
         return front_verdict(front.status, front.metrics)
     others = [metric for metric in METRICS if metric not in front.metrics]
     shown = (*front.metrics, *others)
+    gaps = any(point.gap for point in front.points)
     rows = table(
         ">",
         *(f">{_TITLES[metric]}" for metric in shown),
         ">pJ x cycles",
         ">utilization",
+        *([">gap"] if gaps else []),
         expendable=(3, 5),
     )
     for index, point in enumerate(front.points, start=1):
@@ -31,5 +35,6 @@ def front_text(front: Front) -> str:
             *(number(point.value(metric)) for metric in shown),
             number(statistics.edp),
             f"{100 * float(statistics.utilization):.1f} %",
+            *([f"{100 * point.gap:.4g} %"] if gaps else []),
         )
     return render(front_verdict(front.status, front.metrics), rows)

@@ -10,11 +10,13 @@ multicast as one. Networks and rounding are left out. Nothing is claimed of an e
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping as Mapped
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.objective import Goal
+from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.mapspace.space import Space
 
@@ -43,10 +45,11 @@ class _Rates:
 
 
 class Estimate:
-    """Estimates a goal over one space."""
+    """Estimates a goal over one space within limits."""
 
-    def __init__(self, space: Space, goal: Goal):
+    def __init__(self, space: Space, goal: Goal, limits: Sequence[Limit] = ()):
         self.space, self.goal = space, goal
+        self.limits = [(limit.goal, limit.above) for limit in limits]
         problem, levels = space.problem, space.architecture.levels
         number = {dim: index for index, dim in enumerate(space.dims)}
         self.ranks = [
@@ -107,7 +110,9 @@ class Estimate:
         return Sketch(factors, orders, keep)
 
     def rank(self, sketch: Sketch) -> float:
-        """The goal's estimated rank; infinite if tiles do not fit, or nobody stores a tensor."""
+        """The goal's estimated rank; infinite if tiles do not fit, nobody stores a tensor, or the
+        mapping seems not to be within the limits.
+        """
         space = self.space
         if not all(map(any, sketch.keep)):
             return math.inf
@@ -139,7 +144,10 @@ class Estimate:
             "last-level-accesses": last_level,
         }
         try:
-            return math.prod(figures[metric] ** power for metric, power in self.goal.powers)
+            for goal, most in self.limits:
+                if _rank(goal, figures) > most:
+                    return math.inf
+            return _rank(self.goal, figures)
         except OverflowError:
             return math.inf
 
@@ -259,3 +267,8 @@ class Estimate:
                 apart = 1 + sum(weight * (units[dim] - 1) for dim, weight in rank)
                 share *= min(1.0, apart / math.prod(units.values()))
         return share
+
+
+def _rank(goal: Goal, figures: Mapped[str, float]) -> float:
+    """Raises: OverflowError for one that no floating-point number can hold."""
+    return math.prod(figures[metric] ** power for metric, power in goal.powers)

@@ -20,7 +20,7 @@ from random import Random
 
 from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
-from solver_mapper.core.objective import Goal
+from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.core.primes import factorize
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
@@ -52,7 +52,7 @@ Slot = tuple[int, str]
 
 @dataclass
 class LocalSearch:
-    """A walk through the mapspace of `spec` that looks for a small `goal`."""
+    """A walk through the mapspace of `spec` that looks for a small `goal` within `limits`."""
 
     spec: Spec
     mapspace: EnumeratedMapspace
@@ -60,6 +60,7 @@ class LocalSearch:
     seed: int = 0
     effort: int = 1
     """How many times as many steps as usual."""
+    limits: tuple[Limit, ...] = ()
 
     def __post_init__(self) -> None:
         self._random = Random(self.seed)
@@ -99,8 +100,8 @@ class LocalSearch:
     def best_from(
         self, mapping: Mapping, over: Callable[[], bool] = lambda: False
     ) -> tuple[Mapping, Statistics]:
-        """The best mapping met on the way from a legal `mapping` of the space; `over` ends the walk
-        early.
+        """The best mapping met on the way from a legal `mapping` of the space within the limits;
+        `over` ends the walk early.
         """
         choices = len(self._primes) + len(self._free)
         steps = self.effort * min(MOST_STEPS, STEPS_EACH * choices)
@@ -116,6 +117,8 @@ class LocalSearch:
                 if other is None or not self._legal(other):
                     continue
                 statistics = self._evaluate(other)
+                if not self._within(statistics):
+                    continue
                 found = self.goal.rank(statistics)
                 if float(found) <= float(value) * (1 + TOLERANCE * (1 - step / steps) ** 2):
                     here, value = other, found
@@ -128,13 +131,17 @@ class LocalSearch:
     ) -> tuple[Mapping, Statistics]:
         """The best of `mapping` and those that a search by estimates ends with."""
         space = build_space(self._architecture, self._problem, self.spec.constraints)
-        estimate = Estimate(space, self.goal)
+        estimate = Estimate(space, self.goal, self.limits)
         rough = RoughSearch(estimate, self._of_space, self._random, refills=self.effort > 1)
         found = [(mapping, self._evaluate(mapping))]
         with suppress(TimeUp):
             last = rough.walk(mapping, steps, over)[-FINALISTS:]
-            found += [(each, self._evaluate(each)) for each in last]
+            ends = ((each, self._evaluate(each)) for each in last)
+            found += [end for end in ends if self._within(end[1])]
         return min(found, key=lambda each: self.goal.rank(each[1]))
+
+    def _within(self, statistics: Statistics) -> bool:
+        return all(limit.admits(statistics) for limit in self.limits)
 
     def _of_space(self, mapping: Mapping) -> bool:
         return self._legal(mapping) and self.mapspace.contains(mapping)

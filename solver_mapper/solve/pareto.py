@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from fractions import Fraction
 
-from solver_mapper.core.objective import METRICS, parse_objective
+from solver_mapper.core.mapping import Mapping
+from solver_mapper.core.objective import GAP, METRICS, Limit, Objective, parse_objective
 from solver_mapper.core.results.pareto_front import Front, FrontPoint, FrontStatus
+from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.deadline import running
 from solver_mapper.errors import InputError, LimitReached, SourceLocation, did_you_mean
-from solver_mapper.solve.cpsat.search import ProvenStep
+from solver_mapper.solve.cpsat.search import ProvenStep, Search
 from solver_mapper.solve.session import CHECKS, Session
+from solver_mapper.solve.start import begin
+
+EFFORT = 8
+"""Local search for a mapping with less of the second metric than a point has takes so many times as
+many steps as at the start of a search.
+"""
 
 
-def find_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -> Front:
+def find_front(
+    session: Session, metrics: Sequence[str] = ("energy", "delay"), gap: float = GAP
+) -> Front:
     """See `api.pareto`. Each point is the least first metric below the last point's second, and of
     these the least second.
     """
@@ -24,15 +35,17 @@ def find_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -
     proven = False
     try:
         with running(session.clock), closing(session.helper):
-            while True:
-                search = session.search(0.0)
-                if points:
-                    search.below(goals.goals[1], goals.goals[1].rank(points[-1].evaluation))
+            start = begin(session, goals.goals[0])
+            starts = _Starts(session, goals, start.mapping)
+            if start.impossible:
+                proven, last = True, (ProvenStep(names[0], "no mapping is legal", 1, 0, 0.0),)
+            while not proven:
+                search = _next(session, goals, gap, points, starts)
                 if not search.minimize(goals):
                     break
                 if search.best is None:
                     proven, last = True, tuple(search.proofs)
-                    break
+                    continue
                 best, proofs = search.best, tuple(proof.to_dict() for proof in search.proofs)
                 statistics = session.checked(best.mapping, best.statistics, search.bound, goals)
                 points.append(FrontPoint(best.mapping, statistics, proofs))
@@ -45,6 +58,52 @@ def find_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -
     else:
         status = "infeasible" if proven else "unknown"
     return Front(status, names, tuple(points), certificate, timer.seconds)
+
+
+class _Starts:
+    """Mappings for the searches of points to begin with.
+
+    first: a legal one, if one is known.
+    """
+
+    def __init__(self, session: Session, goals: Objective, first: Mapping | None):
+        self._session, self._first = session, first
+        self._goal, self._other = goals.goals
+        self._best: tuple[Mapping, Fraction] | None = None
+
+    def within(self, search: Search[Statistics], points: Sequence[FrontPoint]) -> Mapping | None:
+        """One within the limits of the search for the point after these; None if local search for
+        the second metric finds none.
+        """
+        if not points:
+            return self._first
+        *caps, limit = search.limits
+        if self._best is None or not limit.holds(self._best[1]):
+            found = self._session.improved(self._other, caps, points[-1].mapping, EFFORT)
+            self._best = found, self._other.rank(search.assess(found))
+        mapping, rank = self._best
+        if not limit.holds(rank):
+            return None
+        return self._session.improved(self._goal, search.limits, mapping, 1)
+
+
+def _next(
+    session: Session,
+    goals: Objective,
+    gap: float,
+    points: Sequence[FrontPoint],
+    starts: _Starts,
+) -> Search[Statistics]:
+    """The search for the point after these."""
+    search = session.search(gap)
+    if points:
+        (first, second), last = goals.goals, points[-1].evaluation
+        search.least[first] = first.rank(last)
+        search.limits += (Limit(second, second.rank(last), strict=True),)
+    start = starts.within(search, points)
+    if start is not None:
+        search.start_from(start)
+    return search
 
 
 def two_metrics(metrics: Sequence[str]) -> tuple[str, str]:

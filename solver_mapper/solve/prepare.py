@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
-from solver_mapper.core.objective import GAP, Goal, parse_objective
+from solver_mapper.core.objective import GAP, Goal, Limit, parse_objective
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
@@ -55,8 +56,9 @@ def prepare(
         gap,
         hook is not None,
     )
-    for constraint in space.caps:
-        search.cap(goal_of(constraint), constraint.most, strict=constraint.strict)
+    search.limits = tuple(
+        Limit(goal_of(each), Fraction(each.most), strict=each.strict) for each in space.caps
+    )
     return search
 
 

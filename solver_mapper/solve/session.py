@@ -88,6 +88,7 @@ class Session:
     """How many processes may take part in the search."""
     out_of_memory: bool = False
     """Whether a phase ended for want of memory: the answer is the best so far."""
+    _walks_of: dict[Goal, Walk | Cases] = field(default_factory=dict)
 
     def ended_by(self, error: Exception) -> None:
         """Note what ended a phase early."""
@@ -129,34 +130,44 @@ class Session:
             search.improve, search.walks = self.improved, self.walks
         return search
 
-    def improved(self, goal: Goal, mapping: Mapping, effort: int) -> Mapping:
-        """The best mapping that local search finds from a legal one of the mapspace: by a long run
-        from the best of a few short ones, which may end far apart.
+    def improved(
+        self, goal: Goal, limits: Sequence[Limit], mapping: Mapping, effort: int
+    ) -> Mapping:
+        """The best mapping that local search finds from a legal one of the mapspace within limits:
+        by a long run from the best of a few short ones, which may end far apart.
         """
         self.helper.start()
-        runs = [effort // SHORT] * SHORT_RUNS if effort >= SHORT else []
-        starts = [self._improved(goal, mapping, each) for each in runs]
-        start = min(starts, key=lambda each: goal.rank(each[1]), default=(mapping,))[0]
-        best, _ = self._improved(goal, start, effort - sum(runs))
-        return best if self.all_mappings.contains(best) else mapping
 
-    def _improved(self, goal: Goal, mapping: Mapping, effort: int) -> tuple[Mapping, Statistics]:
-        local = LocalSearch(self.spec, self.all_mappings, goal, next(self._seeds), effort)
-        return local.best_from(mapping, over=lambda: self.clock.over)
+        def run(start: Mapping, effort: int) -> tuple[Mapping, Statistics]:
+            seed = next(self._seeds)
+            local = LocalSearch(self.spec, self.all_mappings, goal, seed, effort, tuple(limits))
+            return local.best_from(start, over=lambda: self.clock.over)
+
+        runs = [effort // SHORT] * SHORT_RUNS if effort >= SHORT else []
+        starts = [run(mapping, each) for each in runs]
+        start = min(starts, key=lambda each: goal.rank(each[1]), default=(mapping,))[0]
+        best, _ = run(start, effort - sum(runs))
+        return best if self.all_mappings.contains(best) else mapping
 
     def walks(self, goal: Goal, limits: Sequence[Limit] = ()) -> Walks | None:
         """All mappings of the mapspace within the limits, if it has few; or walks outwards over it,
-        if there are no limits, of which these know nothing.
+        if these know of all figures that are limited.
         """
         if self._few_nests:
-            return Walks(lambda _span, _effort: iter([self._enumerated(goal, limits)]), every=True)
-        return None if limits else self._outwards(goal)
+            return Walks(lambda _span, _effort: iter([self._enumerated(goal, limits)]))
+        return self._outwards(goal, limits)
 
-    def _outwards(self, goal: Goal) -> Walks:
+    def _walk(self, goal: Goal) -> Walk | Cases:
+        """The walk for a goal, whose tables are those of all walks within limits."""
+        if goal not in self._walks_of:
+            self._walks_of[goal] = walk_of(self.all_mappings, goal)
+        return self._walks_of[goal]
+
+    def _outwards(self, goal: Goal, limits: Sequence[Limit]) -> Walks:
         walk: Walk | Cases | None = None
         walks: RacedWalks | None = None
         with suppress(ValueError, MemoryError):
-            walk = walk_of(self.all_mappings, goal)
+            walk = self._walk(goal).within(limits)
             walks = RacedWalks(walk, self.helper)
 
         def ends(span: Span, effort: float) -> Iterator[Ends]:

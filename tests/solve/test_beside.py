@@ -152,7 +152,7 @@ class FakeHelper:
     def __init__(self, works: dict[float, tuple[int, Ends]]):
         self.works, self.begun, self.asked = works, list[float](), list[int]()
 
-    def walk(self, _goal: object, target: float) -> int:
+    def walk(self, _goal: object, _limits: object, target: float) -> int:
         self.begun.append(target)
         return len(self.begun)
 
@@ -168,7 +168,7 @@ TOO_MANY = Ends((), None, whole=False)
 
 def test_who_has_done_less_work_comes_first() -> None:
     made = FakeHelper({8.0: (100, FOUND)})
-    raced = Race(made, ENERGY, 30)  # type: ignore[arg-type]
+    raced = Race(made, ENERGY, (), 30)  # type: ignore[arg-type]
     raced.begin(8.0)
     assert not made.begun, "it begins when the search has done some work"
     raced.advance(race.SOME)
@@ -184,7 +184,7 @@ def test_who_has_done_less_work_comes_first() -> None:
 
 def test_another_walk_begins_where_it_has_much_less_to_do() -> None:
     made = FakeHelper({8.0: (100, TOO_MANY), 7.99: (100, TOO_MANY), 6.0: (50, FOUND)})
-    raced = Race(made, ENERGY, 0)  # type: ignore[arg-type]
+    raced = Race(made, ENERGY, (), 0)  # type: ignore[arg-type]
     raced.advance(race.SOME)
     for target in (8.0, 7.99):
         raced.begin(target)

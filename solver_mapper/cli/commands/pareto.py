@@ -20,6 +20,7 @@ from solver_mapper.cli.request import limited, stop_code
 from solver_mapper.cli.search_options import (
     Factors,
     FactorWord,
+    Gap,
     MaxFusedLoops,
     MemoryLimit,
     Relax,
@@ -28,6 +29,7 @@ from solver_mapper.cli.search_options import (
     Workers,
     folder_for,
 )
+from solver_mapper.core.objective import GAP
 from solver_mapper.core.results.pareto_front import Front, FrontPoint
 from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
 
@@ -49,6 +51,7 @@ def pareto(
     memory_limit: MemoryLimit = None,
     workers: Workers = 1,
     seed: Seed = 0,
+    gap: Gap = GAP,
     output: Annotated[Path | None, folder_for("front.json, front.txt, map-1.yaml...")] = None,
     max_fused_loops: MaxFusedLoops = None,
     relax: Relax = None,
@@ -68,6 +71,7 @@ def pareto(
             spec,
             names,
             seed=seed,
+            gap=gap,
             workers=workers,
             on_progress=line.show,
             clock=clock,

@@ -31,6 +31,11 @@ class FrontPoint:
         """pJ, cycles, or words."""
         return figure(self.evaluation, metric)
 
+    @property
+    def gap(self) -> float:
+        """By which share its figures may be above the least ones."""
+        return max(float(proof["tolerance"]) for proof in self.proofs)
+
 
 @dataclass(frozen=True)
 class Front(Shown):

@@ -60,7 +60,7 @@ def front_page(front: Front) -> Page:
 def _proof(front: Front) -> tuple[tuple[str, str], ...]:
     certificate = front.certificate
     steps = [
-        (f"point {number}", f"{step['goal']}: {step['claim']}")
+        (f"point {number}", f"{step['goal']}: {step['claim']}, gap {100 * step['tolerance']:.4g} %")
         for number, point in enumerate(front.points, start=1)
         for step in point.proofs
     ]

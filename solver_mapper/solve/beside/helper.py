@@ -8,7 +8,7 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 
 from solver_mapper.core.child_process import ChildProcess
-from solver_mapper.core.objective import Goal
+from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.core.spec import Spec
 from solver_mapper.deadline import check_time
 from solver_mapper.solve.beside.messages import READY, Told, WalkTask
@@ -46,14 +46,14 @@ class Helper:
         if self._process is not None:
             self._process.end()
 
-    def walk(self, goal: Goal, target: float) -> int:
+    def walk(self, goal: Goal, limits: tuple[Limit, ...], target: float) -> int:
         """Begin a walk in place of the one under way, as soon as the process runs; the number by
         which `told` knows it.
         """
         self.start()
         self._serial += 1
         if self._process is not None:
-            self._process.send(WalkTask(self._serial, goal, target))
+            self._process.send(WalkTask(self._serial, goal, limits, target))
         return self._serial
 
     def told(self, serial: int, work: int) -> Told | None:

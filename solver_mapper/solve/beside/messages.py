@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from solver_mapper.core.objective import Goal
+from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.solve.outward.run import Ends
 
 READY = "ready"
@@ -16,6 +16,7 @@ class WalkTask(NamedTuple):
 
     serial: int
     goal: Goal
+    limits: tuple[Limit, ...]
     target: float
 
 

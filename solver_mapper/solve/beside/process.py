@@ -55,10 +55,9 @@ class _Process:
             task = self._tasks.get()
             if task.goal not in self._walks:
                 self._walks[task.goal] = walk_of(mapspace, task.goal)
+            walk = self._walks[task.goal].within(task.limits)
             try:
-                ends = self._walks[task.goal].ends(
-                    task.target, advanced=partial(self._advanced, task)
-                )
+                ends = walk.ends(task.target, advanced=partial(self._advanced, task))
             except _NextTask:
                 continue
             self._send(Told(task.serial, ends.work, ends))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from solver_mapper.core.objective import Goal
+from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.beside.helper import Helper
 from solver_mapper.solve.beside.messages import Told
@@ -33,13 +33,14 @@ class Overtaken(LimitReached):
 
 
 class Race:
-    """The walk of a helper for one goal, and the work of the search.
+    """The walk of a helper for one goal within limits, and the work of the search.
 
     before: how much work the helper does before its first walk.
     """
 
-    def __init__(self, helper: Helper, goal: Goal, before: int):
-        self._helper, self._goal, self._before = helper, goal, before
+    def __init__(self, helper: Helper, goal: Goal, limits: tuple[Limit, ...], before: int):
+        self._helper, self._goal, self._limits = helper, goal, limits
+        self._before = before
         self._target, self._serial, self._work = inf, 0, 0
 
     def begin(self, target: float) -> None:
@@ -54,7 +55,7 @@ class Race:
         goes_on = self._serial and self._ended() is None
         if target < self._target * (1 - LESS if goes_on else 1):
             self._work = 0 if self._serial else -self._before
-            self._serial, self._target = self._helper.walk(self._goal, target), target
+            self._serial, self._target = self._helper.walk(self._goal, self._limits, target), target
 
     def advance(self, work: int) -> None:
         """Take note of work that the search has done."""
@@ -86,7 +87,7 @@ class RacedWalks:
     """
 
     def __init__(self, walk: Walk | Cases, helper: Helper):
-        self._race = Race(helper, walk.goal, int(TABLES * walk.figures))
+        self._race = Race(helper, walk.goal, walk.limits, int(TABLES * walk.figures))
         self._walks = Deepening(_RacedWalk(walk, self._race))
         self.first = walk.first
 

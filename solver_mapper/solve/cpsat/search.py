@@ -126,14 +126,17 @@ class Search(Generic[F]):
     gap: float = GAP
     hooked: bool = False
     """Whether a user added to the model, about which the exact model knows nothing."""
-    improve: Callable[[Goal, Mapping, int], Mapping] | None = None
-    """Looks for a better mapping from a legal one, so many times as hard as usual."""
+    improve: Callable[[Goal, Sequence[Limit], Mapping, int], Mapping] | None = None
+    """Looks for a better mapping within limits from one that is, so many times as hard as usual."""
     walks: Callable[[Goal, Sequence[Limit]], Walks | None] | None = None
     """Walks outwards for a goal within limits, if there are any."""
     best: Candidate[F] | None = None
     proofs: list[ProvenStep] = field(default_factory=list)
     fixed: list[tuple[Goal, Fraction]] = field(default_factory=list)
-    limits: list[Limit] = field(default_factory=list)
+    limits: tuple[Limit, ...] = ()
+    """Only mappings within these are looked for: no tolerance, whatever had to be rounded."""
+    least: dict[Goal, Fraction] = field(default_factory=dict)
+    """What is known of goals: no mapping within the limits ranks below this."""
     bound: Fraction | None = None
     last: Candidate[F] | None = None
     _start: Candidate[F] | None = None
@@ -148,7 +151,7 @@ class Search(Generic[F]):
     """Whether a proof was given by walks."""
     _tolerant: bool = False
     """Whether mappings are looked for only if they are better by more than the gap."""
-    _least: dict[str, Fraction] = field(default_factory=dict)
+    _of_metrics: dict[str, Fraction] = field(default_factory=dict)
     _last_cycles: int = 0
     _last_energy: Fraction = Fraction(0)
     _weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
@@ -164,7 +167,11 @@ class Search(Generic[F]):
 
     @cached_property
     def _cutoffs(self) -> Cutoffs:
-        return Cutoffs(self.compiled)
+        """Cut-offs of the compiled space, of which the limits have been cut off."""
+        cutoffs = Cutoffs(self.compiled)
+        for limit in self.limits:
+            cutoffs.require(limit.goal, limit.rank, strict=limit.strict)
+        return cutoffs
 
     @cached_property
     def _help_limits(self) -> HelpLimits:
@@ -179,7 +186,7 @@ class Search(Generic[F]):
         bounds: list[Fraction | None] = []
         for number, goal in enumerate(objective.all):
             tie = number >= len(objective.goals)
-            self.bound = None
+            self.bound = self.least.get(goal)
             try:
                 proven = self._decided(goal)
                 if not proven:
@@ -199,18 +206,6 @@ class Search(Generic[F]):
             self.fixed.append((goal, goal.rank(self.best.statistics)))
         return True
 
-    def below(self, goal: Goal, rank: Fraction) -> None:
-        """Look only for mappings whose `goal` is below `rank`."""
-        self.limits.append(Limit(goal, rank, strict=True))
-        self._cutoffs.require(goal, rank, strict=True)
-
-    def cap(self, goal: Goal, rank: Fraction, *, strict: bool) -> None:
-        """Look only for mappings whose `goal` is at most `rank`, or below it if `strict`: no
-        tolerance, whatever had to be rounded.
-        """
-        self.limits.append(Limit(goal, rank, strict))
-        self._cutoffs.require(goal, rank, strict=strict and self._cutoffs.are_whole(goal))
-
     def start_from(self, mapping: Mapping) -> None:
         """Take a mapping of the space as the solver's hint for its first run and, unless a user
         added to the model, as the incumbent.
@@ -220,10 +215,14 @@ class Search(Generic[F]):
             self.best = self._start = candidate
         self._hint = mapping
 
+    @property
+    def _within(self) -> list[Limit]:
+        """All limits, and what was fixed before."""
+        fixed = (Limit(goal, rank, strict=False) for goal, rank in self.fixed)
+        return [*self.limits, *fixed]
+
     def _admits(self, statistics: F) -> bool:
-        return all(goal.rank(statistics) <= rank for goal, rank in self.fixed) and all(
-            limit.admits(statistics) for limit in self.limits
-        )
+        return all(limit.admits(statistics) for limit in self._within)
 
     def _decided(self, goal: Goal) -> bool:
         """Whether a walk tells the least cycles of all mappings of the least energy: where walks
@@ -265,7 +264,7 @@ class Search(Generic[F]):
             self._look_further(goal, HARDER)
             self._take(goal, turns.before(partial(self._span, goal)))
         runs = excluded = 0
-        self._tolerant, self._least = self.gap > GAP, {}
+        self._tolerant, self._of_metrics = self.gap > GAP, {}
         effort: float | None = LITTLE if tie else EFFORT
         spent = 0.0
         while not self.clock.over:
@@ -275,7 +274,12 @@ class Search(Generic[F]):
                 return self._proven(goal, "no mapping exists", runs, excluded)
             if tie and (effort is None or spent >= LITTLE):
                 return False
-            if effort is None and goal.single is None and not self._least and self.best is not None:
+            if (
+                effort is None
+                and goal.single is None
+                and not self._of_metrics
+                and self.best is not None
+            ):
                 runs += self._bound_metrics(goal)
                 continue
             self._narrow(goal)
@@ -300,7 +304,7 @@ class Search(Generic[F]):
             better = self.best is not before
             span = partial(self._span, goal)
             found = turns.after(span, outcome.effort, ended=ended, better=better)
-            self._take(goal, found, every=walks is not None and walks.every)
+            self._take(goal, found)
             if not ended:
                 effort = None if spent >= EFFORT or turns.over else effort
                 continue
@@ -314,8 +318,7 @@ class Search(Generic[F]):
     def _walks(self, goal: Goal) -> Walks | None:
         """Walks outwards within all limits and what was fixed before."""
         if self.walks is not None and goal not in self._made:
-            fixed = (Limit(each, rank, strict=False) for each, rank in self.fixed)
-            self._made[goal] = self.walks(goal, [*self.limits, *fixed])
+            self._made[goal] = self.walks(goal, self._within)
         return self._made.get(goal)
 
     def compile_ahead(self, goal: Goal) -> None:
@@ -339,7 +342,7 @@ class Search(Generic[F]):
         """
         start = self.best if self.fixed or self.limits else self._start or self.best
         if self.improve is not None and start is not None and not self.clock.over:
-            found = self.improve(goal, start.mapping, harder)
+            found = self.improve(goal, self._within, start.mapping, harder)
             self._adopt(goal, Candidate(found, self.assess(found)))
 
     def _span(self, goal: Goal) -> tuple[float, float]:
@@ -352,15 +355,13 @@ class Search(Generic[F]):
             rank -= self._slack(goal, rank)
         return proven, math.nextafter(float(rank), math.inf)
 
-    def _take(self, goal: Goal, found: Iterable[Ends], *, every: bool = False) -> None:
+    def _take(self, goal: Goal, found: Iterable[Ends]) -> None:
         """Take the mappings and bounds of walks, until the bound meets the incumbent. Local search
         has turns between them: better incumbents make the walks that follow shorter.
-
-        every: whether there is no mapping at all if these are none.
         """
         work = 0
         for ends in found:
-            self._empty = every and ends.whole and not ends.mappings
+            self._empty |= ends.whole and ends.least == math.inf
             for mapping in ends.mappings:
                 self._adopt(goal, Candidate(mapping, self.assess(mapping)))
             if ends.least is not None and math.isfinite(ends.least):
@@ -492,7 +493,7 @@ class Search(Generic[F]):
                 self._raise(goal, cut)
             elif math.isfinite(outcome.bound):
                 least = max(least, (least_of(outcome.bound) + constant) / scale)
-            self._least[single.name] = least
+            self._of_metrics[single.name] = least
         self._learn_product(goal, Fraction(0))
         return len(goal.powers)
 
@@ -605,8 +606,8 @@ class Search(Generic[F]):
 
     def _lowest(self, metric: str) -> Fraction:
         """A lower bound of a metric of all mappings that are better than the incumbent."""
-        if metric in self._least:
-            return self._least[metric]
+        if metric in self._of_metrics:
+            return self._of_metrics[metric]
         if metric == "delay":
             return Fraction(min(self.compiled.steps.values, default=1))
         return self.compiled.energy.lowest()

@@ -28,13 +28,13 @@ class Walks(NamedTuple):
     """Walks outwards, or all mappings instead.
 
     ends: what they find within a span, which may change meanwhile, with so much effort more. Each
-          may give mappings, and a bound that holds without the model.
+          may give mappings, and a bound that holds without the model: infinity if there is no
+          mapping at all.
     meanwhile: the same of walks that are made beside the model, which took so much effort.
     quicker: see `Walk.quicker`; None if there is no walk.
     first: whether they come before the model is compiled.
     later: whether CP-SAT begins with its second turn, in which it often proves what walks prove no
            sooner.
-    every: whether there is no mapping if none is found.
     """
 
     ends: Callable[[Span, float], Iterable[Ends]]
@@ -42,7 +42,6 @@ class Walks(NamedTuple):
     quicker: Callable[[float, float], Ends | None] = lambda _target, _cycles: None
     first: bool = False
     later: bool = False
-    every: bool = False
 
 
 class Turns:

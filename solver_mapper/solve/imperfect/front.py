@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from solver_mapper.core.objective import Goal, Limit, Objective, parse_objective
+from solver_mapper.core.objective import GAP, Goal, Limit, Objective, parse_objective
 from solver_mapper.core.results.pareto_front import Front, FrontPoint, FrontStatus
 from solver_mapper.core.results.solution import Certificate
 from solver_mapper.deadline import TimeUp, running
@@ -17,7 +17,9 @@ from solver_mapper.solve.session import CHECKS, Session, describe
 from solver_mapper.verify.imperfect import ImperfectMapspace
 
 
-def find_imperfect_front(session: Session, metrics: Sequence[str] = ("energy", "delay")) -> Front:
+def find_imperfect_front(
+    session: Session, metrics: Sequence[str] = ("energy", "delay"), gap: float = GAP
+) -> Front:
     """See `api.pareto`. Each point is the least first metric below the last point's second, and of
     these the least second.
 
@@ -35,7 +37,7 @@ def find_imperfect_front(session: Session, metrics: Sequence[str] = ("energy", "
         with running(session.clock):
             tree = Tree(spec, space)
             while True:
-                searches = _next(session, tree, goals, points)
+                searches = _next(session, tree, goals, gap, points)
                 if not all(search.complete for search in searches):
                     break
                 proofs, best = tuple(map(proof_of, searches)), searches[-1].best
@@ -58,7 +60,7 @@ def find_imperfect_front(session: Session, metrics: Sequence[str] = ("energy", "
 
 
 def _next(
-    session: Session, tree: Tree, goals: Objective, points: Sequence[FrontPoint]
+    session: Session, tree: Tree, goals: Objective, gap: float, points: Sequence[FrontPoint]
 ) -> list[ImperfectSearch]:
     """The searches for the next point: the least first metric, then the least second."""
     first, second = goals.goals
@@ -67,7 +69,7 @@ def _next(
         limits = (Limit(second, second.rank(points[-1].evaluation), True),)
 
     def search(goal: Goal, best: EvaluatedMapping | None) -> ImperfectSearch:
-        made = ImperfectSearch(tree, goal, 0.0, lambda: session.clock.over, best, limits)
+        made = ImperfectSearch(tree, goal, gap, lambda: session.clock.over, best, limits)
         made.run()
         return made
 

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solver_mapper.core.objective import Goal
-from solver_mapper.solve.outward.aim import least_cycles, rank
+from solver_mapper.solve.outward.aim import Aim, least_cycles, rank
 from solver_mapper.solve.outward.bandwidth import cycles_of, rounded
 from solver_mapper.solve.outward.clusters import idling_energy
 from solver_mapper.solve.outward.costs import ENDS, NOISE, Costs
@@ -134,19 +133,20 @@ class Ahead:
             total = (total + self._cheapest[n]).min(axis=-2)
         return np.asarray(self.settled + total)
 
-    def least_rank(self, goal: Goal, latency: int) -> Floats:
+    def least_rank(self, aim: Aim) -> Floats:
         """The least rank of a whole mapping where each tensor goes on in the way that is best for
         itself, and levels that supply tensors need time for what they send.
         """
         best = np.full(len(self.rows), np.inf)
-        cycles = least_cycles(self.costs, latency, self.rows, self.outside)
+        cycles = least_cycles(self.costs, aim.latency, self.rows, self.outside)
         outer = self._further_out()
         for choice in product(range(self.outside.holders), repeat=len(self._cheapest)):
             total = self.settled + outer[choice]
             for n, level in enumerate(choice):
                 total = total + self._cheapest[n][level]
-            slowest = np.maximum(cycles, np.ceil(self._slowest(choice) * (1 - NOISE)) + latency)
-            best = np.minimum(best, rank(self.costs, goal, slowest, total))
+            slowest = np.ceil(self._slowest(choice) * (1 - NOISE)) + aim.latency
+            slowest = np.maximum(cycles, slowest)
+            best = np.minimum(best, rank(self.costs, aim, slowest, total))
         return best
 
     def _slowest(self, choice: tuple[int, ...]) -> Floats:

@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
-from math import inf, prod
+from collections.abc import Iterable
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from solver_mapper.core.objective import Goal
+from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.solve.outward.bandwidth import fewest_cycles
 from solver_mapper.solve.outward.costs import NOISE, Costs
-from solver_mapper.solve.outward.inner import Floats, InnerMappings, Outside
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
 
 
 class Aim(NamedTuple):
-    """What mappings are looked for: their rank of the goal is below `target`, and they take fewer
-    than so many `cycles`. `latency`: how many of these are networks'.
+    """What mappings are looked for: their rank of the goal is below `target`, and their figures are
+    within `limits`. `latency`: how many cycles are networks'.
     """
 
     goal: Goal
     latency: int
     target: float
-    cycles: float = inf
+    limits: tuple[Limit, ...] = ()
 
 
-def rank(costs: Costs, goal: Goal, cycles: Floats, energy: Floats) -> Floats:
+def count_cycles(limits: Iterable[Limit]) -> bool:
+    """Whether some of these limit cycles."""
+    return any(metric == "delay" for limit in limits for metric, _ in limit.goal.powers)
+
+
+def rank(costs: Costs, aim: Aim, cycles: Floats, energy: Floats) -> Floats:
     """The rank of the goal for so much energy apart from that of operations and leakage, less what
-    rounding may have added to it.
+    rounding may have added to it; infinite where that is not within the limits.
     """
     fixed, leak = costs.work
     # What may still be saved can exceed what is settled; the square of that would be too high.
     energy = np.maximum(energy + fixed + leak * cycles - costs.rounding, 0.0)
     figures = {"energy": energy, "delay": cycles}
+    found = _product(aim.goal, figures)
+    for limit in aim.limits:
+        found = np.where(_within(limit, figures), found, np.inf)
+    return found
+
+
+def _product(goal: Goal, figures: dict[str, Floats]) -> Floats:
     return np.asarray(prod((figures[metric] ** power for metric, power in goal.powers)))
+
+
+def _within(limit: Limit, figures: dict[str, Floats]) -> Flags:
+    """Whether figures are within a limit, or may be but for rounding. Cycles are whole numbers, of
+    which rounding has been taken.
+    """
+    least, most = _product(limit.goal, figures), limit.above
+    if limit.goal.single == "delay":
+        return np.asarray(least < most if limit.strict else least <= most)
+    return np.asarray(least * (1 - NOISE) <= most)
 
 
 def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outside) -> Floats:

@@ -11,7 +11,7 @@ from itertools import chain, islice, product
 from math import inf
 
 from solver_mapper.core.constraints import Constraints, KeepConstraint
-from solver_mapper.core.objective import Goal
+from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.solve.outward.run import Ends
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -64,8 +64,12 @@ class Cases:
         self._walks = walks
         self._least = [-inf] * len(walks)
         self._found: dict[int, Ends] = {}
-        self.goal = walks[0].goal
+        self.goal, self.limits = walks[0].goal, walks[0].limits
         self.first = any(walk.first for walk in walks)
+
+    def within(self, limits: Sequence[Limit]) -> Cases:
+        """See `Walk.within`."""
+        return Cases([walk.within(limits) for walk in self._walks])
 
     @property
     def figures(self) -> int:

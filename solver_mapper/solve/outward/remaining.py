@@ -9,9 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from solver_mapper.core.objective import Goal
 from solver_mapper.solve.outward.ahead import Ahead, settled_energy
-from solver_mapper.solve.outward.aim import Aim, least_cycles, rank
+from solver_mapper.solve.outward.aim import Aim, count_cycles, least_cycles, rank
 from solver_mapper.solve.outward.costs import NOISE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
 from solver_mapper.solve.outward.outer_levels import OuterLevels
@@ -72,7 +71,7 @@ def least_rank(
     ranks, aheads = np.full(len(rows), -np.inf), _Aheads(spread_ahead.outer, rows, outside)
     for bound in _bounds(spread_ahead, aim, outside, closely=True):
         energy, least = bound(rows, aheads)
-        least = np.maximum(least, rank(spread_ahead.costs, aim.goal, cycles, energy))
+        least = np.maximum(least, rank(spread_ahead.costs, aim, cycles, energy))
         ranks = np.maximum(ranks, least)
     return ranks
 
@@ -96,7 +95,7 @@ def _bounds(
         return bound
 
     def with_cycles(rows: InnerMappings, aheads: _Aheads) -> tuple[Floats, Floats]:
-        ranks = aheads.figures(lambda ahead: ahead.least_rank(aim.goal, aim.latency))
+        ranks = aheads.figures(lambda ahead: ahead.least_rank(aim))
         return np.full(len(rows), -np.inf), ranks
 
     if not outside.holders:
@@ -106,7 +105,7 @@ def _bounds(
     yield unranked(Ahead.together)
     if closely and spread_ahead.blocks(outside):
         yield lambda rows, aheads: _spread_out(spread_ahead, aim, rows, aheads)
-    if _levels_may_be_slow(costs, aim.goal, outside):
+    if _levels_may_be_slow(costs, aim, outside):
         yield with_cycles
 
 
@@ -131,7 +130,7 @@ def promising(
         aheads = aheads or _Aheads(spread_ahead.outer, rows, outside)
         energy, ranks = bound(rows, aheads)
         floor = np.maximum(rows.floor, energy)
-        ranks = np.maximum(np.maximum(ranks, rank(costs, aim.goal, cycles, floor)), rows.least)
+        ranks = np.maximum(np.maximum(ranks, rank(costs, aim, cycles, floor)), rows.least)
         rows = replace(rows, floor=floor, least=ranks)
         below = np.asarray(ranks * (1 - NOISE) < aim.target)
         if np.count_nonzero(~below) > (0 if len(rows) > FEW else len(rows) / 2):
@@ -174,15 +173,14 @@ def in_time(
     with the least cycles of each; and those that may not.
     """
     cycles = least_cycles(costs, aim.latency, rows, outside)
-    ranks = np.maximum(rank(costs, aim.goal, cycles, rows.floor), rows.least)
+    ranks = np.maximum(rank(costs, aim, cycles, rows.floor), rows.least)
     # Nothing is known of the empty inner mapping, which tells where targets begin.
     below = (ranks * (1 - NOISE) < aim.target) | np.isneginf(rows.floor)
-    below &= cycles < aim.cycles
     rows = replace(rows, least=ranks)
     return rows.take(below), cycles[below], rows.take(~below)
 
 
-def _levels_may_be_slow(costs: Costs, goal: Goal, outside: Outside) -> bool:
+def _levels_may_be_slow(costs: Costs, aim: Aim, outside: Outside) -> bool:
     """Whether levels still to come may limit the cycles, and these count."""
     slow = any(map(costs.slowness, range(outside.holders)))
-    return slow and "delay" in dict(goal.powers)
+    return slow and ("delay" in dict(aim.goal.powers) or count_cycles(aim.limits))

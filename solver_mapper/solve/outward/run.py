@@ -17,14 +17,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from solver_mapper.core.mapping import Loop, Mapping, loop
-from solver_mapper.core.objective import Goal
+from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.core.primes import divisors, factorize
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
-from solver_mapper.solve.outward.aim import Aim, least_cycles, most_energy
+from solver_mapper.solve.outward.aim import Aim, count_cycles, least_cycles, most_energy
 from solver_mapper.solve.outward.costs import NOISE, Costs
 from solver_mapper.solve.outward.dominance import undominated
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside, joined
+from solver_mapper.solve.outward.inner import Flags, InnerMappings, Ints, Outside, joined
 from solver_mapper.solve.outward.moves import (
     Move,
     Moves,
@@ -93,6 +93,7 @@ class Ground(Protocol):
 
     mapspace: EnumeratedMapspace
     goal: Goal
+    limits: tuple[Limit, ...]
     costs: Costs
     outer: OuterLevels
     spread_ahead: SpreadAhead
@@ -120,7 +121,7 @@ class Run:
     Args:
         margin: by which share of the target a row has to be worse than another one to be dropped.
         width: how many rows of each number of prime factors go on at each step, if not all.
-        cycles: only mappings are wanted that take fewer.
+        limits: further ones than the ground has.
         goes_on: whether rows wait for higher targets.
     """
 
@@ -130,12 +131,13 @@ class Run:
         *,
         margin: float = 0.0,
         width: int | None = None,
-        cycles: float = inf,
+        limits: tuple[Limit, ...] = (),
         goes_on: bool = False,
     ):
         self.ground, self.costs, self.width, self.margin = ground, ground.costs, width, margin
-        self.aim = Aim(ground.goal, ground.latency, -inf, cycles)
-        self.cycles_count = ground.cycles_count or cycles < inf
+        limits = (*ground.limits, *limits)
+        self.aim = Aim(ground.goal, ground.latency, -inf, limits)
+        self.cycles_count = ground.cycles_count or count_cycles(limits)
         self.goes_on = goes_on
         self.moves = Moves()
         self.parents: list[Ints] = []
@@ -155,9 +157,10 @@ class Run:
         examined: float = inf,
         lowest: float = inf,
         advanced: Callable[[int], None] = lambda _: None,
+        quickest: bool = False,
     ) -> Ends:
         """The best mappings by their claims that are below `target`, and were not when the walk was
-        there before; see `Walk.ends`.
+        there before; see `Walk.ends`. `quickest`: those that take the fewest cycles instead.
         """
         self.aim = self.aim._replace(target=target)
         self.lowest, self.advanced, self.fallen = lowest, advanced, False
@@ -168,7 +171,8 @@ class Run:
         least = inf
         try:
             rows = self._arriving()
-            best = np.lexsort((rows.least, self._cycles(rows)))[:most]
+            cycles = least_cycles(self.costs, self.aim.latency, rows, Outside(0, 0))
+            best = np.lexsort((rows.least, cycles) if quickest else (rows.least,))[:most]
             mappings, whole = tuple(self._mapping(int(rows.parent[row])) for row in best), True
             least = float(rows.least.min(initial=inf))
             self.may_go_on = True
@@ -202,12 +206,6 @@ class Run:
                 held = [mesh_filled(self.costs, each, level - 1) for each in held]
             rows = self._kept((level, "stores"), held, Outside(level, level))
         return rows
-
-    def _cycles(self, rows: InnerMappings) -> Floats:
-        """The cycles of whole mappings, if the quickest ones are looked for."""
-        if self.aim.cycles == inf:
-            return np.zeros(len(rows))
-        return least_cycles(self.costs, self.aim.latency, rows, Outside(0, 0))
 
     def _kept(
         self,

@@ -235,7 +235,7 @@ class _Look:
         """The least rank of rows of tiles that make so many times as many units work, at most."""
         costs, aim = self._spread.costs, self._aim
         pace = self._pace[tiles] * np.minimum(self._most[tiles], used)
-        return rank(costs, aim.goal, cycles_at(costs, aim.latency, pace), energy)
+        return rank(costs, aim, cycles_at(costs, aim.latency, pace), energy)
 
     def _lead_on(self, tiles: Ints, energy: Floats, used: Ints | int) -> Flags:
         """What may lead below the target; tiles need no more than what does not."""

@@ -13,8 +13,10 @@ Timeloop's model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import chain, islice, permutations, product
 from math import inf
@@ -22,11 +24,12 @@ from math import inf
 from solver_mapper.core.constraints import (
     Constraint,
     KeepConstraint,
+    MetricConstraint,
     PermutationConstraint,
     SplitConstraint,
 )
 from solver_mapper.core.mapping import LevelMapping, Mapping
-from solver_mapper.core.objective import Goal
+from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.network_energy import networks_below
 from solver_mapper.solve.outward.constraints import ON_LOOPS
@@ -59,9 +62,11 @@ class Walk:
 
     def __init__(self, mapspace: EnumeratedMapspace, goal: Goal):
         self.mapspace, self.goal = mapspace, goal
+        self.limits: tuple[Limit, ...] = ()
         metrics = {metric for metric, _ in goal.powers}
-        if "energy" not in metrics or not metrics <= {"energy", "delay"}:
-            raise ValueError(f"{goal.name} is no matter of energy and cycles alone")
+        _require_known(goal)
+        if "energy" not in metrics:
+            raise ValueError(f"{goal.name} is no matter of energy")
         self.costs = Costs(mapspace)
         self.outer = OuterLevels(self.costs)
         self.spread_ahead = SpreadAhead(self.outer)
@@ -73,6 +78,17 @@ class Walk:
         levels = sum(free) / len(self.costs.tensors)
         self.first = bool(self.costs.sliding) and levels > FREE
         self._last: Run | None = None
+
+    def within(self, limits: Sequence[Limit]) -> Walk:
+        """The same within these limits, too, and from its beginning.
+
+        Raises: ValueError for limits of other figures than energy and cycles.
+        """
+        for limit in limits:
+            _require_known(limit.goal)
+        other = copy(self)
+        other.limits, other._last = (*self.limits, *limits), None
+        return other
 
     @property
     def figures(self) -> int:
@@ -163,7 +179,8 @@ class Walk:
 
         Raises: see `ends`.
         """
-        return Run(self, cycles=cycles).below(target, BEST, examined=examined)
+        fewer = Limit(Goal("delay", (("delay", 1),)), Fraction(cycles), strict=True)
+        return Run(self, limits=(fewer,)).below(target, BEST, examined=examined, quickest=True)
 
     def _ordered(self, ends: Ends) -> Ends:
         """The mappings in several orders of their spatial loops, if these matter: a claim is that
@@ -180,15 +197,20 @@ class Walk:
         return _nothing_else_costs(self.mapspace, self.costs)
 
 
+def _require_known(goal: Goal) -> None:
+    if not {metric for metric, _ in goal.powers} <= {"energy", "delay"}:
+        raise ValueError(f"{goal.name} is no matter of energy and cycles alone")
+
+
 def _outermost(mapspace: EnumeratedMapspace, costs: Costs) -> frozenset[int]:
     """Dimensions of all tensors, of which temporal loops may stand outside all others; none if
     constraints, least utilization or networks make a difference.
     """
-    levels = mapspace.architecture.levels
+    levels, known = mapspace.architecture.levels, (KeepConstraint, MetricConstraint)
     if (
         costs.networks
         or any(level.min_utilization for level in levels)
-        or not all(isinstance(each, KeepConstraint) for each in mapspace.constraints)
+        or not all(isinstance(each, known) for each in mapspace.constraints)
     ):
         return frozenset()
     # How often gaps between steps of partial sums count as read depends on what stands inside.
@@ -230,7 +252,7 @@ def _all_known(constraint: Constraint) -> bool:
     orders_mesh = isinstance(constraint, SplitConstraint) or (
         isinstance(constraint, PermutationConstraint) and constraint.kind == "spatial"
     )
-    return isinstance(constraint, (KeepConstraint, *ON_LOOPS)) and not orders_mesh
+    return isinstance(constraint, (KeepConstraint, MetricConstraint, *ON_LOOPS)) and not orders_mesh
 
 
 def spatial_orders(mapping: Mapping, most: int) -> Iterator[Mapping]:

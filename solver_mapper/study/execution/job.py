@@ -127,7 +127,7 @@ def solve_job(
             on_progress=on_progress,
         )
         if options.objective == (NETWORK_EDP,):
-            front = find_front(session)
+            front = find_front(session, gap=options.gap)
             _need_memory(session)
             return Record.of_front(front, clock.seconds if clock.stopped else allowed)
         if is_imperfect(options.factors):
