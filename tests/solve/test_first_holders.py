@@ -116,7 +116,8 @@ def test_a_target_that_falls_below_what_another_case_has_found_is_no_proof():
 
     class Case(Walk):
         def __init__(self, ends):
-            self._ends, self.first, self.goal = iter(ends), False, None
+            self._ends, self.first = iter(ends), False
+            self.goal, self.limits = None, ()
 
         def further(self, _target, **_):
             return next(self._ends)

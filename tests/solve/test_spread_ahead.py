@@ -71,7 +71,7 @@ def least_both(walk: Walk) -> tuple[float, float]:
     cycles = least_cycles(walk.costs, walk.latency, rows, BEHIND)
     (left,) = walk.costs.left(BEHIND, rows.meshes).tolist()
     energy = Ahead(walk.outer, rows, BEHIND, left).together()
-    without = rank(walk.costs, walk.goal, cycles, energy)
+    without = rank(walk.costs, aim, cycles, energy)
     return float(without[0]), float(least_rank(walk.spread_ahead, aim, rows, BEHIND)[0])
 
 
