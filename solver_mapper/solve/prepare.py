@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import MetricConstraint
@@ -12,13 +11,11 @@ from solver_mapper.core.objective import GAP, Goal, Limit, parse_objective
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
-from solver_mapper.cost.timeloop.tiles import build_nest
 from solver_mapper.mapspace.space import Space
 from solver_mapper.mapspace.symmetry import symmetries
 from solver_mapper.solve.cpsat.compile import CompiledSpace, compile_space
 from solver_mapper.solve.cpsat.engine import Settings
 from solver_mapper.solve.cpsat.model_hook import Hook, Model
-from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.search import Search
 from solver_mapper.solve.cpsat.variables import break_symmetries
 
@@ -45,13 +42,12 @@ def prepare(
             break_symmetries(found.variables, symmetries(space))
         return found
 
-    evaluator = Evaluator(space.architecture, space.problem)
+    assess = Evaluator(space.architecture, space.problem).evaluate
     search = Search(
         compiled,
-        evaluator.evaluate,
+        assess,
         settings,
         clock,
-        partial(_helped, evaluator),
         on_progress,
         gap,
         hook is not None,
@@ -66,12 +62,3 @@ def goal_of(constraint: MetricConstraint) -> Goal:
     """The goal whose value a cap limits."""
     names = {"cycles": "delay", "energy_pj": "energy", "last_level_accesses": "last-level-accesses"}
     return parse_objective(names.get(constraint.metric, constraint.metric)).goals[0]
-
-
-def _helped(evaluator: Evaluator, statistics: Statistics, claim: ForwardingClaim) -> bool:
-    """Whether neighbours pass words of the claim's tensor on, in the network above its child."""
-    moved = evaluator.movements(
-        build_nest(statistics.problem, statistics.mapping), statistics.mapping
-    )
-    number = statistics.problem.tensor_names.index(claim.tensor.name)
-    return moved[number].traffic[claim.child - 1].link_transfers > 0

@@ -16,7 +16,6 @@ import pytest
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
-from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import Constraints
 from solver_mapper.core.mapping import LevelMapping, Mapping, loop
 from solver_mapper.core.objective import METRICS, figure, parse_objective
@@ -28,7 +27,6 @@ from solver_mapper.mapspace.space import build_space
 from solver_mapper.solve.cpsat.compile import CompiledSpace, compile_space
 from solver_mapper.solve.cpsat.extract import Values, mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import weigh
-from solver_mapper.solve.cpsat.networks.help_limits import HelpLimits
 from solver_mapper.solve.cpsat.sliding_windows.variants import variants
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -103,20 +101,6 @@ def claimed(compiled: CompiledSpace, metric: str, values: Values) -> Fraction | 
     )
 
 
-def learn_all(compiled: CompiledSpace, known: dict[int, int], random: Random) -> None:
-    """Let the model learn what the search would learn from units that stand as in a mapping, if it
-    claimed all help, at any sizes of runs.
-    """
-    on = [each.literal for each in compiled.forwarding_claims]
-    on += [random.choice(each.points).literal for each in compiled.forwarding_claims]
-    on += [each.on for each in compiled.link_claims]
-    words = {each.words.index: random.randint(1, 50) for each in compiled.sent_words}
-    values = {v.index: 0 for each in compiled.forwarding_claims for v, _, _ in each.points}
-    needed = Fraction(random.choice([0, 1, 10, 100, 1000]))
-    values |= {**known, **words, **{v.index: 1 for v in on}}
-    HelpLimits(compiled, Clock()).learn(values, needed)
-
-
 def disagreements(made: Instance, mappings: int, tries: int = 200) -> list[str]:
     """What the compiled model says wrongly about random legal mappings of an instance."""
     space = build_space(
@@ -134,7 +118,6 @@ def disagreements(made: Instance, mappings: int, tries: int = 200) -> list[str]:
             continue
         known = {variable.index: value for variable, value in values}
         seen = mapping_of(compiled, lambda variable, known=known: known.get(variable.index, 0))
-        learn_all(compiled, known, Random(made.seed))
         original, like = (
             evaluator.evaluate(mapping),
             [evaluator.evaluate(each) for each in variants(space, seen)],

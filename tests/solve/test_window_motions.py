@@ -22,7 +22,7 @@ from solver_mapper.solve.cpsat.compile import compile_space
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.sliding_windows.variants import variants
 from tests.campaigns import in_campaigns
-from tests.solve.test_compiled_model import claimed, learn_all
+from tests.solve.test_compiled_model import claimed
 from tests.strategies import tensor
 
 MOST = 300
@@ -110,7 +110,6 @@ def disagreements(seed: int, *, bypass: bool = False, slow: bool = False) -> lis
     known = {variable.index: value for variable, value in values}
     seen = mapping_of(compiled, lambda variable: known.get(variable.index, 0))
     alike = [evaluator.evaluate(each) for each in islice(variants(space, seen), ORDERS)]
-    learn_all(compiled, known, Random(f"learned {seed}"))
     wrong = []
     for metric in ("energy", "last-level-accesses", *(["delay"] if slow else [])):
         claim, exact = (

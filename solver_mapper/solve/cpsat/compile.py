@@ -16,14 +16,13 @@ from solver_mapper.mapspace.space import Space
 from solver_mapper.solve.cpsat.counts import Counts, Rows
 from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, total, weigh
-from solver_mapper.solve.cpsat.networks.links import LinkClaim, Links
-from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
+from solver_mapper.solve.cpsat.networks.links import Links
 from solver_mapper.solve.cpsat.networks.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.networks.network_cost import NetworkEntries
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import ExponentAxis, LookupTable, Tuple, value_of
 from solver_mapper.solve.cpsat.sequences import InnermostSequence, Sequences
-from solver_mapper.solve.cpsat.sliding_windows.windows import SentWords, Windows
+from solver_mapper.solve.cpsat.sliding_windows.windows import Windows
 from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
 
 NOTHING = Fraction(0)
@@ -52,9 +51,6 @@ class CompiledSpace:
     last_level: LinearForm = field(default_factory=LinearForm)
     exact: bool = True
     unit: int = 1
-    forwarding_claims: list[ForwardingClaim] = field(default_factory=list)
-    sent_words: list[SentWords] = field(default_factory=list)
-    link_claims: list[LinkClaim] = field(default_factory=list)
     sequences: list[InnermostSequence] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
 
@@ -91,8 +87,6 @@ def compile_space(space: Space) -> CompiledSpace:
     for level, buffer in enumerate(space.architecture.levels):
         _capacity(variables, buffer, total(levels[level]))
         _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
-    compiled.forwarding_claims, compiled.sent_words = windows.claims, windows.sent
-    compiled.link_claims = list(links.claims.values())
     compiled.sequences = list(sequences.found.values())
     sequences.limit_reuse(reuse)
     units = space.architecture.arithmetic
@@ -242,11 +236,7 @@ class _TensorCost:
     reads: dict[int, list[LinearForm]]
     writes: dict[int, list[LinearForm]]
     sent: dict[int, LinearForm] = field(default_factory=dict)
-    """Words read at each level for the next holders, where they are charged with those that
-    neighbours read.
-    """
-    passed_on: dict[int, LinearForm] = field(default_factory=dict)
-    """Words read at each level for neighbours."""
+    """Words read at each level for the next holders, whichever they are."""
 
     @property
     def tensor(self) -> Tensor:
@@ -384,16 +374,12 @@ class _TensorCost:
             self._spend(self._accesses(level, words) * price + words * address * share)
 
     def _charge_reads(self, level: int, sent: LinearForm) -> None:
-        """Energy of what `level` reads: words for the next holder and words for neighbours fill
-        blocks together. Only the former have their addresses generated here, and not for partial
-        sums.
+        """Energy of what `level` reads. Words that neighbours read of each other are left out: a
+        lower bound. Of partial sums no addresses are generated here.
         """
         buffer = self.counts.space.architecture.levels[level]
-        price, passed_on = buffer.energy.read, self.passed_on.get(level, LinearForm())
         address = NOTHING if self.tensor.read_write else buffer.address_price * buffer.block_size
-        share = buffer.least_share / buffer.block_size
-        self._spend(sent * address * share)
-        self._charge(level, sent + passed_on, price)
+        self._charge(level, sent, buffer.energy.read, address)
 
     def _accesses(self, level: int, words: LinearForm) -> LinearForm:
         """Accesses to whole blocks, at least: each unit in use takes its share of the words, those
@@ -462,42 +448,11 @@ class _TensorCost:
             self._pay(buffer, rows, [(fills, price.fill, address)])
             self.writes[child].append(weigh(rows.selection.literals, fills))
             return
-        filled, linked = self.counts.filled(child, on), LinearForm()
+        filled = self.counts.filled(child, on)
         if self.tensor.read_write:
             filled = self.counts.again(child, on, filled)
-        if not self.counts.plain:
-            linked = self.counts.linked(child, on)
-        reads, entered = self._passed_on(child, linked), filled + linked
-        if linked.terms and slots_where(self.counts.space, temporal=False, above=child - 1):
-            # spread over the instances of all parents, each one's words are a fraction, and its
-            # fills are rounded down
-            entered -= self.counts.helped(child) * Fraction(buffer.instances)
-        self._charge(child, entered, price.fill, address)
-        self.passed_on[child] = reads
-        self.reads[child].append(reads * Fraction(1, buffer.instances))
-        self.writes[child].append(entered * Fraction(1, buffer.instances))
-
-    def _passed_on(self, child: int, linked: LinearForm) -> LinearForm:
-        """Reads of words for neighbours: spread over the units in use, and rounded to the nearest
-        whole number for each.
-        """
-        if not linked.terms:
-            return linked
-        space, variables, model = self.counts.space, self.compiled.variables, self.compiled.model
-        instances = space.architecture.levels[child].instances
-        least = linked - self.counts.helped(child) * Fraction(instances, 2)
-        if child + 1 < space.depth and not variables.fixed_keep(self.tensor.name, child + 1):
-            # Past a level that may be bypassed, the reads that these are added to may be fractions.
-            return least
-        reads = counter(model, linked.highest() + instances, "reads")
-        each = counter(model, linked.highest() + 1, "each")
-        twice, constant = (least * 2).whole(Fraction(1))
-        model.add(2 * reads >= twice + constant)
-        twice, constant = (linked * 2).whole(Fraction(1))
-        for literal, count in self._units(child):
-            model.add(2 * count * each >= twice + (constant - count + 1)).only_enforce_if(literal)
-            model.add(reads >= count * each).only_enforce_if(literal)
-        return weigh([reads], [1])
+        self._charge(child, filled, price.fill, address)
+        self.writes[child].append(filled * Fraction(1, buffer.instances))
 
     def _pay(
         self, buffer: Buffer, rows: Rows, kinds: list[tuple[list[int], Fraction, Fraction]]

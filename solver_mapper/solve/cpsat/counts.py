@@ -19,7 +19,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 from ortools.sat.python import cp_model
 
@@ -154,18 +153,12 @@ class Counts:
             for p in selection.points
         ]
         if self.plain:
-            words = weigh(selection.literals, values)
-            at_compute = steady and child == self.space.depth
-            if on is None or not at_compute or self._uncast(parent, child):
-                return words
-            asked = partial(self._sent, parent, child, on, steady=False)
-            return self.links.claim(self.tensor, parent, on, words, asked)
+            return weigh(selection.literals, values)
         factors = [self.variables.tables.factor(LookupTable(selection, tuple(values)))]
         factors += [
             self.windows.reads(self.tensor, c, parent, child) for c in self.shape.components
         ]
-        moved = self.variables.tables.product(factors, on)
-        return self.windows.claimed(self.tensor, parent, child, moved)
+        return weigh([self.variables.tables.product(factors, on)], [1])
 
     def priced(
         self,
@@ -259,53 +252,6 @@ class Counts:
         factors = [self.variables.tables.factor(LookupTable(selection, values))]
         factors += [self.windows.given(self.tensor, c, child) for c in self.shape.components]
         return weigh([self.variables.tables.product(factors, on)], [1])
-
-    def linked(self, child: int, on: cp_model.IntVar | None) -> LinearForm:
-        """Words that instances of `child` take from each other where windows slide, below one
-        parent: Timeloop's cost model spreads these over the instances of all parents
-        (docs/explanation/model.md "Links"), and counts them as read there and filled.
-        """
-        beyond, across = self._spatial(above=child - 1), self._spatial(below=child - 1, above=child)
-        moving = self.reuse.refetch_axes(
-            self.tensor, child, self.variables.loop_slots(self.irrelevant, across)
-        )
-        spread = self.variables.axes(self.variables.loop_slots(self.shape.plain, beyond))
-
-        def words(point: Tuple) -> Fraction:
-            return Fraction(
-                self.plain_words * value_of(moving, point[: len(moving)]),
-                value_of(spread, point[len(moving) :]),
-            )
-
-        def possible(point: Tuple) -> bool:
-            return self.plain_words % value_of(spread, point[len(moving) :]) == 0
-
-        amounts = []
-        for component in self.shape.components:
-            factor = self.windows.passed(self.tensor, component, child)
-            if factor is None:
-                continue
-            selection = self.variables.tables.select(
-                [*moving, *spread], on, possible, ("below one", self.tensor.name)
-            )
-            others = [
-                self.windows.fills(self.tensor, c, child, one=True)
-                for c in self.shape.components
-                if c is not component
-            ]
-            plain = LookupTable(selection, tuple(int(words(p)) for p in selection.points))
-            factors = [self.variables.tables.factor(plain), factor, *others]
-            amounts.append(weigh([self.variables.tables.product(factors, positive=False)], [1]))
-        return total(amounts)
-
-    def helped(self, child: int) -> LinearForm:
-        """1 if instances of `child` take words from each other, else 0."""
-        literals = [
-            literal
-            for c in self.shape.components
-            for literal in self.windows.helped(self.tensor, c, child)
-        ]
-        return weigh(literals, [1] * len(literals))
 
     def again(self, level: int, on: cp_model.IntVar | None, moved: LinearForm) -> LinearForm:
         """Those of the `moved` partial sums that were written before, at least: first writes need

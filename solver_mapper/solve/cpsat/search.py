@@ -25,19 +25,12 @@ from solver_mapper.errors import ExactnessError, LimitReached
 from solver_mapper.solve.cpsat.compile import CompiledSpace
 from solver_mapper.solve.cpsat.cutoffs import Cutoffs
 from solver_mapper.solve.cpsat.engine import Read, Settings, SolverRun, invalid_model, run
-from solver_mapper.solve.cpsat.exclusion import (
-    but_orders,
-    decisions,
-    forbid,
-    refute,
-)
+from solver_mapper.solve.cpsat.exclusion import but_orders, decisions, forbid
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import (
     limit_values,
     rounded_down,
 )
-from solver_mapper.solve.cpsat.networks.help_limits import HelpLimits
-from solver_mapper.solve.cpsat.networks.neighbour_forwarding import ForwardingClaim
 from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import middle, root
 from solver_mapper.solve.cpsat.turns import Turns, Walks
@@ -121,7 +114,6 @@ class Search(Generic[F]):
     assess: Callable[[Mapping], F]
     settings: Settings
     clock: Clock
-    helped: Callable[[F, ForwardingClaim], bool]
     on_progress: Callable[[Progress], None] | None = None
     gap: float = GAP
     hooked: bool = False
@@ -143,7 +135,6 @@ class Search(Generic[F]):
     _hint: Mapping | None = None
     _made: dict[Goal, Walks | None] = field(default_factory=dict)
     _last_values: dict[int, int] = field(default_factory=dict)
-    _last_variants: list[Candidate[F]] = field(default_factory=list)
     _complete: bool = True
     _empty: bool = False
     """Whether all mappings were looked at, and there is none."""
@@ -172,10 +163,6 @@ class Search(Generic[F]):
         for limit in self.limits:
             cutoffs.require(limit.goal, limit.rank, strict=limit.strict)
         return cutoffs
-
-    @cached_property
-    def _help_limits(self) -> HelpLimits:
-        return HelpLimits(self.compiled, self.clock)
 
     def minimize(self, objective: Objective) -> bool:
         """Minimize goal after goal; True if all were proven, ties aside.
@@ -423,7 +410,7 @@ class Search(Generic[F]):
         """
         if self._closed(goal) or not self._all_variants(goal):
             return False
-        if self._improved(goal, cut) or self._refute(goal) or self._cut_deeper(goal):
+        if self._improved(goal, cut) or self._cut_deeper(goal):
             return False
         if not self._tolerant and self._near(goal):
             self._tolerant = True
@@ -649,17 +636,8 @@ class Search(Generic[F]):
             (w * read(v) for v, w in energy.terms), Fraction(0)
         )
         self._last_cycles = read(self.compiled.cycles) * self.compiled.unit
-        forwarding = self.compiled.forwarding_claims
-        claims = [
-            *(claim.literal for claim in forwarding),
-            *(p.literal for each in forwarding if read(each.literal) for p in each.points),
-            *(each.words for each in self.compiled.sent_words),
-            *(claim.on for claim in self.compiled.link_claims),
-        ]
-        self.last, self._last_values = (
-            chosen,
-            {v.index: read(v) for v in [*decisions(self.compiled), *claims]},
-        )
+        self.last = chosen
+        self._last_values = {each.index: read(each) for each in decisions(self.compiled)}
         self._adopt(goal, chosen)
 
     def _assess_variants(self, goal: Goal, mapping: Mapping, most: int) -> Candidate[F]:
@@ -667,9 +645,8 @@ class Search(Generic[F]):
         options, self._complete = [mapping], True
         if not self.compiled.exact:
             options, self._complete = some_variants(self.compiled.variables.space, mapping, most)
-        self._last_variants = [Candidate(option, self.assess(option)) for option in options]
         return min(
-            self._last_variants,
+            (Candidate(option, self.assess(option)) for option in options),
             key=lambda c: (not self._admits(c.statistics), goal.rank(c.statistics)),
         )
 
@@ -726,44 +703,6 @@ class Search(Generic[F]):
         for each in orders or ():
             self._adopt(goal, Candidate(each, self.assess(each)))
         return orders is not None
-
-    def _missing(self, goal: Goal) -> Fraction:
-        """How much energy more the last candidate would have to cost in order not to be better than
-        the incumbent.
-        """
-        powers = dict(goal.powers)
-        if self.best is None or "energy" not in powers:
-            return Fraction(0)
-        most = goal.rank(self.best.statistics) / self._last_cycles ** powers.get("delay", 0)
-        return Fraction(root(most, powers["energy"]) + 1) - self._last_energy
-
-    def _refute(self, goal: Goal) -> bool:
-        """Take back claims of help from neighbours on partly filled rows that no mapping fulfils
-        whose units stand like the last candidate's, or no variant of it.
-
-        False if there was no such claim.
-        """
-        values = self._last_values
-        if self._help_limits.learn(values, self._missing(goal)):
-            return True
-        unfulfilled = [
-            claim
-            for claim in self.compiled.forwarding_claims
-            if values[claim.literal.index]
-            and self._fed(claim)
-            and not any(self.helped(each.statistics, claim) for each in self._last_variants)
-        ]
-        for claim in unfulfilled:
-            refute(self.compiled, claim, values)
-        return bool(unfulfilled)
-
-    def _fed(self, claim: ForwardingClaim) -> bool:
-        """Whether the last candidate's units hold the tensor, so that neighbours can pass it on:
-        where they do not, help that is missing says nothing about mappings in which they do.
-        """
-        assert self.last is not None
-        levels = self.last.mapping.levels
-        return claim.child == len(levels) or claim.tensor.name in levels[claim.child].keep
 
     def _bounded(
         self, goal: Goal, scale: Fraction, constant: int, cut: Fraction | None, bound: float

@@ -6,13 +6,11 @@ alone, the units that share its words through a multicast feed each other, and t
 nothing. `Links` gives each tensor a literal for that, which needs neighbours that share their
 words: a spatial loop that does not index the tensor innermost along an axis, or windows that
 coincide from one end of a loop to the next iteration of the loop outside it. Where windows
-coincide, or rows are partly filled, fewer may be served than the model assumes: a lower bound,
-which the search raises for plain tensors (`LinkClaim`).
+coincide, or rows are partly filled, fewer may be served than the model assumes: a lower bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import permutations
 
@@ -20,22 +18,8 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import shape_of
-from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, weigh
 from solver_mapper.solve.cpsat.networks.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.variables import Variables
-
-
-@dataclass(frozen=True)
-class LinkClaim:
-    """Where `on` holds, compute units take all `spared` words of a plain tensor's idle steps from
-    neighbours; `more` words than these may have to be sent, up to those `asked` for in all steps.
-    """
-
-    tensor: Tensor
-    on: cp_model.IntVar
-    sent: LinearForm
-    asked: LinearForm
-    more: cp_model.IntVar
 
 
 @dataclass
@@ -44,8 +28,6 @@ class Links:
 
     variables: Variables
     neighbours: NeighbourLiterals
-    claims: dict[tuple[str, int, int], LinkClaim] = field(default_factory=dict)
-    """By tensor, parent and literal."""
     _linked: dict[str, cp_model.IntVar | None] = field(default_factory=dict)
 
     @property
@@ -58,26 +40,6 @@ class Links:
         if tensor.name not in self._linked:
             self._linked[tensor.name] = self._build(tensor)
         return self._linked[tensor.name]
-
-    def claim(
-        self,
-        tensor: Tensor,
-        parent: int,
-        on: cp_model.IntVar,
-        sent: LinearForm,
-        asked: Callable[[], LinearForm],
-    ) -> LinearForm:
-        """`sent`, the words of a plain tensor that go from `parent` to the compute units where `on`
-        holds, and those more that the search finds to be needed on partly filled rows.
-        """
-        key = tensor.name, parent, on.index
-        if len(self.neighbours.slots(self.level)) < 2:
-            return sent
-        if key not in self.claims:
-            everything = asked()
-            more = counter(self.variables.model, everything.highest(), "more")
-            self.claims[key] = LinkClaim(tensor, on, sent, everything, more)
-        return sent + weigh([self.claims[key].more], [1])
 
     def _build(self, tensor: Tensor) -> cp_model.IntVar | None:
         space, model = self.variables.space, self.variables.model

@@ -129,10 +129,6 @@ class NeighbourLiterals:
         """The loops along X fill whole rows."""
         return self._where(level, "full", lambda used, width: used == width)
 
-    def uneven(self, level: int) -> cp_model.IntVar:
-        """The loops along X do not divide a row: units one above the other differ in them."""
-        return self._where(level, "uneven", lambda used, width: width % used > 0)
-
     def _where(self, level: int, name: str, holds: Callable[[int, int], bool]) -> cp_model.IntVar:
         """A literal for a relation between the units in use along X and the width of the mesh."""
         if (level, name) not in self._rows:

@@ -27,11 +27,11 @@ from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import RankComponent, shape_of
 from solver_mapper.mapspace.space import Slot, Space
-from solver_mapper.mapspace.windows import Run
 from solver_mapper.solve.cpsat.networks.links import Links
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import Tuple
 from solver_mapper.solve.cpsat.sequences import Sequences
+from solver_mapper.solve.cpsat.sliding_windows.runs import Run
 from solver_mapper.solve.cpsat.sliding_windows.table_axes import Layout
 from solver_mapper.solve.cpsat.variables import Variables, highest, slots_where
 
@@ -170,16 +170,13 @@ def run_of(position: WindowPosition, motion: Motion, layout: Layout, point: Tupl
     tile, units = layout.read("tile", point), layout.read(f"mesh{position.child - 1}", point)
     steps, turns = layout.read("steps", point), layout.read("turns", point)
     count = steps[motion.dim] * (turns[motion.other] if motion.other else 1)
-    rest, skipped = layout.rest(tile, units, steps, turns), between(position, layout, point)
-    run = Run(position.component, tile, units, motion.dim, count, rest, position.keeps, skipped)
-    known, jumped = _skips(position, motion, layout.variables.space), skipped[motion.dim]
-    return (
-        run
-        if known is False
-        else replace(
-            run, stride=jumped if known else 1, strides=jumped if known else jumped * count
-        )
-    )
+    number = math.prod(layout.rest(tile, units, steps, turns).values())
+    run = Run(position.component, tile, units, motion.dim, count, number, position.keeps)
+    skips = _skips(position, motion, layout.variables.space)
+    if skips is False:
+        return run
+    jumped = between(position, layout, point)[motion.dim]
+    return replace(run, stride=jumped if skips else 1, strides=jumped if skips else jumped * count)
 
 
 def _skips(position: WindowPosition, motion: Motion, space: Space) -> bool | None:

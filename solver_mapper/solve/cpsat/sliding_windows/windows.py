@@ -3,7 +3,7 @@ multiply.
 
 At rest, a component's part of a count is its footprint times the number of tiles, less what
 coinciding windows share in a multicast. Motions (`motions.py`) spare words, and neighbours may
-help each other during them (`mapspace/windows.py`). Each such way is a mode with a literal and a
+help each other during them (`runs.py`). Each such way is a mode with a literal and a
 table of its own, which lists only the points at which it spares anything; exactly one mode holds.
 """
 
@@ -19,16 +19,7 @@ from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import RankComponent, shape_of
-from solver_mapper.mapspace.windows import RunCost, RunTransition, send_runs
-from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, weigh
 from solver_mapper.solve.cpsat.networks.links import Links
-from solver_mapper.solve.cpsat.networks.neighbour_forwarding import (
-    ALONE,
-    ClaimedRun,
-    ForwardingClaim,
-    NeighbourForwarding,
-    NeighbourPosition,
-)
 from solver_mapper.solve.cpsat.networks.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import LookupTable, Mode, ProductFactor, Selection, Tuple
@@ -37,7 +28,6 @@ from solver_mapper.solve.cpsat.sliding_windows.motions import (
     Claims,
     Motion,
     WindowPosition,
-    between,
     comes_back,
     goes_on,
     happens,
@@ -48,23 +38,21 @@ from solver_mapper.solve.cpsat.sliding_windows.motions import (
 from solver_mapper.solve.cpsat.sliding_windows.table_axes import Layout
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
 
-NOTHING = RunCost(0)
-
 
 @dataclass(frozen=True)
 class Way:
     """One mode of a window table: a motion, or rest (`motion` None), the points where it applies,
     and its literal.
 
-    `neighbour` says how neighbours stand beside each other to help. `least` replaces all counts
-    where they are not worked out.
+    `helped` says whether neighbours pass on all that they may (`Run.sent_at_least`). `least`
+    replaces all counts where they are not worked out.
     """
 
     layout: Layout
     points: tuple[Tuple, ...]
     on: cp_model.IntVar | None
     motion: Motion | None = None
-    neighbour: NeighbourPosition = ALONE
+    helped: bool = False
     least: int | None = None
 
 
@@ -80,7 +68,7 @@ class WindowTable:
     selections: tuple[Selection, ...]
     meshes: tuple[int, ...]
     rows: frozenset[int]
-    _runs: dict[tuple[int, Tuple], RunCost] = field(default_factory=dict, compare=False)
+    _runs: dict[tuple[int, Tuple], int] = field(default_factory=dict, compare=False)
     _shares: dict[Tuple, Fraction] = field(default_factory=dict, compare=False)
 
     def lookup(self, cost: Callable[[Way, Tuple], int]) -> LookupTable:
@@ -93,29 +81,6 @@ class WindowTable:
             for point in each.points
         )
         return LookupTable(Selection(points, literals), values)
-
-    def claims(self) -> Iterator[ForwardingClaim]:
-        """Claims of help between neighbours."""
-        for way, each in zip(self.ways, self.selections, strict=True):
-            motion = way.motion
-            if motion is not None and way.on is not None and way.neighbour != ALONE:
-                runs = tuple(
-                    ClaimedRun(
-                        literal,
-                        run_of(self.position, motion, way.layout, point),
-                        self._run(way, point).sent,
-                    )
-                    for literal, point in zip(each.literals, each.points, strict=True)
-                )
-                yield ForwardingClaim(
-                    self.position.tensor,
-                    self.position.child,
-                    motion.dim if motion.other is None else None,
-                    way.neighbour.transition is not RunTransition.NEVER,
-                    way.neighbour.chains is None and self.position.component.orderly,
-                    way.on,
-                    runs,
-                )
 
     def filled(self, way: Way, point: Tuple) -> int:
         """Words that enter all instances of the child."""
@@ -146,7 +111,7 @@ class WindowTable:
             return way.least
         layout, below = way.layout, self.position.child - 1
         sliding = way.motion is not None and not way.motion.returns
-        words = self._run(way, point).sent if sliding else self.filled(way, point)
+        words = self._run_sends(way, point) if sliding else self.filled(way, point)
         tile = layout.read("tile", point)
         for level in self.meshes:
             if level not in levels or (sliding and level == below):
@@ -187,47 +152,17 @@ class WindowTable:
         return self._shares[key]
 
     def given(self, way: Way, point: Tuple) -> int:
-        """Those of them that a parent sends."""
-        return self.filled(way, point) - self._passed(way, point).most
+        """Those of them that a parent sends, at least: each word that it sends enters somewhere."""
+        return self._run_sends(way, point) if way.helped else self.filled(way, point)
 
-    def filled_below_one(self, way: Way, point: Tuple) -> int:
-        """Words that enter the instances below one parent."""
-        return self.filled(way, point) // self._parents(way, point)
-
-    def linked_below_one(self, way: Way, point: Tuple) -> int:
-        """Words that instances below one parent take from each other."""
-        return self.linked(way, point) // self._parents(way, point)
-
-    def _parents(self, way: Way, point: Tuple) -> int:
-        return math.prod(between(self.position, way.layout, point).values())
-
-    def linked(self, way: Way, point: Tuple) -> int:
-        """Words that instances of the child take from each other."""
-        return self._passed(way, point).linked
-
-    def _passed(self, way: Way, point: Tuple) -> RunCost:
-        return NOTHING if way.motion is None or way.motion.returns else self._run(way, point)
-
-    def _run(self, way: Way, point: Tuple) -> RunCost:
+    def _run_sends(self, way: Way, point: Tuple) -> int:
+        """Words that parents send to all instances of the child while windows slide."""
         key = (id(way), point)
         if key not in self._runs:
             assert way.motion is not None
             run = run_of(self.position, way.motion, way.layout, point)
-            self._runs[key] = send_runs(run, way.neighbour.chains, way.neighbour.transition)
+            self._runs[key] = run.sent_at_least if way.helped else run.sent
         return self._runs[key]
-
-
-@dataclass(frozen=True)
-class SentWords:
-    """`words` of a tensor that `parent` sends towards `child`, at least; `more` may have to be sent
-    where neighbours help less than is claimed.
-    """
-
-    tensor: Tensor
-    parent: int
-    child: int
-    words: cp_model.IntVar
-    more: cp_model.IntVar
 
 
 @dataclass
@@ -239,8 +174,6 @@ class Windows:
     neighbours: NeighbourLiterals
     sequences: Sequences
     links: Links
-    claims: list[ForwardingClaim] = field(default_factory=list)
-    sent: list[SentWords] = field(default_factory=list)
     _tables: dict[tuple[str, int, RankComponent], WindowTable] = field(default_factory=dict)
     _factors: dict[tuple[object, ...], ProductFactor] = field(default_factory=dict)
     _moving: dict[tuple[str, int], list[cp_model.IntVar]] = field(default_factory=dict)
@@ -259,18 +192,8 @@ class Windows:
             self._factors[key] = self.variables.tables.factor(LookupTable(selection, values))
         return self._factors[key]
 
-    def fills(
-        self, tensor: Tensor, component: RankComponent, child: int, *, one: bool = False
-    ) -> ProductFactor:
-        """The component's factor of the words that enter all instances of `child`, or only those
-        below `one` parent.
-        """
-        table = self.table(tensor, component, child)
-        cost = table.filled_below_one if one else table.filled
-        return self._factor(("fills", tensor.name, component, child, one), table, cost)
-
     def given(self, tensor: Tensor, component: RankComponent, child: int) -> ProductFactor:
-        """The same without words from neighbours."""
+        """The component's factor of the words that parents send into all instances of `child`."""
         table = self.table(tensor, component, child)
         return self._factor(("given", tensor.name, component, child), table, table.given)
 
@@ -286,35 +209,6 @@ class Windows:
         return self._factor(
             ("reads", tensor.name, component, child, crossed), table, partial(table.sent, levels)
         )
-
-    def claimed(
-        self, tensor: Tensor, parent: int, child: int, words: cp_model.IntVar
-    ) -> LinearForm:
-        """`words` that `parent` sends towards `child`, and those more that the search finds to be
-        needed where claims of help grant too much.
-        """
-        if not any(each.tensor == tensor and each.child == child for each in self.claims):
-            return weigh([words], [1])
-        more = counter(self.variables.model, highest(words), "more")
-        self.sent.append(SentWords(tensor, parent, child, words, more))
-        return weigh([words, more], [1, 1])
-
-    def passed(self, tensor: Tensor, component: RankComponent, child: int) -> ProductFactor | None:
-        """The component's factor of the words that instances of `child` below one parent pass on;
-        None if they never do.
-        """
-        table = self.table(tensor, component, child)
-        if all(way.neighbour.chains == () for way in table.ways):
-            return None
-        factor = self._factor(
-            ("links", tensor.name, component, child), table, table.linked_below_one
-        )
-        return factor if factor.high else None
-
-    def helped(self, tensor: Tensor, component: RankComponent, child: int) -> list[cp_model.IntVar]:
-        """Literals of which one holds if neighbours help."""
-        ways = self.table(tensor, component, child).ways
-        return [way.on for way in ways if way.neighbour != ALONE and way.on is not None]
 
     def _factor(
         self, key: tuple[object, ...], table: WindowTable, cost: Callable[[Way, Tuple], int]
@@ -345,9 +239,7 @@ class Windows:
             ("component", position.component),
         )
         rows = frozenset(level for level in meshes if self._in_a_row(position.component, level))
-        table = WindowTable(position, tuple(ways), tuple(selections), meshes, rows)
-        self.claims += table.claims()
-        return table
+        return WindowTable(position, tuple(ways), tuple(selections), meshes, rows)
 
     def _still(
         self, position: WindowPosition, moving: list[cp_model.IntVar]
@@ -370,37 +262,22 @@ class Windows:
         if not position.component.sliding:
             return []
         claims, ways = Claims(self.variables, self.reuse, self.sequences, self.links), []
-        forwarding = NeighbourForwarding(self.variables, self.reuse, self.neighbours, position)
         for motion in motions(position, self.variables.space):
             if motion.returns and not claims.may_stay(position):
                 continue
             layout = self._layout(position, meshes, motion)
-            points = [point for point in layout.points() if goes_on(motion, layout, point)]
             found = [
-                (
-                    ALONE,
-                    [
-                        p
-                        for p in points
-                        if (position.keeps or motion.returns)
-                        and happens(position, motion, layout, p)
-                    ],
-                )
+                (helped, points)
+                for helped in ((False, True) if linkable and not motion.returns else (False,))
+                if (points := list(_points(position, motion, layout, helped=helped)))
             ]
-            if linkable and not motion.returns:
-                runs = {
-                    p: run_of(position, motion, layout, p)
-                    for p in (points if motion.other is None else found[0][1])
-                }
-                found += forwarding.helpful(runs)
-            found = [(neighbour, chosen) for neighbour, chosen in found if chosen]
             if not found:
                 continue
-            literal = claims.claim(position, motion)
-            shares = [forwarding.stand(neighbour, motion) for neighbour, _ in found]
-            self.variables.model.add(cp_model.LinearExpr.sum(shares) == literal)
-            for (neighbour, chosen), share in zip(found, shares, strict=True):
-                ways.append(Way(layout, tuple(chosen), share, motion, neighbour))
+            literal, model = claims.claim(position, motion), self.variables.model
+            shares = [model.new_bool_var(f"helped[{helped}]") for helped, _ in found]
+            model.add(cp_model.LinearExpr.sum(shares) == literal)
+            for (helped, points), share in zip(found, shares, strict=True):
+                ways.append(Way(layout, tuple(points), share, motion, helped))
         return ways
 
     def _floor(self, position: WindowPosition, meshes: tuple[int, ...]) -> list[Way]:
@@ -474,3 +351,22 @@ class Windows:
             {position.child - 1} if motion is not None or self._linkable(position) else set[int]()
         )
         return layout_of(self.variables, position, {*meshes} | above, motion)
+
+
+def _points(
+    position: WindowPosition, motion: Motion, layout: Layout, *, helped: bool
+) -> Iterator[Tuple]:
+    """The points at which a motion spares words: of those that neighbours do not pass on, or of
+    these.
+    """
+    for point in layout.points():
+        if not goes_on(motion, layout, point):
+            continue
+        spares = happens(position, motion, layout, point)
+        if not helped:
+            if spares and (position.keeps or motion.returns):
+                yield point
+        elif spares or motion.other is None:
+            run = run_of(position, motion, layout, point)
+            if run.sent_at_least < run.sent:
+                yield point
