@@ -16,6 +16,7 @@ import solver_mapper as sm
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import accelforge_examples  # noqa: E402
+import fronts  # noqa: E402
 import fused_graphs  # noqa: E402
 import growth  # noqa: E402
 import imperfect  # noqa: E402
@@ -89,6 +90,15 @@ def test_benchmarks_of_proofs_group_their_answers(tmp_path):
         "| 3 | energy | 2 | 1 | 2.50 | 4.00 | 1e+02 % |",
         "| 3 | edp | 1 | 1 | 1.00 | 1.00 | 0 % |",
     ]
+
+
+def test_fronts_are_grouped_by_levels():
+    """A front that was stopped counts among those that are not complete."""
+    done = run("fronts.py", "--cases", "1", "--limit", "0")
+    assert done.returncode == 0, done.stderr
+    assert "| 3 | 1 | 0 | 0 to 0 |" in done.stdout
+    some = [fronts.Found(3, "complete", points, points / 2) for points in (1, 5)]
+    assert fronts.summary(some).splitlines()[-1] == "| 3 | 2 | 2 | 1 to 5 | 1.50 | 2.50 |"
 
 
 def test_every_case_of_the_suites_can_be_read():

@@ -48,6 +48,7 @@ def asked(front: list[Point]) -> Iterator[tuple[Goal, Limit]]:
         yield EDP, Limit(DELAY, Fraction(point.cycles), strict=False)
         yield EDP, Limit(ENERGY, before.energy_pj, strict=False)
         yield ENERGY, Limit(EDP, EDP.rank(point), strict=False)
+        yield DELAY, Limit(ENERGY, before.energy_pj, strict=False)
 
 
 def wrong_within_limits(made: Instance, *, exact: bool) -> list[str]:

@@ -158,9 +158,9 @@ class Search(Generic[F]):
 
     @cached_property
     def _cutoffs(self) -> Cutoffs:
-        """Cut-offs of the compiled space, of which the limits have been cut off."""
+        """Cut-offs of the compiled space, to which the limits apply, and what was fixed before."""
         cutoffs = Cutoffs(self.compiled)
-        for limit in self.limits:
+        for limit in self._within:
             cutoffs.require(limit.goal, limit.rank, strict=limit.strict)
         return cutoffs
 
@@ -233,13 +233,13 @@ class Search(Generic[F]):
         return False
 
     def _keep_fixed(self) -> None:
-        """Hold what goals have come to while later ones are minimized."""
-        if not self.fixed:
+        """Hold what the last goal has come to while later ones are minimized."""
+        if not self.fixed or "_cutoffs" not in self.__dict__:
             return
         self._cutoffs.retire(self._passing)
         self._passing.clear()
-        for goal, rank in self.fixed:
-            self._cutoffs.require(goal, rank, strict=False)
+        goal, rank = self.fixed[-1]
+        self._cutoffs.require(goal, rank, strict=False)
 
     def _minimize_goal(self, goal: Goal, tie: bool) -> bool:
         """Minimize one goal; True if that was proven. A `tie` whose proof would need more effort
@@ -314,8 +314,11 @@ class Search(Generic[F]):
             _ = self.compiled
 
     def _walks_first(self, goal: Goal) -> bool:
+        """Whether walks for a goal come before the model, or give the only proof there was yet."""
         walks = self._walks(goal)
-        return walks is not None and walks.first and self.best is not None
+        if walks is None or self.best is None:
+            return False
+        return walks.first or (self._by_walks and "compiled" not in self.__dict__)
 
     def _give_hint(self) -> None:
         hint, self._hint = self._hint, None

@@ -53,7 +53,7 @@ ORDERS = 16
 
 
 class Walk:
-    """One mapspace, for one goal: energy, or a product of powers of energy and cycles.
+    """One mapspace, for one goal: energy, cycles, or a product of powers of both; within `limits`.
 
     first: whether walks are worth the first turn.
 
@@ -63,10 +63,7 @@ class Walk:
     def __init__(self, mapspace: EnumeratedMapspace, goal: Goal):
         self.mapspace, self.goal = mapspace, goal
         self.limits: tuple[Limit, ...] = ()
-        metrics = {metric for metric, _ in goal.powers}
-        _require_known(goal)
-        if "energy" not in metrics:
-            raise ValueError(f"{goal.name} is no matter of energy")
+        metrics = _metrics(goal)
         self.costs = Costs(mapspace)
         self.outer = OuterLevels(self.costs)
         self.spread_ahead = SpreadAhead(self.outer)
@@ -82,12 +79,14 @@ class Walk:
     def within(self, limits: Sequence[Limit]) -> Walk:
         """The same within these limits, too, and from its beginning.
 
-        Raises: ValueError for limits of other figures than energy and cycles.
+        Raises: ValueError for limits of other figures than energy and cycles; or if neither these
+        nor the goal have to do with energy, so that a walk would drop little.
         """
-        for limit in limits:
-            _require_known(limit.goal)
         other = copy(self)
         other.limits, other._last = (*self.limits, *limits), None
+        metrics = [_metrics(each) for each in (self.goal, *(limit.goal for limit in other.limits))]
+        if not any("energy" in each for each in metrics):
+            raise ValueError(f"{self.goal.name} is no matter of energy")
         return other
 
     @property
@@ -193,13 +192,16 @@ class Walk:
 
     @cached_property
     def exact(self) -> bool:
-        """Whether claims leave out nothing but what `InnerMappings.doubts` speak of."""
-        return _nothing_else_costs(self.mapspace, self.costs)
+        """Whether claims of energy leave out nothing but what `InnerMappings.doubts` speak of."""
+        return "energy" in _metrics(self.goal) and _nothing_else_costs(self.mapspace, self.costs)
 
 
-def _require_known(goal: Goal) -> None:
-    if not {metric for metric, _ in goal.powers} <= {"energy", "delay"}:
+def _metrics(goal: Goal) -> set[str]:
+    """The figures that a goal is about. Raises: ValueError for others than energy and cycles."""
+    found = {metric for metric, _ in goal.powers}
+    if not found <= {"energy", "delay"}:
         raise ValueError(f"{goal.name} is no matter of energy and cycles alone")
+    return found
 
 
 def _outermost(mapspace: EnumeratedMapspace, costs: Costs) -> frozenset[int]:

@@ -4,15 +4,14 @@ Compute units hold nothing, so each step asks for operands anew, but a neighbour
 operand a step before passes it on (docs/explanation/model.md "Links"). In steps that leave a tensor
 alone, the units that share its words through a multicast feed each other, and the level above sends
 nothing. `Links` gives each tensor a literal for that, which needs neighbours that share their
-words: a spatial loop that does not index the tensor innermost along an axis, or windows that
-coincide from one end of a loop to the next iteration of the loop outside it. Where windows
-coincide, or rows are partly filled, fewer may be served than the model assumes: a lower bound.
+words: a spatial loop that does not index the tensor innermost along an axis, or one that slides its
+windows, which may coincide. Where these do, or rows are partly filled, fewer may be served than the
+model assumes: a lower bound.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import permutations
 
 from ortools.sat.python import cp_model
 
@@ -52,11 +51,12 @@ class Links:
             or space.has_flag("no_link_transfer", tensor.name, self.level)
         ):
             return None
-        ways = [literal for dim in irrelevant for literal in self.neighbours.inner(self.level, dim)]
+        ways: list[cp_model.LinearExprT] = [
+            literal for dim in irrelevant for literal in self.neighbours.inner(self.level, dim)
+        ]
         ways += self.neighbours.anyone(self.level, sharing)
-        for component in sliding:
-            for inner, outer in permutations(component.dims, 2):
-                ways += self.neighbours.next(self.level, inner, outer)
+        slots, moving = self.neighbours.slots(self.level), sharing[len(irrelevant) :]
+        ways += [self.neighbours.used(slot, dim) for slot in slots for dim in moving]
         literal = model.new_bool_var(f"linked[{tensor.name}]")
         model.add(literal <= cp_model.LinearExpr.sum(ways))
         return literal

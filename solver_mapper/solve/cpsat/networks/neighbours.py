@@ -2,9 +2,8 @@
 
 The units below a level are numbered by its spatial loops, innermost first, and fill the physical
 grid row by row (docs/reference/conventions.md "Conventions about counts"). Where rows are full, or
-there is but one, neighbours along an axis differ by one iteration of the axis' innermost loop, or
-where that ends, by one of the next. Where rows are only partly filled, any two units may be
-neighbours.
+there is but one, neighbours along an axis mostly differ by one iteration of the axis' innermost
+loop. Where rows are only partly filled, any two units may be neighbours.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ class NeighbourLiterals:
 
     variables: Variables
     _inner: dict[Slot, dict[str, cp_model.IntVar]] = field(default_factory=dict)
-    _next: dict[Slot, dict[tuple[str, str], cp_model.IntVar]] = field(default_factory=dict)
     _rows: dict[tuple[int, str], cp_model.IntVar] = field(default_factory=dict)
     _partial: dict[int, cp_model.IntVar] = field(default_factory=dict)
 
@@ -48,12 +46,6 @@ class NeighbourLiterals:
         """
         return [self.innermost(slot)[dim] for slot in self.slots(level)]
 
-    def next(self, level: int, inner: str, outer: str) -> list[cp_model.IntVar]:
-        """For each axis, a literal that `inner` has the innermost loop and `outer` the one outside
-        it.
-        """
-        return [self._adjacent(slot, inner, outer) for slot in self.slots(level)]
-
     def innermost(self, slot: Slot) -> dict[str, cp_model.IntVar]:
         """By dimension, the literal that its loop is the innermost at `slot`; at most one holds."""
         if slot not in self._inner:
@@ -65,40 +57,19 @@ class NeighbourLiterals:
             model.add_at_most_one(self._inner[slot].values())
             for dim, literal in self._inner[slot].items():
                 model.add(literal <= self.used(slot, dim))
-                self._outside(slot, dim, (), literal)
+                self._outside(slot, dim, literal)
                 if slot.axis == "Y":
                     model.add_implication(literal, self.full(slot.level))
         return self._inner[slot]
 
     def claimed(self, level: int, read: Callable[[cp_model.IntVar], int]) -> tuple[str, ...]:
-        """Dimensions that are claimed to stand innermost on the level's axes, innermost first."""
-        inner = [
+        """Dimensions that are claimed to stand innermost on the level's axes."""
+        return tuple(
             dim
             for slot in self.slots(level)
             for dim, literal in self._inner.get(slot, {}).items()
             if read(literal)
-        ]
-        outer = [
-            dims[1]
-            for slot in self.slots(level)
-            for dims, literal in self._next.get(slot, {}).items()
-            if read(literal)
-        ]
-        return (*inner, *outer)
-
-    def _adjacent(self, slot: Slot, inner: str, outer: str) -> cp_model.IntVar:
-        found = self._next.setdefault(slot, {})
-        if (inner, outer) not in found:
-            model = self.variables.model
-            literal = model.new_bool_var(f"next[{slot.level}{slot.axis},{inner},{outer}]")
-            model.add_implication(literal, self.innermost(slot)[inner])
-            model.add(literal <= self.used(slot, outer))
-            self._outside(slot, outer, (inner,), literal)
-            for (first, _), other in found.items():
-                if first == inner:
-                    model.add_at_most_one([literal, other])
-            found[inner, outer] = literal
-        return found[inner, outer]
+        )
 
     def used(self, slot: Slot, dim: str) -> cp_model.LinearExprT:
         """At least 1 if `dim` has a loop at the slot."""
@@ -109,21 +80,14 @@ class NeighbourLiterals:
             ]
         )
 
-    def _outside(
-        self, slot: Slot, dim: str, inside: tuple[str, ...], literal: cp_model.IntVar
-    ) -> None:
-        """Loops that the constraints want inside `dim`, other than `inside`, are absent; and `dim`
-        need not be inside of those.
-        """
+    def _outside(self, slot: Slot, dim: str, literal: cp_model.IntVar) -> None:
+        """Loops that the constraints want inside `dim` are absent."""
         space, model = self.variables.space, self.variables.model
         for first, second in sorted(space.spatial_orders.get(slot.level, ())):
-            if second == dim and first in space.dims and first not in inside:
+            if second == dim and first in space.dims:
                 for prime, _ in space.primes[first]:
-                    model.add(self.variables.power[first, prime, slot] == 0).only_enforce_if(
-                        literal
-                    )
-            if first == dim and second in inside:
-                model.add(literal == 0)
+                    power = self.variables.power[first, prime, slot]
+                    model.add(power == 0).only_enforce_if(literal)
 
     def full(self, level: int) -> cp_model.IntVar:
         """The loops along X fill whole rows."""
