@@ -19,13 +19,12 @@ def front_text(front: Front) -> str:
         return front_verdict(front.status, front.metrics)
     others = [metric for metric in METRICS if metric not in front.metrics]
     shown = (*front.metrics, *others)
-    gaps = any(point.gap for point in front.points)
     rows = table(
         ">",
         *(f">{_TITLES[metric]}" for metric in shown),
         ">pJ x cycles",
         ">utilization",
-        *([">gap"] if gaps else []),
+        *([">gap"] if front.gap else []),
         expendable=(3, 5),
     )
     for index, point in enumerate(front.points, start=1):
@@ -35,6 +34,6 @@ def front_text(front: Front) -> str:
             *(number(point.value(metric)) for metric in shown),
             number(statistics.edp),
             f"{100 * float(statistics.utilization):.1f} %",
-            *([f"{100 * point.gap:.4g} %"] if gaps else []),
+            *([f"{100 * point.gap:.4g} %"] if front.gap else []),
         )
-    return render(front_verdict(front.status, front.metrics), rows)
+    return render(front_verdict(front.status, front.metrics, front.gap), rows)

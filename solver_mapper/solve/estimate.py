@@ -17,7 +17,7 @@ from functools import cached_property
 
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal, Limit
-from solver_mapper.cost.timeloop.energy import prices
+from solver_mapper.cost.timeloop.energy import leakage, prices
 from solver_mapper.mapspace.space import Space
 
 Loops = list[list[tuple[int, int]]]
@@ -77,11 +77,8 @@ class Estimate:
             )
             address = price.address * share
             self.rates.append(_Rates(read + address, fill + address, update + address))
-        units = space.architecture.arithmetic
-        self.leak = float(
-            units.leak * units.instances + sum(each.energy.leak * each.instances for each in levels)
-        )
-        self.fixed = float(problem.macs * units.energy)
+        self.leak = float(leakage(space.architecture))
+        self.fixed = float(problem.macs * space.architecture.arithmetic.energy)
         self.words = [
             self._tile(tensor, [problem.bounds[dim] for dim in space.dims])
             for tensor in range(len(problem.tensors))

@@ -32,7 +32,7 @@ def find_front(
     goals, timer = parse_objective(names), session.timer
     points: list[FrontPoint] = []
     last: tuple[ProvenStep, ...] = ()
-    proven = False
+    proven, least = False, None
     try:
         with running(session.clock), closing(session.helper):
             start = begin(session, goals.goals[0])
@@ -40,7 +40,7 @@ def find_front(
             if start.impossible:
                 proven, last = True, (ProvenStep(names[0], "no mapping is legal", 1, 0, 0.0),)
             while not proven:
-                search = _next(session, goals, gap, points, starts)
+                search = _next(session, goals, gap, points, starts, least)
                 if not search.minimize(goals):
                     break
                 if search.best is None:
@@ -48,7 +48,8 @@ def find_front(
                     continue
                 best, proofs = search.best, tuple(proof.to_dict() for proof in search.proofs)
                 statistics = session.checked(best.mapping, best.statistics, search.bound, goals)
-                points.append(FrontPoint(best.mapping, statistics, proofs))
+                least = search.bound
+                add_point(points, FrontPoint(best.mapping, statistics, proofs), goals)
     except (LimitReached, MemoryError) as error:
         session.ended_by(error)
     timer.lap("solve")
@@ -87,19 +88,34 @@ class _Starts:
         return self._session.improved(self._goal, search.limits, mapping, 1)
 
 
+def add_point(points: list[FrontPoint], point: FrontPoint, goals: Objective) -> None:
+    """Add a point with less of the second metric than all others, in place of those than which it
+    has no more of the first: they were proven within a gap.
+    """
+    first = goals.goals[0]
+    while points and first.rank(point.evaluation) <= first.rank(points[-1].evaluation):
+        points.pop()
+    points.append(point)
+
+
 def _next(
     session: Session,
     goals: Objective,
     gap: float,
     points: Sequence[FrontPoint],
     starts: _Starts,
+    least: Fraction | None,
 ) -> Search[Statistics]:
-    """The search for the point after these."""
+    """The search for the point after these.
+
+    least: no mapping has less of the first metric than this, and less of the second than these.
+    """
     search = session.search(gap)
     if points:
-        (first, second), last = goals.goals, points[-1].evaluation
-        search.least[first] = first.rank(last)
-        search.limits += (Limit(second, second.rank(last), strict=True),)
+        first, second = goals.goals
+        search.limits += (Limit(second, second.rank(points[-1].evaluation), strict=True),)
+        if least is not None:
+            search.least[first] = least
     start = starts.within(search, points)
     if start is not None:
         search.start_from(start)

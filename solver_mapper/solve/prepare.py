@@ -10,7 +10,9 @@ from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.objective import GAP, Goal, Limit, parse_objective
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.results.statistics import Statistics
+from solver_mapper.cost.timeloop.energy import energy_unit
 from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.cost.timeloop.network_energy import networks_below
 from solver_mapper.mapspace.space import Space
 from solver_mapper.mapspace.symmetry import symmetries
 from solver_mapper.solve.cpsat.compile import CompiledSpace, compile_space
@@ -52,6 +54,8 @@ def prepare(
         gap,
         hook is not None,
     )
+    if all(each.free for networks in networks_below(space.architecture) for each in networks):
+        search.energy_unit = energy_unit(space.architecture, space.problem.macs)
     search.limits = tuple(
         Limit(goal_of(each), Fraction(each.most), strict=each.strict) for each in space.caps
     )

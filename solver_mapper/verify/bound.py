@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_mapper.core.objective import Goal
-from solver_mapper.cost.timeloop.energy import prices
+from solver_mapper.cost.timeloop.energy import leakage, prices
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.deadline import check_time
 from solver_mapper.verify.boundary import Boundary, Ints, boundary
@@ -191,11 +191,8 @@ class LowerBound:
     def worked(self, cycles: int) -> Fraction:
         """The energy in pJ of all operations, and of leakage for so many cycles."""
         architecture = self.mapspace.architecture
-        units = architecture.arithmetic
-        leak = units.leak * units.instances + sum(
-            (each.energy.leak * each.instances for each in architecture.levels), Fraction(0)
-        )
-        return self.mapspace.problem.macs * units.energy + leak * cycles
+        operations = self.mapspace.problem.macs * architecture.arithmetic.energy
+        return operations + leakage(architecture) * cycles
 
     @property
     def steps(self) -> int:

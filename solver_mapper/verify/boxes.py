@@ -22,6 +22,7 @@ from solver_mapper.core.loop_orders import pairs_at
 from solver_mapper.core.mapping import Loop, Mapping, loop
 from solver_mapper.core.primes import divisors
 from solver_mapper.core.spec import Spec
+from solver_mapper.cost.timeloop.energy import leakage
 from solver_mapper.verify.certificate_format import assembled
 
 Pairs = list[tuple[int, int]]
@@ -175,9 +176,8 @@ class Mapspace:
             rows.append(
                 [(x / block + y) * level.least_share for x, y in zip(each, paid, strict=True)]
             )
-        units = self.architecture.arithmetic
-        leak = sum((x.energy.leak * x.instances for x in self.levels), units.leak * units.instances)
-        work = Fraction(self.problem.macs * units.energy)
+        leak = leakage(self.architecture)
+        work = Fraction(self.problem.macs * self.architecture.arithmetic.energy)
         self.unit = lcm(*(Fraction(x).denominator for x in (leak, work, *chain(*rows))))
         self.prices = [[int(value * self.unit) for value in row] for row in rows]
         self.leak, self.work = int(leak * self.unit), int(work * self.unit)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import ceil, lcm, prod
+from math import ceil, prod
 from typing import NamedTuple
 
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal, Limit, Objective
 from solver_mapper.core.results.statistics import Statistics
-from solver_mapper.cost.timeloop.energy import prices
+from solver_mapper.cost.timeloop.energy import energy_unit, leakage
 from solver_mapper.cost.timeloop.latency import latency, level_time
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.cost.timeloop.tiles import Nest, build_nest
@@ -52,17 +52,9 @@ class Exhaustive:
         self.mapspace, self._limits = mapspace, limits
         self.enumerated = 0
         architecture, problem = mapspace.architecture, mapspace.problem
-        units = architecture.arithmetic
-        leak = units.leak * units.instances + sum(
-            (each.energy.leak * each.instances for each in architecture.levels), Fraction(0)
-        )
-        fixed = Fraction(problem.macs * units.energy)
-        self.unit = lcm(
-            leak.denominator,
-            fixed.denominator,
-            *(prices(buffer).unit for buffer in architecture.levels),
-        )
-        self._leak, self._fixed = int(leak * self.unit), int(fixed * self.unit)
+        self.unit = energy_unit(architecture, problem.macs)
+        self._leak = int(leakage(architecture) * self.unit)
+        self._fixed = int(problem.macs * architecture.arithmetic.energy * self.unit)
         self._contributions = [
             Contributions(mapspace, number, self.unit) for number in range(len(problem.tensors))
         ]

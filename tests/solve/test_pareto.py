@@ -90,6 +90,35 @@ def test_the_ends_are_the_optima_of_single_objectives(metrics):
     assert all(after[1] < before[1] for before, after in itertools.pairwise(values))
 
 
+def test_a_front_is_exact_where_that_is_asked_for():
+    """Windows on a mesh that they fill in part: walks prove what the model cannot, and energies are
+    multiples of a unit, so that bounds that are rounded meet them.
+    """
+    spec = sm.load(*bundled.resolve("three_level", "tiny/prime"))
+    front = sm.pareto(spec, gap=0)
+    assert front.status == "complete"
+    assert len(front.points) == 3
+    assert front.gap == 0
+    assert "gap" not in str(front)
+
+
+def test_a_front_within_a_gap_says_so():
+    """In its first sentence, and point by point; none is better than the exact one by more."""
+    spec = sm.load(GEMM, SLOW_BUFFER)
+    front, exact = sm.pareto(spec, gap=0.4), sm.pareto(spec, gap=0)
+    assert front.status == "complete"
+    assert 1e-6 < front.gap <= 0.4
+    assert f"by more than {100 * front.gap:.4g} %" in str(front).splitlines()[0]
+    assert str(front).splitlines()[1].endswith("gap")
+    for point in front.points:
+        least = min(
+            each.value("energy")
+            for each in exact.points
+            if each.value("delay") <= point.value("delay")
+        )
+        assert least <= point.value("energy") <= float(least) / (1 - 0.4)
+
+
 def test_front_of_a_real_layer():
     """A layer of ResNet-50 on Eyeriss: complete, with the optima of single objectives at its ends,
     and edp's optimum among its points or above one of them."""

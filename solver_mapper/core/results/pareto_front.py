@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Literal, cast
 
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.objective import figure
+from solver_mapper.core.objective import GAP, figure
 from solver_mapper.core.results.chart import Chart
 from solver_mapper.core.results.rendering import chart_of
 from solver_mapper.core.results.shown import Shown
@@ -53,6 +53,11 @@ class Front(Shown):
     certificate: Certificate
     seconds: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def gap(self) -> float:
+        """The largest one of its points."""
+        return max((point.gap for point in self.points), default=0.0)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON data, as `--json` prints it."""
         return {
@@ -76,13 +81,14 @@ class Front(Shown):
         return cast(Chart, chart_of(self))
 
 
-def front_verdict(status: FrontStatus, metrics: tuple[str, str]) -> str:
-    """What is proven of a front, in one sentence."""
+def front_verdict(status: FrontStatus, metrics: tuple[str, str], gap: float = 0.0) -> str:
+    """What is proven of a front, in one sentence. `gap`: the largest one of its points."""
     first, second = metrics
+    within = f" by more than {100 * gap:.4g} %" if gap > GAP else ""
     return {
         "complete": (
             f"Complete Pareto front of {first} and {second}: no mapping in this mapspace dominates"
-            " a point or adds one"
+            f" a point or adds one{within}"
         ),
         "partial": (
             f"Partial Pareto front of {first} and {second}: each point is proven; points with a"

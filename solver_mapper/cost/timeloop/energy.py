@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import lcm
 from typing import NamedTuple
 
-from solver_mapper.core.architecture import Buffer
+from solver_mapper.core.architecture import Architecture, Buffer
 from solver_mapper.cost.timeloop.accesses import Accesses
 
 
@@ -62,6 +62,22 @@ def prices(buffer: Buffer) -> Prices:
         buffer.block_size,
         buffer.clusters,
     )
+
+
+def leakage(architecture: Architecture) -> Fraction:
+    """What all instances leak in a cycle, in pJ."""
+    units = architecture.arithmetic
+    levels = (each.energy.leak * each.instances for each in architecture.levels)
+    return units.leak * units.instances + sum(levels, Fraction(0))
+
+
+def energy_unit(architecture: Architecture, operations: int) -> int:
+    """The energy of each mapping is a whole multiple of one over this, in pJ, apart from what
+    networks charge: levels are accessed so many times, and all instances leak for so many cycles.
+    """
+    fixed = Fraction(operations * architecture.arithmetic.energy)
+    units = (prices(buffer).unit for buffer in architecture.levels)
+    return lcm(leakage(architecture).denominator, fixed.denominator, *units)
 
 
 def address_generations(accesses: Accesses, read_write: bool) -> int:

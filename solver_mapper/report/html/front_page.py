@@ -53,7 +53,7 @@ def front_page(front: Front) -> Page:
     sections.append(Section("Proof", (Definitions(_proof(front)),)))
     title = title_of(front.points[0].evaluation) if front.points else "Pareto front"
     subtitle = f"Pareto front of {first} and {second}"
-    proven = front_verdict(front.status, front.metrics)
+    proven = front_verdict(front.status, front.metrics, front.gap)
     return Page(title, subtitle, proven, STANDING[front.status], tuple(sections))
 
 

@@ -12,6 +12,7 @@ from ortools.sat.python import cp_model
 from solver_mapper.core.architecture import Buffer
 from solver_mapper.core.constraints import HOLDS
 from solver_mapper.core.problem import Tensor
+from solver_mapper.cost.timeloop.energy import leakage
 from solver_mapper.mapspace.space import Space
 from solver_mapper.solve.cpsat.counts import Counts, Rows
 from solver_mapper.solve.cpsat.engine import LARGEST
@@ -89,12 +90,9 @@ def compile_space(space: Space) -> CompiledSpace:
         _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
     compiled.sequences = list(sequences.found.values())
     sequences.limit_reuse(reuse)
-    units = space.architecture.arithmetic
-    leak = units.leak * units.instances + sum(
-        b.energy.leak * b.instances for b in space.architecture.levels
-    )
-    fixed = LinearForm(constant=Fraction(space.problem.macs * units.energy))
-    compiled.energy = total([compiled.energy, fixed, weigh([compiled.cycles], [leak * unit])])
+    operations = Fraction(space.problem.macs * space.architecture.arithmetic.energy)
+    leaking = weigh([compiled.cycles], [leakage(space.architecture) * unit])
+    compiled.energy = total([compiled.energy, LinearForm(constant=operations), leaking])
     return compiled
 
 

@@ -127,6 +127,8 @@ class Search(Generic[F]):
     fixed: list[tuple[Goal, Fraction]] = field(default_factory=list)
     limits: tuple[Limit, ...] = ()
     """Only mappings within these are looked for: no tolerance, whatever had to be rounded."""
+    energy_unit: int | None = None
+    """Energies are whole multiples of one over this, in pJ; None if that is not known."""
     least: dict[Goal, Fraction] = field(default_factory=dict)
     """What is known of goals: no mapping within the limits ranks below this."""
     bound: Fraction | None = None
@@ -588,11 +590,21 @@ class Search(Generic[F]):
     def _learn_rank(self, goal: Goal, least: Fraction, cut: Fraction | None) -> None:
         """No mapping below `cut` is below `least`, and neither is the incumbent below itself."""
         known = [
-            least,
+            self._next_rank(goal, least),
             *([] if cut is None else [cut]),
             *([] if self.best is None else [goal.rank(self.best.statistics)]),
         ]
         self.bound = min(known) if self.bound is None else max(self.bound, min(known))
+
+    def _next_rank(self, goal: Goal, least: Fraction) -> Fraction:
+        """The least rank that a mapping may have which is not below `least`: cycles are whole
+        numbers, and energies multiples of a unit.
+        """
+        powers = dict(goal.powers)
+        if self.energy_unit is None or not powers.keys() <= {"energy", "delay"}:
+            return least
+        unit = self.energy_unit ** powers.get("energy", 0)
+        return Fraction(math.ceil(least * unit), unit)
 
     def _lowest(self, metric: str) -> Fraction:
         """A lower bound of a metric of all mappings that are better than the incumbent."""

@@ -12,7 +12,7 @@ from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.imperfect.run import ENGINE, proof_of, refuse_negative_energies
 from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSearch, Tree
-from solver_mapper.solve.pareto import two_metrics
+from solver_mapper.solve.pareto import add_point, two_metrics
 from solver_mapper.solve.session import CHECKS, Session, describe
 from solver_mapper.verify.imperfect import ImperfectMapspace
 
@@ -46,7 +46,7 @@ def find_imperfect_front(
                     break
                 bound = searches[0].bound
                 statistics = session.checked(best.mapping, best.statistics, bound, goals)
-                points.append(FrontPoint(best.mapping, statistics, proofs))
+                add_point(points, FrontPoint(best.mapping, statistics, proofs), goals)
     except (LimitReached, MemoryError, TimeUp) as error:
         session.ended_by(error)
     timer.lap("solve")
