@@ -71,13 +71,15 @@ def undominated(
     *,
     cycles_count: bool,
     margin: Floats | None = None,
+    alike: bool = True,
 ) -> Ints:
     """Which rows are not dominated. Those of low `least` are likely to dominate others.
 
     Args:
         cycles_count: whether a higher pace is worth anything.
-        margin: by how much energy in pJ each row has to be worse than another one to be dropped;
-            twins (`_same_cost`) are dropped all the same.
+        margin: by how much energy in pJ each row has to be worse than another one to be dropped.
+        alike: whether those that cost the same as another one (`_same_cost`) are dropped all the
+            same.
 
     Raises: TimeUp if the clock that runs is over.
     """
@@ -145,7 +147,7 @@ def undominated(
             for risk in at_risk:
                 fewer = risk.more_words(then[best], then[behind]) <= 0
                 worse &= fewer | (future.slow[behind, risk.number] == 0)
-        if margin is not None:
+        if margin is not None and alike:
             worse |= _same_cost(rows, best, behind, cycles_count=cycles_count)
         worse &= as_free(rows, best, behind)
         keep = np.ones(len(group), dtype=bool)

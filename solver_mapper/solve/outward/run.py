@@ -101,6 +101,7 @@ class Ground(Protocol):
     cycles_count: bool
     outermost: frozenset[int]
     trades: Ints
+    orders_given: bool
 
 
 class _Group(NamedTuple):
@@ -278,7 +279,10 @@ class Run:
         if self.margin:
             margin = self.margin * most_energy(self.costs, self.aim, every, outside)
         kept = undominated(
-            *(self.ground.outer, every, outside), cycles_count=self.cycles_count, margin=margin
+            *(self.ground.outer, every, outside),
+            cycles_count=self.cycles_count,
+            margin=margin,
+            alike=not self.ground.orders_given,
         )
         before = len(every) - len(rows)
         return rows.take(kept[kept >= before] - before)

@@ -56,6 +56,8 @@ class Walk:
     """One mapspace, for one goal: energy, cycles, or a product of powers of both; within `limits`.
 
     first: whether walks are worth the first turn.
+    orders_given: whether constraints forbid orders of a mesh's loops. Walks do not know that: of
+                  two inner mappings that cost the same one may do so in a forbidden order alone.
 
     Raises: ValueError for another goal, and as `Costs` does.
     """
@@ -71,6 +73,7 @@ class Walk:
         self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
         self.outermost = _outermost(mapspace, self.costs)
         self.trades = trades(mapspace, self.outermost)
+        self.orders_given = any(map(_orders_mesh, mapspace.constraints))
         free = [len(choices) > 1 for level in self.costs.holds for choices in level]
         levels = sum(free) / len(self.costs.tensors)
         self.first = bool(self.costs.sliding) and levels > FREE
@@ -247,14 +250,17 @@ def _nothing_else_costs(mapspace: EnumeratedMapspace, costs: Costs) -> bool:
     )
 
 
-def _all_known(constraint: Constraint) -> bool:
-    """Whether walks know all that a constraint forbids. Of orders of a mesh's loops they do not: of
-    two inner mappings that are alike one may be so in a forbidden order alone.
-    """
-    orders_mesh = isinstance(constraint, SplitConstraint) or (
+def _orders_mesh(constraint: Constraint) -> bool:
+    """Whether a constraint is about the order of a mesh's loops."""
+    return isinstance(constraint, SplitConstraint) or (
         isinstance(constraint, PermutationConstraint) and constraint.kind == "spatial"
     )
-    return isinstance(constraint, (KeepConstraint, MetricConstraint, *ON_LOOPS)) and not orders_mesh
+
+
+def _all_known(constraint: Constraint) -> bool:
+    """Whether walks know all that a constraint forbids, but for orders of a mesh's loops."""
+    known = (KeepConstraint, MetricConstraint, *ON_LOOPS)
+    return isinstance(constraint, known) or _orders_mesh(constraint)
 
 
 def spatial_orders(mapping: Mapping, most: int) -> Iterator[Mapping]:
