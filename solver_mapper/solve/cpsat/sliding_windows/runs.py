@@ -131,7 +131,6 @@ def _offsets(
     component: RankComponent, tiles: tuple[int, ...], units: tuple[int, ...]
 ) -> frozenset[Offset]:
     """Where the windows of units side by side begin."""
-    check_time()
     found = {(0,) * len(component.ranks)}
     for dim, tile, count in zip(component.dims, tiles, units, strict=True):
         step = component.offset({dim: tile})
@@ -147,6 +146,7 @@ def _lone(
     component: RankComponent, tiles: tuple[int, ...], units: tuple[int, ...], shift: Offset
 ) -> int:
     """How many windows no unit has held a step before."""
+    check_time()
     held = _offsets(component, tiles, units)
     moved = (tuple(a + b for a, b in zip(each, shift, strict=True)) for each in held)
     return sum(each not in held for each in moved)

@@ -3,8 +3,8 @@ multiply.
 
 At rest, a component's part of a count is its footprint times the number of tiles, less what
 coinciding windows share in a multicast. Motions (`motions.py`) spare words, and neighbours may
-help each other during them (`runs.py`). Each such way is a mode with a literal and a
-table of its own, which lists only the points at which it spares anything; exactly one mode holds.
+help each other during them (`runs.py`). Each such way is a mode with a literal and a table of its
+own, which lists only the points at which it spares anything; exactly one mode holds.
 """
 
 from __future__ import annotations
