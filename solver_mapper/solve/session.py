@@ -63,8 +63,6 @@ where CP-SAT does not prove at once.
 SHORT, SHORT_RUNS = 16, 4
 """Short runs of local search take this part of the steps each, and so many come before a long one.
 """
-FOR_TIES = 50_000
-"""Inner mappings that a walk may examine that decides between mappings of equal energy."""
 MOST_OPERATIONS = 2**60
 """What the words and cycles of the compiled model, small multiples of it, can count up to."""
 CHECKS = (
@@ -88,7 +86,7 @@ class Session:
     """How many processes may take part in the search."""
     out_of_memory: bool = False
     """Whether a phase ended for want of memory: the answer is the best so far."""
-    _walks_of: dict[Goal, Walk | Cases] = field(default_factory=dict)
+    _tables: Walk | Cases | None = None
 
     def ended_by(self, error: Exception) -> None:
         """Note what ended a phase early."""
@@ -154,45 +152,39 @@ class Session:
         if these know of all figures that are limited.
         """
         if self._few_nests:
-            return Walks(lambda _span, _effort: iter([self._enumerated(goal, limits)]))
+            return Walks(
+                lambda _span, _effort: iter([self._enumerated(goal, limits)]),
+                lambda _target: iter([self._enumerated(goal, limits)]),
+            )
         return self._outwards(goal, limits)
 
-    def _walk(self, goal: Goal) -> Walk | Cases:
-        """The walk for a goal, whose tables are those of all walks within limits."""
-        if goal not in self._walks_of:
-            self._walks_of[goal] = walk_of(self.all_mappings, goal)
-        return self._walks_of[goal]
+    def _walk(self, goal: Goal, limits: Sequence[Limit]) -> Walk | Cases:
+        """A walk; all have the same tables."""
+        if self._tables is None:
+            self._tables = walk_of(self.all_mappings, goal)
+        return self._tables.toward(goal, limits)
 
     def _outwards(self, goal: Goal, limits: Sequence[Limit]) -> Walks:
-        walk: Walk | Cases | None = None
         walks: RacedWalks | None = None
         with suppress(ValueError, MemoryError):
-            walk = self._walk(goal).within(limits)
-            walks = RacedWalks(walk, self.helper)
+            walks = RacedWalks(self._walk(goal, limits), self.helper)
 
         def ends(span: Span, effort: float) -> Iterator[Ends]:
             if walks is not None:
                 yield from self._legal(walks.ends(span, effort))
 
+        def once(target: float) -> Iterator[Ends]:
+            if walks is not None:
+                yield from self._legal(walks.once(target))
+
         def meanwhile(span: Span, effort: float) -> Iterator[Ends]:
             if walks is not None:
                 yield from self._legal(walks.meanwhile(span, effort))
 
-        def quicker(target: float, cycles: float) -> Ends | None:
-            if walk is None:
-                return None
-            with suppress(ValueError, MemoryError):
-                found = walk.quicker(target, cycles, examined=FOR_TIES)
-                legal = tuple(filter(self._admits, found.mappings))
-                # That none of those that were found is legal says nothing about the others.
-                whole = found.whole and bool(legal) == bool(found.mappings)
-                return found._replace(mappings=legal, whole=whole)
-            return None
-
         factors = (FactorConstraint, ProductConstraint)
         later = any(isinstance(each, factors) for each in self.all_mappings.constraints)
         first = walks is not None and walks.first
-        return Walks(ends, meanwhile, quicker, first, later)
+        return Walks(ends, once, meanwhile, first, later)
 
     def _legal(self, found: Iterator[Ends]) -> Iterator[Ends]:
         """The same with those mappings that constraints admit, as long as memory suffices."""

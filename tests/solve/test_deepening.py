@@ -219,14 +219,13 @@ def test_walks_have_their_turn_after_several_short_runs():
         made.append(effort)
         return [deepening.Ends((), None)]
 
-    turns = Turns(Walks(ends))
+    turns = Turns(Walks(ends, lambda _target: ()))
     assert turns.effort(None) == TURNS[0]
     list(turns.after(partial(_span, 0.0), TURNS[0], ended=False))
     assert turns.effort(None) == TURNS[1]
-    for _ in range(3):
-        list(turns.after(partial(_span, 0.0), 1.0, ended=True))
+    list(turns.after(partial(_span, 0.0), 0.1, ended=True))
     assert made == [LONGER * TURNS[0]]
-    list(turns.after(partial(_span, 0.0), 1.0, ended=True))
+    list(turns.after(partial(_span, 0.0), 0.1, ended=True))
     assert made == [LONGER * TURNS[0], LONGER * TURNS[1]]
 
 
@@ -238,7 +237,7 @@ def test_runs_that_find_better_mappings_do_not_end_the_first_turn():
         made.append(effort)
         return [deepening.Ends((), None)]
 
-    turns = Turns(Walks(ends))
+    turns = Turns(Walks(ends, lambda _target: ()))
     for _ in range(RUNS - 1):
         list(turns.after(partial(_span, 0.0), 0.01, ended=True, better=True))
     assert not made

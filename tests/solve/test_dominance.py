@@ -236,7 +236,8 @@ def kept(random: Random, rivals: Rivals) -> Ints:
     ranks = np.array([random.random() for _ in range(len(rivals.rows))])
     rows = replace(rivals.rows, least=ranks)
     walk = rivals.walk
-    return undominated(walk.outer, rows, rivals.outside, cycles_count=walk.cycles_count)
+    cycles_count = walk.costs.work[1] > 0 or "delay" in dict(walk.goal.powers)
+    return undominated(walk.outer, rows, rivals.outside, cycles_count=cycles_count)
 
 
 def lost(random: Random, rivals: Rivals) -> Iterator[str]:

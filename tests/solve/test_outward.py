@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import nextafter
 from random import Random
 
 import pytest
@@ -20,12 +19,13 @@ from solver_mapper.core.constraints import (
     FactorConstraint,
     KeepConstraint,
 )
-from solver_mapper.core.objective import parse_objective
+from solver_mapper.core.objective import Limit, Objective, parse_objective
 from solver_mapper.core.problem import Problem, Term
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.deadline import running
 from solver_mapper.solve import session
+from solver_mapper.solve.beside import race
 from solver_mapper.solve.cpsat import search, turns
 from solver_mapper.solve.outward import ahead, deepening, outer_levels, run, spread_ahead
 from solver_mapper.solve.outward.cases import walk_of
@@ -40,6 +40,7 @@ from tests.strategies import tensor
 INFINITE = float("inf")
 SHAPES = ("matmul", "batched", "mttkrp", "strided")
 WINDOWS = ("conv1d", "conv2d", "depthwise")
+ENERGY, DELAY = (parse_objective(text).goals[0] for text in ("energy", "delay"))
 OBJECTIVES = [parse_objective(text) for text in ("energy", "edp", "energy^2*delay")]
 PORTS = ("read_bandwidth", "write_bandwidth", "shared_bandwidth")
 CLOSE = 1e-9
@@ -152,14 +153,13 @@ def wrong_ties(made: Instance, best: Statistics, *, exact: bool) -> Iterator[str
     claims must be `exact`, where it does not say that none is better.
     """
     try:
-        claims = walk_of(made.mapspace, OBJECTIVES[0].goals[0])
+        walk = walk_of(made.mapspace, ENERGY)
     except ValueError:
         return
-    below = nextafter(float(best.energy_pj), INFINITE)
-    if not claims.quicker(below, best.cycles + 1).mappings:
-        yield f"nothing takes {best.cycles} cycles at {below} pJ in {made}"
-    if exact and claims.quicker(below, best.cycles).mappings:
-        yield f"something takes fewer than {best.cycles} cycles at {below} pJ in {made}"
+    claim = walk.toward(DELAY, [Limit(ENERGY, best.energy_pj, strict=False)]).ends(INFINITE).least
+    assert claim is not None
+    if claim > best.cycles or (exact and claim < best.cycles * (1 - CLOSE)):
+        yield f"{claim} instead of {best.cycles} cycles at {best.energy_pj} pJ in {made}"
 
 
 def close(one: float, other: float) -> bool:
@@ -334,31 +334,27 @@ def test_answers_are_those_of_enumeration_where_the_walk_takes_its_turn(seed, ob
 
 @pytest.mark.parametrize("most", [0, 50_000])
 def test_a_walk_decides_a_tie_or_leaves_it_to_the_model(most, impatient, monkeypatch):
-    made, found = instance(121, 400, PLAIN), []
+    made = instance(121, 400, PLAIN)
     (quickest,) = Exhaustive(made.mapspace).best([parse_objective("energy,delay")])
     assert quickest is not None
-    quicker = Walk.quicker
-
-    def told(self: Walk, *args, **named) -> run.Ends:
-        found.append(quicker(self, *args, **named))
-        return found[-1]
-
-    monkeypatch.setattr(Walk, "quicker", told)
-    monkeypatch.setattr(session, "FOR_TIES", most)
+    monkeypatch.setattr(race, "ONCE", most)
     solution = sm.solve(made.spec, "energy")
     assert solution.evaluation is not None and solution.evaluation.cycles == quickest[1].cycles
     assert [goal.name for goal in solution.objective.ties] == ["delay"]
-    assert (found[-1].whole, found[-1].mappings) == (most > 0, ())
+    energy, tie = solution.certificate.proofs
+    assert (energy["goal"], tie["goal"]) == ("energy", "delay")
+    assert (tie["runs"] == 0) == (most > 0)
 
 
-def test_quicker_mappings_that_are_all_forbidden_prove_nothing(monkeypatch):
-    opened = session.Session(instance(121, 400, PLAIN).spec)
-    walks = opened.walks(OBJECTIVES[0].goals[0])
-    found = walks.quicker(INFINITE, 1e12)
-    assert found is not None and found.whole and found.mappings
+def test_a_walk_whose_mappings_are_all_forbidden_gives_a_bound_alone(monkeypatch):
+    made = instance(121, 400, PLAIN)
+    (best,) = Exhaustive(made.mapspace).best([Objective((ENERGY,))])
+    assert best is not None
     monkeypatch.setattr(session.Session, "_admits", lambda self, mapping: False)
-    found = walks.quicker(INFINITE, 1e12)
-    assert found is not None and not found.whole and not found.mappings
+    found = session.Session(made.spec).walks(ENERGY).ends(lambda: (-INFINITE, INFINITE), 1e9)
+    *_, last = found
+    assert last.mappings == () and last.least is not None
+    assert last.least <= best[1].energy_pj
 
 
 @pytest.mark.parametrize("seed", [100, 103, 137])
@@ -380,7 +376,8 @@ def test_where_a_run_ends_without_a_proof_the_walk_gives_the_bound(monkeypatch, 
 
     def noted(self, target, **more):
         found = further(self, target, **more)
-        bounds.append(found.least)
+        if self.goal == ENERGY:
+            bounds.append(found.least)
         return found
 
     monkeypatch.setattr(Walk, "further", noted)
@@ -482,9 +479,8 @@ def test_words_that_cost_less_than_nothing_are_left_to_the_model():
 
 
 def test_other_goals_are_left_to_the_model():
-    goal = parse_objective("delay").goals[0]
     with pytest.raises(ValueError, match="delay is no matter of energy"):
-        Walk(instance(121, 400, SHAPES).mapspace, goal).within(())
+        Walk(instance(121, 400, SHAPES).mapspace, DELAY).toward(DELAY, ())
 
 
 @pytest.mark.campaign

@@ -61,7 +61,7 @@ def wrong_within_limits(made: Instance, *, exact: bool) -> list[str]:
             walk = walk_of(made.mapspace, goal)
         except ValueError:
             continue
-        ends = walk.within([limit]).ends(INFINITE)
+        ends = walk.toward(goal, [limit]).ends(INFINITE)
         best = min((goal.rank(each) for each in front if limit.admits(each)), default=inf)
         assert ends.least is not None
         if ends.least > best or (exact and ends.least < float(best) * (1 - CLOSE)):

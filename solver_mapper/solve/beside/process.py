@@ -14,7 +14,6 @@ from queue import SimpleQueue
 from typing import IO
 
 from solver_mapper.core.child_process import to_parent
-from solver_mapper.core.objective import Goal
 from solver_mapper.core.spec import Spec
 from solver_mapper.solve.beside.messages import READY, Told, WalkTask
 from solver_mapper.solve.outward.cases import Cases, walk_of
@@ -30,7 +29,6 @@ class _Process:
     def __init__(self, out: IO[bytes]):
         self._out = out
         self._specs, self._tasks = SimpleQueue[Spec](), SimpleQueue[WalkTask]()
-        self._walks: dict[Goal, Walk | Cases] = {}
 
     def listen(self, source: IO[bytes]) -> None:
         """Take messages until the search is gone; then the process ends."""
@@ -51,11 +49,10 @@ class _Process:
         mapspace = EnumeratedMapspace(
             spec.need_architecture(), spec.need_problem(), spec.constraints
         )
+        walk: Walk | Cases | None = None
         while True:
             task = self._tasks.get()
-            if task.goal not in self._walks:
-                self._walks[task.goal] = walk_of(mapspace, task.goal)
-            walk = self._walks[task.goal].within(task.limits)
+            walk = (walk or walk_of(mapspace, task.goal)).toward(task.goal, task.limits)
             try:
                 ends = walk.ends(task.target, advanced=partial(self._advanced, task))
             except _NextTask:

@@ -27,6 +27,9 @@ below that takes its place.
 SOME = 20_000
 """The first one begins when the search has done so much work: not where that is the whole proof."""
 
+ONCE = 50_000
+"""Inner mappings that a short walk may examine."""
+
 
 class Overtaken(LimitReached):
     """The walk beside this one has ended."""
@@ -88,7 +91,7 @@ class RacedWalks:
 
     def __init__(self, walk: Walk | Cases, helper: Helper):
         self._race = Race(helper, walk.goal, walk.limits, int(TABLES * walk.figures))
-        self._walks = Deepening(_RacedWalk(walk, self._race))
+        self._walk, self._walks = walk, Deepening(_RacedWalk(walk, self._race))
         self.first = walk.first
 
     def ends(self, span: Span, effort: float) -> Iterator[Ends]:
@@ -97,6 +100,10 @@ class RacedWalks:
         for ends in self._walks.ends(span, effort):
             yield ends
             self._race.begin(span()[1])
+
+    def once(self, target: float) -> Iterator[Ends]:
+        """What a short walk finds below a target."""
+        yield self._walk.ends(target, examined=ONCE)
 
     def meanwhile(self, span: Span, effort: float) -> Iterator[Ends]:
         """What the walk beside CP-SAT has found when this has spent so much effort more."""

@@ -214,25 +214,15 @@ class Search(Generic[F]):
         return all(limit.admits(statistics) for limit in self._within)
 
     def _decided(self, goal: Goal) -> bool:
-        """Whether a walk tells the least cycles of all mappings of the least energy: where walks
+        """Whether walks soon tell the least cycles of all mappings of the least energy: where they
         have proven that, the model would have to be compiled for it.
         """
         if not self._by_walks or len(self.fixed) != 1 or goal.single != "delay":
             return False
-        ((first, rank),) = self.fixed
-        walks, below = self._made.get(first), math.nextafter(float(rank), math.inf)
-        while walks is not None and self.best is not None:
-            before = self.best
-            found = walks.quicker(below, float(figure(before.statistics, "delay")))
-            if found is None or not found.whole:
-                return False
-            if not found.mappings:
-                return self._proven(goal, "no better mapping exists", 0, 0)
-            for mapping in found.mappings:
-                self._adopt(goal, Candidate(mapping, self.assess(mapping)))
-            if self.best is before:
-                return False
-        return False
+        walks = self._walks(goal)
+        if walks is not None and self.best is not None:
+            self._take(goal, walks.once(float(goal.rank(self.best.statistics))))
+        return self._closed(goal) and self._proven(goal, "the bound meets the incumbent", 0, 0)
 
     def _keep_fixed(self) -> None:
         """Hold what the last goal has come to while later ones are minimized."""

@@ -14,13 +14,10 @@ LONGER = 16.0
 """How many times as long the walks' turn after each of these is: what CP-SAT does not prove in its
 first turn, they mostly prove sooner.
 """
-LEAST = 0.5
-"""What a run counts at least that finds no better mapping: many short ones rule candidates out one
-by one.
-"""
-RUNS = 6
-"""After so many runs that do, however short, a turn is over: a product mostly takes two to five to
-find its optimum, and another one to prove it.
+RUNS, IDLE_RUNS = 6, 2
+"""After so many runs that find better mappings, or so many that do not, a turn is over, however
+short they were. A product mostly takes two to five to find its optimum, and another one to prove
+it; those that find nothing better rule candidates out one by one.
 """
 
 
@@ -30,16 +27,16 @@ class Walks(NamedTuple):
     ends: what they find within a span, which may change meanwhile, with so much effort more. Each
           may give mappings, and a bound that holds without the model: infinity if there is no
           mapping at all.
-    meanwhile: the same of walks that are made beside the model, which took so much effort.
-    quicker: see `Walk.quicker`; None if there is no walk.
+    once: what a short walk finds below a target, instead of walks below targets that rise to it.
+    meanwhile: what walks find that are made beside the model, which took so much effort.
     first: whether they come before the model is compiled.
     later: whether CP-SAT begins with its second turn, in which it often proves what walks prove no
            sooner.
     """
 
     ends: Callable[[Span, float], Iterable[Ends]]
+    once: Callable[[float], Iterable[Ends]]
     meanwhile: Callable[[Span, float], Iterable[Ends]] = lambda _span, _effort: ()
-    quicker: Callable[[float, float], Ends | None] = lambda _target, _cycles: None
     first: bool = False
     later: bool = False
 
@@ -77,8 +74,8 @@ class Turns:
         did not end or several have taken as long together. `better`: whether it found a better
         mapping.
         """
-        self._spent += max(effort, self._left[0] / RUNS if better and self._left else LEAST)
-        effort = max(effort, LEAST)
+        least = self._left[0] / (RUNS if better else IDLE_RUNS) if self._left else 0.0
+        self._spent += max(effort, least)
         if self._walks is not None:
             yield from self._walks.meanwhile(span, effort)
         if self._walks is None or not self._left or (ended and self._spent < self._left[0]):

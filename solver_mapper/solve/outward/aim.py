@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import prod
 from typing import NamedTuple
 
@@ -24,10 +23,11 @@ class Aim(NamedTuple):
     target: float
     limits: tuple[Limit, ...] = ()
 
-
-def count_cycles(limits: Iterable[Limit]) -> bool:
-    """Whether some of these limit cycles."""
-    return any(metric == "delay" for limit in limits for metric, _ in limit.goal.powers)
+    @property
+    def of_cycles(self) -> bool:
+        """Whether the goal or a limit has to do with cycles."""
+        goals = (self.goal, *(limit.goal for limit in self.limits))
+        return any(metric == "delay" for goal in goals for metric, _ in goal.powers)
 
 
 def rank(costs: Costs, aim: Aim, cycles: Floats, energy: Floats) -> Floats:

@@ -67,9 +67,9 @@ class Cases:
         self.goal, self.limits = walks[0].goal, walks[0].limits
         self.first = any(walk.first for walk in walks)
 
-    def within(self, limits: Sequence[Limit]) -> Cases:
-        """See `Walk.within`."""
-        return Cases([walk.within(limits) for walk in self._walks])
+    def toward(self, goal: Goal, limits: Sequence[Limit]) -> Cases:
+        """See `Walk.toward`."""
+        return Cases([walk.toward(goal, limits) for walk in self._walks])
 
     @property
     def figures(self) -> int:
@@ -81,11 +81,18 @@ class Cases:
         """See `Walk.exact`."""
         return all(walk.exact for walk in self._walks)
 
-    def ends(self, target: float, *, advanced: Callable[[int], None] = lambda _: None) -> Ends:
+    def ends(
+        self,
+        target: float,
+        *,
+        examined: float = inf,
+        advanced: Callable[[int], None] = lambda _: None,
+    ) -> Ends:
         """See `Walk.ends`."""
         parts: list[Ends] = []
         for walk in self._walks:
-            parts.append(walk.ends(target, advanced=_after(parts, advanced)))
+            told = _after(parts, advanced)
+            parts.append(walk.ends(target, examined=examined, advanced=told))
         return _together(parts)
 
     def further(
@@ -134,10 +141,6 @@ class Cases:
             if not parts[-1].whole:
                 return _together(parts)._replace(mappings=(), least=least)
         return _together(parts)
-
-    def quicker(self, target: float, cycles: float, *, examined: float = inf) -> Ends:
-        """See `Walk.quicker`."""
-        return _together([walk.quicker(target, cycles, examined=examined) for walk in self._walks])
 
 
 def _after(parts: list[Ends], advanced: Callable[[int], None]) -> Callable[[int], None]:

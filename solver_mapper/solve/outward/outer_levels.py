@@ -111,6 +111,11 @@ class OuterLevels:
         return found if len(found) * choices * len(self.lattice) <= MOST_FIGURES else found[:1]
 
     @property
+    def made(self) -> bool:
+        """Whether tables are made already."""
+        return bool(self._tables)
+
+    @property
     def figures(self) -> int:
         """How many the tables of all levels have for each state."""
         tensors = len(self.costs.tensors)

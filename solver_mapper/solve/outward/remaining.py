@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from solver_mapper.solve.outward.ahead import Ahead, settled_energy
-from solver_mapper.solve.outward.aim import Aim, count_cycles, least_cycles, rank
+from solver_mapper.solve.outward.aim import Aim, least_cycles, rank
 from solver_mapper.solve.outward.costs import NOISE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
 from solver_mapper.solve.outward.outer_levels import OuterLevels
@@ -183,4 +183,4 @@ def in_time(
 def _levels_may_be_slow(costs: Costs, aim: Aim, outside: Outside) -> bool:
     """Whether levels still to come may limit the cycles, and these count."""
     slow = any(map(costs.slowness, range(outside.holders)))
-    return slow and ("delay" in dict(aim.goal.powers) or count_cycles(aim.limits))
+    return slow and aim.of_cycles

@@ -21,7 +21,7 @@ from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.core.primes import divisors, factorize
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
-from solver_mapper.solve.outward.aim import Aim, count_cycles, least_cycles, most_energy
+from solver_mapper.solve.outward.aim import Aim, most_energy
 from solver_mapper.solve.outward.costs import NOISE, Costs
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Flags, InnerMappings, Ints, Outside, joined
@@ -98,7 +98,6 @@ class Ground(Protocol):
     outer: OuterLevels
     spread_ahead: SpreadAhead
     latency: int
-    cycles_count: bool
     outermost: frozenset[int]
     trades: Ints
     orders_given: bool
@@ -122,7 +121,6 @@ class Run:
     Args:
         margin: by which share of the target a row has to be worse than another one to be dropped.
         width: how many rows of each number of prime factors go on at each step, if not all.
-        limits: further ones than the ground has.
         goes_on: whether rows wait for higher targets.
     """
 
@@ -132,13 +130,10 @@ class Run:
         *,
         margin: float = 0.0,
         width: int | None = None,
-        limits: tuple[Limit, ...] = (),
         goes_on: bool = False,
     ):
         self.ground, self.costs, self.width, self.margin = ground, ground.costs, width, margin
-        limits = (*ground.limits, *limits)
-        self.aim = Aim(ground.goal, ground.latency, -inf, limits)
-        self.cycles_count = ground.cycles_count or count_cycles(limits)
+        self.aim = Aim(ground.goal, ground.latency, -inf, ground.limits)
         self.goes_on = goes_on
         self.moves = Moves()
         self.parents: list[Ints] = []
@@ -158,10 +153,9 @@ class Run:
         examined: float = inf,
         lowest: float = inf,
         advanced: Callable[[int], None] = lambda _: None,
-        quickest: bool = False,
     ) -> Ends:
         """The best mappings by their claims that are below `target`, and were not when the walk was
-        there before; see `Walk.ends`. `quickest`: those that take the fewest cycles instead.
+        there before; see `Walk.ends`.
         """
         self.aim = self.aim._replace(target=target)
         self.lowest, self.advanced, self.fallen = lowest, advanced, False
@@ -172,8 +166,7 @@ class Run:
         least = inf
         try:
             rows = self._arriving()
-            cycles = least_cycles(self.costs, self.aim.latency, rows, Outside(0, 0))
-            best = np.lexsort((rows.least, cycles) if quickest else (rows.least,))[:most]
+            best = np.argsort(rows.least, kind="stable")[:most]
             mappings, whole = tuple(self._mapping(int(rows.parent[row])) for row in best), True
             least = float(rows.least.min(initial=inf))
             self.may_go_on = True
@@ -280,7 +273,7 @@ class Run:
             margin = self.margin * most_energy(self.costs, self.aim, every, outside)
         kept = undominated(
             *(self.ground.outer, every, outside),
-            cycles_count=self.cycles_count,
+            cycles_count=self.costs.work[1] > 0 or self.aim.of_cycles,
             margin=margin,
             alike=not self.ground.orders_given,
         )

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property
 from itertools import chain, islice, permutations, product
 from math import inf
@@ -65,12 +64,11 @@ class Walk:
     def __init__(self, mapspace: EnumeratedMapspace, goal: Goal):
         self.mapspace, self.goal = mapspace, goal
         self.limits: tuple[Limit, ...] = ()
-        metrics = _metrics(goal)
+        _metrics(goal)
         self.costs = Costs(mapspace)
         self.outer = OuterLevels(self.costs)
         self.spread_ahead = SpreadAhead(self.outer)
         self.latency = latency(mapspace.architecture)
-        self.cycles_count = "delay" in metrics or self.costs.work[1] > 0
         self.outermost = _outermost(mapspace, self.costs)
         self.trades = trades(mapspace, self.outermost)
         self.orders_given = any(map(_orders_mesh, mapspace.constraints))
@@ -79,23 +77,22 @@ class Walk:
         self.first = bool(self.costs.sliding) and levels > FREE
         self._last: Run | None = None
 
-    def within(self, limits: Sequence[Limit]) -> Walk:
-        """The same within these limits, too, and from its beginning.
+    def toward(self, goal: Goal, limits: Sequence[Limit]) -> Walk:
+        """A walk with the same tables for a goal within limits.
 
-        Raises: ValueError for limits of other figures than energy and cycles; or if neither these
-        nor the goal have to do with energy, so that a walk would drop little.
+        Raises: ValueError for other figures than energy and cycles; or if neither the goal nor
+        limits have to do with energy, so that a walk would drop little.
         """
+        if not any("energy" in _metrics(each) for each in (goal, *(each.goal for each in limits))):
+            raise ValueError(f"{goal.name} is no matter of energy")
         other = copy(self)
-        other.limits, other._last = (*self.limits, *limits), None
-        metrics = [_metrics(each) for each in (self.goal, *(limit.goal for limit in other.limits))]
-        if not any("energy" in each for each in metrics):
-            raise ValueError(f"{self.goal.name} is no matter of energy")
+        other.goal, other.limits, other._last = goal, tuple(limits), None
         return other
 
     @property
     def figures(self) -> int:
-        """How many figures its tables have."""
-        return self.outer.figures
+        """How many figures its tables have, if they are not made yet."""
+        return 0 if self.outer.made else self.outer.figures
 
     def ends(
         self,
@@ -175,15 +172,6 @@ class Walk:
             return ends._replace(mappings=(), least=least, whole=False)
         return ends._replace(mappings=tuple(orders), least=target * (1 - NOISE))
 
-    def quicker(self, target: float, cycles: float, *, examined: float = inf) -> Ends:
-        """Mappings that by their claims are below `target` and take fewer than so many cycles, the
-        quickest first; if the walk is whole and there are none, then no mapping is.
-
-        Raises: see `ends`.
-        """
-        fewer = Limit(Goal("delay", (("delay", 1),)), Fraction(cycles), strict=True)
-        return Run(self, limits=(fewer,)).below(target, BEST, examined=examined, quickest=True)
-
     def _ordered(self, ends: Ends) -> Ends:
         """The mappings in several orders of their spatial loops, if these matter: a claim is that
         of the best one.
@@ -193,10 +181,14 @@ class Walk:
         orders = (islice(spatial_orders(each, ORDERS), ORDERS) for each in ends.mappings)
         return ends._replace(mappings=tuple(chain.from_iterable(orders)))
 
-    @cached_property
+    @property
     def exact(self) -> bool:
         """Whether claims of energy leave out nothing but what `InnerMappings.doubts` speak of."""
-        return "energy" in _metrics(self.goal) and _nothing_else_costs(self.mapspace, self.costs)
+        return "energy" in _metrics(self.goal) and self._nothing_else_costs
+
+    @cached_property
+    def _nothing_else_costs(self) -> bool:
+        return _nothing_else_costs(self.mapspace, self.costs)
 
 
 def _metrics(goal: Goal) -> set[str]:
