@@ -483,6 +483,13 @@ def test_other_goals_are_left_to_the_model():
         Walk(instance(121, 400, SHAPES).mapspace, DELAY).toward(DELAY, ())
 
 
+def test_limits_of_other_figures_are_left_to_the_model():
+    (accesses,) = parse_objective("last-level-accesses").goals
+    walk = Walk(instance(121, 400, SHAPES).mapspace, ENERGY)
+    with pytest.raises(ValueError, match="last-level-accesses is no matter of energy and cycles"):
+        walk.toward(ENERGY, [Limit(accesses, Fraction(1), strict=False)])
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("first", range(1000, 3000, 5))
 def test_claims_of_many(first):

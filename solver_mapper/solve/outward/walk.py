@@ -83,7 +83,8 @@ class Walk:
         Raises: ValueError for other figures than energy and cycles; or if neither the goal nor
         limits have to do with energy, so that a walk would drop little.
         """
-        if not any("energy" in _metrics(each) for each in (goal, *(each.goal for each in limits))):
+        metrics = [_metrics(each) for each in (goal, *(limit.goal for limit in limits))]
+        if not any("energy" in each for each in metrics):
             raise ValueError(f"{goal.name} is no matter of energy")
         other = copy(self)
         other.goal, other.limits, other._last = goal, tuple(limits), None
