@@ -25,7 +25,7 @@ def pictures() -> dict[str, Chart]:
         "nest": by_hand.plot("nest"),
         "energy": by_hand.plot("energy"),
         "roofline": by_hand.plot("roofline"),
-        "front": sm.pareto(sm.load("eyeriss", "tiny/conv_small")).plot(),
+        "front": sm.pareto(sm.load("eyeriss", "tiny/mm12")).plot(),
         "bound": sm.bound(sm.load(HERE / "gemm_64.yaml")).plot(),
         "fusion": sm.fuse(sm.load(HERE / "fusion" / "gpt3_6.7b_ffn.yaml")).plot(),
         "tree": sm.evaluate(sm.load(HERE / "fused_matmuls.yaml")).plot("tree"),

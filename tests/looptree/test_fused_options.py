@@ -59,6 +59,7 @@ def heads(size: int = 3072, usage: str = "0", workload: str = HEADS) -> sm.TreeS
 
 
 @cache
+@cache
 def with_shared_loops(most: int | None) -> sm.TreeSolution:
     """The attention heads at their least energy, with at most so many shared loops."""
     return sm.solve(heads(), objective="energy", max_fused_loops=most)

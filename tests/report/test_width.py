@@ -44,11 +44,11 @@ def test_networks_sweeps_and_fronts_fit_eighty_columns(network: sm.NetworkResult
     sweep = sm.sweep(
         {
             "architecture": "eyeriss",
-            "workloads": ["tiny/conv_small"],
+            "workloads": ["tiny/conv1d"],
             "parameters": {"psum_spad.entries": [8, 16], "shared_glb.entries": [4096]},
         }
     )
-    front = sm.pareto(sm.load("eyeriss", "tiny/conv_small"))
+    front = sm.pareto(sm.load("eyeriss", "tiny/conv1d"))
     for result in (network, sweep, front):
         with on_terminal(80):
             above, _, _ = str(result).partition("\n\n")

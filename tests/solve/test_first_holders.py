@@ -39,7 +39,7 @@ def without_outermost(made: Instance, numbers: range) -> Instance:
     return replace(made, constraints=Constraints((*kept, *rules)))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 17, *in_campaigns(range(100, 160))])
+@pytest.mark.parametrize("seed", [1, 2, *in_campaigns([17, *range(100, 160)])])
 def test_the_least_claim_is_the_best_mapping_where_nothing_else_costs(seed):
     made = without_outermost(bare(instance(seed, 400, PLAIN)), range(seed % 2, 2))
     if (made.mapspace.count(4000) or 4001) <= 4000:
@@ -75,7 +75,7 @@ def with_open_holders(made: Instance, numbers: range) -> Instance:
     return replace(made, constraints=Constraints((*kept, *rules)))
 
 
-@pytest.mark.parametrize("seed", [1, 17, *in_campaigns(range(300, 360))])
+@pytest.mark.parametrize("seed", [1, 304, *in_campaigns([17, *range(300, 304), *range(305, 360)])])
 @pytest.mark.parametrize("shapes", [PLAIN, WINDOWS], ids=["plain", "windows"])
 def test_claims_of_all_cases_are_those_of_enumeration(seed, shapes):
     made = with_open_holders(bare(instance(seed, 400, shapes)), range(seed % 2, 2))

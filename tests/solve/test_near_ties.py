@@ -103,7 +103,7 @@ def ordered(made: Instance) -> Instance:
     return replace(made, constraints=Constraints((*made.constraints, *rules)))
 
 
-@pytest.mark.parametrize("first", [0, 8, *in_campaigns(range(16, 240, 8))])
+@pytest.mark.parametrize("first", [8, *in_campaigns([0, *range(16, 240, 8)])])
 def test_the_best_mapping_is_among_those_where_orders_of_a_mesh_are_given(first):
     """Of two that cost the same one may be so in a forbidden order alone."""
     for seed in range(first, first + 8):

@@ -28,9 +28,9 @@ FRONTS = st.lists(
     max_size=4,
 )
 NETWORK = [
-    ("conv", 3, problem("tiny/conv_small")),
+    ("conv", 3, problem("tiny/conv1d")),
     ("product", 1, problem("tiny/mm12")),
-    ("again", 2, problem("tiny/conv_small")),
+    ("again", 2, problem("tiny/conv1d")),
 ]
 
 
@@ -66,7 +66,7 @@ def test_the_network_has_the_least_edp_over_the_fronts(
     result: tuple[sm.NetworkResult, Path],
 ) -> None:
     fronts = []
-    for layer in ("tiny/conv_small", "tiny/mm12"):
+    for layer in ("tiny/conv1d", "tiny/mm12"):
         points = sm.pareto(sm.load("eyeriss", layer)).points
         fronts.append([(each.evaluation.energy_pj, each.evaluation.cycles) for each in points])
     least = min(edp([(5, one), (1, two)]) for one, two in product(*fronts))
