@@ -110,7 +110,7 @@ def _stacked(loops: Iterable[Placed]) -> Iterator[Placed]:
     """The loops of an axis, inner to outer."""
     inner = 1
     for loop in loops:
-        yield loop._replace(inner=inner)
+        yield Placed(*loop[:-1], inner)
         inner *= loop.bound
 
 
@@ -256,7 +256,7 @@ class _Codes(NamedTuple):
 
 def _sorted(loops: Iterable[Placed]) -> list[Placed]:
     """Loops in one order, wherever they stand along their axes."""
-    return sorted(loops, key=lambda loop: loop._replace(inner=0))
+    return sorted(loops, key=lambda loop: loop[:-1])
 
 
 @lru_cache(maxsize=1_000)

@@ -5,7 +5,7 @@ on, over all orders of the loops of the mesh.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from math import gcd, prod
@@ -134,11 +134,13 @@ def _sharing_by_order(
     loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector, multicast: bool
 ) -> tuple[Sharing, ...]:
     least = _least_sharing(loops, ranks, grid, moves, multicast)
-    ordered, known = orders(loops), grid.used == extent(loops) and (grid.filled or grid.few)
-    if least.certain or not known or ordered is None or not least.links:
+    if least.certain or not least.links or grid.used != extent(loops):
+        return (least,)
+    wanted = _wanted_from_above(loops, ranks, grid, moves, ((0, 1),), multicast)
+    if wanted is None:
         return (least,)
     elements, kinds = prod(grid.used), set[Links]()
-    for words, rest in _wanted_from_above(ordered, ranks, grid, moves, [(0, 1)], multicast):
+    for words, rest in wanted:
         served = {shift: 1 - who / elements for shift, (_, who) in rest.items()}
         kinds.add(
             tuple(
@@ -157,18 +159,17 @@ def _least_sharing(
     loops: tuple[Placed, ...], ranks: int, grid: Grid, moves: Vector, multicast: bool
 ) -> Sharing:
     used = extent(loops)
-    ways: list[tuple[int, ...]] = [(0, 1)]
+    ways: tuple[tuple[int, ...], ...] = ((0, 1),)
     known = grid.used == used
     if not known and grid.filled:
-        grid, ways = Grid(used, used[0]), [(), (0,), (1,), (0, 1)]
-    ordered = orders(loops)
-    if ordered is None or not (grid.filled or grid.few):
+        grid, ways = Grid(used, used[0]), ((), (0,), (1,), (0, 1))
+    wanted = _wanted_from_above(loops, ranks, grid, moves, ways, multicast)
+    if wanted is None:
         return Sharing(fewest_sent(loops, ranks), all_links(loops, ranks))
     found: dict[Vector, list[Link]] = defaultdict(list)
-    ratios, looked = set[float](), 0
+    ratios, looked = set[float](), len(wanted)
     elements = prod(grid.used)
-    for words, rest in _wanted_from_above(ordered, ranks, grid, moves, ways, multicast):
-        looked += 1
+    for words, rest in wanted:
         ratios.add(words / elements)
         for shift, (left, who) in rest.items():
             if left < words:
@@ -194,21 +195,28 @@ def _least_sharing(
     )
 
 
+@lru_cache(maxsize=16)
 def _wanted_from_above(
-    loops: Sequence[tuple[Placed, ...]],
+    loops: tuple[Placed, ...],
     ranks: int,
     grid: Grid,
     moves: Vector,
-    ways: Sequence[tuple[int, ...]],
+    ways: tuple[tuple[int, ...], ...],
     multicast: bool,
-) -> Iterator[Helped]:
-    """See `helped`; without multicast each element wants words of its own."""
-    for each in helped(loops, ranks, grid, moves, ways):
-        if multicast:
-            yield each
-        else:
-            rest = {shift: (who, who) for shift, (_, who) in each.rest.items()}
-            yield Helped(prod(grid.used), rest)
+) -> tuple[Helped, ...] | None:
+    """What `helped` says of each order of the loops; without multicast each element wants words of
+    its own. None if there are too many orders or elements.
+    """
+    ordered = orders(loops)
+    if ordered is None or not (grid.filled or grid.few):
+        return None
+    found = tuple(helped(ordered, ranks, grid, moves, ways))
+    if multicast:
+        return found
+    return tuple(
+        Helped(prod(grid.used), {shift: (who, who) for shift, (_, who) in each.rest.items()})
+        for each in found
+    )
 
 
 class _Wanted(NamedTuple):
