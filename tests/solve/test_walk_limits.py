@@ -4,6 +4,7 @@ keeps to them, and where claims are figures none is below it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -102,3 +103,13 @@ def test_fronts_of_walks_are_those_of_enumeration(seed, monkeypatch):
     spec = made.spec
     front = sm.pareto(spec, gap=0)
     assert [(each.evaluation.energy_pj, each.evaluation.cycles) for each in front.points] == wanted
+
+
+@pytest.mark.parametrize("goal", [ENERGY, EDP])
+def test_inner_mappings_that_nothing_may_follow_are_no_numbers_to_reckon_with(goal):
+    """They take infinitely many cycles; times no leakage that would be no number."""
+    made = in_odd_clusters(instance(9068, 400, PLAIN))
+    limits = [Limit(DELAY, Fraction(10**9), strict=False)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert walk_of(made.mapspace, goal).toward(goal, limits).ends(INFINITE).mappings

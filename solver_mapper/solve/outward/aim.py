@@ -36,7 +36,9 @@ def rank(costs: Costs, aim: Aim, cycles: Floats, energy: Floats) -> Floats:
     """
     fixed, leak = costs.work
     # What may still be saved can exceed what is settled; the square of that would be too high.
-    energy = np.maximum(energy + fixed + leak * cycles - costs.rounding, 0.0)
+    if leak:  # cycles are infinite where nothing may follow
+        energy = energy + leak * cycles
+    energy = np.maximum(energy + fixed - costs.rounding, 0.0)
     figures = {"energy": energy, "delay": cycles}
     found = _product(aim.goal, figures)
     for limit in aim.limits:
