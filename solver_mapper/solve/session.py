@@ -86,7 +86,7 @@ class Session:
     """How many processes may take part in the search."""
     out_of_memory: bool = False
     """Whether a phase ended for want of memory: the answer is the best so far."""
-    _tables: Walk | Cases | None = None
+    _first_walk: Walk | Cases | None = None
 
     def ended_by(self, error: Exception) -> None:
         """Note what ended a phase early."""
@@ -159,10 +159,10 @@ class Session:
         return self._outwards(goal, limits)
 
     def _walk(self, goal: Goal, limits: Sequence[Limit]) -> Walk | Cases:
-        """A walk; all have the same tables."""
-        if self._tables is None:
-            self._tables = walk_of(self.all_mappings, goal)
-        return self._tables.toward(goal, limits)
+        """A walk, with the tables of the first one."""
+        if self._first_walk is None:
+            self._first_walk = walk_of(self.all_mappings, goal)
+        return self._first_walk.toward(goal, limits)
 
     def _outwards(self, goal: Goal, limits: Sequence[Limit]) -> Walks:
         walks: RacedWalks | None = None

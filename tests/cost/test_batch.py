@@ -77,7 +77,7 @@ def batches(draw: st.DrawFn) -> tuple[Case, Mapping, list[list[int]]]:
 
 
 @given(batches())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_batch_has_the_figures_of_its_mappings(
     batch: tuple[Case, Mapping, list[list[int]]],
 ) -> None:

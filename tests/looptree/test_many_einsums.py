@@ -52,9 +52,9 @@ def test_limits_cover_the_exact_evaluation(count: int) -> None:
 
 
 def test_evaluating_many_einsums_takes_time_in_proportion() -> None:
-    """100 Einsums, whose branches share all nodes above them, are evaluated in a few seconds."""
-    spec = sm.load(io.StringIO(inputs.tree(100)))
+    """200 Einsums, whose branches share all nodes above them, are evaluated in a few seconds."""
+    spec = sm.load(io.StringIO(inputs.tree(200)))
     solution = sm.solve(spec, "energy", max_fused_loops=0, gap=0.5)
     started = time.process_time()
     assert sm.evaluate(spec, solution.mapping).energy > 0
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 5

@@ -483,6 +483,15 @@ def test_other_goals_are_left_to_the_model():
         Walk(instance(121, 400, SHAPES).mapspace, DELAY).toward(DELAY, ())
 
 
+def test_walks_for_other_goals_make_no_tables_again():
+    walk = walk_of(bare(instance(121, 400, PLAIN)).mapspace, ENERGY)
+    assert walk.figures > 0
+    assert walk.ends(INFINITE).mappings
+    other = walk.toward(DELAY, [Limit(ENERGY, Fraction(10**12), strict=False)])
+    assert other.figures == 0
+    assert other.ends(INFINITE).mappings
+
+
 def test_limits_of_other_figures_are_left_to_the_model():
     (accesses,) = parse_objective("last-level-accesses").goals
     walk = Walk(instance(121, 400, SHAPES).mapspace, ENERGY)

@@ -69,9 +69,9 @@ def undominated(
         firsts = np.repeat(starts, sizes)
         behind = np.flatnonzero(np.arange(len(left)) - firsts > turn)
         best, others = left[firsts[behind] + turn], left[behind]
-        worse = rivals.dominated(others, best, 0.0 if margins is None else margins[others])
+        worse = rivals.dominates(best, others, 0.0 if margins is None else margins[others])
         if margins is not None and alike:
-            worse |= rivals.cost_the_same(others, best)
+            worse |= rivals.cost_the_same(best, others)
         worse &= as_free(rivals.rows, best, others)
         left = np.delete(left, behind[worse])
         turn += 1
@@ -105,9 +105,9 @@ class _Rivals:
         self.traffic = Traffic(costs, rows, self.at_risk) if cycles_count else None
         self.filled = _most_filled(costs, rows, outside)
 
-    def dominated(self, other: Ints, one: Ints, margin: Floats | float) -> Flags:
-        """Whether `other` costs more energy than `one` by the margin in pJ, whatever follows; needs
-        no fewer cycles, if these count; and may not go on in ways in which `one` may not.
+    def dominates(self, one: Ints, other: Ints, margin: Floats | float) -> Flags:
+        """Whether `one` costs less energy than `other`, at least by the margin in pJ, whatever
+        follows; needs no more cycles, if these count; and may go on in all ways of `other`.
         """
         rows = self.rows
         worse = rows.energy[one] + self._owed(one, other) <= rows.energy[other] - margin
@@ -143,7 +143,7 @@ class _Rivals:
             owed += self.idling.owed(one, other)
         return owed
 
-    def cost_the_same(self, other: Ints, one: Ints) -> Flags:
+    def cost_the_same(self, one: Ints, other: Ints) -> Flags:
         """Whether both cost the same, whatever follows: they agree in all that is known of them,
         and nothing else is in doubt but the rounding of what neighbours of one holder pass on. That
         depends on how many words these are, in which the two agree as they are charged the same for
