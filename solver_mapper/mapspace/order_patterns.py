@@ -1,10 +1,10 @@
 """Loop orders, reduced to what they change.
 
-Of a level's temporal order only this matters: which loops irrelevant to a tensor stand innermost
-(the tensor stays while they run), and which loop is innermost of all (a sliding window keeps its
-halo only across consecutive steps of that loop). Orders that agree in both are one *pattern*. Loops
+Of a level's temporal order this matters without sliding windows: which loops irrelevant to a tensor
+stand innermost (the tensor stays while they run). Orders that agree in it are one *pattern*. Loops
 to 1 do not exist, so a pattern under a fixed order may demand that some dimensions have factor 1:
-then the loops outside them move inwards.
+then the loops outside them move inwards. How windows move in each order of a pattern is left to the
+exact cost model.
 """
 
 from __future__ import annotations
@@ -44,41 +44,31 @@ class _State:
 def patterns(
     dims: tuple[str, ...],
     irrelevant: Mapping[str, frozenset[str]],
-    sliding: frozenset[str],
     pairs: Collection[Pair] = (),
-    best: bool = True,
 ) -> tuple[Pattern, ...]:
-    """All patterns of one level that no other pattern improves upon, or without `best`, all.
+    """All patterns of one level that no other pattern improves upon.
 
     Args: `dims`, the dimensions with bound above 1; `irrelevant[tensor]`, those that do not index
-    it; `sliding`, dimensions that share a rank with another one, for which being innermost matters
-    by itself; `pairs`, the order that constraints ask for.
+    it; `pairs`, the order that constraints ask for.
 
-    Dominance: a pattern whose reuse sets are subsets of another's, which demands at least as many
-    units and has the same innermost sliding dimension, can never be cheaper, because every count
-    falls as reuse grows.
+    Dominance: a pattern whose reuse sets are subsets of another's, and which demands at least as
+    many units, can never be cheaper, because every count falls as reuse grows.
     """
     found: dict[tuple[object, ...], Pattern] = {}
     seen: set[tuple[object, ...]] = set()
     stack = [_State((), frozenset(), frozenset(t for t, gone in irrelevant.items() if gone))]
     while stack:
         state = stack.pop()
-        first = _first(state.order, sliding)
         pattern = Pattern(state.order, _reuse(state.order, irrelevant), state.unit)
-        key = (pattern.reuse, frozenset(state.order), state.unit, state.alive, first)
+        key = (pattern.reuse, frozenset(state.order), state.unit, state.alive)
         if key in seen:
             continue
         seen.add(key)
-        found[(pattern.reuse, first, state.unit)] = pattern
+        found[(pattern.reuse, state.unit)] = pattern
         if state.order and not state.alive:
             continue
         stack += _steps(state, dims, irrelevant, pairs)
-    return _undominated(list(found.values()), sliding) if best else tuple(found.values())
-
-
-def _first(order: tuple[str, ...], sliding: frozenset[str]) -> str | None:
-    """The innermost dimension, if it slides windows."""
-    return order[0] if order and order[0] in sliding else None
+    return _undominated(list(found.values()))
 
 
 def _reuse(
@@ -147,23 +137,11 @@ def circular(dims: Collection[str], pairs: Collection[Pair]) -> bool:
     return False
 
 
-def _undominated(candidates: list[Pattern], sliding: frozenset[str]) -> tuple[Pattern, ...]:
+def _undominated(candidates: list[Pattern]) -> tuple[Pattern, ...]:
     def beats(one: Pattern, other: Pattern) -> bool:
-        return (
-            one.unit <= other.unit
-            and _first(other.order, sliding) in (None, _first(one.order, sliding))
-            and all(
-                mine[1] >= theirs[1] for mine, theirs in zip(one.reuse, other.reuse, strict=True)
-            )
+        return one.unit <= other.unit and all(
+            mine[1] >= theirs[1] for mine, theirs in zip(one.reuse, other.reuse, strict=True)
         )
 
-    weight = {
-        p: (
-            len(p.unit),
-            -sum(len(r) for _, r in p.reuse),
-            _first(p.order, sliding) is None,
-            p.order,
-        )
-        for p in candidates
-    }
+    weight = {p: (len(p.unit), -sum(len(r) for _, r in p.reuse), p.order) for p in candidates}
     return tuple(undominated(sorted(candidates, key=weight.__getitem__), beats))

@@ -113,41 +113,15 @@ class Space:
         return frozenset(self.dims) - tensor.dims
 
     @cached_property
-    def sliding(self) -> frozenset[str]:
-        """Dimensions that share a rank of some tensor with another dimension of bound above 1."""
-        found: set[str] = set()
-        for tensor in self.problem.tensors:
-            for rank in tensor.ranks:
-                dims = {term.dim for term in rank if term.dim in self.dims}
-                if len(dims) > 1:
-                    found |= dims
-        return frozenset(found)
-
-    @cached_property
     def gone(self) -> Mapping[str, frozenset[str]]:
         """For each tensor the dimensions that do not index it."""
         return {tensor.name: self.irrelevant(tensor) for tensor in self.problem.tensors}
 
     @cached_property
     def patterns(self) -> tuple[tuple[Pattern, ...], ...]:
-        """The order patterns of each level's temporal loops.
-
-        Where the windows of two tensors slide, none is left out for being dominated: what helps one
-        may hinder the other.
-        """
-        windows = [
-            t
-            for t in self.problem.tensors
-            if any(len({term.dim for term in rank} & set(self.dims)) > 1 for rank in t.ranks)
-        ]
+        """The order patterns of each level's temporal loops."""
         return tuple(
-            patterns(
-                self.dims,
-                self.gone,
-                self.sliding,
-                self.temporal_orders.get(level, frozenset()),
-                len(windows) < 2,
-            )
+            patterns(self.dims, self.gone, self.temporal_orders.get(level, frozenset()))
             for level in range(self.depth)
         )
 

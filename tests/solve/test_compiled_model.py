@@ -27,7 +27,7 @@ from solver_mapper.mapspace.space import build_space
 from solver_mapper.solve.cpsat.compile import CompiledSpace, compile_space
 from solver_mapper.solve.cpsat.extract import Values, mapping_of, values_of
 from solver_mapper.solve.cpsat.linear_form import weigh
-from solver_mapper.solve.cpsat.sliding_windows.variants import variants
+from solver_mapper.solve.cpsat.variants import variants
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns

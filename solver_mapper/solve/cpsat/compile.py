@@ -17,14 +17,11 @@ from solver_mapper.mapspace.space import Space
 from solver_mapper.solve.cpsat.counts import Counts, Rows
 from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, total, weigh
-from solver_mapper.solve.cpsat.networks.links import Links
-from solver_mapper.solve.cpsat.networks.neighbours import NeighbourLiterals
 from solver_mapper.solve.cpsat.networks.network_cost import NetworkEntries
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import ExponentAxis, LookupTable, Tuple, value_of
-from solver_mapper.solve.cpsat.sequences import InnermostSequence, Sequences
-from solver_mapper.solve.cpsat.sliding_windows.windows import Windows
 from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
+from solver_mapper.solve.cpsat.windows import ComponentCounts
 
 NOTHING = Fraction(0)
 MOST_CYCLES = 2**50
@@ -45,14 +42,12 @@ class CompiledSpace:
     """
 
     variables: Variables
-    neighbours: NeighbourLiterals
     steps: LookupTable
     cycles: cp_model.IntVar
     energy: LinearForm = field(default_factory=LinearForm)
     last_level: LinearForm = field(default_factory=LinearForm)
     exact: bool = True
     unit: int = 1
-    sequences: list[InnermostSequence] = field(default_factory=list)
     pairs: dict[tuple[str, int, int], Literal] = field(default_factory=dict)
 
     @property
@@ -67,29 +62,25 @@ def compile_space(space: Space) -> CompiledSpace:
     """
     variables = declare(space)
     reuse = Reuse(variables)
-    neighbours, sequences = NeighbourLiterals(variables), Sequences(variables)
-    links = Links(variables, neighbours)
-    windows = Windows(variables, reuse, neighbours, sequences, links)
+    components = ComponentCounts(variables, reuse)
     _fanouts(variables)
     _products(variables)
     unit = max(1, -(-(_slowest(space) + space.latency) // MOST_CYCLES))
-    compiled = CompiledSpace(variables, neighbours, *_steps(variables, unit), unit=unit)
+    compiled = CompiledSpace(variables, *_steps(variables, unit), unit=unit)
     entries = NetworkEntries(space.architecture)
     compiled.exact = entries.complete
     levels: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
     reads: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
     writes: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
     for tensor in space.problem.tensors:
-        counts = Counts(variables, reuse, windows, links, tensor)
-        compiled.exact &= counts.plain and links.linked(tensor) is None
+        counts = Counts(variables, reuse, components, tensor)
+        compiled.exact &= counts.plain and counts.linked is None
         compiled.exact &= not any(reuse.relayed(tensor, child) for child in range(1, space.depth))
         _footprints(compiled, counts, levels)
         _TensorCost(compiled, counts, entries, reads, writes).compile()
     for level, buffer in enumerate(space.architecture.levels):
         _capacity(variables, buffer, total(levels[level]))
         _bandwidth(compiled, buffer, total(reads[level]), total(writes[level]))
-    compiled.sequences = list(sequences.found.values())
-    sequences.limit_reuse(reuse)
     operations = Fraction(space.problem.macs * space.architecture.arithmetic.energy)
     leaking = weigh([compiled.cycles], [leakage(space.architecture) * unit])
     compiled.energy = total([compiled.energy, LinearForm(constant=operations), leaking])

@@ -25,9 +25,8 @@ from ortools.sat.python import cp_model
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import Shape, shape_of
 from solver_mapper.mapspace.space import Slot
-from solver_mapper.solve.cpsat.elision import elided
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, total, weigh
-from solver_mapper.solve.cpsat.networks.links import Links
+from solver_mapper.solve.cpsat.networks.links import linked
 from solver_mapper.solve.cpsat.networks.network_hops import Price
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import (
@@ -37,8 +36,8 @@ from solver_mapper.solve.cpsat.selection import (
     Tuple,
     value_of,
 )
-from solver_mapper.solve.cpsat.sliding_windows.windows import Windows
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
+from solver_mapper.solve.cpsat.windows import ComponentCounts
 
 
 @dataclass(frozen=True)
@@ -59,15 +58,15 @@ class Counts:
     """
 
     def __init__(
-        self, variables: Variables, reuse: Reuse, windows: Windows, links: Links, tensor: Tensor
+        self, variables: Variables, reuse: Reuse, components: ComponentCounts, tensor: Tensor
     ):
-        self.variables, self.reuse, self.windows, self.links, self.tensor = (
+        self.variables, self.reuse, self.components, self.tensor = (
             variables,
             reuse,
-            windows,
-            links,
+            components,
             tensor,
         )
+        self.linked = linked(variables, tensor)
         self.space = variables.space
         self.shape: Shape = shape_of(tensor, self.space.dims)
         bounds = self.space.problem.bounds
@@ -112,7 +111,9 @@ class Counts:
                 LookupTable(selection, tuple(value_of(axes, p) for p in selection.points))
             )
         ]
-        factors += [self.windows.footprint(component, level) for component in self.shape.components]
+        factors += [
+            self.components.footprint(component, level) for component in self.shape.components
+        ]
         return weigh([self.variables.tables.product(factors, on)], [1])
 
     def sent(self, parent: int, child: int, on: cp_model.IntVar | None) -> LinearForm:
@@ -133,14 +134,13 @@ class Counts:
         """
         if child < self.space.depth:
             return [(on, True)]
-        linked = self.links.linked(self.tensor)
-        if linked is None:
+        if self.linked is None:
             return [(on, False)]
         model = self.variables.model
         stays, asks = model.new_bool_var(""), model.new_bool_var("")
         model.add(stays + asks == (1 if on is None else on))
-        model.add(stays <= linked)
-        model.add(asks <= 1 - linked)
+        model.add(stays <= self.linked)
+        model.add(asks <= 1 - self.linked)
         return [(stays, True), (asks, False)]
 
     def _sent(
@@ -156,7 +156,7 @@ class Counts:
             return weigh(selection.literals, values)
         factors = [self.variables.tables.factor(LookupTable(selection, tuple(values)))]
         factors += [
-            self.windows.reads(self.tensor, c, parent, child) for c in self.shape.components
+            self.components.sent(self.tensor, c, parent, child) for c in self.shape.components
         ]
         return weigh([self.variables.tables.product(factors, on)], [1])
 
@@ -250,7 +250,7 @@ class Counts:
         if self.plain:
             return weigh(selection.literals, values)
         factors = [self.variables.tables.factor(LookupTable(selection, values))]
-        factors += [self.windows.given(self.tensor, c, child) for c in self.shape.components]
+        factors += [self.components.filled(self.tensor, c, child) for c in self.shape.components]
         return weigh([self.variables.tables.product(factors, on)], [1])
 
     def again(self, level: int, on: cp_model.IntVar | None, moved: LinearForm) -> LinearForm:
@@ -268,7 +268,7 @@ class Counts:
         if not self.plain:
             factors = [self.variables.tables.factor(LookupTable(selection, values))]
             factors += [
-                elided(self.variables, component, level) for component in self.shape.components
+                self.components.held(component, level) for component in self.shape.components
             ]
             first = self.variables.tables.product(factors, on)
         again = counter(self.variables.model, math.floor(moved.highest()), "again")

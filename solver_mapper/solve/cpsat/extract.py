@@ -11,8 +11,6 @@ from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
 from solver_mapper.mapspace.order_patterns import Pattern, arrange
 from solver_mapper.mapspace.space import Slot, Space
 from solver_mapper.solve.cpsat.compile import CompiledSpace
-from solver_mapper.solve.cpsat.sequences import InnermostSequence
-from solver_mapper.solve.cpsat.sliding_windows.variants import similar_orders
 
 Read = Callable[[cp_model.IntVar], int]
 Values = list[tuple[cp_model.IntVar, int]]
@@ -24,18 +22,14 @@ def mapping_of(compiled: CompiledSpace, read: Read) -> Mapping:
     bounds: dict[tuple[str, Slot], int] = {}
     for (dim, prime, slot), variable in variables.power.items():
         bounds[dim, slot] = bounds.get((dim, slot), 1) * prime ** read(variable)
-    claims: list[list[InnermostSequence]] = [[] for _ in space.architecture.levels]
-    for each in compiled.sequences:
-        if read(each.literal):
-            claims[each.level].append(each)
     levels = []
     for level, buffer in enumerate(space.architecture.levels):
         chosen = next(k for k, literal in enumerate(variables.pattern[level]) if read(literal))
         levels.append(
             LevelMapping(
                 buffer.name,
-                _temporal_loops(space, level, space.patterns[level][chosen], bounds, claims[level]),
-                _spatial_loops(space, level, bounds, compiled.neighbours.claimed(level, read)),
+                _temporal_loops(space, level, space.patterns[level][chosen], bounds),
+                _spatial_loops(space, level, bounds),
                 frozenset(t for t in space.problem.tensor_names if read(variables.keep[t, level])),
                 _flagged(space, "no_temporal_reuse", level),
                 _flagged(space, "no_multicast", level),
@@ -54,11 +48,8 @@ def _temporal_loops(
     level: int,
     pattern: Pattern,
     bounds: dict[tuple[str, Slot], int],
-    claims: list[InnermostSequence],
 ) -> tuple[Loop, ...]:
-    """Temporal loops outer to inner, in an order that has the pattern, obeys the constraints, and
-    agrees with most of the claims.
-    """
+    """Temporal loops outer to inner, in an order that has the pattern and obeys the constraints."""
     used = [dim for dim in space.dims if bounds.get((dim, Slot(level)), 1) > 1]
     first = [dim for dim in pattern.order if dim in used]
     order = (
@@ -67,29 +58,18 @@ def _temporal_loops(
             [dim for dim in used if dim not in first], space.temporal_orders.get(level, frozenset())
         ),
     )
-    if claims:
-        orders = similar_orders(space, level, order)
-        order = max(orders, key=lambda each: sum(_follows(each, claim) for claim in claims))
     return tuple(loop(dim, bounds[dim, Slot(level)]) for dim in reversed(order))
 
 
-def _follows(order: tuple[str, ...], claim: InnermostSequence) -> bool:
-    """Whether loops in `order` (innermost first) are as claimed."""
-    relevant = [dim for dim in order if dim in claim.relevant]
-    claimed = [dim for dim in claim.dims if dim in order]
-    return relevant[: len(claimed)] == claimed
-
-
 def _spatial_loops(
-    space: Space, level: int, bounds: dict[tuple[str, Slot], int], first: tuple[str, ...]
+    space: Space, level: int, bounds: dict[tuple[str, Slot], int]
 ) -> tuple[Loop, ...]:
     """Spatial loops outer to inner: Y outside X, each in the order that constraints or else the
-    problem give; those of `first` innermost.
+    problem give.
     """
     order = []
-    dims = (*first, *(dim for dim in space.dims if dim not in first))
     for axis in "XY":
-        used = [dim for dim in dims if bounds.get((dim, Slot(level, axis)), 1) > 1]
+        used = [dim for dim in space.dims if bounds.get((dim, Slot(level, axis)), 1) > 1]
         order += [
             loop(d, bounds[d, Slot(level, axis)], axis)
             for d in arrange(used, space.spatial_orders.get(level, frozenset()))
@@ -149,19 +129,14 @@ def _multiplicity(number: int, prime: int) -> int:
 
 
 def _pattern_of(space: Space, patterns: tuple[Pattern, ...], order: list[str]) -> int | None:
-    """The first pattern that keeps at least what loops in `order` (innermost first) keep, and lets
-    the same windows slide.
-    """
-    first = order[0] if order and order[0] in space.sliding else None
+    """The first pattern that keeps at least what loops in `order` (innermost first) keep."""
     kept = {
         tensor.name: set(takewhile(space.irrelevant(tensor).__contains__, order))
         for tensor in space.problem.tensors
     }
     for k, pattern in enumerate(patterns):
-        if (
-            pattern.unit.isdisjoint(order)
-            and (first is None or pattern.order[:1] == (first,))
-            and all(dims <= pattern.reused(name) for name, dims in kept.items())
+        if pattern.unit.isdisjoint(order) and all(
+            dims <= pattern.reused(name) for name, dims in kept.items()
         ):
             return k
     return None

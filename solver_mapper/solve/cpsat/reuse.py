@@ -8,8 +8,7 @@ order patterns spare. A pattern of an outer level spares only if no relevant loo
 So no loop is spared for a tensor unless the innermost loop outside c, at whatever level, leaves the
 tensor alone. There is one such loop for all tensors. `Reuse.innermost` says so: no mapping is lost,
 and the linear relaxation, which could spare a part for every tensor at every level, is tighter, the
-more so the more levels there are. (Motions of windows ask for an innermost loop as well; to say so
-here made one proof much longer.)
+more so the more levels there are.
 """
 
 from __future__ import annotations
@@ -25,16 +24,6 @@ from solver_mapper.solve.cpsat.selection import ExponentAxis
 from solver_mapper.solve.cpsat.variables import LoopSlot, Variables, slots_where
 
 
-@dataclass(frozen=True)
-class Spare:
-    """How many primes of loops over `dims` cost nothing for a tensor that `relevant` index."""
-
-    relevant: frozenset[str]
-    dims: tuple[str, ...]
-    prime: int
-    spare: cp_model.IntVar
-
-
 @dataclass
 class Reuse:
     """Literals and spared exponents, made when first needed."""
@@ -44,8 +33,7 @@ class Reuse:
     _through: dict[tuple[frozenset[str], int, int], cp_model.IntVar] = field(default_factory=dict)
     _spared: dict[tuple[str, int], dict[int, list[cp_model.IntVar]]] = field(default_factory=dict)
     _innermost: dict[int, dict[str, cp_model.IntVar]] = field(default_factory=dict)
-    _spares: dict[int, list[Spare]] = field(default_factory=dict)
-    """By level, all that it may spare."""
+    _slides: dict[tuple[int, str], cp_model.IntVar] = field(default_factory=dict)
 
     def innermost(self, child: int, dims: Iterable[str]) -> cp_model.LinearExprT:
         """1 if the innermost temporal loop outside `child` is over one of `dims`, else 0."""
@@ -58,6 +46,29 @@ class Reuse:
             model.add_at_most_one(list(literals.values()))
             self._innermost[child] = literals
         return cp_model.LinearExpr.sum([self._innermost[child][dim] for dim in sorted(dims)])
+
+    def slides(self, child: int, dim: str) -> cp_model.IntVar:
+        """Implies that the innermost temporal loop outside `child` is over `dim`, at one of the
+        levels where constraints admit that.
+        """
+        key = (child, dim)
+        if key not in self._slides:
+            variables, model = self.variables, self.variables.model
+            literal = self._slides[key] = model.new_bool_var(f"slides[{child},{dim}]")
+            model.add(literal <= self.innermost(child, [dim]))
+            dims, places = frozenset(variables.space.dims), []
+            for level in range(child):
+                place = model.new_bool_var(f"innermost[{child},{dim},{level}]")
+                places.append(place)
+                model.add(place <= cp_model.LinearExpr.sum(variables.powers(dim, Slot(level))))
+                for inner, outer in sorted(variables.space.temporal_orders.get(level, ())):
+                    if outer == dim and inner in dims:
+                        model.add_implication(place, self.idle(frozenset({inner}), level))
+                through = self.through(dims - {dim}, level, child)
+                if through is not None:
+                    model.add_implication(place, through)
+            model.add(literal <= cp_model.LinearExpr.sum(places))
+        return self._slides[key]
 
     def idle(self, dims: frozenset[str], level: int) -> cp_model.IntVar:
         """Implies that no temporal loop of the level is over one of `dims`."""
@@ -164,26 +175,6 @@ class Reuse:
                 if through is not None:
                     variables.model.add(spare <= limit * through)
                 spared.setdefault(prime, []).append(spare)
-                self._spares.setdefault(outer, []).append(
-                    Spare(tensor.dims, tuple(dims), prime, spare)
-                )
-
-    def stop(
-        self, level: int, outside: frozenset[str], inside: str, literal: cp_model.IntVar
-    ) -> None:
-        """Where `literal` holds, loops over `outside` at the level, outside one over `inside`, cost
-        as often as each tensor that the latter indexes is fetched.
-        """
-        for each in self._spares.get(level, []):
-            if inside in each.relevant and outside.intersection(each.dims):
-                powers = [
-                    self.variables.power[dim, each.prime, Slot(level)]
-                    for dim in each.dims
-                    if dim not in outside and (dim, each.prime, Slot(level)) in self.variables.power
-                ]
-                self.variables.model.add(
-                    each.spare <= cp_model.LinearExpr.sum(powers)
-                ).only_enforce_if(literal)
 
     def refetch_axes(
         self, tensor: Tensor, child: int, also: frozenset[LoopSlot] = frozenset()

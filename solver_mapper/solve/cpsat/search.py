@@ -31,9 +31,9 @@ from solver_mapper.solve.cpsat.linear_form import (
     limit_values,
     rounded_down,
 )
-from solver_mapper.solve.cpsat.sliding_windows.variants import all_orders, some_variants
 from solver_mapper.solve.cpsat.thresholds import middle, root
 from solver_mapper.solve.cpsat.turns import Turns, Walks
+from solver_mapper.solve.cpsat.variants import all_orders, some_variants
 from solver_mapper.solve.outward.run import Ends
 
 FEW_EXCLUDED = 3

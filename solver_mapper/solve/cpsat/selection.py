@@ -180,18 +180,13 @@ class Tables:
         )
 
     def product(
-        self,
-        factors: Sequence[ProductFactor],
-        on: cp_model.IntVar | None = None,
-        *,
-        positive: bool = True,
+        self, factors: Sequence[ProductFactor], on: cp_model.IntVar | None = None
     ) -> cp_model.IntVar:
-        """An integer variable equal to the product of factors; one of them must be 0 where `on`
-        does not hold.
+        """An integer variable equal to the product of factors, none of which is 0 while `on` holds,
+        and one of which is where it does not.
 
-        `positive` says that no factor is 0 while `on` holds: only then is the logarithm of the
-        product the sum of theirs. The multiplication makes it exact; tangents of the exponential
-        over the sum of logarithms make its relaxation tight.
+        The multiplication makes it exact; tangents of the exponential over the sum of logarithms
+        make its relaxation tight.
         """
         high = math.prod(factor.high for factor in factors)
         result, rest = factors[0].value, factors[1:]
@@ -201,7 +196,7 @@ class Tables:
             target = counter(self.model, reached, "")
             self.model.add_multiplication_equality(target, [result, factor.value])
             result = target
-        if rest and positive:
+        if rest:
             self._tangents(result, factors, on, high)
         return result
 

@@ -41,6 +41,14 @@ class Variables:
         """The primes of the bounds of `dims`, rising."""
         return sorted({prime for dim in dims for prime, _ in self.space.primes[dim]})
 
+    def powers(self, dim: str, slot: Slot) -> list[cp_model.IntVar]:
+        """The exponents of all primes in the bound of `dim` at a slot."""
+        return [
+            self.power[dim, prime, slot]
+            for prime, _ in self.space.primes[dim]
+            if (dim, prime, slot) in self.power
+        ]
+
     def loop_slots(self, dims: Iterable[str], slots: Iterable[Slot]) -> frozenset[LoopSlot]:
         """Every pair of a dimension and a slot."""
         slots = tuple(slots)

@@ -1,4 +1,4 @@
-"""The axes of a window table: exponents of a component's dimensions, in groups of loops."""
+"""The axes of a component's table: exponents of a component's dimensions, in groups of loops."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.selection import ExponentAxis, Tuple
 from solver_mapper.solve.cpsat.variables import Variables
 
-Factors = dict[str, int]
-
 
 @dataclass
 class Layout:
@@ -25,9 +23,9 @@ class Layout:
     axes: list[ExponentAxis] = field(default_factory=list)
     groups: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
 
-    def add(self, group: str, dims: tuple[str, ...], slots: list[Slot]) -> None:
-        """Append the axes of `dims` at `slots` to `group`."""
-        for dim in dims:
+    def add(self, group: str, slots: list[Slot], dims: tuple[str, ...] | None = None) -> None:
+        """Append the axes of `dims`, or all of the component, at `slots` to `group`."""
+        for dim in self.component.dims if dims is None else dims:
             for axis in self.variables.axes(self.variables.loop_slots([dim], slots)):
                 assert isinstance(axis.key, tuple)
                 self.groups.setdefault(group, []).append((dim, int(axis.key[0]), len(self.axes)))
@@ -56,35 +54,15 @@ class Layout:
             if sum(powers) <= most:
                 yield powers
 
-    def read(self, group: str, point: Tuple) -> Factors:
+    def read(self, group: str, point: Tuple) -> dict[str, int]:
         """The product of bounds that a point gives each dimension in the group."""
         values = dict.fromkeys(self.component.dims, 1)
         for dim, prime, position in self.groups.get(group, []):
             values[dim] *= prime ** point[position]
         return values
 
-    def factor(self, group: str, dim: str, point: Tuple) -> int:
-        """The product of bounds that a point gives one dimension in the group."""
-        return math.prod(
-            prime ** point[position]
-            for each, prime, position in self.groups.get(group, [])
-            if each == dim
-        )
-
-    def possible(self, point: Tuple) -> bool:
-        """Whether the groups together divide the problem's bounds."""
-        used = dict.fromkeys(self.component.dims, 1)
-        for group in self.groups:
-            used = {dim: used[dim] * factor for dim, factor in self.read(group, point).items()}
-        bounds = self.variables.space.problem.bounds
-        return all(bounds[dim] % used[dim] == 0 for dim in self.component.dims)
-
-    def tiles(self, *groups: Factors) -> int:
-        """Iterations of the component's dimensions outside the given groups of loops."""
-        return math.prod(self.rest(*groups).values())
-
-    def rest(self, *groups: Factors) -> Factors:
-        """The same for each dimension."""
+    def rest(self, *groups: dict[str, int]) -> dict[str, int]:
+        """Iterations of each dimension outside the given groups of loops."""
         bounds = self.variables.space.problem.bounds
         return {
             d: bounds[d] // math.prod(group[d] for group in groups) for d in self.component.dims

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import islice
+from math import prod
 from random import Random
 
 import pytest
 
-from solver_mapper.api import load
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
 from solver_mapper.core.constraints import Constraints
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping, loop
@@ -20,7 +20,7 @@ from solver_mapper.cost.timeloop import Evaluator
 from solver_mapper.mapspace.space import build_space
 from solver_mapper.solve.cpsat.compile import compile_space
 from solver_mapper.solve.cpsat.extract import mapping_of, values_of
-from solver_mapper.solve.cpsat.sliding_windows.variants import variants
+from solver_mapper.solve.cpsat.variants import variants
 from tests.campaigns import in_campaigns
 from tests.solve.test_compiled_model import claimed
 from tests.strategies import tensor
@@ -173,38 +173,28 @@ def test_claims_that_once_were_too_high(seed):
     assert not disagreements(seed)
 
 
-def test_windows_side_by_side_past_a_bypassed_level_are_counted():
-    """Six units side by side hold five different windows of stride 2: R is used up among them, so
-    that their tiles have one point of R, whatever loops over P are further in.
-    """
-    price = AccessEnergy(Fraction(1), Fraction(1), Fraction(1))
-    architecture = Architecture(
-        "strided",
-        (Buffer("L0", None, 1, energy=price), Buffer("L1", None, 6, 6, 1, energy=price)),
-        Arithmetic("MAC", 6, 6, 1),
-    )
-    problem = Problem("window", ("P", "R"), {"P": 14, "R": 3}, (tensor("I", [("P", 2), "R"]),))
-    spread = (loop("P", 2, "X"), loop("R", 3, "X"))
-    outer = LevelMapping("L0", (loop("P", 7),), spread, keep=frozenset("I"))
-    inner = LevelMapping("L1", (), (), keep=frozenset())
-    mapping = Mapping((outer, inner), problem.dims, ("I",))
-    statistics = Evaluator(architecture, problem).evaluate(mapping)
-    assert statistics.levels["L0"].tensors["I"].reads == 5 * 7
+SLIDES = (loop("P", 12),), (), (loop("K", 2), loop("R", 3))
+FURTHER = (loop("P", 4),), (), (loop("P", 3), loop("R", 3), loop("K", 2))
+IN_UNITS = (loop("P", 4),), (loop("P", 3, "X"),), (loop("R", 3), loop("K", 2))
+
+
+@pytest.mark.parametrize("loops", [SLIDES, FURTHER, IN_UNITS])
+def test_claims_are_what_a_simple_window_costs(loops):
+    """Lower bounds that were far off would be of no use."""
+    temporal, spatial, inside = loops
+    units, price = prod(each.bound for each in spatial), AccessEnergy(*[Fraction(1)] * 3)
+    buffers = Buffer("L0", energy=price), Buffer("L1", None, units, units, 1, energy=price)
+    architecture = Architecture("two levels", buffers, Arithmetic("MAC", units, units, 1))
+    bounds = {"P": 12, "R": 3, "K": 2}
+    tensors = tensor("I", ["P", "R"]), tensor("W", "K")
+    problem = Problem("window", tuple(bounds), bounds, tensors)
+    keep = frozenset("IW")
+    levels = LevelMapping("L0", temporal, spatial, keep), LevelMapping("L1", inside, keep=keep)
+    mapping = Mapping(levels, problem.dims, ("I", "W"))
     compiled = compile_space(build_space(architecture, problem, Constraints()))
-    for metric in ("energy", "last-level-accesses"):
-        assert claimed(compiled, metric, values_of(compiled, mapping)) == figure(statistics, metric)
-
-
-def test_compute_units_without_neighbours_have_no_window_that_stays():
-    """Compute units keep nothing, and alone below a buffer they have no neighbour: what such
-    windows would cost is not worked out.
-    """
-    spec = load("simba", "resnet50/conv1")
-    space = build_space(spec.need_architecture(), spec.need_problem(), spec.constraints)
-    names = [each.name for each in compile_space(space).model.proto.variables]
-    motions = [name for name in names if name.startswith("motion[")]
-    assert motions
-    assert not [name for name in motions if name.startswith(f"motion[Inputs,{space.depth},")]
+    claim = claimed(compiled, "last-level-accesses", values_of(compiled, mapping))
+    exact = Evaluator(architecture, problem).evaluate(mapping)
+    assert claim == figure(exact, "last-level-accesses")
 
 
 @pytest.mark.campaign

@@ -106,8 +106,8 @@ def _by_merit(space: Space, level: int, order: tuple[str, ...]) -> Iterator[tupl
     """Orders that keep at least what `order` keeps, it first, and then those that keep no more than
     it, the ones that keep most first.
 
-    The model does not tell these from `order`: patterns that keep less and let the same windows
-    slide are left out (`mapspace/order_patterns.py`).
+    The model does not tell these from `order`: patterns that keep less are left out
+    (`mapspace/order_patterns.py`).
     """
     yield from similar_orders(space, level, order)
     most = _kept_by_all(space, order)
@@ -116,7 +116,7 @@ def _by_merit(space: Space, level: int, order: tuple[str, ...]) -> Iterator[tupl
         for kept, each in (
             (_kept_by_all(space, each), each) for each in _allowed(space, level, order)
         )
-        if _within(kept, most) and (each[0] not in space.sliding or each[0] == order[0])
+        if _within(kept, most)
     ]
     yield from (each for _, each in sorted(lesser, key=lambda pair: -sum(map(len, pair[0]))))
 
@@ -127,9 +127,7 @@ def similar_orders(space: Space, level: int, order: tuple[str, ...]) -> Iterator
     """
     kept = _kept_by_all(space, order)
     for each in _allowed(space, level, order):
-        if (order[0] not in space.sliding or each[0] == order[0]) and _within(
-            kept, _kept_by_all(space, each)
-        ):
+        if _within(kept, _kept_by_all(space, each)):
             yield each
 
 
