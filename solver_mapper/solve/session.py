@@ -56,10 +56,12 @@ from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
-FEW_NESTS, FEW_WAYS = 2_000, 20_000
-"""Mapspaces of at most so many loop nests, and ways to factorize all dimensions, are enumerated
-where CP-SAT does not prove at once.
+FEW_NESTS, MANY_NESTS = 2_000, 30_000
+"""Mapspaces of at most so many loop nests are enumerated where CP-SAT does not prove at once, or
+where neither it nor walks do.
 """
+WAYS = 10
+"""How many times as many ways to factorize all dimensions these may have."""
 SHORT, SHORT_RUNS = 16, 4
 """Short runs of local search take this part of the steps each, and so many come before a long one.
 """
@@ -87,6 +89,7 @@ class Session:
     out_of_memory: bool = False
     """Whether a phase ended for want of memory: the answer is the best so far."""
     _first_walk: Walk | Cases | None = None
+    _counted: dict[int, bool] = field(default_factory=dict)
 
     def ended_by(self, error: Exception) -> None:
         """Note what ended a phase early."""
@@ -151,7 +154,7 @@ class Session:
         """All mappings of the mapspace within the limits, if it has few; or walks outwards over it,
         if these know of all figures that are limited.
         """
-        if self._few_nests:
+        if self._has_at_most(FEW_NESTS):
             return Walks(
                 lambda _span, _effort: iter([self._enumerated(goal, limits)]),
                 lambda _target: iter([self._enumerated(goal, limits)]),
@@ -170,8 +173,12 @@ class Session:
             walks = RacedWalks(self._walk(goal, limits), self.helper)
 
         def ends(span: Span, effort: float) -> Iterator[Ends]:
-            if walks is not None:
-                yield from self._legal(walks.ends(span, effort))
+            some = False
+            for each in self._legal(walks.ends(span, effort)) if walks is not None else ():
+                some = True
+                yield each
+            if not some and self._has_at_most(MANY_NESTS):
+                yield self._enumerated(goal, limits)
 
         def once(target: float) -> Iterator[Ends]:
             if walks is not None:
@@ -192,18 +199,22 @@ class Session:
             for ends in found:
                 yield ends._replace(mappings=tuple(filter(self._admits, ends.mappings)))
 
-    @cached_property
-    def _few_nests(self) -> bool:
-        """Whether there are few loop nests, and few ways to factorize: these have to be looked at
-        one by one.
+    def _has_at_most(self, nests: int) -> bool:
+        """Whether there are so few loop nests, and few ways to factorize: these have to be looked
+        at one by one.
         """
+        if nests not in self._counted:
+            self._counted[nests] = self._count_at_most(nests)
+        return self._counted[nests]
+
+    def _count_at_most(self, nests: int) -> bool:
         places = len(self.all_mappings.loop_slots)
         ways = prod(
             comb(times + places - 1, times)
             for size in self.all_mappings.problem.bounds.values()
             for _, times in factorize(size)
         )
-        return ways <= FEW_WAYS and self.all_mappings.count(FEW_NESTS) is not None
+        return ways <= WAYS * nests and self.all_mappings.count(nests) is not None
 
     def _enumerated(self, goal: Goal, limits: Sequence[Limit]) -> Ends:
         """The best of all mappings within the limits, each evaluated."""

@@ -11,3 +11,4 @@ from solver_mapper.solve import session
 def no_enumeration(request, monkeypatch):
     if not {"campaign", "enumerates"} & {mark.name for mark in request.node.iter_markers()}:
         monkeypatch.setattr(session, "FEW_NESTS", 0)
+        monkeypatch.setattr(session, "MANY_NESTS", 0)

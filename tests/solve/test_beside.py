@@ -24,6 +24,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.spec import Spec
 from solver_mapper.deadline import TimeUp, running
+from solver_mapper.solve import session
 from solver_mapper.solve.beside import helper, race
 from solver_mapper.solve.beside.messages import Told
 from solver_mapper.solve.beside.race import Race, RacedWalks
@@ -53,8 +54,11 @@ def windowed() -> Spec:
 
 @pytest.fixture(scope="module")
 def alone() -> sm.Solution:
-    """What a search finds that has no process beside it."""
-    return sm.solve(windowed())
+    """What a search finds that has no process beside it, and enumerates nothing either."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(session, "FEW_NESTS", 0)
+        patched.setattr(session, "MANY_NESTS", 0)
+        return sm.solve(windowed())
 
 
 @pytest.fixture
@@ -223,7 +227,8 @@ from solver_mapper.solve.beside import helper, race
 from tests.solve.test_beside import windowed
 import solver_mapper as sm
 
-session.FEW_NESTS, race.SOME, helper.cores = 0, 0, lambda: 2
+session.FEW_NESTS = session.MANY_NESTS = race.SOME = 0
+helper.cores = lambda: 2
 make, started = helper.ChildProcess, []
 helper.ChildProcess = lambda *args, **named: started.append(1) or make(*args, **named)
 

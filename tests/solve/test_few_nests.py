@@ -39,6 +39,18 @@ def test_a_small_mapspace_is_proven_at_once(seed, name):
 
 
 @pytest.mark.enumerates
+@pytest.mark.parametrize("seed", [4002, 4041])
+def test_what_walks_do_not_know_is_enumerated_at_last(seed, monkeypatch):
+    """Reuse that is switched off, and a tensor indexed in an odd way."""
+    monkeypatch.setattr(session, "FEW_NESTS", 0)
+    made = instance(seed, 5000)
+    found = solver_mapper.solve(made.spec, "energy", time_limit=60)
+    (best,) = Exhaustive(made.mapspace).best([parse_objective("energy")])
+    assert best is not None
+    assert (found.status, found.value) == ("optimal", float(best[1].energy_pj))
+
+
+@pytest.mark.enumerates
 def test_a_large_mapspace_is_not_counted():
     """Its factorizations alone would fill the memory."""
     levels = tuple(Buffer(f"L{n}", None, 1, 1, 1, energy=ENERGY) for n in range(8))
@@ -46,7 +58,7 @@ def test_a_large_mapspace_is_not_counted():
     tensors = (tensor("A", "M"), tensor("Z", "M", read_write=True))
     problem = Problem("long", ("M",), {"M": 2**20 * 3**10 * 5**5}, tensors)
     made = Session(Spec(Architecture("deep", levels, units), problem))
-    assert not made._few_nests
+    assert not made._has_at_most(session.MANY_NESTS)
 
 
 @pytest.mark.enumerates

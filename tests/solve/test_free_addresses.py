@@ -29,6 +29,7 @@ def with_addresses(made: Instance, energy: Fraction) -> solver_mapper.Spec:
 @pytest.mark.parametrize("seed", range(60, 72))
 def test_the_solver_takes_them_for_free(seed, monkeypatch):
     monkeypatch.setattr(session, "FEW_NESTS", 0)
+    monkeypatch.setattr(session, "MANY_NESTS", 0)
     made = instance(seed, 300, list(SHAPES))
     negative, free = (with_addresses(made, Fraction(each)) for each in ("-2.5", "0"))
     mapspace = EnumeratedMapspace(free.need_architecture(), made.problem, made.constraints)

@@ -15,7 +15,6 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.core.objective import Goal, Limit, parse_objective
-from solver_mapper.solve import session
 from solver_mapper.solve.outward.cases import walk_of
 from solver_mapper.verify.exhaustive import Exhaustive
 from tests.campaigns import in_campaigns
@@ -92,9 +91,8 @@ def test_the_least_claim_within_limits_is_the_best_mapping_where_nothing_else_co
 
 
 @pytest.mark.parametrize("seed", [2, 9, *in_campaigns(range(10, 40))])
-def test_fronts_of_walks_are_those_of_enumeration(seed, monkeypatch):
+def test_fronts_of_walks_are_those_of_enumeration(seed):
     """Also where mapspaces are too large to be enumerated: each point is searched for."""
-    monkeypatch.setattr(session, "FEW_WAYS", 0)
     made = slow_inside(instance(seed, 150, PLAIN))
     wanted = [
         (each.energy_pj, each.cycles)

@@ -14,16 +14,15 @@ from solver_mapper.core.constraints import HOLDS
 from solver_mapper.core.problem import Tensor
 from solver_mapper.cost.timeloop.energy import leakage
 from solver_mapper.mapspace.space import Space
-from solver_mapper.solve.cpsat.counts import Counts, Rows
+from solver_mapper.solve.cpsat.counts import Counts
 from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, total, weigh
-from solver_mapper.solve.cpsat.networks.network_cost import NetworkEntries
+from solver_mapper.solve.cpsat.networks import NetworkEntries
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import ExponentAxis, LookupTable, Tuple, value_of
 from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
 from solver_mapper.solve.cpsat.windows import ComponentCounts
 
-NOTHING = Fraction(0)
 MOST_CYCLES = 2**50
 """More cycles than that are counted in coarser units, so that sums stay within the solver's 64
 bits.
@@ -68,7 +67,7 @@ def compile_space(space: Space) -> CompiledSpace:
     unit = max(1, -(-(_slowest(space) + space.latency) // MOST_CYCLES))
     compiled = CompiledSpace(variables, *_steps(variables, unit), unit=unit)
     entries = NetworkEntries(space.architecture)
-    compiled.exact = entries.complete
+    compiled.exact = entries.complete and not any(map(_uneven, space.architecture.levels))
     levels: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
     reads: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
     writes: dict[int, list[LinearForm]] = {level: [] for level in range(space.depth)}
@@ -85,6 +84,14 @@ def compile_space(space: Space) -> CompiledSpace:
     leaking = weigh([compiled.cycles], [leakage(space.architecture) * unit])
     compiled.energy = total([compiled.energy, LinearForm(constant=operations), leaking])
     return compiled
+
+
+def _uneven(buffer: Buffer) -> bool:
+    """Whether a level takes more for its words than the average over all of them: it rounds them to
+    blocks or clusters, or waits for an instance that has more than others.
+    """
+    limits = buffer.read_bandwidth, buffer.write_bandwidth, buffer.shared_bandwidth
+    return buffer.block_size > 1 or buffer.cluster_size > 1 or limits != (None, None, None)
 
 
 def _fanouts(variables: Variables) -> None:
@@ -224,8 +231,6 @@ class _TensorCost:
     entries: NetworkEntries
     reads: dict[int, list[LinearForm]]
     writes: dict[int, list[LinearForm]]
-    sent: dict[int, LinearForm] = field(default_factory=dict)
-    """Words read at each level for the next holders, whichever they are."""
 
     @property
     def tensor(self) -> Tensor:
@@ -242,8 +247,6 @@ class _TensorCost:
             fed = self._fed(child)
             if fed is not False:
                 self._child_side(child, fed)
-        for level, words in self.sent.items():
-            self._charge_reads(level, words)
 
     def _pairs(self) -> None:
         """A literal for each pair of consecutive holders (parent, child); the arithmetic is the
@@ -312,151 +315,45 @@ class _TensorCost:
         )
         return literal
 
-    def _fine(self, level: int) -> bool:
-        """Whether counts per instance matter: blocks or clusters round them, or a bandwidth limits
-        them.
-        """
-        buffer = self.counts.space.architecture.levels[level]
-        limited = any(
-            b is not None
-            for b in (buffer.read_bandwidth, buffer.write_bandwidth, buffer.shared_bandwidth)
-        )
-        return buffer.block_size > 1 or buffer.cluster_size > 1 or limited
-
     def _parent_side(self, parent: int, child: int, on: Literal) -> None:
+        """Words that a level reads and updates for the next holder. Those that neighbours read of
+        each other are left out: a lower bound. Of partial sums no addresses are generated when they
+        are read.
+        """
         buffer = self.counts.space.architecture.levels[parent]
         price, address = buffer.energy, buffer.address_price * buffer.block_size
-        if self.counts.plain and self._fine(parent):
-            for rows in self.counts.rows(parent, parent, child, on):
-                self._send_rows(parent, rows)
-            return
-        sent = self.counts.sent(parent, child, on)
+        reads, updates = self.counts.sent(parent, child, on), LinearForm()
         if self.tensor.read_write:
-            reads_amount, writes_amount = self.counts.again(parent, on, sent), sent
-            self._charge(parent, sent, price.update, address)
+            reads, updates = self.counts.again(parent, on, reads), reads
+            self._charge(parent, updates, price.update + address)
+            self._charge(parent, reads, price.read)
         else:
-            reads_amount, writes_amount = sent, LinearForm()
-        self.sent[parent] = self.sent.get(parent, LinearForm()) + reads_amount
+            self._charge(parent, reads, price.read + address)
         if parent == 0:
-            self.compiled.last_level += reads_amount + writes_amount
+            self.compiled.last_level += reads + updates
         share = Fraction(1, buffer.instances)
-        self.reads[parent].append(reads_amount * share)
-        self.writes[parent].append(writes_amount * share)
+        self.reads[parent].append(reads * share)
+        self.writes[parent].append(updates * share)
 
-    def _charge(
-        self, level: int, words: LinearForm, price: Fraction, address: Fraction = NOTHING
-    ) -> None:
-        """Energy of at least so many words: `price` for each access to a block, `address` for each
-        block's worth of words.
-
-        Where a word costs less than nothing, more words may cost less: then as many are charged as
-        there can be.
+    def _charge(self, level: int, words: LinearForm, price: Fraction) -> None:
+        """Energy of at least so many words, `price` for each block's worth of them: blocks that are
+        not full are left out. Where a word costs less than nothing, more words may cost less: then
+        as many are charged as there can be.
         """
         buffer = self.counts.space.architecture.levels[level]
-        share = buffer.least_share / buffer.block_size
-        if price + address < 0:
-            most = LinearForm(constant=Fraction(words.highest()))
-            self._spend((words if self.compiled.exact else most) * (price + address) * share)
-        elif not words.terms or buffer.block_size == 1 or min(price, address) < 0:
-            self._spend(words * (price + address) * share)
-        else:
-            self._spend(self._accesses(level, words) * price + words * address * share)
-
-    def _charge_reads(self, level: int, sent: LinearForm) -> None:
-        """Energy of what `level` reads. Words that neighbours read of each other are left out: a
-        lower bound. Of partial sums no addresses are generated here.
-        """
-        buffer = self.counts.space.architecture.levels[level]
-        address = NOTHING if self.tensor.read_write else buffer.address_price * buffer.block_size
-        self._charge(level, sent, buffer.energy.read, address)
-
-    def _accesses(self, level: int, words: LinearForm) -> LinearForm:
-        """Accesses to whole blocks, at least: each unit in use takes its share of the words, those
-        of a cluster at once.
-        """
-        buffer, model = self.counts.space.architecture.levels[level], self.compiled.model
-        most = -(-words.highest() // buffer.block_size) + buffer.instances
-        accesses, each = counter(model, most, "accesses"), counter(model, most, "each")
-        expr, constant = words.whole(Fraction(1))
-        everything = max(words.highest(), 1)  # a larger block is filled as little as one of these
-
-        def filled(blocks: int) -> int:
-            return min(buffer.block_size * blocks, everything)
-
-        if buffer.clusters:
-            sharing = -(-buffer.instances // buffer.clusters)
-            model.add(filled(sharing) * accesses >= expr + constant)
-        for literal, count in self._units(level):
-            model.add(filled(count) * each >= expr + constant).only_enforce_if(literal)
-            paying = min(count, buffer.clusters)
-            model.add(accesses >= paying * each).only_enforce_if(literal)
-        return weigh([accesses], [1])
-
-    def _units(self, level: int) -> list[tuple[cp_model.IntVar, int]]:
-        """Numbers of instances of a level in use, each with a literal; one of these holds."""
-        space, variables = self.counts.space, self.compiled.variables
-        instances = space.architecture.levels[level].instances
-        axes = variables.axes(
-            variables.loop_slots(space.dims, slots_where(space, temporal=False, above=level))
-        )
-        units = variables.tables.select(
-            axes, None, lambda point: value_of(axes, point) <= instances, name=("units", level)
-        )
-        return [
-            (literal, value_of(axes, point))
-            for literal, point in zip(units.literals, units.points, strict=True)
-        ]
-
-    def _send_rows(self, parent: int, rows: Rows) -> None:
-        buffer = self.counts.space.architecture.levels[parent]
-        price, address = buffer.energy, buffer.address_price * buffer.block_size
-        updates, reads = [0] * len(rows.words), list(rows.words)
-        if self.tensor.read_write:
-            updates, reads = reads, [w - p for w, p in zip(rows.words, rows.partition, strict=True)]
-        by_read, by_update = (
-            (Fraction(0), address) if self.tensor.read_write else (address, Fraction(0))
-        )
-        self._pay(buffer, rows, [(reads, price.read, by_read), (updates, price.update, by_update)])
-        self.reads[parent].append(weigh(rows.selection.literals, reads))
-        self.writes[parent].append(weigh(rows.selection.literals, updates))
-        if parent == 0:
-            moved = [(r + u) * i for r, u, i in zip(reads, updates, rows.instances, strict=True)]
-            self.compiled.last_level += weigh(rows.selection.literals, moved)
+        if price < 0 and not self.compiled.exact:
+            words = LinearForm(constant=Fraction(words.highest()))
+        self._spend(words * price * (buffer.least_share / buffer.block_size))
 
     def _child_side(self, child: int, on: Literal | bool) -> None:
         assert on is not True and on is not False
         buffer = self.counts.space.architecture.levels[child]
         price, address = buffer.energy, buffer.address_price * buffer.block_size
-        if self.counts.plain and self._fine(child):
-            rows = self.counts.rows(child, -1, child, on)[0]
-            fills = (
-                [w - p for w, p in zip(rows.words, rows.partition, strict=True)]
-                if self.tensor.read_write
-                else list(rows.words)
-            )
-            self._pay(buffer, rows, [(fills, price.fill, address)])
-            self.writes[child].append(weigh(rows.selection.literals, fills))
-            return
         filled = self.counts.filled(child, on)
         if self.tensor.read_write:
             filled = self.counts.again(child, on, filled)
-        self._charge(child, filled, price.fill, address)
+        self._charge(child, filled, price.fill + address)
         self.writes[child].append(filled * Fraction(1, buffer.instances))
-
-    def _pay(
-        self, buffer: Buffer, rows: Rows, kinds: list[tuple[list[int], Fraction, Fraction]]
-    ) -> None:
-        """Energy of whole blocks and shared clusters, point by point."""
-        weights = []
-        for i, used in enumerate(rows.instances):
-            each = Fraction(0)
-            for words, price, address in kinds:
-                each += (
-                    -(-words[i] // buffer.block_size) * price
-                    + words[i] * address / buffer.block_size
-                )
-            weights.append(each * min(used, buffer.clusters))
-        self._spend(weigh(rows.selection.literals, weights))
 
     def _spend(self, energy: LinearForm) -> None:
         self.compiled.energy += energy

@@ -16,8 +16,6 @@ exponents.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from ortools.sat.python import cp_model
@@ -26,30 +24,15 @@ from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import Shape, shape_of
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, total, weigh
-from solver_mapper.solve.cpsat.networks.links import linked
-from solver_mapper.solve.cpsat.networks.network_hops import Price
+from solver_mapper.solve.cpsat.links import linked
 from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import (
     ExponentAxis,
     LookupTable,
-    Selection,
-    Tuple,
     value_of,
 )
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
 from solver_mapper.solve.cpsat.windows import ComponentCounts
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A selection with, for each point, words per instance, instances in use, and the distinct
-    words an instance ever sees.
-    """
-
-    selection: Selection
-    words: tuple[int, ...]
-    instances: tuple[int, ...]
-    partition: tuple[int, ...]
 
 
 class Counts:
@@ -160,67 +143,6 @@ class Counts:
         ]
         return weigh([self.variables.tables.product(factors, on)], [1])
 
-    def priced(
-        self,
-        level: int,
-        child: int,
-        on: cp_model.IntVar | None,
-        price: Price,
-        linked: Callable[[int], Fraction] | None = None,
-    ) -> LinearForm:
-        """What the words of a plain tensor pay that `level` sends towards `child`, each by the
-        groups of units that receive words and the units of each. Operands that compute units have
-        from neighbours pay `linked` each, by the units that share a word.
-        """
-        return total(
-            self._priced(level, child, literal, steady, price, linked)
-            for literal, steady in self._modes(child, on)
-        )
-
-    def _priced(
-        self,
-        level: int,
-        child: int,
-        on: cp_model.IntVar | None,
-        steady: bool,
-        price: Price,
-        linked: Callable[[int], Fraction] | None,
-    ) -> LinearForm:
-        base, axes, divide = self._monomial(level, child, steady)
-        here = [slot for slot in self._spatial(above=level + 1) if slot.level == level]
-        alone = self.space.has_flag("no_multicast", self.tensor.name, level)
-        shared = self.variables.loop_slots([] if alone else self.irrelevant, here)
-        every = self.variables.loop_slots(self.space.dims, here)
-        receivers, groups = self.variables.axes(shared), self.variables.axes(every - shared)
-        split = len(axes), len(axes) + len(receivers)
-        room = math.prod(self.space.architecture.fanout(level))
-
-        def parts(point: Tuple) -> tuple[int, int, int]:
-            return (
-                value_of(axes, point[: split[0]]),
-                value_of(groups, point[split[1] :]),
-                value_of(receivers, point[split[0] : split[1]]),
-            )
-
-        def possible(point: Tuple) -> bool:
-            _, apart, together = parts(point)
-            return apart * together <= room
-
-        selection = self.variables.tables.select(
-            [*axes, *receivers, *groups], on, possible, name=("priced", level)
-        )
-        passed_on = linked if steady and child == self.space.depth else None
-        costs = []
-        for point in selection.points:
-            moved, apart, together = parts(point)
-            words = base // moved if divide else base * moved
-            cost = words * price(apart, together)
-            if passed_on is not None:
-                rest = max(0, self.space.problem.macs - words * together)
-                cost += rest * passed_on(together)
-            costs.append(cost)
-        return weigh(selection.literals, costs)
-
     def _monomial(
         self, parent: int, child: int, steady: bool
     ) -> tuple[int, list[ExponentAxis], bool]:
@@ -275,64 +197,3 @@ class Counts:
         expr, constant = moved.whole(Fraction(1))
         self.variables.model.add(cp_model.LinearExpr.sum([again, first]) >= expr + constant)
         return weigh([again], [1])
-
-    def rows(self, at: int, parent: int, child: int, on: cp_model.IntVar | None) -> list[Rows]:
-        """Counts of a plain tensor per instance of level `at`, where `parent` and `child` exchange
-        words; one entry per mode.
-
-        `at` is `parent` for what is sent, `child` for what is filled.
-        """
-        return [
-            self._rows(at, parent, child, literal, steady)
-            for literal, steady in self._modes(child, on)
-        ]
-
-    def _rows(
-        self, at: int, parent: int, child: int, on: cp_model.IntVar | None, steady: bool
-    ) -> Rows:
-        outside = self._spatial(above=at)
-        relevant = self.variables.axes(self.variables.loop_slots(self.relevant, outside))
-        irrelevant = self.variables.axes(self.variables.loop_slots(self.irrelevant, outside))
-        uncast = self._uncast(parent, child) if at == parent else []
-        if steady:
-            moving = self.reuse.refetch_axes(
-                self.tensor, child, self.variables.loop_slots(self.irrelevant, uncast)
-            )
-        else:
-            cast = [s for s in self._spatial(below=parent) if s not in uncast]
-            moving = self.variables.axes(self.variables.loop_slots(self.irrelevant, cast))
-        axes, split = [*moving, *relevant, *irrelevant], (len(moving), len(moving) + len(relevant))
-        operations = math.prod(self.space.problem.bounds[d] for d in self.space.dims)
-        copied = math.prod(self.space.problem.bounds[d] for d in self.irrelevant)
-        most = self.space.architecture.levels[at].instances
-
-        def parts(point: Tuple) -> tuple[int, int, int]:
-            return (
-                value_of(moving, point[: split[0]]),
-                value_of(relevant, point[split[0] : split[1]]),
-                value_of(irrelevant, point[split[1] :]),
-            )
-
-        def possible(point: Tuple) -> bool:
-            moved, shared, copies = parts(point)
-            return (
-                shared * copies <= most
-                and self.plain_words % shared == 0
-                and copied % (moved * copies) == 0
-                and (steady or operations % (moved * shared * copies) == 0)
-            )
-
-        selection = self.variables.tables.select(
-            axes, on, possible, name=("rows", steady, self.tensor.name)
-        )
-        words, instances, partition = [], [], []
-        for point in selection.points:
-            moved, shared, copies = parts(point)
-            words.append(
-                self.plain_words * moved // shared
-                if steady
-                else operations // (moved * shared * copies)
-            )
-            instances.append(shared * copies)
-            partition.append(self.plain_words // shared)
-        return Rows(selection, tuple(words), tuple(instances), tuple(partition))

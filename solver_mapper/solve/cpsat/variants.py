@@ -17,7 +17,7 @@ from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
 from solver_mapper.core.problem import Tensor
 from solver_mapper.mapspace.components import shape_of
 from solver_mapper.mapspace.space import Space
-from solver_mapper.solve.cpsat.networks.network_cost import beyond_entries
+from solver_mapper.solve.cpsat.networks import beyond_entries
 
 Signature = tuple[object, ...]
 Kept = tuple[frozenset[str], ...]

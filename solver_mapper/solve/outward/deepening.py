@@ -14,6 +14,7 @@ from math import exp, inf, log
 from typing import Protocol
 
 from solver_mapper.deadline import check_time
+from solver_mapper.solve.outward.costs import NOISE
 from solver_mapper.solve.outward.run import Ends
 
 MANY = 100_000
@@ -46,7 +47,7 @@ MOST_GROWTH = 50.0
 """More than this, as a logarithm, is out of reach anyway."""
 NEAR, CLOSE = 1e-2, 1e-9
 """How far a claim may be from the figure of the best mapping, relative, for all other mappings
-between the two to be looked at; and from where on it need not.
+between the two to be looked at; and from where on it may only be what doubles do not tell apart.
 """
 TIES = 8
 """How many times as many inner mappings that takes, at most, as the walk before it."""
@@ -95,7 +96,7 @@ class Deepening:
         self._walk = walk
         self._ended = False
         self._found: Ends | None = None
-        self._looked_below = inf
+        self._looked_near: set[float] = set()
         self._proven, self._goal, self._next = -inf, 0.0, 0.0
         self._step, self._overrun = STEP, OVERRUN
         self._last: Ends | None = None
@@ -166,18 +167,25 @@ class Deepening:
         return self._walk.beam(last, width)
 
     def _near_ties(self, span: Span) -> Iterator[Ends]:
-        """What else is near the mappings found, if the best of them costs more than it claims; anew
-        if there were too many, and mappings have to be below less since then.
+        """What else is near the mappings found, if the best of them costs more than it claims, or
+        doubles do not tell; anew if there were too many, and mappings have to be below less since
+        then.
         """
         found, (proven, last) = self._found, span()
-        if found is None or not found.mappings or found.least is None or last >= self._looked_below:
+        if found is None or not found.mappings or found.least is None:
             return
         # What is proven by other means is no bound of claims.
         least = min(float(found.least), proven)
-        if 0 < (1 - NEAR) * last < least and proven < last * (1 - CLOSE) and self._walk.exact:
-            self._looked_below = last
+        target = last if proven < last * (1 - CLOSE) else last * (1 + 2 * NOISE)
+        if (
+            0 < (1 - NEAR) * last < least
+            and proven < last
+            and target not in self._looked_near
+            and self._walk.exact
+        ):
+            self._looked_near.add(target)
             examined = TIES * max(found.size, SOME)
-            yield self._walk.near_ties(last, least, examined=examined)
+            yield self._walk.near_ties(target, least, examined=examined)
 
     def _usual(self) -> int:
         """How many inner mappings there are below the last target that was reached, or a few."""

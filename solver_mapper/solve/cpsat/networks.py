@@ -1,15 +1,13 @@
 """What networks charge for the words that enter them.
 
 Wherever a word goes, it pays its entry and the router that it comes to first
-(`cost/timeloop/network_energy.py`); of plain tensors also the least that hops, routers and
-multicast cost by `network_hops.py`. What trees of adders cost is left out: a lower bound, and exact
-where plain tensors pay entries only.
+(`cost/timeloop/network_energy.py`). What hops, routers further on, multicast and trees of adders
+cost is left out: a lower bound, and exact where plain tensors pay entries only.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 
 from ortools.sat.python import cp_model
 
@@ -17,7 +15,6 @@ from solver_mapper.core.architecture import Architecture
 from solver_mapper.cost.timeloop.network_energy import UP, NetworkBelow, networks_below
 from solver_mapper.solve.cpsat.counts import Counts
 from solver_mapper.solve.cpsat.linear_form import LinearForm
-from solver_mapper.solve.cpsat.networks.network_hops import hop_price, multicast_price
 
 
 class NetworkEntries:
@@ -31,7 +28,6 @@ class NetworkEntries:
             [each for each in networks if each.network.kind != "ReductionTree" and not each.free]
             for networks in below
         ]
-        self._architecture = architecture
         self.complete = not beyond_entries(architecture)
 
     def energy(
@@ -51,35 +47,6 @@ class NetworkEntries:
                 if entry:
                     words = self._words(counts, returns, level, child, on, level == parent)
                     found += words * entry
-                if counts.plain:
-                    found += self._beyond_entry(counts, below, level, child, on, returns)
-        return found
-
-    def _beyond_entry(
-        self,
-        counts: Counts,
-        below: NetworkBelow,
-        level: int,
-        child: int,
-        on: cp_model.IntVar | None,
-        returns: bool,
-    ) -> LinearForm:
-        """What words pay for multicast, hops and routers.
-
-        Hops are those of the words that the next level would take if it held the tensor, whichever
-        level does (`bypass` in `cost/timeloop/accesses.py`). Routers depend on hops for each word
-        that enters, which are fewer where more words do.
-        """
-        direct = child == level + 1 and not returns
-        fanout = self._architecture.fanout(level)
-        hops = hop_price(below, fanout, routers=direct)
-        multicast = multicast_price(below)
-        found = LinearForm()
-        if hops is not None:
-            linked = partial(_linked, below) if child == level + 1 else None
-            found += counts.priced(level, level + 1, on, hops, linked)
-        if multicast is not None:
-            found += counts.priced(level, child, on, multicast)
         return found
 
     def _words(
@@ -109,14 +76,6 @@ def _returns(counts: Counts, below: NetworkBelow) -> bool:
         and UP in below.ways
         and not below.reduces
     )
-
-
-def _linked(below: NetworkBelow, units: int) -> Fraction:
-    """What an operand from a neighbour costs, or its share of a word sent to as many `units`, which
-    may serve where neighbours do not.
-    """
-    link = below.per_hop + 2 * below.network.router_energy
-    return min(link, _entry(below) / units)
 
 
 def _entry(below: NetworkBelow) -> Fraction:
