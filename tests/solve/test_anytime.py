@@ -63,3 +63,22 @@ def test_progress_never_goes_back() -> None:
     assert bounds == sorted(bounds)
     assert values[-1] == solution.value
     assert all(each.bound <= each.value for each in told if None not in (each.bound, each.value))
+
+
+def filter_over(samples: int, taps: int) -> dict[str, object]:
+    """Four channels of a signal, each filtered."""
+    window = [[["P"], ["R"]]]
+    spaces = [
+        {"name": "Weights", "projection": [[["C"]], [["R"]]]},
+        {"name": "Inputs", "projection": [[["C"]], *window]},
+        {"name": "Outputs", "projection": [[["C"]], [["P"]]], "read-write": True},
+    ]
+    shape = {"name": "filter", "dimensions": ["C", "P", "R"], "data-spaces": spaces}
+    return {"problem": {"shape": shape, "instance": {"C": 4, "P": samples, "R": taps}}}
+
+
+@pytest.mark.parametrize(("samples", "taps"), [(2**20, 7), (2**31 - 1, 3)])
+def test_a_long_signal_takes_no_longer_for_its_length(samples, taps):
+    """By how far loops over it may move a window was listed, some millions of ways."""
+    spec = sm.load(*bundled.resolve("three_level"), filter_over(samples, taps))
+    assert sm.solve(spec, "energy", time_limit=120).status == "optimal"

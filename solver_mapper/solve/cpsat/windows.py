@@ -27,6 +27,7 @@ from itertools import product
 from ortools.sat.python import cp_model
 
 from solver_mapper.core.problem import Tensor
+from solver_mapper.deadline import check_time
 from solver_mapper.mapspace.components import RankComponent
 from solver_mapper.mapspace.space import Slot
 from solver_mapper.solve.cpsat.reuse import Reuse
@@ -94,12 +95,8 @@ class Windows:
         if len(moving) < 2:
             return rounds
         if not self._skipping and len(self.component.dims) == 2:
-            back = [
-                times
-                for one, other in (moving, moving[::-1])
-                for times in range(1, self.rounds[one])
-                if self._as_long(other, times, one)
-            ]
+            steps = [(one, self._steps(other, one)) for one, other in (moving, moving[::-1])]
+            back = [times for one, times in steps if 1 <= times < self.rounds[one]]
         return rounds - max(((rounds - 1) // (times + 1) for times in back), default=0)
 
     def _goes_on(self, dim: str) -> bool:
@@ -109,16 +106,13 @@ class Windows:
             return False
         if self._skipping or len(self.component.dims) > 2:
             return True
-        return any(
-            self._as_long(other, times, dim)
-            for other in others
-            for times in range(2, self.rounds[dim] + 1)
-        )
+        return any(2 <= self._steps(other, dim) <= self.rounds[dim] for other in others)
 
-    def _as_long(self, one: str, times: int, other: str) -> bool:
-        """Whether a step along one dimension moves the window as far as several along the other."""
+    def _steps(self, one: str, other: str) -> int:
+        """How many steps along `other` move the window as far as one along `one`; 0 if none do."""
         far, near = (self.component.offset({dim: self._step(dim)}) for dim in (one, other))
-        return all(a == times * b for a, b in zip(far, near, strict=True))
+        times = next((a // b for a, b in zip(far, near, strict=True) if b), 0)
+        return times if all(a == times * b for a, b in zip(far, near, strict=True)) else 0
 
     @property
     def _skipping(self) -> bool:
@@ -252,12 +246,12 @@ class WindowTable:
         """The table with `cost` of each way and point as values."""
         points = tuple(point for each in self.selections for point in each.points)
         literals = tuple(literal for each in self.selections for literal in each.literals)
-        values = tuple(
-            cost(way, point)
-            for way, each in zip(self.ways, self.selections, strict=True)
-            for point in each.points
-        )
-        return LookupTable(Selection(points, literals), values)
+        values = list[int]()
+        for way, each in zip(self.ways, self.selections, strict=True):
+            for point in each.points:
+                check_time()
+                values.append(cost(way, point))
+        return LookupTable(Selection(points, literals), tuple(values))
 
 
 @dataclass

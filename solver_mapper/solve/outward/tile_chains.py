@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solver_mapper.core.primes import divisors
+from solver_mapper.deadline import check_time
 from solver_mapper.solve.outward.inner import Floats, Ints
 from solver_mapper.solve.outward.layouts import APART, IDLE, OTHER, Grid, Placed, Vector, orders
 from solver_mapper.solve.outward.mesh_sharing import (
@@ -668,6 +669,10 @@ def _links(chain: Chain) -> Links:
     return (*chain.links, Link(stays, rest=0.0)) if chain.beside else chain.links
 
 
+MOST_ROUNDS = 4_096
+"""Of more rounds over a dimension it takes too long to tell by how much loops may move tiles."""
+
+
 class Steps(NamedTuple):
     """What loops to come over one dimension of a rank, of so many `rounds`, may have moved tiles
     by, in multiples of `step`: back, or `forth` by a loop over it, whatever those inside it moved
@@ -679,11 +684,11 @@ class Steps(NamedTuple):
     first: bool = False
     forth: bool = False
 
-    def possible(self) -> list[int]:
+    def possible(self) -> set[int]:
         """In words, backwards."""
         if self.forth:
-            return [-self.step * times for times in _moves(self.rounds)[1]]
-        return [self.step * times for times in _moves(self.rounds)[0] if times or not self.first]
+            return {-self.step * times for times in _moves(self.rounds)[1]}
+        return {self.step * times for times in _moves(self.rounds)[0] if times or not self.first}
 
 
 @cache
@@ -713,11 +718,16 @@ def _slide_on(step: int, rounds: int, its_step: int, its_rounds: int) -> bool:
 
 @cache
 def _adds_up(back: int, moves: tuple[Steps, ...]) -> bool:
-    """Whether loops over the dimensions may together have moved tiles so many words back."""
-    sums = {0}
+    """Whether loops over the dimensions may together have moved tiles so many words back; taken to
+    be so where there are too many rounds to tell.
+    """
+    check_time()
+    if any(each.rounds > MOST_ROUNDS for each in moves):
+        return True
+    sums, last = {0}, {0}
     for each in moves:
-        sums = {total + words for total in sums for words in each.possible()}
-    return back in sums
+        sums, last = {total + words for total in sums for words in last}, each.possible()
+    return any(back - total in last for total in sums)
 
 
 def _but(flags: list[Any], place: int) -> list[Any]:
