@@ -14,7 +14,7 @@ from solver_mapper.core.constraints import HOLDS
 from solver_mapper.core.problem import Tensor
 from solver_mapper.cost.timeloop.energy import leakage
 from solver_mapper.mapspace.space import Space
-from solver_mapper.solve.cpsat.counts import Counts
+from solver_mapper.solve.cpsat.counts import Counts, Rows
 from solver_mapper.solve.cpsat.engine import LARGEST
 from solver_mapper.solve.cpsat.linear_form import LinearForm, counter, highest, total, weigh
 from solver_mapper.solve.cpsat.networks import NetworkEntries
@@ -23,6 +23,7 @@ from solver_mapper.solve.cpsat.selection import ExponentAxis, LookupTable, Tuple
 from solver_mapper.solve.cpsat.variables import Variables, declare, slots_where
 from solver_mapper.solve.cpsat.windows import ComponentCounts
 
+NOTHING = Fraction(0)
 MOST_CYCLES = 2**50
 """More cycles than that are counted in coarser units, so that sums stay within the solver's 64
 bits.
@@ -322,38 +323,126 @@ class _TensorCost:
         """
         buffer = self.counts.space.architecture.levels[parent]
         price, address = buffer.energy, buffer.address_price * buffer.block_size
+        if self.counts.plain and buffer.cluster_size > 1:
+            for rows in self.counts.rows(parent, parent, child, on):
+                self._send_rows(parent, rows)
+            return
         reads, updates = self.counts.sent(parent, child, on), LinearForm()
         if self.tensor.read_write:
             reads, updates = self.counts.again(parent, on, reads), reads
-            self._charge(parent, updates, price.update + address)
+            self._charge(parent, updates, price.update, address)
             self._charge(parent, reads, price.read)
         else:
-            self._charge(parent, reads, price.read + address)
+            self._charge(parent, reads, price.read, address)
         if parent == 0:
             self.compiled.last_level += reads + updates
         share = Fraction(1, buffer.instances)
         self.reads[parent].append(reads * share)
         self.writes[parent].append(updates * share)
 
-    def _charge(self, level: int, words: LinearForm, price: Fraction) -> None:
-        """Energy of at least so many words, `price` for each block's worth of them: blocks that are
-        not full are left out. Where a word costs less than nothing, more words may cost less: then
-        as many are charged as there can be.
+    def _charge(
+        self, level: int, words: LinearForm, price: Fraction, address: Fraction = NOTHING
+    ) -> None:
+        """Energy of at least so many words: `price` for each access to a block, of which the last
+        may not be full, and `address` for each block's worth of words. Where a word costs less than
+        nothing, more words may cost less: then as many are charged as there can be.
         """
         buffer = self.counts.space.architecture.levels[level]
-        if price < 0 and not self.compiled.exact:
+        share = buffer.least_share / buffer.block_size
+        if price + address < 0 and not self.compiled.exact:
             words = LinearForm(constant=Fraction(words.highest()))
-        self._spend(words * price * (buffer.least_share / buffer.block_size))
+        if buffer.block_size > 1 and words.terms and min(price, address) >= 0:
+            self._spend(self._accesses(level, words) * price + words * address * share)
+        else:
+            self._spend(words * (price + address) * share)
+
+    def _accesses(self, level: int, words: LinearForm) -> LinearForm:
+        """Accesses to whole blocks, at least: each unit in use takes its share of the words, those
+        of a cluster at once.
+        """
+        buffer, model = self.counts.space.architecture.levels[level], self.compiled.model
+        most = -(-words.highest() // buffer.block_size) + buffer.instances
+        accesses, each = counter(model, most, "accesses"), counter(model, most, "each")
+        expr, constant = words.whole(Fraction(1))
+        everything = max(words.highest(), 1)  # a larger block is filled as little as one of these
+
+        def filled(blocks: int) -> int:
+            return min(buffer.block_size * blocks, everything)
+
+        if buffer.clusters:
+            sharing = -(-buffer.instances // buffer.clusters)
+            model.add(filled(sharing) * accesses >= expr + constant)
+        for literal, count in self._units(level):
+            model.add(filled(count) * each >= expr + constant).only_enforce_if(literal)
+            paying = min(count, buffer.clusters)
+            model.add(accesses >= paying * each).only_enforce_if(literal)
+        return weigh([accesses], [1])
+
+    def _units(self, level: int) -> list[tuple[cp_model.IntVar, int]]:
+        """Numbers of instances of a level in use, each with a literal; one of these holds."""
+        space, variables = self.counts.space, self.compiled.variables
+        instances = space.architecture.levels[level].instances
+        axes = variables.axes(
+            variables.loop_slots(space.dims, slots_where(space, temporal=False, above=level))
+        )
+        units = variables.tables.select(
+            axes, None, lambda point: value_of(axes, point) <= instances, name=("units", level)
+        )
+        return [
+            (literal, value_of(axes, point))
+            for literal, point in zip(units.literals, units.points, strict=True)
+        ]
+
+    def _send_rows(self, parent: int, rows: Rows) -> None:
+        buffer = self.counts.space.architecture.levels[parent]
+        price, address = buffer.energy, buffer.address_price * buffer.block_size
+        updates, reads = [0] * len(rows.words), list(rows.words)
+        if self.tensor.read_write:
+            updates, reads = reads, [w - p for w, p in zip(rows.words, rows.partition, strict=True)]
+        by_read, by_update = (
+            (Fraction(0), address) if self.tensor.read_write else (address, Fraction(0))
+        )
+        self._pay(buffer, rows, [(reads, price.read, by_read), (updates, price.update, by_update)])
+        self.reads[parent].append(weigh(rows.selection.literals, reads))
+        self.writes[parent].append(weigh(rows.selection.literals, updates))
+        if parent == 0:
+            moved = [(r + u) * i for r, u, i in zip(reads, updates, rows.instances, strict=True)]
+            self.compiled.last_level += weigh(rows.selection.literals, moved)
 
     def _child_side(self, child: int, on: Literal | bool) -> None:
         assert on is not True and on is not False
         buffer = self.counts.space.architecture.levels[child]
         price, address = buffer.energy, buffer.address_price * buffer.block_size
+        if self.counts.plain and buffer.cluster_size > 1:
+            rows = self.counts.rows(child, -1, child, on)[0]
+            fills = (
+                [w - p for w, p in zip(rows.words, rows.partition, strict=True)]
+                if self.tensor.read_write
+                else list(rows.words)
+            )
+            self._pay(buffer, rows, [(fills, price.fill, address)])
+            self.writes[child].append(weigh(rows.selection.literals, fills))
+            return
         filled = self.counts.filled(child, on)
         if self.tensor.read_write:
             filled = self.counts.again(child, on, filled)
-        self._charge(child, filled, price.fill + address)
+        self._charge(child, filled, price.fill, address)
         self.writes[child].append(filled * Fraction(1, buffer.instances))
+
+    def _pay(
+        self, buffer: Buffer, rows: Rows, kinds: list[tuple[list[int], Fraction, Fraction]]
+    ) -> None:
+        """Energy of whole blocks and shared clusters, point by point."""
+        weights = []
+        for i, used in enumerate(rows.instances):
+            each = Fraction(0)
+            for words, price, address in kinds:
+                each += (
+                    -(-words[i] // buffer.block_size) * price
+                    + words[i] * address / buffer.block_size
+                )
+            weights.append(each * min(used, buffer.clusters))
+        self._spend(weigh(rows.selection.literals, weights))
 
     def _spend(self, energy: LinearForm) -> None:
         self.compiled.energy += energy

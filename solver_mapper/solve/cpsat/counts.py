@@ -16,6 +16,7 @@ exponents.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 from ortools.sat.python import cp_model
@@ -29,10 +30,24 @@ from solver_mapper.solve.cpsat.reuse import Reuse
 from solver_mapper.solve.cpsat.selection import (
     ExponentAxis,
     LookupTable,
+    Selection,
+    Tuple,
     value_of,
 )
 from solver_mapper.solve.cpsat.variables import Variables, slots_where
 from solver_mapper.solve.cpsat.windows import ComponentCounts
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A selection with, for each point, words per instance, instances in use, and the distinct
+    words an instance ever sees.
+    """
+
+    selection: Selection
+    words: tuple[int, ...]
+    instances: tuple[int, ...]
+    partition: tuple[int, ...]
 
 
 class Counts:
@@ -197,3 +212,64 @@ class Counts:
         expr, constant = moved.whole(Fraction(1))
         self.variables.model.add(cp_model.LinearExpr.sum([again, first]) >= expr + constant)
         return weigh([again], [1])
+
+    def rows(self, at: int, parent: int, child: int, on: cp_model.IntVar | None) -> list[Rows]:
+        """Counts of a plain tensor per instance of level `at`, where `parent` and `child` exchange
+        words; one entry per mode.
+
+        `at` is `parent` for what is sent, `child` for what is filled.
+        """
+        return [
+            self._rows(at, parent, child, literal, steady)
+            for literal, steady in self._modes(child, on)
+        ]
+
+    def _rows(
+        self, at: int, parent: int, child: int, on: cp_model.IntVar | None, steady: bool
+    ) -> Rows:
+        outside = self._spatial(above=at)
+        relevant = self.variables.axes(self.variables.loop_slots(self.relevant, outside))
+        irrelevant = self.variables.axes(self.variables.loop_slots(self.irrelevant, outside))
+        uncast = self._uncast(parent, child) if at == parent else []
+        if steady:
+            moving = self.reuse.refetch_axes(
+                self.tensor, child, self.variables.loop_slots(self.irrelevant, uncast)
+            )
+        else:
+            cast = [s for s in self._spatial(below=parent) if s not in uncast]
+            moving = self.variables.axes(self.variables.loop_slots(self.irrelevant, cast))
+        axes, split = [*moving, *relevant, *irrelevant], (len(moving), len(moving) + len(relevant))
+        operations = math.prod(self.space.problem.bounds[d] for d in self.space.dims)
+        copied = math.prod(self.space.problem.bounds[d] for d in self.irrelevant)
+        most = self.space.architecture.levels[at].instances
+
+        def parts(point: Tuple) -> tuple[int, int, int]:
+            return (
+                value_of(moving, point[: split[0]]),
+                value_of(relevant, point[split[0] : split[1]]),
+                value_of(irrelevant, point[split[1] :]),
+            )
+
+        def possible(point: Tuple) -> bool:
+            moved, shared, copies = parts(point)
+            return (
+                shared * copies <= most
+                and self.plain_words % shared == 0
+                and copied % (moved * copies) == 0
+                and (steady or operations % (moved * shared * copies) == 0)
+            )
+
+        selection = self.variables.tables.select(
+            axes, on, possible, name=("rows", steady, self.tensor.name)
+        )
+        words, instances, partition = [], [], []
+        for point in selection.points:
+            moved, shared, copies = parts(point)
+            words.append(
+                self.plain_words * moved // shared
+                if steady
+                else operations // (moved * shared * copies)
+            )
+            instances.append(shared * copies)
+            partition.append(self.plain_words // shared)
+        return Rows(selection, tuple(words), tuple(instances), tuple(partition))
