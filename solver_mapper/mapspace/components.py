@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from solver_mapper.core.problem import Tensor, Term
 
@@ -27,14 +26,6 @@ class RankComponent:
     def sliding(self) -> bool:
         """Whether windows can overlap: some rank sums two dimensions."""
         return any(len(rank) > 1 for rank in self.ranks)
-
-    @cached_property
-    def coefficients(self) -> tuple[tuple[int, ...], ...]:
-        """For each rank the coefficient of each dimension, in their order."""
-        return tuple(
-            tuple(sum(t.coefficient for t in rank if t.dim == dim) for dim in self.dims)
-            for rank in self.ranks
-        )
 
     def offset(self, points: Mapping[str, int]) -> tuple[int, ...]:
         """Words along each rank for so many points of each dimension (0 where missing)."""

@@ -1,10 +1,10 @@
 """Loop orders, reduced to what they change.
 
-Of a level's temporal order this matters without sliding windows: which loops irrelevant to a tensor
-stand innermost (the tensor stays while they run). Orders that agree in it are one *pattern*. Loops
-to 1 do not exist, so a pattern under a fixed order may demand that some dimensions have factor 1:
-then the loops outside them move inwards. How windows move in each order of a pattern is left to the
-exact cost model.
+Without sliding windows only this matters of a level's temporal order: which loops irrelevant to a
+tensor are innermost (the tensor stays while they run). Orders that agree in it are one *pattern*.
+Sliding windows cost different amounts in the orders of one pattern; the cost model evaluates these.
+Loops of bound 1 do not exist, so a pattern under a fixed order may demand that some dimensions have
+factor 1: then the loops outside them move inwards.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ walks outwards tell how it is.
   loop over another dimension may go on with the same shift, all tiles are taken to come by it.
 - Elsewhere each tile comes in full unless it stays. It stays if a loop takes back what loops over
   another dimension inside it have moved, which takes at least one move before each time.
-- Neighbours pass on what another one held a round before. Not all of them can: of the places of all
-  windows, the one that is farthest in the direction of the shift was nobody's.
+- A unit may take from its neighbour what that one held a round before. One window at least has to
+  come from the parent: the first one in the direction of the shift, where no unit was before.
 """
 
 from __future__ import annotations
