@@ -23,6 +23,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
+from solver_mapper.solve.outward.costs import NOISE
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from tests.campaigns import in_campaigns
@@ -33,8 +34,8 @@ from tests.solve.test_walk_constraints import constrained
 from tests.strategies import each_word, tensor
 
 OBJECTIVES = [parse_objective(text) for text in ("energy", "edp", "energy^2*delay")]
-CLOSE = 1e-9
-
+ABOVE = 1 + 2 * NOISE, 1 + 1e-6, 1.01, 1.1
+"""How far above the best mapping all others are looked at; the first is what doubles may round."""
 
 Window = list[tuple[str, int]]
 Prices = list[tuple[int, int]]
@@ -62,9 +63,9 @@ def missed(made: Instance, above: float) -> tuple[list[str], int]:
             listed += 1
             assert ties.least is not None and float(ties.least) <= rank * above
             legal = filter(made.mapspace.contains, ties.mappings)
-            ranks = [float(goal.rank(evaluate(each))) for each in legal]
-            if not ranks or abs(min(ranks) - rank) > rank * CLOSE:
-                wrong.append(f"{goal.name}: {min(ranks, default=None)} instead of {rank} in {made}")
+            found = min((goal.rank(evaluate(each)) for each in legal), default=None)
+            if found is None or found != goal.rank(best[1]):
+                wrong.append(f"{goal.name}: {found} instead of {rank} in {made}")
     return wrong, listed
 
 
@@ -87,7 +88,7 @@ def test_the_best_mapping_is_among_those_where_more_has_to_be_heeded(seed, more)
     """Cycles that inner levels need, constraints on loops, and blocks that are not filled."""
     made = more(instance(seed, 400, WINDOWS if seed % 2 else SHAPES))
     if (made.mapspace.count(4000) or 4001) <= 4000:
-        wrong, _ = missed(made, Random(seed).choice([1 + 1e-6, 1.01, 1.1]))
+        wrong, _ = missed(made, Random(seed).choice(ABOVE))
         assert not wrong
 
 
@@ -109,14 +110,14 @@ def test_the_best_mapping_is_among_those_where_orders_of_a_mesh_are_given(first)
     for seed in range(first, first + 8):
         made = ordered(instance(seed, 400, WINDOWS))
         if (made.mapspace.count(3000) or 3001) <= 3000:
-            wrong, _ = missed(made, Random(seed).choice([1 + 1e-6, 1.01, 1.1]))
+            wrong, _ = missed(made, Random(seed).choice(ABOVE))
             assert not wrong
 
 
 def missed_by_many(seeds: range) -> tuple[list[str], int]:
     wrong, listed = [], 0
     for seed in seeds:
-        some, number = missed(drawn(seed), Random(seed).choice([1 + 1e-6, 1.01, 1.1]))
+        some, number = missed(drawn(seed), Random(seed).choice(ABOVE))
         wrong, listed = wrong + some, listed + number
     return wrong, listed
 

@@ -11,6 +11,9 @@ import solver_mapper as sm
 from solver_mapper.core.objective import parse_objective, rounded_down
 from solver_mapper.core.problem import Tensor, Term
 from solver_mapper.solve.cpsat.search import SHARP, least_of
+from solver_mapper.solve.outward.costs import NOISE
+from solver_mapper.solve.outward.run import Ends
+from solver_mapper.solve.session import open_session
 from tests.solve.test_solver_against_enumeration import disagreements
 
 
@@ -232,3 +235,21 @@ def test_a_cut_of_a_product_below_a_poor_incumbent_stays_within_the_solvers_inte
         }
     )
     assert result.to_dict()["status"] == "complete"
+
+
+@pytest.mark.parametrize(("price", "certain"), [("20", True), ("20.00000000000001", False)])
+def test_walks_prove_the_last_digit_only_where_doubles_tell_energies_apart(price, certain):
+    """Two energies may differ by 1e-14 pJ if prices have so many digits."""
+    arch = machine(entries=60)
+    arch["arch"]["storage"][0]["vector-access-energy"] = price
+    session = open_session(sm.load(gemm(4, 4, 4), arch))
+    search, goal = session.search(0.0), parse_objective("edp").goals[0]
+    mapping = sm.solve(sm.load(gemm(4, 4, 4), arch), "edp").mapping
+    assert mapping is not None
+    search.start_from(mapping)
+    assert search.best is not None
+    rank = goal.rank(search.best.statistics)
+    search._take(goal, [Ends((), float(rank) * (1 + NOISE))])
+    assert search.bound is not None and (search.bound == rank) == certain
+    search._take(goal, [Ends((), rank)])
+    assert search.bound == rank

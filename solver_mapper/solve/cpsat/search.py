@@ -34,6 +34,7 @@ from solver_mapper.solve.cpsat.linear_form import (
 from solver_mapper.solve.cpsat.thresholds import middle, root
 from solver_mapper.solve.cpsat.turns import Turns, Walks
 from solver_mapper.solve.cpsat.variants import all_orders, some_variants
+from solver_mapper.solve.outward.costs import NOISE
 from solver_mapper.solve.outward.run import Ends
 
 FEW_EXCLUDED = 3
@@ -347,7 +348,7 @@ class Search(Generic[F]):
             for mapping in ends.mappings:
                 self._adopt(goal, Candidate(mapping, self.assess(mapping)))
             if ends.least is not None and math.isfinite(ends.least):
-                self._learn_rank(goal, Fraction(ends.least), None)
+                self._learn_rank(goal, self._certain(goal, ends.least), None)
             if self._closed(goal):
                 self._by_walks = True
                 return
@@ -355,6 +356,18 @@ class Search(Generic[F]):
             if work >= WALKED:
                 self._look_further(goal, BETWEEN * work // WALKED)
                 work = 0
+
+    def _certain(self, goal: Goal, least: float | Fraction) -> Fraction:
+        """What a bound of walks says for certain. They overlook differences of energy below `NOISE`
+        of it: only where these are no whole multiple of the unit may a bound reach the incumbent.
+        """
+        if isinstance(least, Fraction) or self.best is None:
+            return Fraction(least)
+        overlooked = figure(self.best.statistics, "energy") * Fraction(NOISE)
+        if self.energy_unit is not None and abs(overlooked) * self.energy_unit < 1:
+            return Fraction(least)
+        rank = goal.rank(self.best.statistics)
+        return min(Fraction(least), rank - abs(rank) * Fraction(NOISE))
 
     def _narrow(self, goal: Goal) -> None:
         """Take values out of variables that alone cost more energy than any mapping that is better
