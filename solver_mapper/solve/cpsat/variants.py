@@ -109,7 +109,7 @@ def _by_merit(space: Space, level: int, order: tuple[str, ...]) -> Iterator[tupl
     The model does not tell these from `order`: patterns that keep less are left out
     (`mapspace/order_patterns.py`).
     """
-    yield from similar_orders(space, level, order)
+    yield from _similar_orders(space, level, order)
     most = _kept_by_all(space, order)
     lesser = [
         (kept, each)
@@ -121,7 +121,7 @@ def _by_merit(space: Space, level: int, order: tuple[str, ...]) -> Iterator[tupl
     yield from (each for _, each in sorted(lesser, key=lambda pair: -sum(map(len, pair[0]))))
 
 
-def similar_orders(space: Space, level: int, order: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _similar_orders(space: Space, level: int, order: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Orders of the level's temporal loops, innermost first, that obey the constraints and keep at
     least what `order` keeps; it first.
     """
