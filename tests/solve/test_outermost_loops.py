@@ -20,7 +20,7 @@ from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
 from tests.instances import Instance
 from tests.solve.test_bounds_on_the_way import with_slow_levels
-from tests.solve.test_near_ties import CLOSE, missed
+from tests.solve.test_near_ties import ABOVE, missed
 from tests.solve.test_outward import wrong_claims
 from tests.solve.test_walk_bounds import energy
 from tests.strategies import tensor
@@ -129,7 +129,7 @@ def test_no_better_mapping_is_lost_in_many_mapspaces(first):
 @pytest.mark.parametrize("first", range(100, 1300, 25))
 def test_the_best_mapping_is_among_many_that_nearly_tie(first):
     made = [channels(seed, slow=False) for seed in range(first, first + 25)]
-    aboves = [Random(each.seed).choice([1 + CLOSE, 1 + 1e-6, 1.01, 1.1]) for each in made]
+    aboves = [Random(each.seed).choice(ABOVE) for each in made]
     assert not [
         wrong for each, above in zip(made, aboves, strict=True) for wrong in missed(each, above)[0]
     ]
