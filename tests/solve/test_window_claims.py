@@ -175,10 +175,11 @@ def test_claims_that_once_were_too_high(seed):
 
 SLIDES = (loop("P", 12),), (), (loop("K", 2), loop("R", 3))
 FURTHER = (loop("P", 4),), (), (loop("P", 3), loop("R", 3), loop("K", 2))
+POINTS = (loop("R", 3), loop("P", 12)), (), (loop("K", 2),)
 IN_UNITS = (loop("P", 4),), (loop("P", 3, "X"),), (loop("R", 3), loop("K", 2))
 
 
-@pytest.mark.parametrize("loops", [SLIDES, FURTHER, IN_UNITS])
+@pytest.mark.parametrize("loops", [SLIDES, FURTHER, POINTS, IN_UNITS])
 def test_claims_are_what_a_simple_window_costs(loops):
     """Lower bounds that were far off would be of no use."""
     temporal, spatial, inside = loops

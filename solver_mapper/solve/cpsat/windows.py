@@ -10,8 +10,9 @@ walks outwards tell how it is.
 - Where the innermost loop slides the window, the tiles that come by its shift bring what is new. So
   they do in runs of loops over that dimension with no other loop of the tensor in between. Where a
   loop over another dimension may go on with the same shift, all tiles are taken to come by it.
-- Elsewhere each tile comes in full unless it stays. It stays if a loop takes back what loops over
-  another dimension inside it have moved, which takes at least one move before each time.
+- Elsewhere each tile comes in full unless it stays: where the innermost loop leaves the tensor
+  alone, a loop may take back what loops over another dimension inside it have moved, which takes at
+  least one move before each time. All loops of the tensor inside it are of one component.
 - A unit may take from its neighbour what that one held a round before. One window at least has to
   come from the parent: the first one in the direction of the shift, where no unit was before.
 """
@@ -87,6 +88,12 @@ class Windows:
             overlap *= max(0, extent - moved)
         return self.full - overlap
 
+    @property
+    def stay(self) -> bool:
+        """Whether some tiles may stay."""
+        rounds = math.prod(self.rounds.values())
+        return self.stays and self._fewest(rounds) < rounds
+
     def _fewest(self, rounds: int) -> int:
         """In how many rounds tiles come, at least: not where they stay. A loop over one dimension
         takes back what the other has moved if its step is as long as `back` of the other's.
@@ -161,8 +168,8 @@ class Slide:
 
 @dataclass(frozen=True)
 class Way:
-    """How windows come: by a `slide` or as whole tiles, which neighbours may pass on if `passing`;
-    and at which points. `on`: the literal that says so.
+    """How windows come: by a `slide` or as whole tiles, of which some may stay if `staying`, and
+    which neighbours may pass on if `passing`; and at which points. `on`: the literal that says so.
     """
 
     layout: Layout
@@ -170,6 +177,7 @@ class Way:
     on: cp_model.IntVar | None = None
     slide: Slide | None = None
     passing: bool = False
+    staying: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,6 +193,15 @@ class ChildWindows:
     skips: frozenset[str]
     keeps: bool
     linked: bool
+
+    @property
+    def stays_anyway(self) -> bool:
+        """Whether tiles may stay whatever the innermost loop is, or along with those of other
+        components: what neighbours hold may be where it was, and indices that run backwards may
+        come back by themselves.
+        """
+        backwards = any(term.coefficient < 0 for rank in self.tensor.ranks for term in rank)
+        return self.linked or (self.keeps and backwards)
 
     def filled(self, way: Way, point: Tuple) -> int:
         """Words that enter all instances of the child, at least. What neighbours pass on is counted
@@ -220,7 +237,7 @@ class ChildWindows:
         found = Windows(
             *(self.component, tile, above, further, layout.rest(tile, above, further)),
             skips=self.skips,
-            stays=self.keeps or self.linked,
+            stays=way.staying,
             passes=self.linked and (way.passing or way.slide is not None),
         )
         if way.slide is None:
@@ -338,8 +355,13 @@ class ComponentCounts:
         where = ChildWindows(tensor, component, child, meshes, skips, keeps, linked)
         rest = self._layout(where)
         points = tuple(rest.points())
-        moving = [*self._slides(where), *self._passed_on(where, rest, points)]
-        ways = [Way(rest, points, self._still(where, moving)), *moving]
+        moving = [
+            *self._slides(where),
+            *self._staying(where, rest, points),
+            *self._passed_on(where, rest, points),
+        ]
+        still = Way(rest, points, self._still(where, moving), staying=where.stays_anyway)
+        ways = [still, *moving]
         selections = self.variables.tables.select_modes(
             [Mode(tuple(way.layout.axes), way.on, way.points) for way in ways],
             ("component", component),
@@ -365,20 +387,35 @@ class ComponentCounts:
             if points:
                 yield replace(way, points=points, on=self._literal(where, slide))
 
+    def _staying(
+        self, where: ChildWindows, layout: Layout, points: tuple[Tuple, ...]
+    ) -> Iterator[Way]:
+        """The way in which some tiles stay, if the innermost loop may leave the tensor alone."""
+        irrelevant = self.variables.space.irrelevant(where.tensor)
+        if where.stays_anyway or not (where.keeps and irrelevant):
+            return
+        way = Way(layout, (), None, staying=True)
+        some = tuple(point for point in points if where.windows(way, point).stay)
+        if some:
+            name = f"staying[{where.tensor.name},{where.child},{where.component.dims}]"
+            literal = self.variables.model.new_bool_var(name)
+            self.variables.model.add(literal <= self.reuse.innermost(where.child, irrelevant))
+            yield replace(way, points=some, on=literal)
+
     def _passed_on(
         self, where: ChildWindows, layout: Layout, points: tuple[Tuple, ...]
     ) -> Iterator[Way]:
         """The way in which neighbours pass whole tiles on, if they may."""
         if where.component.sliding and where.linked:
-            way = Way(layout, (), None, passing=True)
+            way = Way(layout, (), None, passing=True, staying=True)
             some = tuple(point for point in points if where.windows(way, point).passed_on)
             if some:
                 name = f"passed_on[{where.tensor.name},{where.child},{where.component.dims}]"
                 yield replace(way, points=some, on=self.variables.model.new_bool_var(name))
 
     def _still(self, where: ChildWindows, moving: list[Way]) -> cp_model.IntVar | None:
-        """The literal that whole tiles come, and from parents; None if nothing else may be. Of all
-        components of a tensor only one slides, or is passed on. (Where neighbours pass on two by
+        """The literal that whole tiles come, and from parents; None if nothing else may be. Only
+        one component of a tensor slides, stays, or is passed on. (Where neighbours pass on two by
         turns, in no round fewer are left than the smaller number of different windows of one.)
         """
         literals = [way.on for way in moving if way.on is not None]
