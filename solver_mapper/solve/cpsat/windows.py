@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 
 from ortools.sat.python import cp_model
 
@@ -391,15 +391,15 @@ class ComponentCounts:
         self, where: ChildWindows, layout: Layout, points: tuple[Tuple, ...]
     ) -> Iterator[Way]:
         """The way in which some tiles stay, if the innermost loop may leave the tensor alone."""
-        irrelevant = self.variables.space.irrelevant(where.tensor)
-        if where.stays_anyway or not (where.keeps and irrelevant):
+        if where.stays_anyway or not where.keeps:
             return
+        spared = [*chain.from_iterable(self.reuse.spared(where.tensor, where.child).values())]
         way = Way(layout, (), None, staying=True)
         some = tuple(point for point in points if where.windows(way, point).stay)
-        if some:
+        if some and spared:
             name = f"staying[{where.tensor.name},{where.child},{where.component.dims}]"
             literal = self.variables.model.new_bool_var(name)
-            self.variables.model.add(literal <= self.reuse.innermost(where.child, irrelevant))
+            self.variables.model.add(literal <= cp_model.LinearExpr.sum(spared))
             yield replace(way, points=some, on=literal)
 
     def _passed_on(

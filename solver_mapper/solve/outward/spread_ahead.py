@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, reduce
 from itertools import groupby, product
 from typing import NamedTuple
 
@@ -29,8 +29,6 @@ from solver_mapper.solve.outward.sharing import largest
 
 MOST_WAYS = 5_000
 """Ways to spread over the meshes inside a supplier, at most."""
-MOST_FIGURES = 25_000_000
-"""Figures of one level's tables that are kept in the order of tiles, at most."""
 AT_ONCE = 200_000
 """Figures that are added and compared at once."""
 
@@ -61,13 +59,29 @@ class Block(NamedTuple):
     largest: list[int]
 
 
+class Tables(NamedTuple):
+    """Figures of tiles, with each choice of suppliers: the largest one of some states, as a tensor
+    that stays never makes tiles cheaper.
+
+    firsts: of each choice, where the figures of its tiles begin.
+    """
+
+    firsts: Ints
+    figures: list[Floats]
+
+    def of(self, choices: Ints, places: Ints) -> Floats:
+        """Figures of tiles at these places of the lattice with choices, both of one shape."""
+        where = self.firsts[choices] + places
+        return np.asarray(reduce(np.maximum, [each.take(where) for each in self.figures]))
+
+
 class SpreadAhead:
     """The ways to spread of one mapspace, by what is still to come."""
 
     def __init__(self, outer: OuterLevels):
         self.outer, self.costs = outer, outer.costs
         self._divisors = [np.array(divisors(int(size))) for size in self.costs.sizes]
-        self.blocks, self.tables = cache(self._blocks), cache(self._tables)
+        self.blocks = cache(self._blocks)
 
     def least(self, ahead: Ahead, aim: Aim) -> tuple[Floats, Floats]:
         """The least energy in pJ of whole mappings, apart from that of operations and leakage, and
@@ -86,14 +100,25 @@ class SpreadAhead:
         lattice = self.outer.lattice
         return np.where(fits, lattice.places(tile)[:, None] + block.further, len(lattice))
 
+    def tables(self, block: Block, spared: Spared | None, stay: Spared) -> tuple[Tables, Tables]:
+        """What levels from the innermost supplier of a block outwards cost in pJ: whatever a tile
+        may still be spread over, before there is a temporal loop; and if that is nothing. `spared`,
+        `stay`: see `State`; the tensors that do so.
+        """
+        states = [self.outer.number(spared, n) for n in (None, *sorted(stay))]
+        before, after = self.outer.around_meshes(block.levels[-1])
+        sides, tiles = before.shape[1:-1], len(self.outer.lattice)
+        firsts = np.ravel_multi_index(tuple(block.choices.T), sides) * tiles
+        return (
+            Tables(firsts, [before[state].reshape(-1) for state in states]),
+            Tables(firsts, [after[state].reshape(-1) for state in states]),
+        )
+
     def _blocks(self, outside: Outside) -> list[Block]:
         """The ways to spread; none if no mesh is to come, one is being filled, or there are too
-        many of them, or of figures.
+        many of them.
         """
         costs, found = self.costs, []
-        choices = outside.holders ** len(costs.tensors)
-        if len(self.outer.lattice) * choices * self.outer.states > MOST_FIGURES:
-            return []
         if outside.spread or not costs.units_placed(outside) or costs.room(outside.meshes) == 1:
             return []
         rooms = [costs.room(min(level, outside.meshes)) for level in range(outside.holders)]
@@ -159,25 +184,6 @@ class SpreadAhead:
             return None
         rest = int(self.costs.sizes[dim]) // self._divisors[dim]
         return np.asarray(rest[:, None] % bounds == 0)
-
-    def _tables(
-        self, outside: Outside, number: int, spared: Spared | None, stay: Spared
-    ) -> tuple[Floats, Floats]:
-        """What levels from the innermost supplier of a block outwards cost in pJ for tiles (tiles,
-        choices): whatever they may still be spread over, before there is a temporal loop; and if
-        that is nothing, with infinity for no tile. `spared`, `stay`: see `State`; the tensors that
-        do so.
-        """
-        outer, block = self.outer, self.blocks(outside)[number]
-        found = []
-        for tables in outer.around_meshes(block.levels[-1]):
-            table = tables[outer.number(spared, None)]
-            for n in stay:
-                # A tensor that stays never makes tiles cheaper.
-                table = np.maximum(table, tables[outer.number(spared, n)])
-            found.append(np.ascontiguousarray(table[tuple(block.choices.T)].T))
-        before, after = found
-        return before, np.concatenate([after, np.full_like(after[:1], np.inf)])
 
 
 class _Look:
@@ -252,16 +258,16 @@ class _Look:
         """Look at all tiles with the choices of a block. `least`: the least supplies of each tensor
         for the rows of each tile (suppliers, tiles, shares).
         """
-        outside, block, outer = self._ahead.outside, self._blocks[number], self._spread.outer
+        block, outer = self._blocks[number], self._spread.outer
         at = self._at[number]
         told = sorted(outer.told(spared))
         stays = self._ahead.unmoved[self._first][:, told]
         for stay in np.unique(stays, axis=0):
             staying = frozenset(n for n, stays_here in zip(told, stay, strict=True) if stays_here)
-            before, table = self._spread.tables(outside, number, spared, staying)
+            before, after = self._spread.tables(block, spared, staying)
             tiles = np.flatnonzero((stays == stay).all(axis=1))
             for some, choices in self._choices(block, at, before, tiles, least):
-                figures = self._figures(block, table, some, choices)
+                figures = self._figures(block, after, some, choices)
                 total = figures + self._settled[some, None]
                 for n, each in enumerate(least):
                     level = block.choices[choices, n]
@@ -273,7 +279,7 @@ class _Look:
                 self._look_at_rows(some[pairs], ways, supplied, further, used)
 
     def _choices(
-        self, block: Block, at: Sequence[Ints], table: Floats, tiles: Ints, least: list[Floats]
+        self, block: Block, at: Sequence[Ints], tables: Tables, tiles: Ints, least: list[Floats]
     ) -> Iterator[tuple[Ints, Ints]]:
         """Tiles with choices of suppliers that may lead below the target, whatever is shared and
         whichever tiles are further out; some of them at once.
@@ -286,17 +292,21 @@ class _Look:
                 together += each[block.choices[:, n], :, at[n][best]].T[tiles]
             bound = np.minimum(bound, together)
         places = self._spread.outer.lattice.places(self._ahead.rows.tile[self._first[tiles]])
-        bound += table[places] + self._settled[tiles, None]
+        every = np.arange(len(block.choices))
+        bound += tables.of(every, places[:, None]) + self._settled[tiles, None]
         found, choices = np.nonzero(self._lead_on(tiles[:, None], bound, block.used.max()))
         step = max(AT_ONCE // len(block.further), 1)
         for start in range(0, len(found), step):
             yield tiles[found[start : start + step]], choices[start : start + step]
 
-    def _figures(self, block: Block, table: Floats, tiles: Ints, choices: Ints) -> Floats:
+    def _figures(self, block: Block, tables: Tables, tiles: Ints, choices: Ints) -> Floats:
         """What tables tell of tiles with choices of suppliers, by class of ways to spread."""
         known, where = np.unique(tiles, return_inverse=True)
+        behind = len(self._spread.outer.lattice)
         larger = self._spread.larger(block, self._ahead.rows.tile[self._first[known]])
-        every = table.reshape(-1).take(larger[where] * table.shape[1] + choices[:, None])
+        none, places = larger == behind, np.minimum(larger, behind - 1)
+        every = tables.of(choices[:, None], places[where])
+        every[none[where]] = np.inf
         found, start = every[:, : block.each[0]], block.each[0]
         for more in block.each[1:]:
             np.minimum(found[:, :more], every[:, start : start + more], out=found[:, :more])
