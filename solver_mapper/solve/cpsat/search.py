@@ -178,8 +178,9 @@ class Search(Generic[F]):
             tie = number >= len(objective.goals)
             self.bound = self.least.get(goal)
             try:
-                proven = self._decided(goal)
-                if not proven:
+                decided = self._decided(goal)
+                proven = bool(decided)
+                if decided is None or not (decided or tie):
                     self._keep_fixed()
                     proven = self._minimize_goal(goal, tie)
             except (LimitReached, MemoryError):
@@ -214,15 +215,17 @@ class Search(Generic[F]):
     def _admits(self, statistics: F) -> bool:
         return all(limit.admits(statistics) for limit in self._within)
 
-    def _decided(self, goal: Goal) -> bool:
-        """Whether walks soon tell the least cycles of all mappings of the least energy: where they
-        have proven that, the model would have to be compiled for it.
+    def _decided(self, goal: Goal) -> bool | None:
+        """Whether a short walk decides the least cycles of all mappings of the least energy; None
+        if that is up to the model, which walks may not have needed so far. What they do not decide
+        it hardly ever does.
         """
         if not self._by_walks or len(self.fixed) != 1 or goal.single != "delay":
-            return False
+            return None
         walks = self._walks(goal)
-        if walks is not None and self.best is not None:
-            self._take(goal, walks.once(float(goal.rank(self.best.statistics))))
+        if walks is None or self.best is None:
+            return None
+        self._take(goal, walks.once(float(goal.rank(self.best.statistics))))
         return self._closed(goal) and self._proven(goal, "the bound meets the incumbent", 0, 0)
 
     def _keep_fixed(self) -> None:
