@@ -147,9 +147,9 @@ class _RacedWalk:
         return self._walk.beam(target, width)
 
     @property
-    def exact(self) -> bool:
-        """See `Walk.exact`."""
-        return self._walk.exact
+    def lists(self) -> bool:
+        """See `Walk.lists`."""
+        return self._walk.lists
 
     def near_ties(self, target: float, least: float, *, examined: float) -> Ends:
         """See `Walk.near_ties`."""

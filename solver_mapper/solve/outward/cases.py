@@ -77,9 +77,9 @@ class Cases:
         return sum(walk.figures for walk in self._walks)
 
     @property
-    def exact(self) -> bool:
-        """See `Walk.exact`."""
-        return all(walk.exact for walk in self._walks)
+    def lists(self) -> bool:
+        """See `Walk.lists`."""
+        return all(walk.lists for walk in self._walks)
 
     def ends(
         self,

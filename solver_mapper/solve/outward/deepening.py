@@ -45,7 +45,7 @@ as nothing else is known.
 """
 MOST_GROWTH = 50.0
 """More than this, as a logarithm, is out of reach anyway."""
-NEAR, CLOSE = 1e-2, 1e-9
+NEAR, CLOSE = 1e-1, 1e-9
 """How far a claim may be from the figure of the best mapping, relative, for all other mappings
 between the two to be looked at; and from where on it may only be what doubles do not tell apart.
 """
@@ -80,8 +80,8 @@ class Walks(Protocol):
         ...
 
     @property
-    def exact(self) -> bool:
-        """See `Walk.exact`."""
+    def lists(self) -> bool:
+        """See `Walk.lists`."""
         ...
 
     def near_ties(self, target: float, least: float, *, examined: float) -> Ends:
@@ -181,7 +181,7 @@ class Deepening:
             0 < (1 - NEAR) * last < least
             and proven < last
             and target not in self._looked_near
-            and self._walk.exact
+            and self._walk.lists
         ):
             self._looked_near.add(target)
             examined = TIES * max(found.size, SOME)

@@ -31,6 +31,10 @@ from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.sliding import ROUNDED, AtRisk
 from solver_mapper.solve.outward.twins import as_free
 
+IN_VAIN, WORTH = 200_000, 300
+"""Of how many pairs the comparison may be in vain before the rest is left; each row that is dropped
+makes up for so many.
+"""
 HISTORY, SPEED = ("even", "floor", "least", "parent", "move"), ("pace", "moved", "pending")
 """What of inner mappings is no matter of their future, and what is none of energy."""
 
@@ -44,7 +48,8 @@ def undominated(
     margin: Floats | None = None,
     alike: bool = True,
 ) -> Ints:
-    """Which rows are not dominated. Those of low `least` are likely to dominate others.
+    """Which rows are not dominated, as far as comparing them is worth it. Those of low `least` are
+    likely to dominate others.
 
     Args:
         cycles_count: whether a higher pace is worth anything.
@@ -57,13 +62,13 @@ def undominated(
     order = np.lexsort((rows.least, group))
     rivals = _Rivals(outer, rows.take(order), outside, cycles_count=cycles_count)
     margins = None if margin is None else margin[order]
-    left, turn = np.arange(len(rows)), 0
+    left, turn, in_vain = np.arange(len(rows)), 0, 0
     while True:
         check_time()
         groups = group[order[left]]
         starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
         sizes = np.diff(np.append(starts, len(groups)))
-        if not (sizes > turn + 1).any():
+        if not (sizes > turn + 1).any() or in_vain > IN_VAIN:
             return np.sort(order[left])
         # The row that is `turn` places after the first of its group, against the rows behind it.
         firsts = np.repeat(starts, sizes)
@@ -73,6 +78,7 @@ def undominated(
         if margins is not None and alike:
             worse |= rivals.cost_the_same(best, others)
         worse &= as_free(rivals.rows, best, others)
+        in_vain = max(in_vain + len(behind) - WORTH * int(worse.sum()), 0)
         left = np.delete(left, behind[worse])
         turn += 1
 

@@ -100,7 +100,7 @@ class Ground(Protocol):
     latency: int
     outermost: frozenset[int]
     trades: Ints
-    orders_given: bool
+    alike: bool
 
 
 class _Group(NamedTuple):
@@ -275,7 +275,7 @@ class Run:
             *(self.ground.outer, every, outside),
             cycles_count=self.costs.work[1] > 0 or self.aim.of_cycles,
             margin=margin,
-            alike=not self.ground.orders_given,
+            alike=self.ground.alike,
         )
         before = len(every) - len(rows)
         return rows.take(kept[kept >= before] - before)

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from itertools import chain, islice, permutations, product
 from math import inf
 
@@ -55,8 +54,8 @@ class Walk:
     """One mapspace, for one goal: energy, cycles, or a product of powers of both; within `limits`.
 
     first: whether walks are worth the first turn.
-    orders_given: whether constraints forbid orders of a mesh's loops. Walks do not know that: of
-                  two inner mappings that cost the same one may do so in a forbidden order alone.
+    alike: whether of two inner mappings that agree in all that is known of them one is enough, but
+           for what `InnerMappings.doubts` speak of.
 
     Raises: ValueError for another goal, and as `Costs` does.
     """
@@ -71,7 +70,8 @@ class Walk:
         self.latency = latency(mapspace.architecture)
         self.outermost = _outermost(mapspace, self.costs)
         self.trades = trades(mapspace, self.outermost)
-        self.orders_given = any(map(_orders_mesh, mapspace.constraints))
+        self.alike = _alike(mapspace)
+        self._claims_last = _claims_last(mapspace, self.costs)
         free = [len(choices) > 1 for level in self.costs.holds for choices in level]
         levels = sum(free) / len(self.costs.tensors)
         self.first = bool(self.costs.sliding) and levels > FREE
@@ -183,13 +183,11 @@ class Walk:
         return ends._replace(mappings=tuple(chain.from_iterable(orders)))
 
     @property
-    def exact(self) -> bool:
-        """Whether claims of energy leave out nothing but what `InnerMappings.doubts` speak of."""
-        return "energy" in _metrics(self.goal) and self._nothing_else_costs
-
-    @cached_property
-    def _nothing_else_costs(self) -> bool:
-        return _nothing_else_costs(self.mapspace, self.costs)
+    def lists(self) -> bool:
+        """Whether `near_ties` lists all mappings: if these are told apart by energy, and no bound
+        on the way to one is above its claim in the end.
+        """
+        return "energy" in _metrics(self.goal) and self._claims_last
 
 
 def _metrics(goal: Goal) -> set[str]:
@@ -228,18 +226,29 @@ def _outermost(mapspace: EnumeratedMapspace, costs: Costs) -> frozenset[int]:
     )
 
 
-def _nothing_else_costs(mapspace: EnumeratedMapspace, costs: Costs) -> bool:
+def _claims_last(mapspace: EnumeratedMapspace, costs: Costs) -> bool:
+    """Whether no bound on the way to a mapping is above its claim in the end."""
     architecture = mapspace.architecture
-    plain = all(
-        level.cluster_size == 1 and not (level.min_utilization or level.address_price)
-        for level in architecture.levels
-    )
-    free = all(below.free for networks in networks_below(architecture) for below in networks)
+    networks = chain.from_iterable(networks_below(architecture))
     return (
-        plain
-        and free
-        and all(map(_all_known, mapspace.constraints))
+        not any(level.min_utilization or level.address_price for level in architecture.levels)
+        and all(below.network.kind == "Legacy" for below in networks)
+        and all(map(_known, mapspace.constraints))
         and all(tensor.exact or (tensor.ranks and not tensor.written) for tensor in costs.tensors)
+    )
+
+
+def _alike(mapspace: EnumeratedMapspace) -> bool:
+    """Whether mappings that agree in all that is known of them cost the same and are all allowed:
+    not where levels are in clusters, where networks charge for the ways that words take, nor where
+    constraints are about the order of a mesh's loops.
+    """
+    architecture = mapspace.architecture
+    networks = chain.from_iterable(networks_below(architecture))
+    return (
+        all(level.cluster_size == 1 for level in architecture.levels)
+        and not any(below.per_hop or below.network.router_energy for below in networks)
+        and not any(map(_orders_mesh, mapspace.constraints))
     )
 
 
@@ -250,7 +259,7 @@ def _orders_mesh(constraint: Constraint) -> bool:
     )
 
 
-def _all_known(constraint: Constraint) -> bool:
+def _known(constraint: Constraint) -> bool:
     """Whether walks know all that a constraint forbids, but for orders of a mesh's loops."""
     known = (KeepConstraint, MetricConstraint, *ON_LOOPS)
     return isinstance(constraint, known) or _orders_mesh(constraint)
