@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, reduce
-from itertools import groupby, product
+from itertools import chain, groupby, product
 from typing import NamedTuple
 
 import numpy as np
@@ -266,7 +266,10 @@ class _Look:
             staying = frozenset(n for n, stays_here in zip(told, stay, strict=True) if stays_here)
             before, after = self._spread.tables(block, spared, staying)
             tiles = np.flatnonzero((stays == stay).all(axis=1))
-            for some, choices in self._choices(block, at, before, tiles, least):
+            step = max(AT_ONCE // len(block.choices), 1)
+            parts = (tiles[start : start + step] for start in range(0, len(tiles), step))
+            every = (self._choices(block, at, before, part, least) for part in parts)
+            for some, choices in chain.from_iterable(every):
                 figures = self._figures(block, after, some, choices)
                 total = figures + self._settled[some, None]
                 for n, each in enumerate(least):
