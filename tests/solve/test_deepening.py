@@ -253,7 +253,7 @@ def test_near_ties_are_looked_at_anew_where_a_better_mapping_is_known():
     looked = []
 
     class Many(Blind):
-        figures, lists = walk.figures, True
+        figures, lists_near_ties = walk.figures, True
 
         def further(self, target, *, examined, lowest, last):
             return deepening.Ends(("a mapping",), 1.0, True, target, 1_000)

@@ -55,7 +55,7 @@ def missed(made: Instance, above: float) -> tuple[list[str], int]:
         except ValueError:
             continue
         least = walk.ends(float("inf")).least
-        if best is None or least is None or least <= 0 or not walk.lists:
+        if best is None or least is None or least <= 0 or not walk.lists_near_ties:
             continue
         rank = float(goal.rank(best[1]))
         ties = walk.near_ties(rank * above, float(least))

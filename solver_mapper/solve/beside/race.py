@@ -147,9 +147,9 @@ class _RacedWalk:
         return self._walk.beam(target, width)
 
     @property
-    def lists(self) -> bool:
-        """See `Walk.lists`."""
-        return self._walk.lists
+    def lists_near_ties(self) -> bool:
+        """See `Walk.lists_near_ties`."""
+        return self._walk.lists_near_ties
 
     def near_ties(self, target: float, least: float, *, examined: float) -> Ends:
         """See `Walk.near_ties`."""

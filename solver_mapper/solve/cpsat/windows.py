@@ -89,7 +89,7 @@ class Windows:
         return self.full - overlap
 
     @property
-    def stay(self) -> bool:
+    def some_stay(self) -> bool:
         """Whether some tiles may stay."""
         rounds = math.prod(self.rounds.values())
         return self.stays and self._fewest(rounds) < rounds
@@ -395,7 +395,7 @@ class ComponentCounts:
             return
         spared = [*chain.from_iterable(self.reuse.spared(where.tensor, where.child).values())]
         way = Way(layout, (), None, staying=True)
-        some = tuple(point for point in points if where.windows(way, point).stay)
+        some = tuple(point for point in points if where.windows(way, point).some_stay)
         if some and spared:
             name = f"staying[{where.tensor.name},{where.child},{where.component.dims}]"
             literal = self.variables.model.new_bool_var(name)

@@ -77,9 +77,9 @@ class Cases:
         return sum(walk.figures for walk in self._walks)
 
     @property
-    def lists(self) -> bool:
-        """See `Walk.lists`."""
-        return all(walk.lists for walk in self._walks)
+    def lists_near_ties(self) -> bool:
+        """See `Walk.lists_near_ties`."""
+        return all(walk.lists_near_ties for walk in self._walks)
 
     def ends(
         self,

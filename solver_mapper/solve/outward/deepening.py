@@ -80,8 +80,8 @@ class Walks(Protocol):
         ...
 
     @property
-    def lists(self) -> bool:
-        """See `Walk.lists`."""
+    def lists_near_ties(self) -> bool:
+        """See `Walk.lists_near_ties`."""
         ...
 
     def near_ties(self, target: float, least: float, *, examined: float) -> Ends:
@@ -181,7 +181,7 @@ class Deepening:
             0 < (1 - NEAR) * last < least
             and proven < last
             and target not in self._looked_near
-            and self._walk.lists
+            and self._walk.lists_near_ties
         ):
             self._looked_near.add(target)
             examined = TIES * max(found.size, SOME)

@@ -183,7 +183,7 @@ class Walk:
         return ends._replace(mappings=tuple(chain.from_iterable(orders)))
 
     @property
-    def lists(self) -> bool:
+    def lists_near_ties(self) -> bool:
         """Whether `near_ties` lists all mappings: if these are told apart by energy, and no bound
         on the way to one is above its claim in the end.
         """
