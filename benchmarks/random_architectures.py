@@ -1,14 +1,15 @@
 """How often proofs close on designs that nobody tuned for: random architectures with real layers.
 
     python benchmarks/random_architectures.py [--first N] [--cases N]
-        [--more bandwidths|blocks|constraints] [--objective NAME]... [--limit SECONDS] [--json FILE]
+        [--more bandwidths|blocks|constraints|networks] [--objective NAME]...
+        [--limit SECONDS] [--json FILE]
 
 Case N is drawn from the random seed N: 3, 4 or 5 levels in turn, one or two meshes of any shape,
 buffers of any size, a bandwidth now and then, and a layer of a real network, each for energy and
 edp. Nothing is constrained: factors, orders and bypass are free. With `--more`, the same designs
 also have bandwidths at most inner levels, or levels that read and write blocks of words, or
-constraints on stores, innermost loops and factors at inner levels. One worker; seconds are of
-processor time, of the whole solve, and so is the limit.
+constraints on stores, innermost loops and factors at inner levels, or networks that charge for hops
+and routers. One worker; seconds are of processor time, of the whole solve, and so is the limit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from proofs import Case, measure, parser
 
 import solver_mapper as sm
 
-MORE = ("bandwidths", "blocks", "constraints")
+MORE = ("bandwidths", "blocks", "constraints", "networks")
 """What designs may have besides."""
 MESHES = ((12, 14), (7, 9), (32, 8), (16, 16), (3, 5), (1, 8), (4, 4), (8, 8), (1, 1))
 SMALL_MESHES = ((4, 4), (1, 8), (3, 5), (2, 4))
@@ -132,6 +133,18 @@ def add_blocks(random: Random, storage: list[dict[str, Any]]) -> None:
         buffer["vector-access-energy"] = round(block * buffer["vector-access-energy"], 4)
 
 
+def add_networks(random: Random, storage: list[dict[str, Any]]) -> None:
+    """Let the networks below all levels charge in pJ for hops of words, routers on their way, or
+    both.
+    """
+    for buffer in storage:
+        charged = random.choice([("hop",), ("router",), ("hop", "router")])
+        if "hop" in charged:
+            buffer["energy-per-hop"] = random.choice([0.02, 0.05, 0.1, 0.5])
+        if "router" in charged:
+            buffer["router-energy"] = random.choice([0.05, 0.1, 0.3, 1.0])
+
+
 def constraints(
     random: Random, storage: list[dict[str, Any]], tensors: list[str], dims: list[str]
 ) -> list[dict[str, Any]]:
@@ -163,6 +176,8 @@ def drawn(number: int, more: str | None = None) -> Case:
         add_bandwidths(random, storage)
     elif more == "blocks":
         add_blocks(random, storage)
+    elif more == "networks":
+        add_networks(random, storage)
     elif more == "constraints":
         shape = workload["problem"]["shape"]
         tensors = [each["name"] for each in shape["data-spaces"]]

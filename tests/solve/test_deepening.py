@@ -245,27 +245,40 @@ def test_runs_that_find_better_mappings_do_not_end_the_first_turn():
     assert made == [LONGER * TURNS[0]]
 
 
+class Near(Blind):
+    """A walk that has found a mapping at once; it lists near ties if so much is allowed."""
+
+    figures, lists_near_ties = 0, True
+
+    def __init__(self, need: float):
+        self.need, self.looked = need, []
+
+    def further(self, target, *, examined, lowest, last):
+        return deepening.Ends(("a mapping",), 1.0, True, target, 1_000)
+
+    def near_ties(self, target, least, most, *, examined):
+        self.looked.append((target, least, most))
+        return deepening.Ends((), least, examined >= self.need, examined=int(examined))
+
+
 def test_near_ties_are_looked_at_anew_where_a_better_mapping_is_known():
-    """There were too many below the first incumbent. What is proven by other means is no bound of
-    claims.
-    """
-    walk = Walk(bare(instance(103, 400, PLAIN)).mapspace, parse_objective("energy").goals[0])
-    looked = []
-
-    class Many(Blind):
-        figures, lists_near_ties = walk.figures, True
-
-        def further(self, target, *, examined, lowest, last):
-            return deepening.Ends(("a mapping",), 1.0, True, target, 1_000)
-
-        def near_ties(self, target, least, *, examined):
-            looked.append((target, least))
-            return deepening.Ends((), least, False)
-
-    walks = Deepening(Many())
+    """What is proven by other means is no bound of claims."""
+    walk = Near(0.0)
+    walks = Deepening(walk)
     for proven, below in ((1.0, 1.005), (1.0, 1.005), (1.001, 1.002)):
         list(walks.ends(partial(_span, proven, below), 1.0))
-    assert looked == [(1.005, 1.0), (1.002, 1.0)]
+    assert [looked[:2] for looked in walk.looked] == [(1.005, 1.0), (1.002, 1.0)]
+
+
+def test_near_ties_that_are_too_many_are_looked_at_anew_with_more_effort():
+    """Once in each turn, and more often where that takes no more than the turn may."""
+    least = deepening.TIES * deepening.SOME
+    walk = Near(least * deepening.MORE_TIES**2)
+    walks = Deepening(walk)
+    for effort in (1.0, 16.0, 256.0, 256.0):
+        list(walks.ends(partial(_span, 1.0, 1.005), effort))
+    first = deepening.MOST_TIES
+    assert [most for _, _, most in walk.looked] == [first * 4**n for n in range(3)]
 
 
 @pytest.mark.parametrize("seed", [100, 103, 137, 201])

@@ -34,6 +34,8 @@ from tests.solve.test_walk_constraints import constrained
 from tests.strategies import each_word, tensor
 
 OBJECTIVES = [parse_objective(text) for text in ("energy", "edp", "energy^2*delay")]
+MOST = 4_096
+"""Mappings that are looked at, at most."""
 ABOVE = 1 + 2 * NOISE, 1 + 1e-6, 1.01, 1.1
 """How far above the best mapping all others are looked at; the first is what doubles may round."""
 
@@ -58,7 +60,7 @@ def missed(made: Instance, above: float) -> tuple[list[str], int]:
         if best is None or least is None or least <= 0 or not walk.lists_near_ties:
             continue
         rank = float(goal.rank(best[1]))
-        ties = walk.near_ties(rank * above, float(least))
+        ties = walk.near_ties(rank * above, float(least), MOST)
         if ties.whole:
             listed += 1
             assert ties.least is not None and float(ties.least) <= rank * above
@@ -108,8 +110,28 @@ def entered(made: Instance) -> Instance:
     return replace(made, architecture=replace(made.architecture, levels=tuple(levels)))
 
 
+def routed(made: Instance) -> Instance:
+    """The bare instance with networks that charge for words that enter, for their hops and for
+    routers, or for some of these; and levels some of which add up partial sums by themselves.
+    """
+    random, made = Random(made.seed), bare(made)
+    levels = []
+    for level in made.architecture.levels:
+        entry, hop, router = (Fraction(random.choice([0, 1, 7, 40]), 100) for _ in range(3))
+        network = Network(
+            f"below {level.name}",
+            ingress_energy=entry,
+            energy_per_hop=hop,
+            router_energy=router,
+            declared=True,
+        )
+        adds = random.random() < 0.5
+        levels.append(replace(level, network=network, reduction_supported=adds))
+    return replace(made, architecture=replace(made.architecture, levels=tuple(levels)))
+
+
 @pytest.mark.parametrize("first", [4, *in_campaigns(range(100, 400, 4))])
-@pytest.mark.parametrize("more", [entered, with_features])
+@pytest.mark.parametrize("more", [entered, routed, with_features])
 def test_the_best_mapping_is_among_those_where_claims_leave_more_out(first, more):
     """Networks, reuse that is switched off, odd indices: mappings of one claim may not cost the
     same, so all of them are kept.

@@ -151,6 +151,6 @@ class _RacedWalk:
         """See `Walk.lists_near_ties`."""
         return self._walk.lists_near_ties
 
-    def near_ties(self, target: float, least: float, *, examined: float) -> Ends:
+    def near_ties(self, target: float, least: float, most: int, *, examined: float) -> Ends:
         """See `Walk.near_ties`."""
-        return self._walk.near_ties(target, least, examined=examined)
+        return self._walk.near_ties(target, least, most, examined=examined)

@@ -133,11 +133,11 @@ class Cases:
         """See `Walk.beam`."""
         return _together([walk.beam(target, width) for walk in self._walks])
 
-    def near_ties(self, target: float, least: float, *, examined: float = inf) -> Ends:
-        """See `Walk.near_ties`."""
+    def near_ties(self, target: float, least: float, most: int, *, examined: float = inf) -> Ends:
+        """See `Walk.near_ties`; at most so many of each case."""
         parts: list[Ends] = []
         for walk in self._walks:
-            parts.append(walk.near_ties(target, least, examined=examined))
+            parts.append(walk.near_ties(target, least, most, examined=examined))
             if not parts[-1].whole:
                 return _together(parts)._replace(mappings=(), least=least)
         return _together(parts)

@@ -49,8 +49,14 @@ NEAR, CLOSE = 1e-1, 1e-9
 """How far a claim may be from the figure of the best mapping, relative, for all other mappings
 between the two to be looked at; and from where on it may only be what doubles do not tell apart.
 """
-TIES = 8
-"""How many times as many inner mappings that takes, at most, as the walk before it."""
+TIES, MOST_TIES = 8, 4_096
+"""How many times as many inner mappings that takes at first, at most, as the walk before it; and
+how many mappings are listed, at most, in all orders of their spatial loops.
+"""
+MORE_TIES, PER_TIE = 4, 20
+"""How many times as many of both are allowed if these are too few; and as how many inner mappings
+each mapping that is listed counts.
+"""
 BETTER = 0.97
 """The optimum is taken to be so much of the incumbent."""
 
@@ -84,7 +90,7 @@ class Walks(Protocol):
         """See `Walk.lists_near_ties`."""
         ...
 
-    def near_ties(self, target: float, least: float, *, examined: float) -> Ends:
+    def near_ties(self, target: float, least: float, most: int, *, examined: float) -> Ends:
         """See `Walk.near_ties`."""
         ...
 
@@ -97,6 +103,7 @@ class Deepening:
         self._ended = False
         self._found: Ends | None = None
         self._looked_near: set[float] = set()
+        self._ties = 1
         self._proven, self._goal, self._next = -inf, 0.0, 0.0
         self._step, self._overrun = STEP, OVERRUN
         self._last: Ends | None = None
@@ -116,7 +123,7 @@ class Deepening:
             runs is over.
         """
         if self._ended:
-            yield from self._near_ties(span)
+            yield from self._near_ties(span, MANY * effort)
             return
         used = (0.0 if self._last else TABLES * self._walk.figures) - self._left
         self._left = 0.0
@@ -143,7 +150,7 @@ class Deepening:
             yield ends
             if self._ended:
                 self._found = ends
-                yield from self._near_ties(span)
+                yield from self._near_ties(span, most - ends.work)
                 return
             # A walk that comes to nothing at once is some work, too: else there might be no end.
             used += max(ends.work, FEW)
@@ -166,26 +173,38 @@ class Deepening:
         width, self._width, self._walked = self._width, WIDER * self._width, 0
         return self._walk.beam(last, width)
 
-    def _near_ties(self, span: Span) -> Iterator[Ends]:
+    def _near_ties(self, span: Span, most: float) -> Iterator[Ends]:
         """What else is near the mappings found, if the best of them costs more than it claims, or
-        doubles do not tell; anew if there were too many, and mappings have to be below less since
-        then.
+        doubles do not tell; anew if mappings have to be below less since then, or if there were too
+        many, as long as that may be at most so much more work.
         """
-        found, (proven, last) = self._found, span()
+        found = self._found
         if found is None or not found.mappings or found.least is None:
             return
-        # What is proven by other means is no bound of claims.
-        least = min(float(found.least), proven)
-        target = last if proven < last * (1 - CLOSE) else last * (1 + 2 * NOISE)
-        if (
-            0 < (1 - NEAR) * last < least
-            and proven < last
-            and target not in self._looked_near
-            and self._walk.lists_near_ties
-        ):
-            self._looked_near.add(target)
-            examined = TIES * max(found.size, SOME)
-            yield self._walk.near_ties(target, least, examined=examined)
+        first = True
+        while True:
+            check_time()
+            proven, last = span()
+            # What is proven by other means is no bound of claims.
+            least = min(float(found.least), proven)
+            target = last if proven < last * (1 - CLOSE) else last * (1 + 2 * NOISE)
+            examined = self._ties * TIES * max(found.size, SOME)
+            if (
+                not 0 < (1 - NEAR) * last < least
+                or proven >= last
+                or target in self._looked_near
+                or not self._walk.lists_near_ties
+                or not (first or examined <= most)
+            ):
+                return
+            ends = self._walk.near_ties(target, least, self._ties * MOST_TIES, examined=examined)
+            if ends.whole:
+                self._looked_near.add(target)
+            else:
+                self._ties *= MORE_TIES
+            most -= ends.work + PER_TIE * len(ends.mappings)
+            first = False
+            yield ends
 
     def _usual(self) -> int:
         """How many inner mappings there are below the last target that was reached, or a few."""

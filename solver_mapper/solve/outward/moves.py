@@ -274,21 +274,24 @@ def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> Inne
     tile = np.where([dim in costs.moving for dim in range(len(costs.sizes))], rows.tile, 1)
     keys = np.column_stack([rows.arranged, direct, once, tile])
     known, where = np.unique(keys, axis=0, return_inverse=True)
+    every = (1 << len(costs.tensors)) - 1
     ways = [
         costs.networks.arrangements(level, mesh, tensors, no_more, tuple(extents))
         for mesh, tensors, no_more, *extents in known.tolist()
     ]
     most = max(map(len, ways), default=0)
     numbers = np.full((len(ways), most), -1, dtype=np.int64)
-    prices = np.zeros((len(ways), most, len(costs.tensors)))
+    prices, certain = np.zeros((len(ways), most, len(costs.tensors))), np.zeros_like(numbers)
     for row, each in enumerate(ways):
         prices[row, : len(each)] = [way.prices for way in each]
+        certain[row, : len(each)] = [way.certain for way in each]
         numbers[row, : len(each)] = [moves.number(Move(level, order=way.order)) for way in each]
     which, way = np.nonzero(numbers[where.reshape(-1)] >= 0)
     kind = where.reshape(-1)[which]
-    some = rows.take(which)
-    some = _charged(costs, costs.networks, some, level, direct[which], prices[kind, way])
-    return replace(some, move=numbers[kind, way])
+    some, direct = rows.take(which), direct[which]
+    some = _charged(costs, costs.networks, some, level, direct, prices[kind, way])
+    doubts = np.where(certain[kind, way] == every, 0, DOUBTFUL)
+    return replace(some, doubts=some.doubts | doubts, move=numbers[kind, way])
 
 
 def _direct(costs: Costs, rows: InnerMappings, level: int) -> Ints:
@@ -331,6 +334,7 @@ def _charged(
     """The rows with what networks below `level` charge, at `Arrangement.prices` (rows, tensors)."""
     passing, once = networks.passing(level), _once(costs, rows, level)
     energy, due, network = rows.energy, rows.due.copy(), rows.network.copy()
+    in_doubt = np.zeros(len(rows), dtype=bool)
     passed, hops, refund = rows.passed.copy(), rows.hops.copy(), rows.refund.copy()
     for n, tensor in enumerate(costs.tensors):
         price, known = prices[:, n], (direct >> n & 1).astype(bool)
@@ -356,6 +360,9 @@ def _charged(
         again = np.where(back, networks.returning(level), 0.0)
         energy, refund[:, n] = energy + words * again, refund[:, n] + again
         due[:, n] += np.where(is_open, rows.sends[:, n] * (per_word + again), 0.0)
+        in_doubt |= ~(once[:, n] | back)
+        if passing.hop or passing.router:
+            in_doubt |= ~known & ~np.where(is_open, exact, costs.alone or tensor.exact)
     nothing = np.zeros_like(rows.supplied)
     return replace(
         rows,
@@ -363,6 +370,7 @@ def _charged(
         refund=refund,
         energy=energy,
         network=network,
+        doubts=rows.doubts | np.where(in_doubt, DOUBTFUL, 0),
         passed=passed,
         hops=hops,
         supplied=nothing,

@@ -52,10 +52,13 @@ class Arrangement(NamedTuple):
 
     prices: what each tensor pays in pJ for a word that enters the networks there if the next level
             inwards takes all its words from them; or else the hops that a word takes.
+    certain: one bit for each tensor of which that is so exactly, and not only at least, but for old
+             partial sums that come back.
     """
 
     order: tuple[tuple[int, int], ...]
     prices: tuple[float, ...]
+    certain: int
 
 
 class Passing(NamedTuple):
@@ -190,7 +193,7 @@ class Networks:
                 )
                 for loop in loops
             )
-            prices = tuple(
+            each = [
                 self._price(
                     level,
                     number,
@@ -200,9 +203,11 @@ class Networks:
                     bool(once >> number & 1),
                 )
                 for number, tensor in enumerate(self._tensors)
-            )
+            ]
+            prices = tuple(price for price, _ in each)
+            certain = sum(known << number for number, (_, known) in enumerate(each))
             order = tuple((loop.dim, loop.axis) for loop in loops)
-            found.setdefault(prices, Arrangement(order, prices))
+            found.setdefault(prices, Arrangement(order, prices, certain))
         return tuple(each for each in found.values() if not _beaten(each.prices, found))
 
     def _price_of(
@@ -213,17 +218,23 @@ class Networks:
         reach: tuple[int, ...],
         direct: bool,
         once: bool,
-    ) -> float:
-        """`Arrangement.prices` of one tensor; less, if there are too many elements to look at."""
+    ) -> tuple[float, bool]:
+        """`Arrangement.prices` of one tensor; less, if there are too many elements to look at. And
+        whether that is certain.
+        """
         below, tensor = self._below[level], self._tensors[number]
+        passing = self.passing(level)
+        entries_alone = not (passing.hop or passing.router)
         if prod(loop.bound for loop in loops) > MANY:
-            return self.passing(level).entry if direct else 0.0
+            return (passing.entry if direct else 0.0), entries_alone
         grid = Grid(*self._fanouts[level])
         alone = [MulticastGroup(1, 1, 0)]
         served = even_groups(loops, tensor.projection, True, grid) if loops else alone
         if not direct:
+            if not tensor.exact:
+                return 0.0, entries_alone
             hops = sum(group.double_hops for group in served) / 2
-            return hops / sum(group.scatter for group in served) if tensor.exact else 0.0
+            return hops / sum(group.scatter for group in served), True
         stays = level == len(self._below) - 1
         helped = _helped(loops, tensor, grid, reach, stays=stays)
         every = [served, *helped]
@@ -231,9 +242,10 @@ class Networks:
         # networks that charge by the number of receivers, those for the largest groups alone.
         legacy = below if len(every) == 1 else [x for x in below if x.network.kind == "Legacy"]
         if len(every) == 1:
-            return sum(
+            charged = (
                 self._charged(each, level, tensor.projection, served, once) for each in legacy
             )
+            return sum(charged), True
         prices = {
             group[:2]: min(
                 sum(self._charged(x, level, tensor.projection, [like], once) for x in legacy)
@@ -244,11 +256,12 @@ class Networks:
             for groups in every
             for group in groups
         }
-        return min(
+        least = min(
             sum(group.scatter * prices[group[:2]] for group in groups)
             / sum(group.scatter for group in groups)
             for groups in every
         )
+        return least, entries_alone
 
     def _charged(
         self,

@@ -38,8 +38,6 @@ from solver_mapper.solve.outward.spread_ahead import SpreadAhead
 from solver_mapper.solve.outward.twins import trades
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
-MOST_TIES = 4_096
-"""Mappings whose claims are below a target, in all orders of their spatial loops, at most."""
 BEST = 16
 """How many of the mappings that arrive are returned."""
 FREE = 2
@@ -156,10 +154,11 @@ class Walk:
         ends = self._ordered(Run(self, width=width).below(target, BEST))
         return ends._replace(least=None, whole=False)
 
-    def near_ties(self, target: float, least: float, *, examined: float = inf) -> Ends:
+    def near_ties(self, target: float, least: float, most: int, *, examined: float = inf) -> Ends:
         """All mappings whose claims are below `target`, but for those that cost the same as another
         one; so that no mapping costs less than the best of these and the target. No claim is below
-        `least`, which has to be near the target.
+        `least`, which has to be near the target. None if they are more than `most`, in all orders
+        of their spatial loops.
 
         A mapping below the target that is dropped would be worse by its claim than another one by
         the margin between the two; whose claim would then be below `least`.
@@ -167,9 +166,10 @@ class Walk:
         Raises: see `ends`.
         """
         run = Run(self, margin=1 - least / target)
-        ends = run.below(target, MOST_TIES + 1, examined=examined)
-        orders = [each for mapping in ends.mappings for each in spatial_orders(mapping, MOST_TIES)]
-        if not ends.whole or len(ends.mappings) > MOST_TIES or len(orders) > MOST_TIES:
+        ends = run.below(target, most + 1, examined=examined)
+        in_order = chain.from_iterable(spatial_orders(each, most) for each in ends.mappings)
+        orders = list(islice(in_order, most + 1))
+        if not ends.whole or len(orders) > most:
             return ends._replace(mappings=(), least=least, whole=False)
         return ends._replace(mappings=tuple(orders), least=target * (1 - NOISE))
 
@@ -240,15 +240,11 @@ def _claims_last(mapspace: EnumeratedMapspace, costs: Costs) -> bool:
 
 def _alike(mapspace: EnumeratedMapspace) -> bool:
     """Whether mappings that agree in all that is known of them cost the same and are all allowed:
-    not where levels are in clusters, where networks charge for the ways that words take, nor where
-    constraints are about the order of a mesh's loops.
+    not where levels are in clusters, nor where constraints are about the order of a mesh's loops.
     """
-    architecture = mapspace.architecture
-    networks = chain.from_iterable(networks_below(architecture))
-    return (
-        all(level.cluster_size == 1 for level in architecture.levels)
-        and not any(below.per_hop or below.network.router_energy for below in networks)
-        and not any(map(_orders_mesh, mapspace.constraints))
+    levels = mapspace.architecture.levels
+    return all(level.cluster_size == 1 for level in levels) and not any(
+        map(_orders_mesh, mapspace.constraints)
     )
 
 
