@@ -20,7 +20,7 @@ from solver_mapper.core.constraints import (
     SplitConstraint,
 )
 from solver_mapper.core.objective import parse_objective
-from solver_mapper.core.problem import Problem
+from solver_mapper.core.problem import Problem, Term
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.outward.costs import NOISE
@@ -130,8 +130,24 @@ def routed(made: Instance) -> Instance:
     return replace(made, architecture=replace(made.architecture, levels=tuple(levels)))
 
 
+def strided(made: Instance) -> Instance:
+    """The routed or the bare instance, of whose operands steps along ranks leave words out."""
+    random = Random(made.seed)
+
+    def sparse(rank: tuple[Term, ...]) -> tuple[Term, ...]:
+        steps = random.choice([1, 2, 3])
+        return tuple(replace(term, coefficient=steps * term.coefficient) for term in rank)
+
+    tensors = tuple(
+        each if each.read_write else replace(each, ranks=tuple(map(sparse, each.ranks)))
+        for each in made.problem.tensors
+    )
+    made = replace(made, problem=replace(made.problem, tensors=tensors))
+    return random.choice([routed, bare])(made)
+
+
 @pytest.mark.parametrize("first", [4, *in_campaigns(range(100, 400, 4))])
-@pytest.mark.parametrize("more", [entered, routed, with_features])
+@pytest.mark.parametrize("more", [entered, routed, strided, with_features])
 def test_the_best_mapping_is_among_those_where_claims_leave_more_out(first, more):
     """Networks, reuse that is switched off, odd indices: mappings of one claim may not cost the
     same, so all of them are kept.

@@ -234,7 +234,7 @@ def _claims_last(mapspace: EnumeratedMapspace, costs: Costs) -> bool:
         not any(level.min_utilization or level.address_price for level in architecture.levels)
         and all(below.network.kind == "Legacy" for below in networks)
         and all(map(_known, mapspace.constraints))
-        and all(tensor.exact or (tensor.ranks and not tensor.written) for tensor in costs.tensors)
+        and all(tensor.exact or not tensor.written for tensor in costs.tensors)
     )
 
 
