@@ -272,26 +272,29 @@ def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> Inne
         return rows
     direct, once = _direct(costs, rows, level), _bits(_once(costs, rows, level))
     tile = np.where([dim in costs.moving for dim in range(len(costs.sizes))], rows.tile, 1)
-    keys = np.column_stack([rows.arranged, direct, once, tile])
+    linked = np.zeros_like(direct)
+    for each in costs.sliding:
+        linked |= each.linked(rows) << each.number
+    keys = np.column_stack([rows.arranged, direct, once, linked, tile])
     known, where = np.unique(keys, axis=0, return_inverse=True)
     every = (1 << len(costs.tensors)) - 1
     ways = [
-        costs.networks.arrangements(level, mesh, tensors, no_more, tuple(extents))
-        for mesh, tensors, no_more, *extents in known.tolist()
+        costs.networks.arrangements(level, mesh, tensors, no_more, near, tuple(extents))
+        for mesh, tensors, no_more, near, *extents in known.tolist()
     ]
     most = max(map(len, ways), default=0)
     numbers = np.full((len(ways), most), -1, dtype=np.int64)
     prices, certain = np.zeros((len(ways), most, len(costs.tensors))), np.zeros_like(numbers)
-    for row, each in enumerate(ways):
-        prices[row, : len(each)] = [way.prices for way in each]
-        certain[row, : len(each)] = [way.certain for way in each]
-        numbers[row, : len(each)] = [moves.number(Move(level, order=way.order)) for way in each]
+    for row, some in enumerate(ways):
+        prices[row, : len(some)] = [way.prices for way in some]
+        certain[row, : len(some)] = [way.certain for way in some]
+        numbers[row, : len(some)] = [moves.number(Move(level, order=way.order)) for way in some]
     which, way = np.nonzero(numbers[where.reshape(-1)] >= 0)
     kind = where.reshape(-1)[which]
-    some, direct = rows.take(which), direct[which]
-    some = _charged(costs, costs.networks, some, level, direct, prices[kind, way])
+    found = rows.take(which)
+    found = _charged(costs, costs.networks, found, level, direct[which], prices[kind, way])
     doubts = np.where(certain[kind, way] == every, 0, DOUBTFUL)
-    return replace(some, doubts=some.doubts | doubts, move=numbers[kind, way])
+    return replace(found, doubts=found.doubts | doubts, move=numbers[kind, way])
 
 
 def _direct(costs: Costs, rows: InnerMappings, level: int) -> Ints:

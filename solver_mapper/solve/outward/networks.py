@@ -169,7 +169,7 @@ class Networks:
         return float(sum(each.per_hop + 2 * each.network.router_energy for each in below))
 
     def _arrangements(
-        self, level: int, mesh: int, direct: int, once: int, tile: tuple[int, ...]
+        self, level: int, mesh: int, direct: int, once: int, linked: int, tile: tuple[int, ...]
     ) -> tuple[Arrangement, ...]:
         """The orders of the loops of a mesh below `level` of which none is better than another one
         for all tensors.
@@ -198,7 +198,7 @@ class Networks:
                     level,
                     number,
                     _seen(placed, tensor),
-                    tensor.reach(tile, self._sizes),
+                    tensor.reach(tile, self._sizes) if linked >> number & 1 else (),
                     bool(direct >> number & 1),
                     bool(once >> number & 1),
                 )
@@ -221,6 +221,8 @@ class Networks:
     ) -> tuple[float, bool]:
         """`Arrangement.prices` of one tensor; less, if there are too many elements to look at. And
         whether that is certain.
+
+        reach: see `Carried.reach`; nothing if neighbours pass no words on.
         """
         below, tensor = self._below[level], self._tensors[number]
         passing = self.passing(level)
@@ -236,7 +238,7 @@ class Networks:
             hops = sum(group.double_hops for group in served) / 2
             return hops / sum(group.scatter for group in served), True
         stays = level == len(self._below) - 1
-        helped = _helped(loops, tensor, grid, reach, stays=stays)
+        helped = _helped(loops, tensor, grid, reach, stays=stays) if reach else ()
         every = [served, *helped]
         # Words for as many groups of one size are charged together, whether helped or not; of
         # networks that charge by the number of receivers, those for the largest groups alone.

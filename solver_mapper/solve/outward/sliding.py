@@ -213,6 +213,14 @@ class Sliding:
             unsent,
         )
 
+    def linked(self, rows: InnerMappings) -> Ints:
+        """1 where neighbours around the outermost holder so far may pass words on, 0 elsewhere."""
+
+        def links(state: TileState) -> int:
+            return int(bool(state.chains[-1].links or state.chains[-1].beside))
+
+        return self._by_chains(rows, "linked", links)
+
     def may_lose(self, rows: InnerMappings) -> Floats:
         """What rounding may save further out, in pJ, of what loops to come make neighbours pass on,
         for instances in use so far.

@@ -329,7 +329,8 @@ class Windows:
         chain, beside, stays = state.chains[-1], state.beside, (0,) * len(self.ranks)
         if complete:
             beside = any(each.shift == stays and not each.rest for each in near)
-            near = tuple(each for each in near if each.shift != stays or each.rest)
+            if level < self.depth - 1:
+                near = tuple(each for each in near if each.shift != stays or each.rest)
         chain = chain._replace(links=near, beside=beside, extents=())
         if level == self.depth - 1 and not (chain.links or chain.beside):
             chain = dead(chain)
@@ -657,14 +658,14 @@ def _spared(chain: Chain, shift: Vector, bound: int, first: bool) -> Spared:
 
 def _link(chain: Chain, shift: Vector) -> Link:
     """What neighbours do when tiles come by `shift`."""
-    if chain.beside and not any(shift):
-        return Link(shift, rest=0.0)
     known = (shift, ANY) if any(shift) else (shift,)
-    return next((each for each in chain.links if each.shift in known), Link(shift, 1.0, most=0.0))
+    return next((each for each in _links(chain) if each.shift in known), Link(shift, 1.0, most=0.0))
 
 
 def _links(chain: Chain) -> Links:
-    """All links of a chain, with the one of elements that want the same words."""
+    """All links of a chain, with the one of elements that want the same words, of which little may
+    be known.
+    """
     stays = (0,) * len(chain.back)
     return (*chain.links, Link(stays, rest=0.0)) if chain.beside else chain.links
 
