@@ -341,6 +341,13 @@ def _charged(
     passed, hops, refund = rows.passed.copy(), rows.hops.copy(), rows.refund.copy()
     for n, tensor in enumerate(costs.tensors):
         price, known = prices[:, n], (direct >> n & 1).astype(bool)
+        if tensor.ranks or not tensor.exact:
+            # Each word comes once at least, whatever spares the next level inwards others.
+            hops_of_all = np.where(known, 0.0, price) * tensor.words
+            counted = (rows.doubts == 0) & ~rows.open[:, n]
+            entered = np.where(counted, due[:, n], np.inf)
+            energy = energy + passing.of_hops(entered, hops_of_all)
+            price = np.where(known, price, 0.0)
         if tensor.ranks:
             (each,) = (each for each in costs.sliding if each.number == n)
             place = np.arange(len(rows)), each.column, each.outermost(rows)

@@ -70,6 +70,12 @@ class Passing(NamedTuple):
     hop: float
     router: float
 
+    def of_hops(self, entered: Floats, hops: Floats) -> Floats:
+        """What they charge for at least so many `hops` of all words together, of which at most so
+        many `entered`, beyond what these paid.
+        """
+        return np.asarray(self.hop * hops + self.router * np.maximum(hops - entered, 0.0))
+
     def onwards(self, entered: Floats, hops: Floats, exact: Flags | bool) -> Floats:
         """What they charge for `hops` of all words together, beyond what those that `entered` paid;
         at least, unless these are known to be `exact`.
@@ -77,8 +83,8 @@ class Passing(NamedTuple):
         times = np.divide(hops, entered, out=np.zeros_like(hops), where=entered > 0)
         whole = entered * np.floor(times * (1 + TINY))
         known = exact & (hops < MOST_HOPS)
-        routed = np.where(known, whole, np.maximum(hops - entered, 0.0))
-        return np.asarray(self.hop * hops + self.router * routed)
+        whole_hops = np.asarray(self.hop * hops + self.router * whole)
+        return np.where(known, whole_hops, self.of_hops(entered, hops))
 
 
 class Carried(NamedTuple):
@@ -198,7 +204,7 @@ class Networks:
                     level,
                     number,
                     _seen(placed, tensor),
-                    tensor.reach(tile, self._sizes) if linked >> number & 1 else (),
+                    tensor.reach(tile, self._sizes) if (linked | ~direct) >> number & 1 else (),
                     bool(direct >> number & 1),
                     bool(once >> number & 1),
                 )
@@ -232,14 +238,11 @@ class Networks:
         grid = Grid(*self._fanouts[level])
         alone = [MulticastGroup(1, 1, 0)]
         served = even_groups(loops, tensor.projection, True, grid) if loops else alone
-        if not direct:
-            if not tensor.exact:
-                return 0.0, entries_alone
-            hops = sum(group.double_hops for group in served) / 2
-            return hops / sum(group.scatter for group in served), True
         stays = level == len(self._below) - 1
         helped = _helped(loops, tensor, grid, reach, stays=stays) if reach else ()
         every = [served, *helped]
+        if not direct:
+            return min(map(_hops, every)), tensor.exact or entries_alone
         # Words for as many groups of one size are charged together, whether helped or not; of
         # networks that charge by the number of receivers, those for the largest groups alone.
         legacy = below if len(every) == 1 else [x for x in below if x.network.kind == "Legacy"]
@@ -279,12 +282,17 @@ class Networks:
         traffic = collect([Flow(1, 1, groups, 0)], 1)
         words = sum(group.scatter for group in groups)
         if projection.read_write and _returns(below) and not once:
-            hops = sum(group.double_hops for group in groups) / 2 / words
+            hops = _hops(groups)
             router, ingress = below.network.router_energy, below.network.ingress_energy
             return float(ingress) + hops * float(below.per_hop) + max(1.0, hops) * float(router)
         energy = network_use(below, traffic, projection.read_write, words, 1).energy
         each = float(energy) / words
         return each / self._rooms[level] if below.network.kind == "ReductionTree" else each
+
+
+def _hops(groups: list[MulticastGroup]) -> float:
+    """Of a word that goes to one of these groups, on average."""
+    return sum(group.double_hops for group in groups) / 2 / sum(group.scatter for group in groups)
 
 
 def _returns(below: NetworkBelow) -> bool:
