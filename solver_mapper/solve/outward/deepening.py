@@ -178,33 +178,40 @@ class Deepening:
         doubles do not tell; anew if mappings have to be below less since then, or if there were too
         many, as long as that may be at most so much more work.
         """
-        found = self._found
-        if found is None or not found.mappings or found.least is None:
-            return
-        first = True
-        while True:
-            check_time()
-            proven, last = span()
-            # What is proven by other means is no bound of claims.
-            least = min(float(found.least), proven)
-            target = last if proven < last * (1 - CLOSE) else last * (1 + 2 * NOISE)
-            examined = self._ties * TIES * max(found.size, SOME)
-            if (
-                not 0 < (1 - NEAR) * last < least
-                or proven >= last
-                or target in self._looked_near
-                or not self._walk.lists_near_ties
-                or not (first or examined <= most)
-            ):
-                return
-            ends = self._walk.near_ties(target, least, self._ties * MOST_TIES, examined=examined)
-            if ends.whole:
-                self._looked_near.add(target)
-            else:
-                self._ties *= MORE_TIES
+        while (ends := self._listed(span)) is not None:
             most -= ends.work + PER_TIE * len(ends.mappings)
-            first = False
             yield ends
+            if self._most_near > most:
+                return
+
+    def _listed(self, span: Span) -> Ends | None:
+        """All of that, or that there were too many; None if there is nothing to be looked at."""
+        check_time()
+        found, (proven, last) = self._found, span()
+        if found is None or not found.mappings or found.least is None:
+            return None
+        # What is proven by other means is no bound of claims.
+        least = min(float(found.least), proven)
+        target = last if proven < last * (1 - CLOSE) else last * (1 + 2 * NOISE)
+        if (
+            not 0 < (1 - NEAR) * last < least
+            or proven >= last
+            or target in self._looked_near
+            or not self._walk.lists_near_ties
+        ):
+            return None
+        most = self._ties * MOST_TIES
+        ends = self._walk.near_ties(target, least, most, examined=self._most_near)
+        if ends.whole:
+            self._looked_near.add(target)
+        else:
+            self._ties *= MORE_TIES
+        return ends
+
+    @property
+    def _most_near(self) -> int:
+        """How many inner mappings looking near the mappings found may examine next."""
+        return self._ties * TIES * max(0 if self._found is None else self._found.size, SOME)
 
     def _usual(self) -> int:
         """How many inner mappings there are below the last target that was reached, or a few."""

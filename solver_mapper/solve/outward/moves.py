@@ -252,6 +252,8 @@ def _units_filled(costs: Costs, rows: InnerMappings, width: int) -> InnerMapping
             price = np.where(stays, networks.passed_on(costs.depth - 1) * served, 0.0)
             every = costs.operations * price
             linked[:, n] = np.column_stack([every, every / due[:, n]])
+        elif networks and networks.passed_on(costs.depth - 1):
+            doubts = doubts | np.where(stays & (served > 0), DOUBTFUL, 0)
         anew[:, n] = np.where(stays, share * due[:, n], 0.0)
         mine = (1 - share) * due[:, n] / costs.base(n, rows.tile)
         sends[:, n] = np.where(stays, mine, sends[:, n])
@@ -272,15 +274,15 @@ def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> Inne
         return rows
     direct, once = _direct(costs, rows, level), _bits(_once(costs, rows, level))
     tile = np.where([dim in costs.moving for dim in range(len(costs.sizes))], rows.tile, 1)
-    linked = np.zeros_like(direct)
+    near = np.zeros_like(direct)
     for each in costs.sliding:
-        linked |= each.linked(rows) << each.number
-    keys = np.column_stack([rows.arranged, direct, once, linked, tile])
+        near |= each.outermost_may_pass(rows).astype(np.int64) << each.number
+    keys = np.column_stack([rows.arranged, direct, once, near, tile])
     known, where = np.unique(keys, axis=0, return_inverse=True)
     every = (1 << len(costs.tensors)) - 1
     ways = [
-        costs.networks.arrangements(level, mesh, tensors, no_more, near, tuple(extents))
-        for mesh, tensors, no_more, near, *extents in known.tolist()
+        costs.networks.arrangements(level, mesh, tensors, no_more, help_near, tuple(extents))
+        for mesh, tensors, no_more, help_near, *extents in known.tolist()
     ]
     most = max(map(len, ways), default=0)
     numbers = np.full((len(ways), most), -1, dtype=np.int64)
@@ -370,7 +372,10 @@ def _charged(
         again = np.where(back, networks.returning(level), 0.0)
         energy, refund[:, n] = energy + words * again, refund[:, n] + again
         due[:, n] += np.where(is_open, rows.sends[:, n] * (per_word + again), 0.0)
-        in_doubt |= ~(once[:, n] | back)
+        # Of a level that does not hold them all partial sums come back, also the first time.
+        in_doubt |= ~(once[:, n] | back) | (
+            level > 0 and tensor.written and networks.returns(level)
+        )
         if passing.hop or passing.router:
             in_doubt |= ~known & ~np.where(is_open, exact, costs.alone or tensor.exact)
     nothing = np.zeros_like(rows.supplied)

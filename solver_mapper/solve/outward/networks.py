@@ -175,7 +175,7 @@ class Networks:
         return float(sum(each.per_hop + 2 * each.network.router_energy for each in below))
 
     def _arrangements(
-        self, level: int, mesh: int, direct: int, once: int, linked: int, tile: tuple[int, ...]
+        self, level: int, mesh: int, direct: int, once: int, near: int, tile: tuple[int, ...]
     ) -> tuple[Arrangement, ...]:
         """The orders of the loops of a mesh below `level` of which none is better than another one
         for all tensors.
@@ -183,7 +183,8 @@ class Networks:
         Args:
             mesh: the number of its loops.
             direct: one bit for each tensor of which the next level inwards takes all its words from
-                the network.
+                the network; `once`: of which no old partial sums come back; `near`: of which
+                neighbours may pass words on.
             tile: the iterations along each dimension of windows of all elements together.
         """
         units = level == len(self._below) - 1
@@ -204,7 +205,7 @@ class Networks:
                     level,
                     number,
                     _seen(placed, tensor),
-                    tensor.reach(tile, self._sizes) if (linked | ~direct) >> number & 1 else (),
+                    tensor.reach(tile, self._sizes) if (near | ~direct) >> number & 1 else (),
                     bool(direct >> number & 1),
                     bool(once >> number & 1),
                 )
@@ -291,7 +292,7 @@ class Networks:
 
 
 def _hops(groups: list[MulticastGroup]) -> float:
-    """Of a word that goes to one of these groups, on average."""
+    """How many hops a word takes on average that goes to one of these groups."""
     return sum(group.double_hops for group in groups) / 2 / sum(group.scatter for group in groups)
 
 

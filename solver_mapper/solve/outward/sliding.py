@@ -213,14 +213,6 @@ class Sliding:
             unsent,
         )
 
-    def linked(self, rows: InnerMappings) -> Ints:
-        """1 where neighbours around the outermost holder so far may pass words on, 0 elsewhere."""
-
-        def links(state: TileState) -> int:
-            return int(bool(state.chains[-1].links or state.chains[-1].beside))
-
-        return self._by_chains(rows, "linked", links)
-
     def may_lose(self, rows: InnerMappings) -> Floats:
         """What rounding may save further out, in pJ, of what loops to come make neighbours pass on,
         for instances in use so far.
@@ -246,6 +238,14 @@ class Sliding:
             return any(chain.live and (chain.links or chain.beside) for chain in state.chains)
 
         return self._by_chains(rows, "may pass", lambda state: bool(passes(state)))
+
+    def outermost_may_pass(self, rows: InnerMappings) -> Flags:
+        """The same of the outermost holder so far alone."""
+
+        def passes(state: TileState) -> bool:
+            return bool(state.chains[-1].links or state.chains[-1].beside)
+
+        return self._by_chains(rows, "outermost may pass", passes)
 
     def _passing(self, state: TileState) -> Floats:
         """(depth + 1): 1 where neighbours may yet pass words on."""
