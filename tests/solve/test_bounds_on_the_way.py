@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import product
 from math import inf
 from random import Random
+from typing import NamedTuple
 
 import pytest
 
@@ -381,35 +382,41 @@ def too_high_where_networks_charge(
     return [each for mapping in mappings for each in above(walk, mapping)]
 
 
-def unlike_the_best_order(seed: int) -> tuple[list[str], int]:
-    """Least claims of random mappings where networks charge that are not what the best order of
-    their spatial loops costs, though nothing is in doubt; and of how many mappings nothing is.
+class Claimed(NamedTuple):
+    """The least claim of a mapping over all orders of its spatial loops, whether something in it is
+    in doubt, and the exact figure.
     """
-    random, wrong, certain = Random(seed), [], 0
+
+    claim: float
+    doubts: int
+    exact: float
+
+    @property
+    def wrong(self) -> bool:
+        return abs(self.exact - self.claim) > 1e-9 * self.exact
+
+
+def claims_where_networks_charge(seed: int) -> Iterator[Claimed]:
+    """Of the energy of random mappings."""
+    random = Random(seed)
     problem, architecture = drawn_problem(random), with_networks(seed, drawn_architecture(random))
     if seed % 2:
         architecture = without_adders(seed, architecture)
     problem = without_filters(problem) if seed % 3 == 2 else problem
     walk, evaluate = walk_of(problem, architecture, "energy"), Evaluator(architecture, problem)
+    aim = Aim(walk.goal, walk.latency, inf)
     for mapping in (drawn_mapping(random, architecture, problem) for _ in range(3)):
-        orders = list(spatial_orders(mapping, ORDERS))
         spatial = mapping.levels[-1].spatial
         along = [[each for each in spatial if each.axis == axis] or [None] for axis in "XY"]
         ends = []
         for innermost in product(*along):
             *_, (rows, outside) = on_the_way(walk, mapping, tuple(filter(None, innermost)))
-            aim = Aim(walk.goal, walk.latency, inf)
-            ends += zip(
-                least_rank(walk.spread_ahead, aim, rows, outside), rows.doubts.tolist(), strict=True
-            )
-        claim, doubts = min(ends)
-        if doubts or len(orders) > ORDERS:
-            continue
-        certain += 1
-        exact = min(float(walk.goal.rank(evaluate.evaluate(each))) for each in orders)
-        if abs(exact - claim) > 1e-9 * exact:
-            wrong.append(f"{claim} is not {exact}: {mapping} on {architecture}")
-    return wrong, certain
+            least = least_rank(walk.spread_ahead, aim, rows, outside).tolist()
+            ends += zip(least, rows.doubts.tolist(), strict=True)
+        orders = list(spatial_orders(mapping, ORDERS))
+        if len(orders) <= ORDERS:
+            exact = min(float(walk.goal.rank(evaluate.evaluate(each))) for each in orders)
+            yield Claimed(*min(ends), exact)
 
 
 def too_high_where_partial_sums_slide(seed: int) -> list[str]:
@@ -463,12 +470,26 @@ def test_no_bound_on_the_way_is_above_the_mapping_where_steps_leave_out_words_of
     assert not too_high_where_networks_charge(seed, adders=adders, change=without_filters)
 
 
-@pytest.mark.parametrize("first", [0, 10, *in_campaigns(range(20, 300, 10))])
+@pytest.mark.parametrize("first", [0, 40, 60, 210, *in_campaigns(range(300, 1000, 10))])
 def test_claims_where_networks_charge_are_what_mappings_cost_unless_in_doubt(first):
     """Twins are taken to cost the same because of that."""
-    found = [unlike_the_best_order(seed) for seed in range(first, first + 10)]
-    assert not [each for wrong, _ in found for each in wrong]
-    assert sum(certain for _, certain in found) > 3
+    found = [
+        each for seed in range(first, first + 10) for each in claims_where_networks_charge(seed)
+    ]
+    certain = [each for each in found if not each.doubts]
+    assert certain
+    assert not [each for each in certain if each.wrong]
+
+
+@pytest.mark.parametrize(
+    "seed, number, share", [(0, 1, 1 - 1e-9), (2, 1, 1 - 1e-9), (318, 0, 0.997), (361, 0, 0.99)]
+)
+def test_claims_for_windows_leave_little_out_where_networks_charge(seed, number, share):
+    """Without hops past levels that do not hold a tensor (the first two), or what compute units
+    pay that pass on words which all of them want (the others), the claims leave out 0.4 to 5 %.
+    """
+    found = list(claims_where_networks_charge(seed))[number]
+    assert share * found.exact <= found.claim <= found.exact * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", [*range(10), *in_campaigns(range(10, 150))])

@@ -274,15 +274,12 @@ def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> Inne
         return rows
     direct, once = _direct(costs, rows, level), _bits(_once(costs, rows, level))
     tile = np.where([dim in costs.moving for dim in range(len(costs.sizes))], rows.tile, 1)
-    near = np.zeros_like(direct)
-    for each in costs.sliding:
-        near |= each.outermost_may_pass(rows).astype(np.int64) << each.number
-    keys = np.column_stack([rows.arranged, direct, once, near, tile])
+    keys = np.column_stack([rows.arranged, direct, once, tile])
     known, where = np.unique(keys, axis=0, return_inverse=True)
     every = (1 << len(costs.tensors)) - 1
     ways = [
-        costs.networks.arrangements(level, mesh, tensors, no_more, help_near, tuple(extents))
-        for mesh, tensors, no_more, help_near, *extents in known.tolist()
+        costs.networks.arrangements(level, mesh, tensors, no_more, tuple(extents))
+        for mesh, tensors, no_more, *extents in known.tolist()
     ]
     most = max(map(len, ways), default=0)
     numbers = np.full((len(ways), most), -1, dtype=np.int64)

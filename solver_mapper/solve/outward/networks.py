@@ -175,7 +175,7 @@ class Networks:
         return float(sum(each.per_hop + 2 * each.network.router_energy for each in below))
 
     def _arrangements(
-        self, level: int, mesh: int, direct: int, once: int, near: int, tile: tuple[int, ...]
+        self, level: int, mesh: int, direct: int, once: int, tile: tuple[int, ...]
     ) -> tuple[Arrangement, ...]:
         """The orders of the loops of a mesh below `level` of which none is better than another one
         for all tensors.
@@ -183,8 +183,7 @@ class Networks:
         Args:
             mesh: the number of its loops.
             direct: one bit for each tensor of which the next level inwards takes all its words from
-                the network; `once`: of which no old partial sums come back; `near`: of which
-                neighbours may pass words on.
+                the network; `once`: of which no old partial sums come back.
             tile: the iterations along each dimension of windows of all elements together.
         """
         units = level == len(self._below) - 1
@@ -205,7 +204,7 @@ class Networks:
                     level,
                     number,
                     _seen(placed, tensor),
-                    tensor.reach(tile, self._sizes) if (near | ~direct) >> number & 1 else (),
+                    tensor.reach(tile, self._sizes),
                     bool(direct >> number & 1),
                     bool(once >> number & 1),
                 )
@@ -228,8 +227,6 @@ class Networks:
     ) -> tuple[float, bool]:
         """`Arrangement.prices` of one tensor; less, if there are too many elements to look at. And
         whether that is certain.
-
-        reach: see `Carried.reach`; nothing if neighbours pass no words on.
         """
         below, tensor = self._below[level], self._tensors[number]
         passing = self.passing(level)
@@ -240,7 +237,7 @@ class Networks:
         alone = [MulticastGroup(1, 1, 0)]
         served = even_groups(loops, tensor.projection, True, grid) if loops else alone
         stays = level == len(self._below) - 1
-        helped = _helped(loops, tensor, grid, reach, stays=stays) if reach else ()
+        helped = _helped(loops, tensor, grid, reach, stays=stays)
         every = [served, *helped]
         if not direct:
             return min(map(_hops, every)), tensor.exact or entries_alone

@@ -239,14 +239,6 @@ class Sliding:
 
         return self._by_chains(rows, "may pass", lambda state: bool(passes(state)))
 
-    def outermost_may_pass(self, rows: InnerMappings) -> Flags:
-        """The same of the outermost holder so far alone."""
-
-        def passes(state: TileState) -> bool:
-            return bool(state.chains[-1].links or state.chains[-1].beside)
-
-        return self._by_chains(rows, "outermost may pass", passes)
-
     def _passing(self, state: TileState) -> Floats:
         """(depth + 1): 1 where neighbours may yet pass words on."""
         may = np.zeros(self.depth + 1)
