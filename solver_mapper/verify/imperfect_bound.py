@@ -153,12 +153,12 @@ class ComputeBoundary(ImperfectBoundary):
         """Instances along the dimensions that may need the same words: along those of a window, one
         of which follows from the word and the others, all but the most.
         """
-        levels, sizes = range(parent, self.child), list(self.problem.bounds.values())
-        dims = frozenset(range(len(sizes))) - view.fixed
+        levels = range(parent, self.child)
+        dims = frozenset(range(len(self.problem.bounds))) - view.fixed
         total = self.along(dims, levels)
         for rank in view.projection.ranks:
-            window = {dim for dim, coefficient in rank if coefficient and sizes[dim] > 1}
-            if window and window <= dims:
+            window = {dim for dim, _ in rank}
+            if window <= dims:
                 along = [self.along(frozenset([dim]), levels) for dim in sorted(window)]
                 total = total / reduce(np.maximum, along)
                 dims -= window
@@ -222,7 +222,7 @@ class ImperfectLowerBound(LowerBound):
     def __post_init__(self) -> None:
         super().__post_init__()
         problem = self.mapspace.problem
-        self.views = tuple(_view(problem, number) for number in range(len(problem.tensors)))
+        self.views = tuple(view(problem, number) for number in range(len(problem.tensors)))
 
     @cached_property
     def boundaries(self) -> dict[int, Boundary]:
@@ -314,17 +314,6 @@ class ImperfectLowerBound(LowerBound):
             if value is not None and (least is None or value < least):
                 least = value
         return least
-
-
-def _view(problem: Problem, number: int) -> View:
-    """The view of a tensor, without the dimensions of a single point."""
-    ranks = []
-    for rank in problem.tensors[number].ranks:
-        terms = tuple(term for term in rank if problem.bounds[term.dim] > 1)
-        ranks.append(terms or (replace(rank[0], coefficient=1),))
-    tensors = list(problem.tensors)
-    tensors[number] = replace(tensors[number], ranks=tuple(ranks))
-    return view(replace(problem, tensors=tuple(tensors)), number)
 
 
 def _apart(view: View) -> bool:

@@ -40,10 +40,8 @@ def view(problem: Problem, number: int) -> View:
     """The view of tensor `number`."""
     projection = project(problem, problem.tensors[number])
     sizes = [problem.bounds[dim] for dim in problem.dims]
-    terms = [
-        (dim, coefficient) for rank in projection.ranks for dim, coefficient in rank if coefficient
-    ]
-    fixed = frozenset(rank[0][0] for rank in projection.ranks if len(rank) == 1 and rank[0][1])
+    terms = [dim for rank in projection.ranks for dim, _ in rank]
+    fixed = frozenset(rank[0][0] for rank in projection.ranks if len(rank) == 1)
     plain = len(projection.plain) == len(projection.ranks) == len(fixed) == len(terms)
     used: set[int] = set(fixed)
     words = fixed_words = prod(sizes[dim] for dim in fixed)
@@ -54,7 +52,7 @@ def view(problem: Problem, number: int) -> View:
     return View(
         projection,
         fixed,
-        frozenset(range(len(sizes))) - {dim for dim, _ in terms},
+        frozenset(range(len(sizes))) - set(terms),
         plain,
         words,
         fixed_words,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from solver_mapper.core.architecture import Buffer
 from solver_mapper.core.mapping import LevelMapping, Loop, Mapping
+from solver_mapper.core.problem import Term
 from solver_mapper.cost.timeloop import Evaluator, Statistics, evaluate
 from solver_mapper.cost.timeloop.tiles import build_nest
 from tests.cost.step_by_step import Conventions, walk
@@ -117,6 +118,27 @@ def test_splitting_a_loop_within_its_level_changes_nothing(case: Case, factor: i
         lambda level: replace(level, temporal=split(level.temporal), spatial=split(level.spatial)),
     )
     assert same == figures_of(case)
+
+
+@given(cases(), st.randoms(use_true_random=False))
+@RELAXED
+def test_terms_that_add_nothing_change_nothing(case: Case, random: object) -> None:
+    """Dimensions of one point, coefficients of 0, and ranks of nothing else."""
+
+    def nothing() -> tuple[Term, ...]:
+        found = Term("ONE", random.randint(-2, 2)), Term(random.choice(case.problem.dims), 0)  # type: ignore[attr-defined]
+        return found[: random.randint(0, 2)]  # type: ignore[attr-defined]
+
+    problem = case.problem
+    tensors = tuple(
+        replace(
+            each, ranks=(*((*rank, *nothing()) for rank in each.ranks), *filter(None, [nothing()]))
+        )
+        for each in problem.tensors
+    )
+    dims, bounds = (*problem.dims, "ONE"), {**problem.bounds, "ONE": 1}
+    problem = replace(problem, dims=dims, bounds=bounds, tensors=tensors)
+    assert evaluate(case.architecture, problem, case.mapping) == figures_of(case)
 
 
 @given(cases(), st.randoms(use_true_random=False))

@@ -208,6 +208,22 @@ def test_the_least_claim_is_the_best_mapping_where_networks_charge(seed):
         assert not wrong_claims(made, exact=True)
 
 
+@pytest.mark.parametrize("seed", [9, *in_campaigns(range(10, 60))])
+def test_the_least_claim_is_the_best_mapping_where_windows_are_of_one_point(seed):
+    """A 1 x 1 layer that is written as a convolution is none: words answer to loops as those of
+    products do, also where networks charge.
+    """
+    made = networked(instance(seed, 400, WINDOWS), units=2)
+    sizes = {dim: 1 if dim in "RS" else size for dim, size in made.problem.bounds.items()}
+    tensors = tuple(
+        replace(each, ranks=tuple(tuple(replace(t, coefficient=1) for t in r) for r in each.ranks))
+        for each in made.problem.tensors
+    )
+    made = replace(made, problem=replace(made.problem, bounds=sizes, tensors=tensors))
+    if (made.mapspace.count(4000) or 4001) <= 4000:
+        assert not wrong_claims(made, exact=True)
+
+
 @pytest.mark.parametrize("units", [2, *in_campaigns([3, 4])])
 @pytest.mark.parametrize("seed", [103, *in_campaigns([110, 112, *range(113, 160)])])
 def test_the_least_claim_is_the_best_mapping_where_units_pass_words_on(seed, units):

@@ -20,10 +20,11 @@ _RADIX = 1 << 64
 class Projection:
     """One tensor of a problem whose dimensions are numbered in declaration order.
 
-    `ranks` lists (dimension, coefficient) of each rank. `codes[d]` is the shift of the data when
-    dimension `d` advances by one point, all ranks packed into one integer: codes add up as vectors
-    do, and are equal only if the vectors are. `sliding` says that some rank is a sum of dimensions,
-    so that tiles can overlap.
+    `ranks` lists (dimension, coefficient) of each rank, but for what always adds nothing: terms of
+    coefficient 0, and dimensions of one point; and ranks of nothing else. `codes[d]` is the shift
+    of the data when dimension `d` advances by one point, all ranks packed into one integer: codes
+    add up as vectors do, and are equal only if the vectors are. `sliding` says that some rank is a
+    sum of dimensions, so that tiles can overlap.
     """
 
     tensor: Tensor
@@ -95,9 +96,15 @@ def vector_of(code: int, ranks: int) -> Vector:
 def project(problem: Problem, tensor: Tensor) -> Projection:
     """The projection of a tensor, with the problem's dimensions numbered in order."""
     index = {dim: number for number, dim in enumerate(problem.dims)}
-    ranks = tuple(
-        tuple((index[term.dim], term.coefficient) for term in rank) for rank in tensor.ranks
+    terms = (
+        tuple(
+            (index[term.dim], term.coefficient)
+            for term in rank
+            if term.coefficient and problem.bounds[term.dim] > 1
+        )
+        for rank in tensor.ranks
     )
+    ranks = tuple(filter(None, terms))
     codes = [0] * len(index)
     for position, rank in enumerate(ranks):
         for dim, coefficient in rank:
@@ -108,5 +115,5 @@ def project(problem: Problem, tensor: Tensor) -> Projection:
         for rank in ranks
         if not (len(rank) == 1 and rank[0][1] == 1)
     )
-    sliding = any(len(rank) > 1 or any(c == 0 for _, c in rank) for rank in ranks)
+    sliding = any(len(rank) > 1 for rank in ranks)
     return Projection(tensor, ranks, tuple(codes), sliding, tuple(single), others)

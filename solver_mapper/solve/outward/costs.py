@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -119,12 +120,8 @@ def tensor_costs(view: View, sizes: Ints) -> TensorCosts | None:
     """The tensor of a view; None if a dimension stands in it twice, a rank is a sum of more than
     two, or sliding windows run backwards.
     """
-    terms = [
-        [(dim, step) for dim, step in rank if sizes[dim] > 1 and step]
-        for rank in view.projection.ranks
-    ]
-    dims = [dim for rank in terms for dim, _ in rank]
-    wide = [rank for rank in terms if len(rank) > 1]
+    dims = [dim for rank in view.projection.ranks for dim, _ in rank]
+    wide = [rank for rank in view.projection.ranks if len(rank) > 1]
     if len(set(dims)) < len(dims) or any(len(rank) > 2 for rank in wide):
         return None
     ranks = tuple(_rank(rank, sizes) for rank in wide)
@@ -135,7 +132,7 @@ def tensor_costs(view: View, sizes: Ints) -> TensorCosts | None:
     return TensorCosts(view, fixed, ranks, view.words, span, view.plain)
 
 
-def _rank(terms: list[tuple[int, int]], sizes: Ints) -> Rank:
+def _rank(terms: Sequence[tuple[int, int]], sizes: Ints) -> Rank:
     """The larger dimension first."""
     (dim, step), (other, its_step) = sorted(terms, key=lambda term: -sizes[term[0]])
     return Rank((dim, other), (step, its_step), (int(sizes[dim]), int(sizes[other])))
@@ -280,7 +277,7 @@ class Costs:
                 frozenset(
                     number
                     for number, rank in enumerate(tensor.view.projection.ranks)
-                    if any({dim for dim, _ in rank} >= set(each.dims) for each in tensor.ranks)
+                    if len(rank) > 1
                 ),
                 tensor.exact and not tensor.ranks,
             )
