@@ -104,6 +104,14 @@ class TensorCosts:
             words *= 1 + sum(step * (tile[:, dim] - 1) for dim, step in rank)
         return words
 
+    def apart(self, inner: Ints, tile: Ints) -> Floats:
+        """The words of all `inner` tiles of which each tile is made, for each word of this: less
+        than 1 where steps leave words out between them. Of a tensor without windows.
+        """
+        fixed = sorted(self.fixed)
+        tiles: Ints = np.prod(tile[:, fixed] // inner[:, fixed], axis=1)
+        return tiles * self.tile_words(inner) / self.tile_words(tile)
+
     @cached_property
     def stretch(self) -> int:
         """Words of a tile are at most so many times its iterations: steps leave gaps."""
@@ -279,7 +287,6 @@ class Costs:
                     for number, rank in enumerate(tensor.view.projection.ranks)
                     if len(rank) > 1
                 ),
-                tensor.exact and not tensor.ranks,
             )
             for tensor in self.tensors
         ]
@@ -289,11 +296,6 @@ class Costs:
     def entries(self, outer: int, inner: int) -> float:
         """See `Networks.entries`."""
         return self.networks.entries(outer, inner) if self.networks else 0.0
-
-    @property
-    def alone(self) -> bool:
-        """Whether no compute unit has others beside it that could hand it words."""
-        return max(self.architecture.fanout(self.depth - 1)) == 1
 
     @cached_property
     def operations(self) -> int:

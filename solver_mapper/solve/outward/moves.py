@@ -156,7 +156,9 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
             continue
         pending[:, n] /= bound
         if not tensor.exact:
-            less = bound * tensor.tile_words(rows.tile) / tensor.tile_words(tile)
+            less = tensor.apart(rows.tile, tile)
+            hops[:, n] *= less[:, None]
+            linked[:, n, 1:] *= less[:, None]
             pending[:, n] *= less[:, None, None]
             shared[:, n, :, DUE] *= less[:, None]
             due[:, n] *= np.where(rows.open[:, n], less, 1.0)
@@ -248,12 +250,11 @@ def _units_filled(costs: Costs, rows: InnerMappings, width: int) -> InnerMapping
         if costs.depth - 1 in costs.off[n].links:
             share, served, certain = np.ones_like(share), 0.0 * served, np.ones_like(certain)
         stays = share < 1
-        if networks and tensor.exact:
+        if networks:
             price = np.where(stays, networks.passed_on(costs.depth - 1) * served, 0.0)
             every = costs.operations * price
-            linked[:, n] = np.column_stack([every, every / due[:, n]])
-        elif networks and networks.passed_on(costs.depth - 1):
-            doubts = doubts | np.where(stays & (served > 0), DOUBTFUL, 0)
+            first = tensor.density(rows.tile) / due[:, n]
+            linked[:, n] = np.column_stack([every, every * first])
         anew[:, n] = np.where(stays, share * due[:, n], 0.0)
         mine = (1 - share) * due[:, n] / costs.base(n, rows.tile)
         sends[:, n] = np.where(stays, mine, sends[:, n])
@@ -338,16 +339,15 @@ def _charged(
     energy, due, network = rows.energy, rows.due.copy(), rows.network.copy()
     in_doubt = np.zeros(len(rows), dtype=bool)
     passed, hops, refund = rows.passed.copy(), rows.hops.copy(), rows.refund.copy()
+    apart = _apart(costs, rows)
     for n, tensor in enumerate(costs.tensors):
         price, known = prices[:, n], (direct >> n & 1).astype(bool)
-        if tensor.ranks or not tensor.exact:
+        if tensor.ranks:
             # Each word comes once at least, whatever spares the next level inwards others.
             hops_of_all = np.where(known, 0.0, price) * tensor.words
             counted = (rows.doubts == 0) & ~rows.open[:, n]
             entered = np.where(counted, due[:, n], np.inf)
             energy = energy + passing.of_hops(entered, hops_of_all)
-            price = np.where(known, price, 0.0)
-        if tensor.ranks:
             (each,) = (each for each in costs.sliding if each.number == n)
             place = np.arange(len(rows)), each.column, each.outermost(rows)
             network[place] += np.where(known, price, passing.entry)
@@ -357,24 +357,24 @@ def _charged(
         energy = energy + words * np.where(known, price, passing.entry)
         later = ~known & ~is_open
         passed[:, n, level] = np.where(later, words, 0.0)
-        hops[:, n, level] = np.where(later, price, 0.0)
-        # As long as the tile stays, as many words enter as would be taken; unless some units ask
-        # for them all the same.
-        exact = once[:, n] & (costs.alone | ((rows.anew[:, n] == 0) & tensor.exact))
-        onwards = passing.onwards(np.ones(len(rows)), price, exact)
-        per_word = np.where(known, price, passing.entry + onwards)
+        hops[:, n, level] = np.where(later, price * apart[:, n], 0.0)
+        # As long as the tile stays, no other words enter; unless some units ask for them all the
+        # same. Then routers may charge for these alone.
+        whole, sends, of_tile = rows.anew[:, n] == 0, rows.sends[:, n], price * apart[:, n]
+        onwards = passing.onwards(np.where(whole, sends, of_tile), of_tile, once[:, n] & whole)
+        per_word = np.where(known, sends * price, sends * passing.entry + onwards)
         # Without hops, old partial sums cost as much as new ones: all but those of the first time.
         near = np.where(known, price <= passing.entry * (1 + TINY), price == 0)
         back = near & ~once[:, n] & (not level and tensor.exact)
         again = np.where(back, networks.returning(level), 0.0)
         energy, refund[:, n] = energy + words * again, refund[:, n] + again
-        due[:, n] += np.where(is_open, rows.sends[:, n] * (per_word + again), 0.0)
+        due[:, n] += np.where(is_open, per_word + sends * again, 0.0)
         # Of a level that does not hold them all partial sums come back, also the first time.
         in_doubt |= ~(once[:, n] | back) | (
             level > 0 and tensor.written and networks.returns(level)
         )
         if passing.hop or passing.router:
-            in_doubt |= ~known & ~np.where(is_open, exact, costs.alone or tensor.exact)
+            in_doubt |= ~known & is_open & ~whole
     nothing = np.zeros_like(rows.supplied)
     return replace(
         rows,
@@ -390,6 +390,24 @@ def _charged(
     )
 
 
+def _apart(costs: Costs, rows: InnerMappings) -> Floats:
+    """`TensorCosts.apart` of the elements of the mesh that is being filled (rows, tensors); 1 for
+    tensors with windows.
+    """
+    found, tile = np.ones((len(rows), len(costs.tensors))), rows.tile
+    strided = [n for n, each in enumerate(costs.tensors) if not (each.exact or each.ranks)]
+    if strided:
+        known, where = np.unique(rows.arranged, return_inverse=True)
+        bounds = np.ones((len(known), tile.shape[1]), dtype=np.int64)
+        for mesh, number in enumerate(known.tolist()):
+            for each in costs.spreads.meshes[number]:
+                bounds[mesh, each.dim] *= each.bound
+        inner = tile // bounds[where.reshape(-1)]
+        for n in strided:
+            found[:, n] = costs.tensors[n].apart(inner, tile)
+    return found
+
+
 def hopping(costs: Costs, rows: InnerMappings, number: int, taken: Floats) -> Floats:
     """What networks charge in pJ for hops that are not charged yet if levels that do not hold this
     tensor would have `taken` so many words.
@@ -401,9 +419,8 @@ def hopping(costs: Costs, rows: InnerMappings, number: int, taken: Floats) -> Fl
         if costs.networks and len(pending):
             onwards = costs.networks.passing(level).onwards
             together = hops[pending] * taken[pending]
-            tensor = costs.tensors[number]
-            known = np.full(len(pending), costs.alone or tensor.exact)
-            if tensor.written and costs.networks.returns(level):
+            known = np.ones(len(pending), dtype=bool)
+            if costs.tensors[number].written and costs.networks.returns(level):
                 known &= _each_once(costs, number, passed[pending])
             energy[pending] += onwards(passed[pending], together, known)
     return energy

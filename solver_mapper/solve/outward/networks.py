@@ -88,13 +88,10 @@ class Passing(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """A tensor, and the window ranks of its projection, by number. `exact`: see `TensorCosts`; of
-    one without windows alone.
-    """
+    """A tensor, and the window ranks of its projection, by number."""
 
     projection: Projection
     windows: frozenset[int]
-    exact: bool
 
     def reach(self, tile: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:
         """In words along each rank, of what temporal loops outside a tile move windows by
@@ -240,7 +237,7 @@ class Networks:
         helped = _helped(loops, tensor, grid, reach, stays=stays)
         every = [served, *helped]
         if not direct:
-            return min(map(_hops, every)), tensor.exact or entries_alone
+            return min(map(_hops, every)), not tensor.windows or entries_alone
         # Words for as many groups of one size are charged together, whether helped or not; of
         # networks that charge by the number of receivers, those for the largest groups alone.
         legacy = below if len(every) == 1 else [x for x in below if x.network.kind == "Legacy"]
