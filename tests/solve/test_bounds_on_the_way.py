@@ -470,7 +470,9 @@ def test_no_bound_on_the_way_is_above_the_mapping_where_steps_leave_out_words_of
     assert not too_high_where_networks_charge(seed, adders=adders, change=without_filters)
 
 
-@pytest.mark.parametrize("first", [0, 40, 60, 210, *in_campaigns(range(300, 1000, 10))])
+@pytest.mark.parametrize(
+    "first", [0, 40, 60, 210, 2046, 2940, 3499, 4003, *in_campaigns(range(300, 1000, 10))]
+)
 def test_claims_where_networks_charge_are_what_mappings_cost_unless_in_doubt(first):
     """Twins are taken to cost the same because of that."""
     found = [

@@ -125,11 +125,14 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     due, sends, anew = rows.due.copy(), rows.sends.copy(), rows.anew.copy()
     refund, states = rows.refund.copy(), rows.states.copy()
     fetched, sent = rows.fetched * bound, rows.sent * bound
-    parents = rows.parents.copy()
+    parents, doubts = rows.parents.copy(), rows.doubts
     parents[..., move.level + 2 :] *= bound
     for each in costs.sliding:
         column = each.column
         states[:, column], more = each.spread(rows, move.level, dim, bound, axis)
+        # Words that several elements get enter networks further in once for each of these.
+        entered = each.carried(rows) > 0
+        doubts = doubts | np.where(entered & (more < bound), DOUBTFUL, 0)
         due[:, each.number] *= more / bound
         sent[np.arange(len(rows)), column, each.outermost(rows)] *= more / bound
     hops, moved, pending = rows.hops.copy(), rows.moved / bound, rows.pending.copy()
@@ -192,6 +195,7 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         linked=linked,
         arranged=_arranged(costs, rows, move),
         meshes=meshes,
+        doubts=doubts,
         move=_same(rows, number),
     )
 

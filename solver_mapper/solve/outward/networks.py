@@ -245,7 +245,9 @@ class Networks:
             charged = (
                 self._charged(each, level, tensor.projection, served, once) for each in legacy
             )
-            return sum(charged), True
+            # With one hop a word, routers charge as much for old partial sums as for hops.
+            back = tensor.projection.read_write and not once and any(map(_returns, below))
+            return sum(charged), not back or _hops(served) < 1
         prices = {
             group[:2]: min(
                 sum(self._charged(x, level, tensor.projection, [like], once) for x in legacy)
