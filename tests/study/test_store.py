@@ -53,10 +53,9 @@ def test_a_record_comes_back_as_it_was_put(tmp_path: Path, record: Record) -> No
         assert len(again) == 1
 
 
-def test_the_file_is_in_wal_mode_and_says_whose_it_is(tmp_path: Path) -> None:
+def test_the_file_says_whose_it_is(tmp_path: Path) -> None:
     Store(tmp_path / "s.sqlite").close()
     with sqlite3.connect(tmp_path / "s.sqlite") as db:
-        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
         assert db.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
 
@@ -186,6 +185,20 @@ def test_several_writers_share_a_file(tmp_path: Path, record: Record) -> None:
         list(pool.map(write, range(4)))
     with Store(tmp_path / "s.sqlite") as store:
         assert len(store) == 50
+
+
+def test_opening_a_new_file_waits_for_another_that_is_making_it(tmp_path: Path) -> None:
+    def first() -> None:
+        Store(tmp_path / "s.sqlite").close()
+
+    with sqlite3.connect(tmp_path / "s.sqlite", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor(1) as pool:
+            opening = pool.submit(first)
+            with pytest.raises(TimeoutError):
+                opening.result(timeout=0.2)
+            other.execute("COMMIT")
+            opening.result()
 
 
 def test_keys_depend_on_what_decides_the_answer_and_on_nothing_else() -> None:

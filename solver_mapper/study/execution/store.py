@@ -1,7 +1,8 @@
 """Results in an SQLite file: a study that is stopped, however, continues where it ended.
 
-The file is in WAL mode: each result is one transaction, readers never wait, and several processes
-may share one file.
+Each result is one transaction, and several processes may share one file. The journal is SQLite's
+default, not the write-ahead log: changing to that fails at once, whatever the timeout, when two
+processes open a new file together, and network file systems do not support it.
 """
 
 from __future__ import annotations
@@ -48,8 +49,6 @@ class Store:
         self._place = SourceLocation(str(path))
         with self._errors():
             self._db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
             self._migrate()
 
     def __enter__(self) -> Store:
