@@ -138,6 +138,32 @@ def with_networks(seed: int, architecture: Architecture) -> Architecture:
     return replace(architecture, levels=levels)
 
 
+def with_other_networks(seed: int, architecture: Architecture) -> Architecture:
+    """The architecture with networks of all kinds."""
+    random = Random(seed)
+
+    def price() -> Fraction:
+        return Fraction(random.choice([0, 1, 3, 40]), 2)
+
+    levels = tuple(
+        replace(
+            buffer,
+            network=replace(
+                buffer.network or Network(""),
+                name=f"below {buffer.name}",
+                declared=True,
+                kind=random.choice(["Legacy", "ReductionTree", "SimpleMulticast"]),
+                adder_energy=price(),
+                multicast_energies=tuple(
+                    (receivers, price()) for receivers in random.choice([(1,), (1, 2, 4)])
+                ),
+            ),
+        )
+        for buffer in with_networks(seed, architecture).levels
+    )
+    return replace(architecture, levels=levels)
+
+
 def without_adders(seed: int, architecture: Architecture) -> Architecture:
     """The architecture with levels of which most cannot add: partial sums come back down to where
     that can be done.
@@ -396,10 +422,12 @@ class Claimed(NamedTuple):
         return abs(self.exact - self.claim) > 1e-9 * self.exact
 
 
-def claims_where_networks_charge(seed: int) -> Iterator[Claimed]:
+def claims_where_networks_charge(
+    seed: int, charge: Callable[[int, Architecture], Architecture] = with_networks
+) -> Iterator[Claimed]:
     """Of the energy of random mappings."""
     random = Random(seed)
-    problem, architecture = drawn_problem(random), with_networks(seed, drawn_architecture(random))
+    problem, architecture = drawn_problem(random), charge(seed, drawn_architecture(random))
     if seed % 2:
         architecture = without_adders(seed, architecture)
     problem = without_filters(problem) if seed % 3 == 2 else problem
@@ -483,12 +511,31 @@ def test_claims_where_networks_charge_are_what_mappings_cost_unless_in_doubt(fir
     assert not [each for each in certain if each.wrong]
 
 
+@pytest.mark.parametrize("first", [0, *in_campaigns(range(40, 2000, 40))])
+def test_claims_of_other_networks_are_what_mappings_cost_unless_in_doubt(first):
+    """What they charge by receivers, or for adders, is left out in part."""
+    found = [
+        each
+        for seed in range(first, first + 40)
+        for each in claims_where_networks_charge(seed, with_other_networks)
+    ]
+    assert any(not each.doubts for each in found)
+    assert not [each for each in found if each.wrong and not each.doubts]
+    assert not [each for each in found if each.claim > each.exact * (1 + 1e-9)]
+
+
 @pytest.mark.parametrize(
-    "seed, number, share", [(0, 1, 1 - 1e-9), (2, 1, 1 - 1e-9), (318, 0, 0.997), (361, 0, 0.99)]
+    "seed, number, share",
+    [
+        *[(0, 1, 1 - 1e-9), (2, 1, 1 - 1e-9), (318, 0, 0.998), (361, 0, 0.99)],
+        *[(636, 1, 1 - 1e-9), (102, 1, 1 - 1e-9), (154, 1, 1 - 1e-9), (67, 0, 0.99)],
+    ],
 )
 def test_claims_for_windows_leave_little_out_where_networks_charge(seed, number, share):
-    """Without hops past levels that do not hold a tensor (the first two), or what compute units
-    pay that pass on words which all of them want (the others), the claims leave out 0.4 to 5 %.
+    """Without hops past levels that do not hold a tensor (0, 2), what compute units pay that pass
+    on words which all of them want (318, 361), entries further in of words that a mesh sends to
+    several elements (636), or prices by who is served in a step (102, 154, 67), the claims leave
+    out 0.4 to 27 %.
     """
     found = list(claims_where_networks_charge(seed))[number]
     assert share * found.exact <= found.claim <= found.exact * (1 + 1e-9)

@@ -70,7 +70,8 @@ class InnerMappings:
     doubts: of what the cost model may count more than `energy` says: one bit for each holder whose
             neighbours pass words on, which it rounds, and DOUBTFUL for all else.
     network: (rows, windowed, depth + 1), in pJ: what networks between a chain's holder and the next
-             one charge for a word that the latter sends; as far as is known, if there is none yet.
+             one charge on average for a word that the latter sends; as far as is known, if there is
+             none yet.
     passed, hops: (rows, tensors, depth), if networks charge for anything: words that enter the
                   networks below each level where the next one inwards does not hold the tensor, and
                   for each word that this would take, the hops for which nothing is charged yet.

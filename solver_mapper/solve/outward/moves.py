@@ -35,7 +35,7 @@ from solver_mapper.solve.outward.clusters import (
 )
 from solver_mapper.solve.outward.costs import Costs, rounds_alone
 from solver_mapper.solve.outward.inner import DOUBTFUL, Flags, Floats, InnerMappings, Ints
-from solver_mapper.solve.outward.networks import TINY, Networks
+from solver_mapper.solve.outward.networks import TINY, Networks, Price
 from solver_mapper.solve.outward.sliding import ROUNDED, Sliding
 from solver_mapper.solve.outward.spreads import Spread, asked_anew
 
@@ -125,16 +125,16 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
     due, sends, anew = rows.due.copy(), rows.sends.copy(), rows.anew.copy()
     refund, states = rows.refund.copy(), rows.states.copy()
     fetched, sent = rows.fetched * bound, rows.sent * bound
-    parents, doubts = rows.parents.copy(), rows.doubts
+    parents, network = rows.parents.copy(), rows.network.copy()
     parents[..., move.level + 2 :] *= bound
     for each in costs.sliding:
         column = each.column
         states[:, column], more = each.spread(rows, move.level, dim, bound, axis)
-        # Words that several elements get enter networks further in once for each of these.
-        entered = each.carried(rows) > 0
-        doubts = doubts | np.where(entered & (more < bound), DOUBTFUL, 0)
         due[:, each.number] *= more / bound
-        sent[np.arange(len(rows)), column, each.outermost(rows)] *= more / bound
+        place = np.arange(len(rows)), column, each.outermost(rows)
+        sent[place] *= more / bound
+        # A word that several elements get enters networks further in once for each of these.
+        network[place] *= bound / more
     hops, moved, pending = rows.hops.copy(), rows.moved / bound, rows.pending.copy()
     linked, shared = rows.linked.copy(), rows.shared.copy()
     for n, tensor in enumerate(costs.tensors):
@@ -195,7 +195,7 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
         linked=linked,
         arranged=_arranged(costs, rows, move),
         meshes=meshes,
-        doubts=doubts,
+        network=network,
         move=_same(rows, number),
     )
 
@@ -281,23 +281,21 @@ def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> Inne
     tile = np.where([dim in costs.moving for dim in range(len(costs.sizes))], rows.tile, 1)
     keys = np.column_stack([rows.arranged, direct, once, tile])
     known, where = np.unique(keys, axis=0, return_inverse=True)
-    every = (1 << len(costs.tensors)) - 1
     ways = [
         costs.networks.arrangements(level, mesh, tensors, no_more, tuple(extents))
         for mesh, tensors, no_more, *extents in known.tolist()
     ]
     most = max(map(len, ways), default=0)
     numbers = np.full((len(ways), most), -1, dtype=np.int64)
-    prices, certain = np.zeros((len(ways), most, len(costs.tensors))), np.zeros_like(numbers)
+    prices = np.zeros((len(ways), most, len(costs.tensors), len(Price._fields)))
     for row, some in enumerate(ways):
         prices[row, : len(some)] = [way.prices for way in some]
-        certain[row, : len(some)] = [way.certain for way in some]
         numbers[row, : len(some)] = [moves.number(Move(level, order=way.order)) for way in some]
     which, way = np.nonzero(numbers[where.reshape(-1)] >= 0)
     kind = where.reshape(-1)[which]
     found = rows.take(which)
     found = _charged(costs, costs.networks, found, level, direct[which], prices[kind, way])
-    doubts = np.where(certain[kind, way] == every, 0, DOUBTFUL)
+    doubts = np.where(prices[kind, way, :, -1].all(axis=1), 0, DOUBTFUL)
     return replace(found, doubts=found.doubts | doubts, move=numbers[kind, way])
 
 
@@ -338,14 +336,16 @@ def _bits(flags: Flags) -> Ints:
 def _charged(
     costs: Costs, networks: Networks, rows: InnerMappings, level: int, direct: Ints, prices: Floats
 ) -> InnerMappings:
-    """The rows with what networks below `level` charge, at `Arrangement.prices` (rows, tensors)."""
+    """The rows with what networks below `level` charge, at `Arrangement.prices` (rows, tensors,
+    fields of `Price`).
+    """
     passing, once = networks.passing(level), _once(costs, rows, level)
     energy, due, network = rows.energy, rows.due.copy(), rows.network.copy()
     in_doubt = np.zeros(len(rows), dtype=bool)
     passed, hops, refund = rows.passed.copy(), rows.hops.copy(), rows.refund.copy()
     apart = _apart(costs, rows)
     for n, tensor in enumerate(costs.tensors):
-        price, known = prices[:, n], (direct >> n & 1).astype(bool)
+        price, known = prices[:, n, 0], (direct >> n & 1).astype(bool)
         if tensor.ranks:
             # Each word comes once at least, whatever spares the next level inwards others.
             hops_of_all = np.where(known, 0.0, price) * tensor.words
@@ -355,6 +355,7 @@ def _charged(
             (each,) = (each for each in costs.sliding if each.number == n)
             place = np.arange(len(rows)), each.column, each.outermost(rows)
             network[place] += np.where(known, price, passing.entry)
+            energy = energy + due[:, n] * prices[:, n, 1]
             continue
         is_open = rows.open[:, n]
         words = np.where(is_open, rows.anew[:, n], due[:, n])
@@ -442,9 +443,11 @@ def _sending(rows: InnerMappings, sliding: Sliding, states: Ints, more: Floats) 
     """The rows with new states of a tensor, of which so many times as many words are sent."""
     column, now, due, sent = sliding.column, rows.states.copy(), rows.due.copy(), rows.sent.copy()
     due[:, sliding.number] *= more
-    sent[np.arange(len(rows)), column, sliding.outermost(rows)] *= more
+    place, network = (np.arange(len(rows)), column, sliding.outermost(rows)), rows.network.copy()
+    sent[place] *= more
+    network[place] /= more
     now[:, column] = states
-    return replace(rows, states=now, due=due, sent=sent)
+    return replace(rows, states=now, due=due, sent=sent, network=network)
 
 
 def splits(rows: InnerMappings, dim: int) -> Flags:

@@ -47,18 +47,36 @@ MANY = 2_000
 """Elements of a mesh that are looked at one by one, at most."""
 
 
+class Price(NamedTuple):
+    """What a tensor pays networks in pJ, at least: for each `word` that enters them; and `asked`
+    for each word that would enter them if no elements took any from those beside them. `certain`:
+    whether that is so exactly, but for old partial sums that come back.
+    """
+
+    word: float
+    asked: float = 0.0
+    certain: bool = False
+
+    def at_most(self, other: Price) -> bool:
+        """Whether this is no more than another price, however many words enter."""
+        asked = self.word + self.asked, other.word + other.asked
+        return self.asked <= other.asked and asked[0] <= asked[1]
+
+
 class Arrangement(NamedTuple):
     """Loops of a mesh, outer to inner, as dimension and axis.
 
-    prices: what each tensor pays in pJ for a word that enters the networks there if the next level
-            inwards takes all its words from them; or else the hops that a word takes.
-    certain: one bit for each tensor of which that is so exactly, and not only at least, but for old
-             partial sums that come back.
+    prices: what each tensor pays, if the next level inwards takes all its words from the networks
+            there; or else, as `word`, the hops that a word takes.
     """
 
     order: tuple[tuple[int, int], ...]
-    prices: tuple[float, ...]
-    certain: int
+    prices: tuple[Price, ...]
+
+    def at_most(self, other: Arrangement) -> bool:
+        """Whether no tensor has a higher price than with another one."""
+        pairs = zip(self.prices, other.prices, strict=True)
+        return all(mine.at_most(theirs) for mine, theirs in pairs)
 
 
 class Passing(NamedTuple):
@@ -184,7 +202,7 @@ class Networks:
             tile: the iterations along each dimension of windows of all elements together.
         """
         units = level == len(self._below) - 1
-        found: dict[tuple[float, ...], Arrangement] = {}
+        found: dict[tuple[Price, ...], Arrangement] = {}
         for loops in orders(self._spreads.meshes[mesh], first_known=units):
             placed = tuple(
                 PlacedLoop(
@@ -196,7 +214,7 @@ class Networks:
                 )
                 for loop in loops
             )
-            each = [
+            prices = tuple(
                 self._price(
                     level,
                     number,
@@ -206,12 +224,10 @@ class Networks:
                     bool(once >> number & 1),
                 )
                 for number, tensor in enumerate(self._tensors)
-            ]
-            prices = tuple(price for price, _ in each)
-            certain = sum(known << number for number, (_, known) in enumerate(each))
+            )
             order = tuple((loop.dim, loop.axis) for loop in loops)
-            found.setdefault(prices, Arrangement(order, prices, certain))
-        return tuple(each for each in found.values() if not _beaten(each.prices, found))
+            found.setdefault(prices, Arrangement(order, prices))
+        return tuple(each for each in found.values() if not _beaten(each, found.values()))
 
     def _price_of(
         self,
@@ -221,49 +237,32 @@ class Networks:
         reach: tuple[int, ...],
         direct: bool,
         once: bool,
-    ) -> tuple[float, bool]:
-        """`Arrangement.prices` of one tensor; less, if there are too many elements to look at. And
-        whether that is certain.
-        """
+    ) -> Price:
+        """`Arrangement.prices` of one tensor; less, if there are too many elements to look at."""
         below, tensor = self._below[level], self._tensors[number]
         passing = self.passing(level)
-        entries_alone = not (passing.hop or passing.router)
+        # What other networks charge for multicast and adders is left out in part.
+        legacy = all(each.network.kind == "Legacy" for each in below)
+        entries_alone = legacy and not (passing.hop or passing.router)
         if prod(loop.bound for loop in loops) > MANY:
-            return (passing.entry if direct else 0.0), entries_alone
+            return Price(passing.entry if direct else 0.0, certain=entries_alone)
         grid = Grid(*self._fanouts[level])
         alone = [MulticastGroup(1, 1, 0)]
         served = even_groups(loops, tensor.projection, True, grid) if loops else alone
         stays = level == len(self._below) - 1
-        helped = _helped(loops, tensor, grid, reach, stays=stays)
+        helped = list(_helped(loops, tensor, grid, reach, stays=stays))
         every = [served, *helped]
         if not direct:
-            return min(map(_hops, every)), not tensor.windows or entries_alone
-        # Words for as many groups of one size are charged together, whether helped or not; of
-        # networks that charge by the number of receivers, those for the largest groups alone.
-        legacy = below if len(every) == 1 else [x for x in below if x.network.kind == "Legacy"]
-        if len(every) == 1:
-            charged = (
-                self._charged(each, level, tensor.projection, served, once) for each in legacy
-            )
-            # With one hop a word, routers charge as much for old partial sums as for hops.
-            back = tensor.projection.read_write and not once and any(map(_returns, below))
-            return sum(charged), not back or _hops(served) < 1
-        prices = {
-            group[:2]: min(
-                sum(self._charged(x, level, tensor.projection, [like], once) for x in legacy)
-                for groups in every
-                for like in groups
-                if like[:2] == group[:2]
-            )
-            for groups in every
-            for group in groups
-        }
-        least = min(
-            sum(group.scatter * prices[group[:2]] for group in groups)
-            / sum(group.scatter for group in groups)
-            for groups in every
-        )
-        return least, entries_alone
+            hops = [_hops(groups) for groups in every if groups]
+            known = entries_alone or not (tensor.windows and any(hops))
+            return Price(min(hops), certain=legacy and known)
+        if len(every) > 1:
+            price = _of_windows(passing, served, helped, all_new=stays)
+            return price._replace(certain=entries_alone)
+        charged = (self._charged(each, level, tensor.projection, served, once) for each in below)
+        # With one hop a word, routers charge as much for old partial sums as for hops.
+        back = tensor.projection.read_write and not once and any(map(_returns, below))
+        return Price(sum(charged), certain=legacy and (not back or _hops(served) < 1))
 
     def _charged(
         self,
@@ -289,7 +288,46 @@ class Networks:
 
 def _hops(groups: list[MulticastGroup]) -> float:
     """How many hops a word takes on average that goes to one of these groups."""
-    return sum(group.double_hops for group in groups) / 2 / sum(group.scatter for group in groups)
+    return sum(group.double_hops for group in groups) / 2 / _words(groups)
+
+
+def _of_windows(
+    passing: Passing,
+    served: list[MulticastGroup],
+    helped: list[list[MulticastGroup]],
+    *,
+    all_new: bool,
+) -> Price:
+    """What a tensor with windows pays, if steps are `served` or `helped` in these ways. Each word
+    less spares at most what it does in the way in which that is the most; if not all words of a
+    tile are `all_new` at each step, also as much as any other.
+
+    Routers count the whole hops of an average word of those for groups of one size, over all steps;
+    networks that charge by the number of receivers count words for the largest groups alone.
+    """
+    whole: dict[tuple[int, int], int] = {}
+    for group in (group for groups in (served, *helped) for group in groups):
+        hops = group.double_hops // (2 * group.scatter)
+        whole[group[:2]] = min(hops, whole.get(group[:2], hops))
+
+    def charged(groups: list[MulticastGroup]) -> float:
+        return sum(
+            (passing.entry + passing.router * whole[group[:2]]) * group.scatter
+            + passing.hop * group.double_hops / 2
+            for group in groups
+        )
+
+    words = _words(served)
+    each = [(words - _words(groups), charged(groups)) for groups in helped]
+    asked = min([charged(served), *(energy for less, energy in each if not less)])
+    spared = [0.0 if all_new else asked / words]
+    spared += [(asked - energy) / less for less, energy in each if less]
+    return Price(max(spared), asked / words - max(spared))
+
+
+def _words(groups: list[MulticastGroup]) -> int:
+    """How many words go to these groups."""
+    return sum(group.scatter for group in groups)
 
 
 def _returns(below: NetworkBelow) -> bool:
@@ -334,10 +372,10 @@ def _helped(
             step % unit == 0 if unit else not step for step, unit in zip(shift, reach, strict=True)
         )
         rest = sorted(set(range(len(elements.offsets))) - set(near))
-        if rest and possible and (any(shift) or stays):
+        if possible and (any(shift) or stays):
             yield multicast_groups(elements, rest, True, grid)
 
 
-def _beaten(prices: tuple[float, ...], others: Iterable[tuple[float, ...]]) -> bool:
-    """Whether another order has no higher price for any tensor."""
-    return any(other != prices and all(map(float.__le__, other, prices)) for other in others)
+def _beaten(one: Arrangement, others: Iterable[Arrangement]) -> bool:
+    """Whether another order is better for some tensors, and worse for none."""
+    return any(each.at_most(one) and not one.at_most(each) for each in others)

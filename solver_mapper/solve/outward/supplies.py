@@ -23,7 +23,7 @@ class Supply:
     out than the inner mapping together, of which at most `shared` (..., holders, rows) share its
     words that each level sends; whatever these share, figures are (..., holders, rows) as well.
 
-    carried: what networks further in charge in pJ for each word.
+    carried: what networks further in charge in pJ for each word, whoever shares it.
     overlap: how many times as many instances may hold a word as may share it (rows,), since tiles
              overlap; `alike`: as many, at most.
     users: how many instances may use a word that each level sends, at most, at once or as
@@ -50,7 +50,8 @@ class Supply:
         self.users = instances // rooms if users is None else np.minimum(users, instances // rooms)
         sent = [each.update if self.tensor.written else each.send for each in rates]
         passing = [costs.entries(outer, outside.meshes) for outer in range(holders)]
-        self.prices = (np.array(sent, dtype=float) + passing)[:, None] + carried
+        self.prices = (np.array(sent, dtype=float) + passing)[:, None]
+        self.carried = carried
         self.again = np.array([[costs.again(number, outer)] for outer in range(holders)])
         self.alike = np.minimum(self.shared * overlap, instances)
         self.first = self.tensor.span * np.minimum(self.alike, rooms)
@@ -74,7 +75,7 @@ class Supply:
     ) -> Floats:
         """The least energy of the next holder for what it sends."""
         sent = self.sent(words, beside, asked)
-        energy = sent * self.prices
+        energy = sent * self.prices + np.maximum(words, self.tensor.words) * self.carried
         if self.again.any():
             energy += self.read_again(sent) * self.again
         return np.asarray(energy)
