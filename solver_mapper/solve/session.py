@@ -53,6 +53,7 @@ from solver_mapper.solve.outward.run import Ends
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.solve.partial_mapping import with_directives
 from solver_mapper.solve.prepare import prepare
+from solver_mapper.verify.bound import LowerBound
 from solver_mapper.verify.exhaustive import Exhaustive
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
@@ -127,6 +128,7 @@ class Session:
     def search(self, gap: float, *, hook: Hook | None = None) -> Search[Statistics]:
         """The mapspace, ready to be compiled anew and searched."""
         search = prepare(self.space, self.settings, self.clock, self.on_progress, gap, hook=hook)
+        search.at_once = LowerBound(self.all_mappings).goal_at_once
         if hook is None:
             search.improve, search.walks = self.improved, self.walks
         return search

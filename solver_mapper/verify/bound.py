@@ -69,6 +69,13 @@ class Rates(NamedTuple):
     fill: Fraction = Fraction(0)
 
 
+EVERY = Rates(*[Fraction(1)] * 4)
+ROUNDED = Fraction(3, 2)
+"""By how many words of a tensor, on average over the instances of a level, each of them may count
+less than it sends, rounded, and is filled with, cut off.
+"""
+
+
 @dataclass
 class LowerBound:
     """Lower bounds of all figures of all mappings of a mapspace; None where no mapping fits.
@@ -127,27 +134,42 @@ class LowerBound:
 
     def at_once(self, metric: str) -> Fraction | None:
         """Each operation counts once, on all compute units together, and so does each different
-        word at the outermost level. None where negative energies of addresses make more words
-        cheaper.
+        word at levels that hold its tensor in any case. None where negative energies of addresses
+        make more words cheaper.
         """
-        architecture, macs = self.mapspace.architecture, self.mapspace.problem.macs
-        cycles = -(-macs // architecture.arithmetic.instances) + latency(architecture)
         if metric == "delay":
-            return Fraction(cycles)
-        words = [
-            (each, each.words if all(choice[0] for choice in keeps) else 0)
-            for each, keeps in zip(self.views, self._keeps, strict=True)
-        ]
+            return Fraction(self._cycles_at_once)
         if metric == "last-level-accesses":
-            return Fraction(sum(number for _, number in words))
+            return self._different(0, EVERY)
         if any(min(rates) < 0 for rates in self.rates):
             return None
-        outer = self.rates[0]
-        moved = sum(
-            (outer.update if each.projection.read_write else outer.send) * number
-            for each, number in words
+        moved = sum(self._different(level, each) for level, each in enumerate(self.rates))
+        return moved + self.worked(self._cycles_at_once)
+
+    @cached_property
+    def _cycles_at_once(self) -> int:
+        architecture, macs = self.mapspace.architecture, self.mapspace.problem.macs
+        steps = -(-macs // architecture.arithmetic.instances)
+        waits = (
+            self._waited(index, bandwidth, self._different(index, rates))
+            for index, bandwidth, rates in self._ports
         )
-        return moved + self.worked(cycles)
+        return max([steps, *waits]) + latency(architecture)
+
+    def _different(self, level: int, rates: Rates) -> Fraction:
+        """What a level does, at its rates, if each different word crosses it once of those tensors
+        that it holds in any case. First partial sums do not fill it.
+        """
+        total = Fraction(0)
+        for each, keeps in zip(self.views, self._keeps, strict=True):
+            if not all(choice[level] for choice in keeps):
+                continue
+            if each.projection.read_write:
+                total += rates.update * each.words
+            else:
+                filled = all(any(choice[:level]) for choice in keeps)
+                total += (rates.send + rates.fill * filled) * each.words
+        return total
 
     def metric(self, metric: str) -> Fraction | None:
         """A bound of energy in pJ, delay in cycles, or last-level accesses in words.
@@ -155,13 +177,16 @@ class LowerBound:
         Raises: KeyError for another metric.
         """
         if metric == "energy":
-            return self.energy
-        if metric == "delay":
-            return None if self.cycles is None else Fraction(self.cycles)
-        if metric != "last-level-accesses":
+            least = self.energy
+        elif metric == "delay":
+            least = None if self.cycles is None else Fraction(self.cycles)
+        elif metric == "last-level-accesses":
+            least = self.total([EVERY, *[Rates()] * (self.depth - 1)])
+        else:
             raise KeyError(metric)
-        outer = Rates(*[Fraction(1)] * 4)
-        return self.total([outer, *[Rates()] * (self.depth - 1)])
+        # What windows may spare at one level may be more than they do at all.
+        at_once = self.at_once(metric)
+        return least if least is None or at_once is None else max(least, at_once)
 
     @cached_property
     def rates(self) -> list[Rates]:
@@ -205,24 +230,34 @@ class LowerBound:
     @cached_property
     def cycles(self) -> int | None:
         """At least one; None if no mapping fits."""
-        architecture = self.mapspace.architecture
         least = self.steps
-        for index, level in enumerate(architecture.levels):
-            one, none = Fraction(1), Fraction(0)
-            ports = (
+        for index, bandwidth, rates in self._ports:
+            words = self.total([rates if each == index else Rates() for each in range(self.depth)])
+            if words is None:
+                return None
+            least = max(least, self._waited(index, bandwidth, words))
+        return least + latency(self.mapspace.architecture)
+
+    @cached_property
+    def _ports(self) -> list[tuple[int, Fraction, Rates]]:
+        """Levels with a bandwidth, in words a cycle and instance, and which words need it."""
+        one, none = Fraction(1), Fraction(0)
+        return [
+            (index, bandwidth, rates)
+            for index, level in enumerate(self.mapspace.architecture.levels)
+            for bandwidth, rates in (
                 (level.read_bandwidth, Rates(one, none, one, none)),
                 (level.write_bandwidth, Rates(none, one, none, one)),
                 (level.shared_bandwidth, Rates(one, one, one, one)),
             )
-            for bandwidth, rates in ports:
-                if bandwidth is not None:
-                    words = self.total(
-                        [rates if each == index else Rates() for each in range(self.depth)]
-                    )
-                    if words is None:
-                        return None
-                    least = max(least, ceil(words / level.instances / bandwidth))
-        return least + latency(architecture)
+            if bandwidth is not None
+        ]
+
+    def _waited(self, level: int, bandwidth: Fraction, words: Fraction) -> int:
+        """Cycles that a level needs at least if so many words of all its instances cross a port."""
+        instances = self.mapspace.architecture.levels[level].instances
+        each = words / instances - (ROUNDED * len(self.views) if instances > 1 else 0)
+        return max(ceil(each / bandwidth), 0)
 
     def total(self, rates: list[Rates]) -> Fraction | None:
         """The least sum of all words that cross, each counted at the rate of its level; None if no

@@ -11,7 +11,7 @@ import pytest
 import solver_mapper as sm
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
 from solver_mapper.core.objective import parse_objective
-from solver_mapper.core.problem import Problem
+from solver_mapper.core.problem import Problem, Tensor, Term
 from solver_mapper.io import bundled
 from solver_mapper.verify import bound as bounds
 from solver_mapper.verify import boundary as boundaries
@@ -159,3 +159,26 @@ def test_bounds_of_real_layers_are_close(architecture, layer, share):
     ).energy
     assert best is not None and bound is not None
     assert share * best < bound <= best
+
+
+def test_words_of_windows_that_must_cross_a_port_take_their_time():
+    """What loops may spare windows level by level is more than they spare in all: that leaves 56
+    cycles. The bound needs no search.
+    """
+    problem = Problem(
+        "depthwise",
+        ("G", "P", "R"),
+        {"G": 4, "P": 7, "R": 3},
+        (
+            tensor("W", "G", "R"),
+            Tensor("I", ((Term("G"),), (Term("P", 2), Term("R")))),
+            tensor("Z", "G", "P", read_write=True),
+        ),
+    )
+    levels = (Buffer("L0", read_bandwidth=Fraction(1, 2)), Buffer("L1", mesh_x=12, instances=12))
+    spec = sm.Spec(Architecture("slow", levels, Arithmetic("MAC", 12, 12)), problem)
+    floor = LowerBound(EnumeratedMapspace(spec.need_architecture(), problem))
+    words = 4 * (2 * 6 + 3) + 4 * 3
+    assert floor.cycles is not None and floor.cycles < 2 * words
+    assert floor.metric("delay") == floor.at_once("delay") == 2 * words
+    assert sm.solve(spec, "delay", time_limit=0).bound == 2 * words

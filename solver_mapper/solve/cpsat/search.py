@@ -132,6 +132,8 @@ class Search(Generic[F]):
     """Energies are whole multiples of one over this, in pJ; None if that is not known."""
     least: dict[Goal, Fraction] = field(default_factory=dict)
     """What is known of goals: no mapping within the limits ranks below this."""
+    at_once: Callable[[Goal], Fraction | None] | None = None
+    """The same for any goal, without a search."""
     bound: Fraction | None = None
     last: Candidate[F] | None = None
     _start: Candidate[F] | None = None
@@ -176,7 +178,8 @@ class Search(Generic[F]):
         bounds: list[Fraction | None] = []
         for number, goal in enumerate(objective.all):
             tie = number >= len(objective.goals)
-            self.bound = self.least.get(goal)
+            known = [self.least.get(goal), self.at_once and self.at_once(goal)]
+            self.bound = max((each for each in known if each is not None), default=None)
             try:
                 decided = self._decided(goal)
                 proven = bool(decided)
