@@ -19,15 +19,17 @@ from solver_mapper.solve.fused.collect import Collector, Points, columns
 from solver_mapper.solve.fused.compiled import compile_skeleton
 from solver_mapper.solve.fused.cuts import EinsumView
 from solver_mapper.solve.fused.graph import Graph
-from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Minimizer
+from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Least, Minimizer
 from solver_mapper.solve.fused.single import all_skeletons, leak_of
 from solver_mapper.solve.fused.skeleton import Neighbours
-from solver_mapper.solve.fused.stopping import poll_of
+from solver_mapper.solve.fused.stopping import Limited, poll_of
 from solver_mapper.solve.fused.terms import Floats
 
 _QUICK = 2
 """Skeletons of a view, the most promising first, from which a first mapping is made."""
 _BEAM = 60
+_SAMPLE = 40
+"""Skeletons of a view that are looked at before all others."""
 _HASTE = 4
 """By how much the power of latency rises in the search for mappings below a limit of it."""
 
@@ -70,19 +72,31 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Relaxed:
+    """The `least` that is known of a view if what it shares takes no room, by column, after so much
+    `effort`; None if it has no mapping. `searches` are those that more effort could go on with.
+    """
+
+    searches: list[Minimizer]
+    least: Floats | None = None
+    effort: float = -1.0
+
+
+@dataclass(frozen=True)
 class CellMaker:
     """Makes cells of a graph, for one goal. `over` says when to stop.
 
-    `made`, `bounded`, `glimpses` and `found` remember the cells, bounds, first mappings and all
-    mappings of forms, `sights` what the search sees of each Einsum. The limit of a later search is
-    never higher than that of an earlier one.
+    `made`, `sampled`, `bounded`, `glimpses` and `found` remember the cells, those of few skeletons,
+    bounds, first mappings and all mappings of forms, `sights` what the search sees of each Einsum.
+    The limit of a later search is never higher than that of an earlier one.
     """
 
     graph: Graph
     goal: EnergyDelayProduct
     over: Callable[[], bool]
     made: dict[Hashable, tuple[Form, Cell | None]] = field(default_factory=dict)
-    bounded: dict[Hashable, Floats | None] = field(default_factory=dict)
+    sampled: dict[Hashable, tuple[Form, Cell | None]] = field(default_factory=dict)
+    bounded: dict[Hashable, Relaxed] = field(default_factory=dict)
     glimpses: dict[int, tuple[Collector, Points | None]] = field(default_factory=dict)
     found: dict[int, tuple[Collector, Points | None, Floats]] = field(default_factory=dict)
     sights: dict[int, tuple[object, ...]] = field(default_factory=dict)
@@ -123,9 +137,11 @@ class CellMaker:
         energy = repeats * calls * compute.actions["compute"].energy
         return self.cost(float(energy), float(repeats * max(times, default=Fraction(0))))
 
-    def searches(self, view: EinsumView, roomy: bool = False) -> list[tuple[Floats, Minimizer]]:
+    def searches(
+        self, view: EinsumView, roomy: bool = False, most: int | None = None
+    ) -> list[tuple[Floats, Minimizer]]:
         """A search for each skeleton that has mappings, by increasing bound. Args: `roomy`, see
-        `compile_skeleton`.
+        `compile_skeleton`; `most`, for how many at most.
         """
         graph, poll = self.graph, poll_of(self.over)
         einsum = graph.workload.einsums[view.position]
@@ -136,7 +152,7 @@ class CellMaker:
             view.closed,
             roomy,
         )
-        found = []
+        found: list[tuple[Floats, Minimizer]] = []
         for skeleton in all_skeletons(
             graph.architecture,
             einsum,
@@ -144,6 +160,8 @@ class CellMaker:
             {tensor: home.memory for tensor, home in view.fused},
         ):
             poll()
+            if len(found) == most:
+                break
             compiled = compile_skeleton(skeleton, roomy)
             if not compiled.empty:
                 goal = replace(
@@ -180,49 +198,72 @@ class CellMaker:
         """The cell of a view; None if it has no mapping. Views that differ in names only share
         their searches.
         """
+        return self._cell(view, self.made, None)
+
+    def sample(self, view: EinsumView) -> Cell | None:
+        """The same with a few skeletons only."""
+        return self._cell(view, self.sampled, _SAMPLE)
+
+    def _cell(
+        self, view: EinsumView, made: dict[Hashable, tuple[Form, Cell | None]], most: int | None
+    ) -> Cell | None:
         form = self.form(view)
-        if form.shape not in self.made:
-            self.made[form.shape] = form, self._new(view)
-        origin, known = self.made[form.shape]
+        if form.shape not in made:
+            made[form.shape] = form, self._new(view, most)
+        origin, known = made[form.shape]
         if known is None:
             return None
         return replace(known, view=view, names=dict(zip(origin.names, form.names, strict=True)))
 
-    def _new(self, view: EinsumView) -> Cell | None:
-        searches = self.searches(view)
+    def _new(self, view: EinsumView, most: int | None) -> Cell | None:
+        searches = self.searches(view, most=most)
         if not searches:
             return None
         floor = np.min([cost for cost, _ in searches], axis=0)
         return Cell(view, searches, floor, floor, {})
 
-    def relaxed(self, view: EinsumView) -> Floats | None:
+    def relaxed(self, view: EinsumView, effort: float = float("inf")) -> Floats | None:
         """The least that the Einsum costs if what it shares takes no room; None if it has no
-        mapping. Energy and latency are each the least by themselves.
+        mapping. Energy and latency are each the least by themselves, or less, if that takes more
+        than so much effort.
         """
         shape = self.form(view).shape
-        if shape not in self.bounded:
-            self.bounded[shape] = self._relaxed(view)
-        return self.bounded[shape]
+        known = self.bounded.get(shape)
+        if known is None:
+            known = Relaxed([search for _, search in self.searches(view, roomy=True)])
+        if known.effort < effort:
+            known = self.bounded[shape] = self._relaxed(known.searches, effort)
+        return known.least
 
-    def _relaxed(self, view: EinsumView) -> Floats | None:
-        searches = [search for _, search in self.searches(view, roomy=True)]
-        if not searches:
-            return None
+    def _relaxed(self, searches: list[Minimizer], effort: float) -> Relaxed:
         wanted = [column for column, used in enumerate(columns(self.goal)) if used]
-        result = np.array([self._lowest(searches, column) for column in wanted])
-        return result if np.isfinite(result).all() else None
+        found = [self._lowest(searches, column, effort) for column in wanted]
+        result = np.array([least for least, _ in found])
+        known = result if np.isfinite(result).all() else None
+        if all(whole for _, whole in found):
+            return Relaxed([], known, float("inf"))
+        return Relaxed(searches, known, effort)
 
-    def _lowest(self, searches: list[Minimizer], column: int) -> float:
-        """The least energy (column 0) or latency (1) of all searches; a lower bound if time ran
-        out."""
-        best, open_bounds = Best(), [float("inf")]
-        for search in searches:
+    def _lowest(self, searches: list[Minimizer], column: int, effort: float) -> tuple[float, bool]:
+        """The least energy (column 0) or latency (1) of all searches; a lower bound if time or
+        effort ran out. And whether these sufficed.
+        """
+        best, open_bounds = Least(), [float("inf")]
+        over = Limited(self.over, effort)
+        bounded = [(search.least()[column], search) for search in searches]
+        for least, search in sorted(bounded, key=lambda each: each[0]):
+            if least >= best.cutoff:
+                break
+            if over.left < 0 or self.over():
+                open_bounds.append(least)
+                break
             goal = replace(search.goal, energy=1 - column, latency=column)
             attempt = search.again(goal, best)
+            attempt.over = over
             attempt.run()
             if attempt.stopped:
-                open_bounds.append(search.least()[column])
-        return min(best.value, *open_bounds)
+                open_bounds.append(least)
+        return min(best.cutoff, *open_bounds), len(open_bounds) == 1
 
     def quick(self, cell: Cell) -> None:
         """The most promising mappings of a cell: no proof."""

@@ -240,6 +240,16 @@ class Best:
 
 
 @dataclass
+class Least(Best):
+    """The least value alone: what ties with it is passed over."""
+
+    @property
+    def cutoff(self) -> float:
+        """Values above this do not lower the least by more than rounding."""
+        return min(self.limit, self.value) * (1 - EPSILON)
+
+
+@dataclass
 class _States:
     """Joined groups: `partial[key, state]` products of their factors, and `rows[state]`, a row of
     each.

@@ -38,6 +38,9 @@ from solver_mapper.solve.fused.trees import EinsumNodes, tree_of
 _FIRST = 3
 """Limits on shared loops for which a first mapping is looked for before the search proper."""
 
+_LITTLE = 20
+"""Effort of a view's first bounds, with which mappings are looked for before the search proper."""
+
 Key = TypeVar("Key")
 Places = tuple[tuple[str, str | None], ...]
 """Live tensors with their memories (see `GraphCut.memories`)."""
@@ -88,7 +91,9 @@ class GraphSearch:
         self.bound = self.least_value([self.computing[0]])
         self.report(self.best, self.bound)
         self.unfused()
-        return self.relax() and (self.deepen() if np.isfinite(self.bound) else True)
+        if not self.relax(_LITTLE):
+            return False
+        return self.deepen() if np.isfinite(self.bound) else True
 
     @property
     def cutoff(self) -> float:
@@ -109,6 +114,8 @@ class GraphSearch:
                 return False
             if self.proven:
                 return True
+        if not self.relax(float("inf")):
+            return False
         limit = 0
         while True:
             done, capped = self.stage(limit)
@@ -122,25 +129,29 @@ class GraphSearch:
             self.report(self.best, self.bound)
 
     def unfused(self) -> None:
-        """A mapping that hands nothing over on chip, as the first of all."""
-        stepper, left, steps = Stepper(self.graph, 0), CLOSED, []
-        for position in range(len(self.graph)):
-            if self.over():
-                return
-            step = next(each for each in stepper.steps(position, left) if not each.view.fused)
-            cell = self.cells[step.view] = self.maker.cell(step.view)
-            if cell is None:
-                return
-            self.maker.quick(cell)
-            steps.append([step])
-            left = step.right
-        self.join(steps, exact=False)
-
-    def relax(self) -> bool:
-        """Bound each Einsum for every choice of memories for what it shares, and the whole; of
-        Einsums not bounded yet, what computing alone costs. Returns False if time ran out.
+        """Mappings that hand nothing over on chip, as the first of all: one from a few skeletons of
+        each Einsum, of which there may be thousands, and one from all.
         """
-        graph = self.graph
+        for make in (self.maker.sample, self.maker.cell):
+            stepper, left, steps = Stepper(self.graph, 0), CLOSED, []
+            for position in range(len(self.graph)):
+                if self.over():
+                    return
+                step = next(each for each in stepper.steps(position, left) if not each.view.fused)
+                cell = self.cells[step.view] = make(step.view)
+                if cell is None:
+                    return
+                self.maker.quick(cell)
+                steps.append([step])
+                left = step.right
+            self.join(steps, exact=False)
+
+    def relax(self, effort: float) -> bool:
+        """Bound each Einsum for every choice of memories for what it shares, and the whole; of
+        Einsums not bounded yet, what computing alone costs. With little effort bounds are lower.
+        Returns False if time ran out.
+        """
+        graph, self.relaxing = self.graph, effort
         self.floor: dict[EinsumView, Floats | None] = {}
         cuts: list[set[Places]] = [{()}]
         edges: list[list[tuple[Places, Places, Floats]]] = []
@@ -158,7 +169,8 @@ class GraphSearch:
             edges.append(found)
             cuts.append(after)
             layer = _next(layer, found)
-            self.bound = self.least_value(layer.values(), self.computing[position + 1])
+            least_so_far = self.least_value(layer.values(), self.computing[position + 1])
+            self.bound = max(self.bound, least_so_far)
             self.report(self.best, min(self.bound, self.best))
         self.loose_before = _sweep(edges, self.never)
         self.loose_after = _sweep(
@@ -207,7 +219,7 @@ class GraphSearch:
         mapping.
         """
         if view not in self.floor:
-            self.floor[view] = self.maker.relaxed(view)
+            self.floor[view] = self.maker.relaxed(view, self.relaxing)
         return self.floor[view]
 
     def stage(self, limit: int) -> tuple[bool, bool]:
