@@ -22,7 +22,7 @@ from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Least, Minimizer
 from solver_mapper.solve.fused.single import all_skeletons, leak_of
 from solver_mapper.solve.fused.skeleton import Neighbours
-from solver_mapper.solve.fused.stopping import Limited, poll_of
+from solver_mapper.solve.fused.stopping import poll_of
 from solver_mapper.solve.fused.terms import Floats
 
 _QUICK = 2
@@ -249,21 +249,21 @@ class CellMaker:
         effort ran out. And whether these sufficed.
         """
         best, open_bounds = Least(), [float("inf")]
-        over = Limited(self.over, effort)
         bounded = [(search.least()[column], search) for search in searches]
         for least, search in sorted(bounded, key=lambda each: each[0]):
             if least >= best.cutoff:
                 break
-            if over.left < 0 or self.over():
+            if effort < 0 or self.over():
                 open_bounds.append(least)
                 break
             goal = replace(search.goal, energy=1 - column, latency=column)
             attempt = search.again(goal, best)
-            attempt.over = over
+            attempt.most = effort
             attempt.run()
+            effort -= attempt.spent
             if attempt.stopped:
                 open_bounds.append(least)
-        return min(best.cutoff, *open_bounds), len(open_bounds) == 1
+        return min(best.value, *open_bounds), len(open_bounds) == 1
 
     def quick(self, cell: Cell) -> None:
         """The most promising mappings of a cell: no proof."""

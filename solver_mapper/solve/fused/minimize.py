@@ -298,7 +298,9 @@ def _rows_of(compiled: CompiledTables) -> int:
 
 
 class Minimizer:
-    """Searches one skeleton."""
+    """Searches one skeleton, until `over`, or `spent` is more than `most`: sums of factors that were
+    worked out for states.
+    """
 
     def __init__(
         self,
@@ -308,7 +310,7 @@ class Minimizer:
         over: Callable[[], bool] = lambda: False,
     ):
         self.goal, self.best, self.over, self.stopped = goal, best, over, False
-        self.beam = 0
+        self.beam, self.spent, self.most = 0, 0, float("inf")
         self.rows = _Rows(compiled)
         self.compiled = compiled
         held = [part for _, parts in compiled.held for part in parts]
@@ -325,6 +327,7 @@ class Minimizer:
         """The same search from all its rows, for another goal or sink."""
         other = copy.copy(self)
         other.goal, other.best, other.stopped = goal, best, False
+        other.spent, other.most = 0, float("inf")
         other.compiled = self.rows.compiled
         return other
 
@@ -384,6 +387,7 @@ class Minimizer:
         rest = [index for index in range(len(self.compiled.groups)) if index not in states.groups]
         scale = bounds.rest(rest)
         totals = (self.weights * scale) @ states.partial
+        self.spent += totals.size
         totals += (self.constants + bounds.excess[:, rest].sum(axis=1))[:, None]
         keep = (totals <= (self.limits * (1 + EPSILON))[:, None]).all(axis=0)
         value = self.objective(totals)
@@ -441,11 +445,16 @@ class Minimizer:
         shared = bool((group.factors[list(self.compiled.shared)] > 1).any())
         return not shared, len(group)
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether to stop."""
+        return self.spent > self.most or self.over()
+
     def descend(self, states: _States, order: list[int], bounds: FactorBounds) -> None:
         """Join the remaining groups to the states a block at a time, to bound memory."""
         if len(order) == 1:
             for block in self.blocks(states, len(self.compiled.groups[order[0]])):
-                if self.over():
+                if self.exhausted:
                     self.stopped = True
                     return
                 keep, _ = self.promising(block, bounds)
@@ -453,7 +462,7 @@ class Minimizer:
             return
         step = len(states) if self.beam else max(1, _STATES // len(self.compiled.groups[order[0]]))
         for start in range(0, len(states), max(1, step)):
-            if self.over():
+            if self.exhausted:
                 self.stopped = True
                 return
             part = states.kept(np.arange(start, min(start + step, len(states))))
@@ -507,6 +516,7 @@ class Minimizer:
             states = states.kept(np.arange(self.beam))
         group = self.compiled.groups[index]
         shape = len(states), len(group)
+        self.spent += len(states) * len(group) * len(self.weights)
         legal = np.ones(shape, dtype=bool)
 
         def total(quantity: WeightedSum) -> Floats:

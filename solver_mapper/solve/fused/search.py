@@ -38,7 +38,7 @@ from solver_mapper.solve.fused.trees import EinsumNodes, tree_of
 _FIRST = 3
 """Limits on shared loops for which a first mapping is looked for before the search proper."""
 
-_LITTLE = 20
+_LITTLE = 200_000_000
 """Effort of a view's first bounds, with which mappings are looked for before the search proper."""
 
 Key = TypeVar("Key")

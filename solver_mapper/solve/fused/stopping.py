@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from solver_mapper.deadline import TimeUp
 
@@ -23,18 +22,3 @@ def poll_of(over: Callable[[], bool]) -> Poll:
             raise TimeUp("the search was stopped")
 
     return poll
-
-
-@dataclass
-class Limited:
-    """Says when to stop: when `over` does, or once it was asked `left` times, which measures the
-    effort of a search.
-    """
-
-    over: Callable[[], bool]
-    left: float
-
-    def __call__(self) -> bool:
-        """Whether to stop."""
-        self.left -= 1
-        return self.left < 0 or self.over()
