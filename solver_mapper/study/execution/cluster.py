@@ -4,9 +4,12 @@ again on another.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import re
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -20,13 +23,20 @@ from solver_mapper.study.execution.events import Listener, Started
 from solver_mapper.study.execution.job import Job, Outcome, solve_job
 from solver_mapper.study.execution.record import Record
 
-CONNECT = 20
+CONNECT = 10
 """Seconds to wait for the scheduler."""
 GRACE = 30.0
 """Seconds that searches have to end after they were told to."""
 _TICK = 0.25
 _POLL = 1.0
 """Seconds between a search's questions whether it should end."""
+_ADDRESS = re.compile(
+    r"inproc://[^\s/]+/\d+/\d+|"
+    r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:\[[\w:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})/?",
+    re.ASCII,
+)
+_LAST_PORT = 65_535
+_EXAMPLE = "for example tcp://10.0.0.1:8786"
 
 
 class Cluster:
@@ -38,14 +48,14 @@ class Cluster:
         """Connect. Raises: InputError if there is no such scheduler, it has no workers, or they
         have another version.
         """
-        location, dask = SourceLocation(address), _dask()
+        location, dask = SourceLocation(address or "scheduler"), _dask()
+        _check_address(address, location)
         try:
+            _try_connection(address)
             self._client = dask.Client(address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
-                f"no Dask scheduler answers here ({type(error).__name__})",
-                location,
-                "for example tcp://10.0.0.1:8786",
+                f"no Dask scheduler answers here ({error})", location, _EXAMPLE
             ) from None
         self.slots = sum(self._client.nthreads().values())
         if not self.slots:
@@ -68,6 +78,29 @@ class Cluster:
             yield from _Run(self._client, self.slots, clock, listen).outcomes(work)
         finally:
             self._client.close()
+
+
+def _check_address(address: str, location: SourceLocation) -> None:
+    """Raises: InputError for what is not the address of a scheduler."""
+    match = _ADDRESS.fullmatch(address)
+    if match is None or int(match["port"] or 0) > _LAST_PORT:
+        raise InputError("this is not the address of a Dask scheduler", location, _EXAMPLE)
+
+
+def _try_connection(address: str) -> None:
+    """Connect and disconnect. A client that cannot connect would print a traceback when it is
+    deleted, so none is made before a connection works.
+
+    Raises: OSError, ValueError or TypeError if there is no connection.
+    """
+    comm, security = import_module("distributed.comm"), import_module("distributed.security")
+
+    async def connect() -> None:
+        arguments = security.Security().get_connection_args("client")
+        await (await comm.connect(address, timeout=CONNECT, **arguments)).close()
+
+    with ThreadPoolExecutor(1) as threads:  # the caller's thread may run an event loop of its own
+        threads.submit(lambda: asyncio.run(connect())).result()
 
 
 def _dask() -> Any:
