@@ -77,6 +77,8 @@ class SweepResult(Shown):
     """What was accepted of the files although it may not mean what its writer thinks."""
     unstored: InputError | None = field(default=None, compare=False)
     """Why not all answers could be stored; None if they were."""
+    unreadable: InputError | None = field(default=None, compare=False)
+    """Why points could not be read, all reasons in one error; None if every point was read."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data, as `--json` prints it."""

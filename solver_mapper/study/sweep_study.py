@@ -75,7 +75,8 @@ class _Sweep:
         self._sums = [{name: Sum() for name in plan.workloads} for _ in plan.points]
         self._sizes: list[Sizes | None] = [None for _ in plan.points]
         self._errors: dict[int, str] = {}
-        self._first_error: InputError | None = None
+        self._unreadable: dict[InputError, None] = {}
+        self._unread = 0
         self._watch = EnergyWatch()
         self._designs: dict[str, Design] = {}
         reading = reading or Reading()
@@ -102,8 +103,9 @@ class _Sweep:
             self._take(outcome)
         for outcomes in self._fronts.values():
             self._add_all(outcomes, {})
-        if self._first_error is not None and len(self._errors) == len(self._plan.points):
-            raise self._first_error
+        unreadable = _joined(list(self._unreadable))
+        if unreadable is not None and self._unread == len(self._plan.points):
+            raise unreadable
         points, front = self._points()
         answered = not self._errors and all(
             each.answered for sums in self._sums for each in sums.values()
@@ -117,6 +119,7 @@ class _Sweep:
             self._solved,
             tuple(self._warnings),
             study.unstored,
+            unreadable,
         )
 
     def _jobs(self) -> Iterator[Job]:
@@ -124,7 +127,8 @@ class _Sweep:
             try:
                 yield from self._jobs_of(number, point)
             except InputError as error:
-                self._first_error = self._first_error or error
+                self._unreadable[error] = None
+                self._unread += 1
                 self._errors[number] = str(error)
 
     def _jobs_of(self, number: int, point: DesignPoint) -> Iterator[Job]:
@@ -215,6 +219,15 @@ class _Sweep:
             tuple(replace(point, pareto=mark) for point, mark in zip(found, marked, strict=True)),
             axes,
         )
+
+
+def _joined(errors: Sequence[InputError]) -> InputError | None:
+    """One error that lists all of them; None if there are none."""
+    if not errors:
+        return None
+    first = errors[0]
+    more = (part for error in errors[1:] for part in (error, *error.more))
+    return InputError(first.message, first.location, first.hint, (*first.more, *more))
 
 
 def _tag_of(outcome: Outcome) -> Counted:

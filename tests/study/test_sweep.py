@@ -212,6 +212,20 @@ def test_a_point_that_cannot_be_read_has_an_error_and_the_others_go_on() -> None
         )
 
 
+def test_the_command_reports_points_that_cannot_be_read_after_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text(
+        "sweep:\n  architecture: eyeriss\n  workloads: [tiny/mm8]\n  parameters:"
+        " {shared_glb.entries: [-1, -2, 65536, 0]}\n"
+    )
+    code, out, err = run("sweep", file, "--json")
+    points = json.loads(out)["points"]
+    assert code == 2
+    assert ["error" in point for point in points] == [True, True, False, False]
+    assert points[2]["workloads"]["tiny/mm8"]["proven"]
+    assert "whole number of at least 0, not '-1'" in err and "not '-2'" in err
+
+
 def test_a_point_that_is_proven_to_have_no_mapping_is_an_answer() -> None:
     found = sm.sweep(
         {

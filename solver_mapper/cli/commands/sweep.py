@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import LIMIT, NO, YES, Json, command
+from solver_mapper.cli.app import BAD_INPUT, LIMIT, NO, YES, Json, command, report
 from solver_mapper.cli.commands.network import (
     JobMemory,
     Jobs,
@@ -97,10 +97,14 @@ def sweep(
         lambda folder: write_files(folder, _files(result), RECORD),
         result.unstored,
     )
+    if result.unreadable is not None:
+        report(result.unreadable)
     return stop_code() or _exit_code(result)
 
 
 def _exit_code(result: SweepResult) -> int:
+    if result.unreadable is not None:
+        return BAD_INPUT
     if any(point.complete for point in result.points):
         return YES
     return NO if result.status == "complete" else LIMIT
