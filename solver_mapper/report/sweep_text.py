@@ -13,6 +13,13 @@ from solver_mapper.study.sweep_result import SweepPoint, SweepResult
 
 _SIZES = {"capacity": "capacity", "units": "compute units", "area": "area"}
 
+_PROOF = {
+    "optimal": "optimal",
+    "feasible": "not proven",
+    "infeasible": "no mapping exists",
+    "unknown": "no mapping found",
+}
+
 
 @dataclass(frozen=True)
 class SweepRow:
@@ -53,8 +60,7 @@ def sweep_rows(result: SweepResult) -> Iterator[SweepRow]:
             yield SweepRow(parameters, "", *none, kib, units, "cannot be read", False)
         for name, totals in point.workloads.items():
             figures = (totals.energy_pj, totals.cycles, totals.edp)
-            proven = "optimal" if totals.proven else "not proven"
-            proof = "no mapping" if totals.edp is None else proven
+            proof = _PROOF[totals.status]
             yield SweepRow(parameters, name, *figures, kib, units, proof, point.pareto)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -139,13 +140,21 @@ class LayerResult:
         return {column: known[column] for column in COLUMNS}
 
 
+def worst_status(found: Collection[Status]) -> Status:
+    """ "optimal" if all layers are; "infeasible" if one is proven to have no mapping; "unknown" if
+    one has none so far.
+    """
+    worst: tuple[Status, ...] = ("infeasible", "unknown", "feasible")
+    return next((status for status in worst if status in found), "optimal")
+
+
 @dataclass(frozen=True)
 class Totals:
     """Sums over layers, each weighed by its count. Energy, cycles and words are None while a layer
     has no mapping.
 
     `layers` counts runs of layers, `distinct` different ones; `proven`: every layer is proven
-    optimal.
+    optimal. `status` is that of the layers together, see `worst_status`.
     """
 
     energy_pj: Fraction | None
@@ -155,6 +164,7 @@ class Totals:
     distinct: int
     proven: bool
     last_level_accesses: int | None = None
+    status: Status = "optimal"
 
     @property
     def edp(self) -> Fraction | None:
@@ -177,6 +187,7 @@ class Totals:
             "distinct": self.distinct,
             "proven": self.proven,
             "last_level_accesses": self.last_level_accesses,
+            "status": self.status,
         }
 
     @property
@@ -206,7 +217,7 @@ class Sum:
     macs: int = 0
     layers: int = 0
     mapped: bool = True
-    proven: bool = True
+    statuses: set[Status] = field(default_factory=set)
     answered: bool = True
     """Whether each layer has a proven answer, be it that no mapping exists."""
     digests: set[str] = field(default_factory=set)
@@ -216,7 +227,7 @@ class Sum:
         self.macs += count * macs
         self.layers += count
         self.digests.add(digest)
-        self.proven &= record.status == "optimal"
+        self.statuses.add(record.status)
         self.answered &= record.proven
         if record.energy is None or record.cycles is None:
             self.mapped = False
@@ -230,7 +241,17 @@ class Sum:
         energy, cycles, words = (
             (self.energy, self.cycles, self.words) if self.mapped else (None, None, None)
         )
-        return Totals(energy, cycles, self.macs, self.layers, len(self.digests), self.proven, words)
+        status = worst_status(self.statuses)
+        return Totals(
+            energy,
+            cycles,
+            self.macs,
+            self.layers,
+            len(self.digests),
+            status == "optimal",
+            words,
+            status,
+        )
 
 
 @dataclass(frozen=True)
@@ -260,12 +281,8 @@ class NetworkResult(Shown):
 
     @property
     def status(self) -> Status:
-        """ "optimal" if all layers are; "infeasible" if one is proven to have no mapping; "unknown"
-        if one has none so far.
-        """
-        found = {each.status for each in self.layers}
-        worst: tuple[Status, ...] = ("infeasible", "unknown", "feasible")
-        return next((status for status in worst if status in found), "optimal")
+        """The status of all layers together, see `worst_status`."""
+        return worst_status({each.status for each in self.layers})
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data, as `--json` prints it."""

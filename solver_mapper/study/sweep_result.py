@@ -18,7 +18,7 @@ from solver_mapper.study.sizes import Sizes
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-FIGURES = ("energy_pj", "cycles", "edp", "proven")
+FIGURES = ("energy_pj", "cycles", "edp", "proven", "status")
 
 
 @dataclass(frozen=True)

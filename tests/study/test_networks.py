@@ -95,6 +95,7 @@ def test_json_has_the_documented_keys(result: sm.NetworkResult) -> None:
         "distinct",
         "proven",
         "last_level_accesses",
+        "status",
     }
     assert {"name", "count", "status", "objective", "evaluation"} <= set(told["layers"][0])
     assert set(told["layers"][0]["objective"]) == {"metrics", "value", "bound", "gap"}

@@ -237,7 +237,12 @@ def test_a_point_that_is_proven_to_have_no_mapping_is_an_answer() -> None:
     assert found.status == "complete"
     assert [point.complete for point in found.points] == [False, True]
     assert [point.pareto for point in found.points] == [False, True]
-    assert found.points[0].to_dict()["workloads"]["tiny/conv_small"]["edp"] is None
+    infeasible, optimal = (
+        point.to_dict()["workloads"]["tiny/conv_small"] for point in found.points
+    )
+    assert (infeasible["edp"], infeasible["status"]) == (None, "infeasible")
+    assert optimal["status"] == "optimal"
+    assert "no mapping exists" in str(found)
 
 
 def test_tables_frames_and_pictures_have_every_point(result: sm.SweepResult) -> None:
@@ -314,7 +319,10 @@ def test_the_command_writes_tables_and_a_picture_and_continues(tmp_path: Path) -
     code, again, _ = run("sweep", file, "--json", "-o", tmp_path / "out")
     assert code == 0 and json.loads(again)["points"] == told["points"]
     assert (told["solved"], json.loads(again)["solved"]) == (8, 0)
-    assert run("sweep", file, "--json", "--time-limit", "0")[0] == 3
+    code, out, _ = run("sweep", file, "--json", "--time-limit", "0")
+    assert code == 3
+    assert json.loads(out)["points"][0]["workloads"]["tiny/mm8"]["status"] == "unknown"
+    assert "no mapping found" in run("sweep", file, "--time-limit", "0")[1]
     assert run("sweep", tmp_path / "none.yaml")[0] == 2
 
 
