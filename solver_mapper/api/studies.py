@@ -102,8 +102,9 @@ def sweep(
     Args: `source`, a file with `sweep:` or its content (see `solver_mapper.study.sweep_plan`), in
     which `energies` may be a function from a specification to energies by path; the others as for
     `solve_network`.
-    Raises: InputError for a sweep of which no point can be read; where some points can, the others
-    have an `error`, and the result's `unreadable` is an InputError with all reasons.
+    Raises: InputError for paths and files that do not exist, before any search, and for a sweep of
+    which no point can be read; where some points can, the others have an `error`, and the result's
+    `unreadable` is an InputError with all reasons.
     """
     check_search(clock, time_limit, workers, gap, seed)
     options = _study_options(jobs, memory, layer_time_limit, scheduler)

@@ -84,6 +84,20 @@ class Design:
         of the architecture's.
         Raises: InputError as `load`, and for LoopTree files.
         """
+        top = self._content(layer, files)
+        notes = Notes(self._reading.ignore_sparse)
+        spec = read_spec(with_attributes(top, attributes or {}), notes)
+        warnings = tuple(dict.fromkeys((*self._reader.notes.lines, *spec.warnings)))
+        return replace(spec, warnings=self._reading.warnings.without(_OF_ONE_LAYER).kept(warnings))
+
+    def check_paths(self, layer: Layer, paths: Iterable[str], files: Sequence[Source] = ()) -> None:
+        """Raises: InputError for files that cannot be read, and for a path of an attribute that the
+        architecture does not have, whatever its value.
+        """
+        with_attributes(self._content(layer, files), dict.fromkeys(paths, 1))
+
+    def _content(self, layer: Layer, files: Sequence[Source]) -> Table:
+        """The files of the architecture, with this layer."""
         problem = Table(
             {"problem": layer.problem}, {"problem": layer.problem.location}, layer.problem.location
         )
@@ -100,10 +114,7 @@ class Design:
             top = Table(
                 top.entries | other.entries, top.key_locations | other.key_locations, top.location
             )
-        notes = Notes(self._reading.ignore_sparse)
-        spec = read_spec(with_attributes(top, attributes or {}), notes)
-        warnings = tuple(dict.fromkeys((*self._reader.notes.lines, *spec.warnings)))
-        return replace(spec, warnings=self._reading.warnings.without(_OF_ONE_LAYER).kept(warnings))
+        return top
 
     def _without_problem(self, source: Source) -> Table:
         table = self._table(source)

@@ -14,7 +14,8 @@ sweep:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import IO, Any
 
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
-from solver_mapper.errors import InputError, did_you_mean
+from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
 from solver_mapper.io.bundled import LayerNetwork
 from solver_mapper.io.templates import TemplateOptions
@@ -31,6 +32,7 @@ from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Source, Table, to_python
 from solver_mapper.study.network_edp import NETWORK_EDP
 from solver_mapper.study.networks import as_network
+from solver_mapper.study.swept_energies import energy_path
 
 AXES = ("capacity", "area", "units")
 """Sizes against which a front may be drawn: bits of storage, um2, compute units."""
@@ -52,6 +54,21 @@ class DesignPoint:
     architecture: tuple[Source, ...]
     files: tuple[Source, ...] = ()
     """Files whose top-level keys take the place of the architecture's."""
+    places: dict[str, SourceLocation] = field(default_factory=dict)
+    """Where the sweep names a path, an architecture or a file, by that name."""
+
+    @contextmanager
+    def placed(self) -> Iterator[None]:
+        """Errors about a name of the sweep get the place where the sweep has it."""
+        try:
+            yield
+        except InputError as error:
+            place = self.places.get(error.file)
+            if place is None or place.line is None or error.line is not None:
+                raise
+            name, text = f"'{error.file}'", error.message
+            text = text if name in text else f"{name}: {text}"
+            raise InputError(text, place, error.hint, error.more) from None
 
 
 @dataclass(frozen=True)
@@ -105,10 +122,7 @@ class _Reader:
     templates: TemplateOptions | None
 
     def plan(self, hook: EnergyHook | None, names: frozenset[str]) -> SweepPlan:
-        architecture, workloads = (
-            self._sources(self.fields.require("architecture")),
-            self._workloads(),
-        )
+        architecture, workloads = self.fields.require("architecture"), self._workloads()
         objective = self._objective(
             self.fields.node("objective") or Scalar("edp", self.fields.location)
         )
@@ -122,16 +136,19 @@ class _Reader:
             if cases is not None
             else []
         )
-        points = tuple(self._point(settings, architecture, objective) for settings in listed)
         formulas, front = self._formulas(), self._front()
+        points = tuple(self._point(each, architecture, objective, formulas) for each in listed)
         self.fields.close()
         if not points:
             raise InputError("the sweep has no points", self.fields.location)
         return SweepPlan(points, workloads, formulas, hook, front, names)
 
     def _sources(self, node: Node) -> tuple[Source, ...]:
-        items = node.items if isinstance(node, Sequence) else (node,)
-        return tuple(self._source(each) for each in items)
+        return tuple(self._source(each) for each in _listed(node))
+
+    def _source_places(self, node: Node) -> dict[str, SourceLocation]:
+        named = zip(self._sources(node), _listed(node), strict=True)
+        return {source: each.location for source, each in named if isinstance(source, str)}
 
     def _source(self, node: Node) -> Source:
         """A table as it is, the name of a file of the sweep's folder as its path, any other word as
@@ -178,6 +195,7 @@ class _Reader:
         for path, node in {} if table is None else table.entries.items():
             if not isinstance(node, Scalar):
                 raise InputError(f"the energy of '{path}' must be a formula", node.location)
+            energy_path(path, node.location)
             found[path] = node
         return found
 
@@ -197,27 +215,49 @@ class _Reader:
 
     def _point(
         self,
-        given: dict[str, tuple[Node, dict[str, Node]]],
-        architecture: tuple[Source, ...],
+        given: Choice,
+        architecture: Node,
         objective: tuple[str, ...],
+        formulas: Mapping[str, Scalar],
     ) -> DesignPoint:
-        shown = {label: _plain(value) for label, (value, _) in given.items()}
-        settings = {path: node for _, several in given.values() for path, node in several.items()}
+        shown = {label: _plain(setting.value) for label, setting in given.items()}
+        settings = {path: each.value for each in given.values() for path in each.paths}
+        places = {energy_path(path): node.location for path, node in formulas.items()}
+        for each in given.values():
+            places |= each.paths
         own, files, goal = (
             settings.pop(key, None) for key in ("architecture", "files", "objective")
         )
+        own = architecture if own is None else own
+        for node in (own, files):
+            places |= {} if node is None else self._source_places(node)
         return DesignPoint(
             shown,
             settings,
             objective if goal is None else self._objective(goal),
-            architecture if own is None else self._sources(own),
+            self._sources(own),
             () if files is None else self._sources(files),
+            places,
         )
 
 
-def _grid(table: Table) -> list[dict[str, tuple[Node, dict[str, Node]]]]:
+@dataclass(frozen=True)
+class Setting:
+    """A value, and the paths that it sets, each with the place where the sweep names it."""
+
+    value: Node
+    paths: dict[str, SourceLocation]
+
+
+Choice = dict[str, Setting]
+"""What a point sets, by the label of the parameter."""
+
+
+def _grid(table: Table) -> list[Choice]:
     """Every combination of values, the last parameter changing fastest."""
-    choices = [_parameter(label, node) for label, node in table.entries.items()]
+    choices = [
+        _parameter(label, node, table.key_locations[label]) for label, node in table.entries.items()
+    ]
     if prod(map(len, choices)) > MOST_POINTS:
         raise InputError(
             f"the grid has {prod(map(len, choices)):,} points; at most {MOST_POINTS:,} are swept",
@@ -229,29 +269,35 @@ def _grid(table: Table) -> list[dict[str, tuple[Node, dict[str, Node]]]]:
     ]
 
 
-def _parameter(label: str, node: Node) -> list[tuple[Node, dict[str, Node]]]:
+def _parameter(label: str, node: Node, location: SourceLocation) -> list[Setting]:
     """The values of a parameter, each with what it sets: the path that is the label, or the paths
     under `set`.
     """
     if isinstance(node, Table):
         fields = Fields(node, f"parameter '{label}'")
-        paths = tuple(text_of(each, "a path") for each in _listed(fields.require("set")))
+        listed = _listed(fields.require("set"))
+        paths = {text_of(each, "a path"): each.location for each in listed}
         values = sequence_of(fields.require("values"), f"the values of '{label}'")
         fields.close()
     else:
-        paths = tuple(word.strip() for word in label.split(","))
+        paths = _paths(label, location)
         values = sequence_of(node, f"the values of '{label}'")
     if not values.items:
         raise InputError(f"parameter '{label}' has no values", values.location)
-    return [(value, dict.fromkeys(paths, value)) for value in values.items]
+    return [Setting(value, paths) for value in values.items]
 
 
-def _case(node: Node) -> dict[str, tuple[Node, dict[str, Node]]]:
+def _case(node: Node) -> Choice:
     table = table_of(node, "a case")
     return {
-        label: (value, {path.strip(): value for path in label.split(",")})
+        label: Setting(value, _paths(label, table.key_locations[label]))
         for label, value in table.entries.items()
     }
+
+
+def _paths(label: str, location: SourceLocation) -> dict[str, SourceLocation]:
+    """The paths that a label lists."""
+    return dict.fromkeys((word.strip() for word in label.split(",")), location)
 
 
 def _listed(node: Node) -> tuple[Node, ...]:

@@ -90,8 +90,13 @@ class _Sweep:
         self._on_progress = on_progress
 
     def result(self, store: Store) -> SweepResult:
-        """Run all searches. Raises: InputError if no point of the sweep can be read."""
+        """Run all searches.
+
+        Raises: InputError for names of files and attributes that do not exist, before any search,
+        and if no point of the sweep can be read.
+        """
         started = time.perf_counter()
+        self._check_paths()
         tell = listener(StudyProgress(self._total), self._on_progress)
 
         def listen(event: object) -> None:
@@ -125,13 +130,28 @@ class _Sweep:
     def _jobs(self) -> Iterator[Job]:
         for number, point in enumerate(self._plan.points):
             try:
-                yield from self._jobs_of(number, point)
+                with point.placed():
+                    jobs = self._jobs_of(number, point)
+                yield from jobs
             except InputError as error:
                 self._unreadable[error] = None
                 self._unread += 1
                 self._errors[number] = str(error)
 
-    def _jobs_of(self, number: int, point: DesignPoint) -> Iterator[Job]:
+    def _check_paths(self) -> None:
+        """Raises: InputError if a point names a file or an attribute that there is not."""
+        layer = next(iter(self._plan.workloads.values())).layers[0]
+        checked = set()
+        for point in self._plan.points:
+            key = (repr(point.architecture), repr(point.files), tuple(point.settings))
+            if key in checked:
+                continue
+            checked.add(key)
+            with point.placed():
+                design = self._design(point.architecture)
+                design.check_paths(layer, point.settings, point.files)
+
+    def _jobs_of(self, number: int, point: DesignPoint) -> list[Job]:
         """Jobs of one point; all of them are read before the first is solved."""
         jobs: list[Job] = []
         design = self._design(point.architecture)
@@ -152,7 +172,7 @@ class _Sweep:
         architecture = jobs[0].spec.need_architecture()
         self._watch.see(architecture)
         self._sizes[number] = sizes_of(architecture)
-        yield from jobs
+        return jobs
 
     def _energies(
         self, design: Design, point: DesignPoint, values: dict[str, object]

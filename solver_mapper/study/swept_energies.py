@@ -57,13 +57,16 @@ def energies(formulas: Mapping[str, Scalar], architecture: Architecture) -> dict
     }
 
 
-def energy_path(path: str) -> str:
-    """`shared_glb.read` as the path of an attribute, `shared_glb.energy.read`."""
+def energy_path(path: str, location: SourceLocation | None = None) -> str:
+    """`shared_glb.read` as the path of an attribute, `shared_glb.energy.read`.
+
+    Raises: InputError, at `location`, for what is not the path of an energy.
+    """
     component, _, action = path.strip().partition(".")
     if not component or not action:
         raise InputError(
             f"'{path}' is not the path of an energy",
-            SourceLocation(path),
+            SourceLocation(path) if location is None else location,
             "for example 'shared_glb.read'",
         )
     return path if action.startswith("energy.") else f"{component}.energy.{action}"

@@ -191,7 +191,7 @@ def test_the_report_of_a_sweep_has_a_row_for_each_point() -> None:
     text = result.to_html()
     read(text)
     assert "Complete: every point has a proven answer" in text
-    assert text.count("<td>optimal</td>") == 2 and text.count("<td>no mapping</td>") == 2
+    assert text.count("<td>optimal</td>") == 2 and text.count("<td>no mapping exists</td>") == 2
     assert "edp (pJ x cycles) against shared_glb.entries" in text
 
 

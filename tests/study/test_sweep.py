@@ -303,6 +303,64 @@ def test_errors_in_a_file_have_a_position(tmp_path: Path) -> None:
     assert (refused.value.line, refused.value.column) == (3, 25)
 
 
+@pytest.mark.parametrize(
+    ("entries", "place", "message"),
+    [
+        (
+            "parameters: {shared_glb.entires: [16384]}",
+            (4, 16),
+            "no component has an attribute 'entires'; did you mean 'entries'?",
+        ),
+        (
+            "cases: [{shared_glb.entries: 1}, {shared_glb.entrie: 1}]",
+            (4, 37),
+            "'shared_glb.entrie': no component has an attribute 'entrie'; did you mean 'entries'?",
+        ),
+        ("parameters: {x: {set: [PE.coun], values: [2]}}", (4, 26), "did you mean 'count'?"),
+        ("cases: [{shared_gl.entries: 1}]", (4, 12), "did you mean 'shared_glb'?"),
+        ("cases: [{shared_glb.energy.rea: 1}]", (4, 12), "did you mean 'read'?"),
+        ("cases: [{shared_glb: 1}]", (4, 12), ": 'shared_glb' is not the path of an attribute"),
+        ("cases: [{variables.x: 1}]", (4, 12), "'variables.x': there is no 'variables'"),
+        ("parameters: {shared_glb.entries: [true]}", (4, 37), "must be a number, not 'true'"),
+        ("parameters: {shared_glb.entries: [.nan]}", (4, 37), "must be a number, not '.nan'"),
+        ("parameters: {PE.count: [0]}", (4, 27), "a count must be a whole number of at least 1"),
+        ("cases: [{PE.count: 2}, {files: no.yaml}]", (4, 34), "'no.yaml': no such file"),
+        ("cases: [{architecture: eyeris}]", (4, 26), "'eyeris': neither a file nor the name"),
+        (
+            "cases: [{PE.count: 2}]\n  energies: {shared_glb.foo: 3}",
+            (5, 30),
+            "'shared_glb.energy.foo': the energy table has no action 'foo'",
+        ),
+        (
+            "cases: [{PE.count: 2}]\n  energies: {shared_glb: 3}",
+            (5, 26),
+            "'shared_glb' is not the path of an energy",
+        ),
+    ],
+)
+def test_errors_in_a_point_have_a_position(
+    entries: str, place: tuple[int, int], message: str, tmp_path: Path
+) -> None:
+    """Names are refused before any search."""
+    file, searches = tmp_path / "sweep.yaml", list[object]()
+    file.write_text(f"sweep:\n  architecture: eyeriss\n  workloads: [tiny/mm8]\n  {entries}\n")
+    with pytest.raises(sm.InputError) as refused:
+        sm.sweep(file, on_progress=searches.append)
+    assert message in str(refused.value)
+    assert (refused.value.file, refused.value.line, refused.value.column) == (str(file), *place)
+    assert not searches
+
+
+def test_an_architecture_that_does_not_exist_has_a_position(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text(
+        "sweep:\n  architecture: nope.yaml\n  workloads: [tiny/mm8]\n  cases: [{PE.count: 2}]\n"
+    )
+    with pytest.raises(sm.InputError, match=r"'nope\.yaml': no such file") as refused:
+        sm.sweep(file)
+    assert (refused.value.line, refused.value.column) == (2, 17)
+
+
 def test_the_command_writes_tables_and_a_picture_and_continues(tmp_path: Path) -> None:
     file = tmp_path / "sweep.yaml"
     file.write_text(yaml.safe_dump({"sweep": SWEEP}))

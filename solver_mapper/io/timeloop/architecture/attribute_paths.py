@@ -51,10 +51,13 @@ def with_attributes(top: Table, values: Mapping[str, object]) -> Table:
 
 
 def _located(node: Node, location: SourceLocation) -> Node:
-    """A number or word that is known by the path it was given for; text from Python counts as if it
-    stood in a file.
+    """A number or word that is known by the path it was given for unless it stands in a file; text
+    from Python counts as if it stood in one.
     """
-    return replace(node, location=location, quoted=False) if isinstance(node, Scalar) else node
+    if not isinstance(node, Scalar):
+        return node
+    known = node.location if node.location.line is not None else location
+    return replace(node, location=known, quoted=False)
 
 
 def _set(top: Table, path: str, value: Node) -> Table:
@@ -117,7 +120,7 @@ def _architecture(
         raise InputError(
             f"no component has an attribute '{attribute}'",
             location,
-            did_you_mean(attribute, _KNOWN),
+            did_you_mean(attribute, (*_KNOWN, "count")),
         )
     wild = any(letter in component for letter in "*?[")
     return _Walk(
@@ -236,11 +239,13 @@ def _energy(
     such action.
     """
     tables, changed = ert.entries.get("tables"), False
+    actions: list[str] = []
 
     def rows(name: str, listed: Node) -> Node:
         nonlocal changed
         if not fnmatchcase(base_name(name), component):
             return listed
+        actions.extend(_name(each) for each in _items(listed))
         done = Sequence(
             tuple(_row(each, action, value) for each in _items(listed)), listed.location
         )
@@ -266,7 +271,11 @@ def _energy(
     else:
         raise InputError("energies can be changed in a table of version 0.3 or 0.4 only", location)
     if not changed:
-        raise InputError(f"the energy table has no action '{action}' of '{component}'", location)
+        raise InputError(
+            f"the energy table has no action '{action}' of '{component}'",
+            location,
+            did_you_mean(action, actions),
+        )
     return replace(ert, entries=ert.entries | {"tables": done})
 
 
