@@ -50,7 +50,7 @@ def _values(point: SweepPoint, axes: tuple[str, ...]) -> list[Fraction]:
     values = {
         "capacity": Fraction(sizes.capacity),
         "units": Fraction(sizes.units),
-        "area": sizes.area,
+        "area": sizes.area or Fraction(0),
     }
     statistics = [totals.statistics for totals in point.workloads.values()]
     return [

@@ -10,20 +10,20 @@ from solver_mapper.core.architecture import Architecture, Buffer
 
 @dataclass(frozen=True)
 class Sizes:
-    """`capacity`, bits of all levels of limited size; `units`, compute units; `area` in um2, 0
+    """`capacity`, bits of all levels of limited size; `units`, compute units; `area` in um2, None
     where nothing is known of it.
     """
 
     capacity: int
     units: int
-    area: Fraction
+    area: Fraction | None
 
-    def to_dict(self) -> dict[str, float | int]:
+    def to_dict(self) -> dict[str, float | int | None]:
         """JSON data, as `--json` prints it."""
         return {
             "capacity_bits": self.capacity,
             "compute_units": self.units,
-            "area_um2": float(self.area),
+            "area_um2": None if self.area is None else float(self.area),
         }
 
 
@@ -36,7 +36,7 @@ def sizes_of(architecture: Architecture) -> Sizes:
         if level.entries is not None
     )
     area = sum((level.area * level.instances for level in levels), unit.area * unit.instances)
-    return Sizes(capacity, unit.instances, area)
+    return Sizes(capacity, unit.instances, area or None)
 
 
 @dataclass

@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.spec import Spec
-from solver_mapper.errors import InputError, SourceLocation, did_you_mean
+from solver_mapper.errors import NOWHERE, InputError, SourceLocation, did_you_mean
 from solver_mapper.io import bundled
 from solver_mapper.io.bundled import LayerNetwork
 from solver_mapper.io.templates import TemplateOptions
@@ -82,6 +82,7 @@ class SweepPlan:
     formulas: dict[str, Scalar] = field(default_factory=dict)
     hook: EnergyHook | None = None
     front: tuple[str, ...] | None = None
+    front_location: SourceLocation = NOWHERE
     template_names: frozenset[str] = frozenset()
     """The variables that the sweep's own file uses, if it is a template."""
 
@@ -141,7 +142,8 @@ class _Reader:
         self.fields.close()
         if not points:
             raise InputError("the sweep has no points", self.fields.location)
-        return SweepPlan(points, workloads, formulas, hook, front, names)
+        place = self.fields.location_of("front")
+        return SweepPlan(points, workloads, formulas, hook, front, place, names)
 
     def _sources(self, node: Node) -> tuple[Source, ...]:
         return tuple(self._source(each) for each in _listed(node))

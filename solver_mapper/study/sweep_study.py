@@ -170,8 +170,16 @@ class _Sweep:
                 )
                 jobs.append(replace(job, tag=tag))
         architecture = jobs[0].spec.need_architecture()
+        sizes = sizes_of(architecture)
+        if sizes.area is None and "area" in (self._plan.front or ()):
+            raise InputError(
+                "a front against 'area' needs the area of every point, and nothing is known of the"
+                " area of this architecture",
+                self._plan.front_location,
+                "give an area reference table (ART), or choose 'capacity' and 'units'",
+            )
         self._watch.see(architecture)
-        self._sizes[number] = sizes_of(architecture)
+        self._sizes[number] = sizes
         return jobs
 
     def _energies(

@@ -111,6 +111,33 @@ def test_a_front_against_other_sizes() -> None:
             assert point.workloads["tiny/mm8"].edp == best[point.parameters["columns"]]
 
 
+def test_a_front_against_an_area_that_is_not_known_is_refused(
+    result: sm.SweepResult, tmp_path: Path
+) -> None:
+    assert result.to_dict()["points"][0]["area_um2"] is None
+    file = tmp_path / "sweep.yaml"
+    file.write_text(yaml.safe_dump({"sweep": SWEEP | {"front": "area"}}, sort_keys=False))
+    code, out, err = run("sweep", file)
+    assert (code, out) == (2, "")
+    assert "sweep.yaml:18:10: a front against 'area' needs the area of every point" in err
+
+
+def test_a_front_against_an_area_that_is_known() -> None:
+    def art(area: int) -> dict[str, object]:
+        return {"version": 0.3, "tables": [{"name": "chip.shared_glb", "area": area}]}
+
+    found = sm.sweep(
+        {
+            "architecture": "eyeriss",
+            "workloads": ["tiny/mm8"],
+            "front": "area",
+            "cases": [{"files": {"ART": art(area)}} for area in (100, 200)],
+        }
+    )
+    assert [point.pareto for point in found.points] == [True, False]
+    assert found.points[0].to_dict()["area_um2"] == 100.0
+
+
 def test_energies_that_do_not_follow_a_size_are_told(result: sm.SweepResult) -> None:
     assert result.notes == (
         (
