@@ -27,6 +27,7 @@ from solver_mapper.errors import NOWHERE, InputError, SourceLocation, did_you_me
 from solver_mapper.io import bundled
 from solver_mapper.io.bundled import LayerNetwork
 from solver_mapper.io.templates import TemplateOptions
+from solver_mapper.io.timeloop.architecture.attribute_paths import overlapping
 from solver_mapper.io.yaml.documents import Reader, read_one
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Source, Table, to_python
@@ -138,6 +139,8 @@ class _Reader:
             else []
         )
         formulas, front = self._formulas(), self._front()
+        for each in {tuple(choice): choice for choice in listed}.values():
+            _refuse_overlaps(each, formulas)
         points = tuple(self._point(each, architecture, objective, formulas) for each in listed)
         self.fields.close()
         if not points:
@@ -279,6 +282,12 @@ def _parameter(label: str, node: Node, location: SourceLocation) -> list[Setting
         fields = Fields(node, f"parameter '{label}'")
         listed = _listed(fields.require("set"))
         paths = {text_of(each, "a path"): each.location for each in listed}
+        if not paths:
+            raise InputError(
+                f"parameter '{label}' sets nothing",
+                fields.location_of("set"),
+                "list at least one path under 'set'",
+            )
         values = sequence_of(fields.require("values"), f"the values of '{label}'")
         fields.close()
     else:
@@ -300,6 +309,22 @@ def _case(node: Node) -> Choice:
 def _paths(label: str, location: SourceLocation) -> dict[str, SourceLocation]:
     """The paths that a label lists."""
     return dict.fromkeys((word.strip() for word in label.split(",")), location)
+
+
+def _refuse_overlaps(choice: Choice, formulas: Mapping[str, Scalar]) -> None:
+    """Raises: InputError if two parameters, or a parameter and a formula, set one attribute."""
+    named = [
+        (label, path, path, location)
+        for label, each in choice.items()
+        for path, location in each.paths.items()
+    ] + [("energies", path, energy_path(path), node.location) for path, node in formulas.items()]
+    for first, second in itertools.combinations(named, 2):
+        if first[0] != second[0] and overlapping(first[2], second[2]):
+            raise InputError(
+                f"'{second[1]}' of '{second[0]}' sets the same as '{first[1]}' of '{first[0]}'",
+                second[3],
+                "leave one of them out",
+            )
 
 
 def _listed(node: Node) -> tuple[Node, ...]:

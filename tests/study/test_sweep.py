@@ -310,6 +310,17 @@ def test_processes_give_the_same_points(result: sm.SweepResult) -> None:
         ({"energies": {"shared_glb.*": "0 - entries"}}, "must not be negative"),
         ({"energies": {"glb.*": "1"}}, "there is no level 'glb'"),
         ({"energies": {"shared_glb": "1"}}, "is not the path of an energy"),
+        (
+            {
+                "parameters": {"shared_glb.energy.read": [5]},
+                "energies": {"shared_glb.*": "entries"},
+            },
+            "'shared_glb.*' of 'energies' sets the same as 'shared_glb.energy.read' of 'shared_",
+        ),
+        (
+            {"parameters": {"a": {"set": [], "values": [1]}}},
+            "parameter 'a' sets nothing; list at least one path under 'set'",
+        ),
     ],
 )
 def test_sweeps_that_cannot_be_used_are_refused(change: dict[str, object], message: str) -> None:
@@ -376,6 +387,39 @@ def test_errors_in_a_point_have_a_position(
     assert message in str(refused.value)
     assert (refused.value.file, refused.value.line, refused.value.column) == (str(file), *place)
     assert not searches
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            "a: {set: [shared_glb.entries], values: [1]}",
+            "b: {set: [shared_glb.entries], values: [2]}",
+        ),
+        ("shared_glb.entries: [1]", "'*.entries': [2]"),
+        ("'*.entries': [1]", "shared_glb.depth: [2]"),
+        ("shared_glb.word-bits: [8]", "shared_glb.word_width: [16]"),
+        ("shared_glb.energy.read: [5]", "shared_glb.energy.*: [7]"),
+        ("objective: [edp]", "x: {set: [objective], values: [delay]}"),
+    ],
+)
+def test_two_parameters_that_set_the_same_are_refused(
+    first: str, second: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text(
+        "sweep:\n  architecture: eyeriss\n  workloads: [tiny/mm8]\n  parameters:\n"
+        f"    {first}\n    {second}\n"
+    )
+    with pytest.raises(sm.InputError, match=r"' of '.*' sets the same as '.*' of '") as refused:
+        read_sweep(file)
+    assert refused.value.line == 6
+
+
+def test_paths_of_one_parameter_and_paths_that_differ_are_accepted() -> None:
+    case = {"shared_glb.entries, *.entries": 2, "shared_glb.energy.read": 5, "variables.entries": 1}
+    sweep = {key: value for key, value in SWEEP.items() if key != "parameters"}
+    read_sweep({**sweep, "cases": [case], "energies": {"DRAM.read": "3"}})
 
 
 def test_an_architecture_that_does_not_exist_has_a_position(tmp_path: Path) -> None:

@@ -50,6 +50,27 @@ def with_attributes(top: Table, values: Mapping[str, object]) -> Table:
     return top
 
 
+def overlapping(first: str, second: str) -> bool:
+    """Whether there can be an attribute that both paths set."""
+    (component, attribute), (other, another) = _canonical(first), _canonical(second)
+    if "variables" in (component, other):
+        return (component, attribute) == (other, another)
+    return _matching(component, other) and _matching(attribute, another)
+
+
+def _canonical(path: str) -> tuple[str, str]:
+    """Component and attribute, the latter in one spelling of all that give the same quantity."""
+    component, _, attribute = path.strip().partition(".")
+    if component == "variables" or attribute.startswith("energy."):
+        return component, attribute
+    word = normal(attribute)
+    return component, next((group[0] for group in _SAME if word in map(normal, group)), word)
+
+
+def _matching(first: str, second: str) -> bool:
+    return fnmatchcase(first, second) or fnmatchcase(second, first)
+
+
 def _located(node: Node, location: SourceLocation) -> Node:
     """A number or word that is known by the path it was given for unless it stands in a file; text
     from Python counts as if it stood in one.
