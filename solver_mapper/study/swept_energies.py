@@ -21,6 +21,8 @@ class _Formula(ExpressionEvaluator):
     12 digits.
     """
 
+    more_functions = tuple(_REAL)
+
     def on_call(self, node: ast.Call) -> Any:
         if (
             isinstance(node.func, ast.Name)

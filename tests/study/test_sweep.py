@@ -307,6 +307,11 @@ def test_processes_give_the_same_points(result: sm.SweepResult) -> None:
         ({"front": "price"}, "a front cannot be drawn against 'price'"),
         ({"fronts": "area"}, "fronts"),
         ({"energies": {"shared_glb.*": "6 * size"}}, "unknown name 'size'"),
+        (
+            {"energies": {"shared_glb.*": "zzz(entries)"}},
+            "unknown function 'zzz'; known here: abs, ceil, exp, float, floor, int, log, log2, max,"
+            " min, round, sqrt",
+        ),
         ({"energies": {"shared_glb.*": "0 - entries"}}, "must not be negative"),
         ({"energies": {"glb.*": "1"}}, "there is no level 'glb'"),
         ({"energies": {"shared_glb": "1"}}, "is not the path of an energy"),

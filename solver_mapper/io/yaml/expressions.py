@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +23,9 @@ class ExpressionEvaluator:
     """Walks one parsed expression. `names` are the values that words stand for; `what` names the
     field, for messages.
     """
+
+    more_functions: Collection[str] = ()
+    """Functions that a subclass calls itself, for hints."""
 
     def __init__(self, names: Mapping[str, Any], location: SourceLocation, what: str):
         self.names, self.location, self.what = names, location, what
@@ -123,7 +126,8 @@ class ExpressionEvaluator:
         function = FUNCTIONS.get(node.func.id)
         if function is None:
             raise self.error(
-                f"unknown function '{node.func.id}'", did_you_mean(node.func.id, FUNCTIONS)
+                f"unknown function '{node.func.id}'",
+                did_you_mean(node.func.id, (*FUNCTIONS, *self.more_functions)),
             )
         values = [self.number(self.value(part)) for part in node.args]
         try:
