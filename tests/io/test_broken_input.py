@@ -160,6 +160,7 @@ PROBLEM = [
         "maybe",
         "'read-write' of data-space 'Z' must be true or false, not 'maybe'",
     ),
+    ("name: B,", "name: '',", "'',", "the name of a data-space is empty"),
     ("name: B,", "name: A,", "{name: A, projection: [[[K", "two data-spaces are called 'A'"),
     (
         ", K: 2}",

@@ -285,6 +285,9 @@ def check_options(net: DataflowGraph, template: str, options: FusionOptions) -> 
     for name in (*options.head, *options.batch):
         if name not in net.workload.variables:
             raise unknown_name("rank variable", name, net.workload.variables, location)
+    both = sorted(set(options.head) & set(options.batch))
+    if both:
+        raise InputError(f"'{both[0]}' is both among the heads and among the batches", location)
     if options.most is not None and options.most < 1:
         raise InputError(f"groups have at least 1 Einsum, not {options.most}", location)
     for flag, templates in (

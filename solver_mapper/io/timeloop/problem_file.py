@@ -232,6 +232,8 @@ def _note_densities(fields: Fields, notes: Notes) -> None:
 def _read_tensor(node: Node, dims: tuple[str, ...], coefficients: dict[str, int]) -> Tensor:
     fields = Fields(table_of(node, "a data-space"), "a data-space")
     name = text_of(fields.require("name"), "the name of a data-space")
+    if not name.strip():
+        raise InputError("the name of a data-space is empty", fields.location_of("name"))
     fields.what = f"data-space '{name}'"
     read_write = fields.flag("read-write") or False
     projection = sequence_of(fields.require("projection"), f"the projection of '{name}'")

@@ -232,6 +232,11 @@ def test_figures_beyond_64_bits_are_exact():
         ("ffmr", {"must_fuse": ("A",)}, "unknown intermediate tensor 'A'"),
         ("ffmr", {"must_fuse": ("C",), "never_fuse": ("C",)}, "both among"),
         ("ffmr", {"head": ("z",)}, "unknown rank variable 'z'"),
+        (
+            "ffmr",
+            {"head": ("m",), "batch": ("n", "m")},
+            "'m' is both among the heads and among the batches",
+        ),
         ("ffmr", {"most": 0}, "at least 1"),
         ("ffmr", {"head_is_tiled": True}, "no meaning for the template 'ffmr'"),
         ("ffmt", {"uneven": True}, "no meaning for the template 'ffmt'"),
