@@ -10,6 +10,7 @@ import itertools
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -207,6 +208,17 @@ def test_architectures_and_objectives_are_parameters() -> None:
     )
     assert found.points[1].workloads["tiny/mm8"].cycles == alone("tiny/mm8", {}, "delay").cycles
     assert found.points[2].workloads != found.points[0].workloads
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.array([4, 8]), range(4, 9, 4), (4, 8), [np.int32(4), np.int64(8)], np.array([4.0, 8.0])],
+)
+def test_values_may_be_arrays_ranges_tuples_and_numbers_of_numpy(values: object) -> None:
+    plan = read_sweep({**SWEEP, "parameters": {"PE.count": values}})
+    assert [point.parameters for point in plan.points] == [{"PE.count": 4}, {"PE.count": 8}]
+    case = read_sweep({**SWEEP, "parameters": {"shared_glb.energy.read": np.float32([0.1])}})
+    assert case.points[0].parameters == {"shared_glb.energy.read": 0.1}
 
 
 def test_equal_points_are_solved_once() -> None:

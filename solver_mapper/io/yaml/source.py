@@ -8,10 +8,11 @@ What is read from files or from Python's dicts becomes `Scalar`, `Sequence` and 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from collections.abc import Mapping as AbstractMapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from solver_mapper.errors import SourceLocation
 
@@ -68,12 +69,13 @@ def kind_of(node: Node) -> str:
 
 
 def from_python(value: object, location: SourceLocation) -> Node:
-    """A tree from plain Python values (dicts, lists, numbers, strings, None)."""
+    """A tree from plain Python values: dicts, lists, ranges, arrays, numbers, strings, None."""
     if isinstance(value, AbstractMapping):
         entries = {str(key): from_python(item, location) for key, item in value.items()}
         return Table(entries, dict.fromkeys(entries, location), location)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return Sequence(tuple(from_python(item, location) for item in value), location)
+    if isinstance(value, (list, tuple, set, frozenset, range)) or getattr(value, "ndim", None):
+        items = cast(Iterable[object], value)
+        return Sequence(tuple(from_python(item, location) for item in items), location)
     if value is None:
         return Scalar("", location)
     if isinstance(value, bool):
