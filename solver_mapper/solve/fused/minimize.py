@@ -298,8 +298,8 @@ def _rows_of(compiled: CompiledTables) -> int:
 
 
 class Minimizer:
-    """Searches one skeleton, until `over`, or `spent` is more than `most`: sums of factors that were
-    worked out for states.
+    """Searches one skeleton, until `over`, or until more than `most` sums of factors were worked
+    out, of which it has `spent` so many.
     """
 
     def __init__(
