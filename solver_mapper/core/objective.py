@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from typing import Protocol
 
@@ -31,6 +31,19 @@ _FACTOR = re.compile(r"\s*([A-Za-z][A-Za-z-]*)\s*(?:\^\s*([0-9.]+(?:/[0-9]+)?))?
 def rounded_down(value: int | float, digits: int) -> float:
     """`value` with so many significant digits, not above it."""
     return float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(value))
+
+
+def percent_of_gap(gap: float) -> str:
+    """A gap as it is printed, rounded up: what is said to be proven is."""
+    share = Context(prec=4, rounding=ROUND_CEILING).create_decimal(100 * gap)
+    return f"{float(share):.4g} %"
+
+
+def left_open(gap: float, words: str) -> str:
+    """What qualifies the claim of a proof: nothing for a gap up to `GAP`, else a blank, `words`,
+    such as "within", and the gap.
+    """
+    return f" {words} {percent_of_gap(gap)}" if gap > GAP else ""
 
 
 def out_of_range(name: str) -> InputError:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from textwrap import wrap
 
+from solver_mapper.core.objective import left_open, percent_of_gap
 from solver_mapper.core.results.rendering import text_of
 from solver_mapper.core.results.solution import Certificate
 from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.report.solution_text import within
 from solver_mapper.report.tables import text_width
 
 
@@ -32,8 +34,12 @@ def solution_text(solution: TreeSolution) -> str:
 def verdict(solution: TreeSolution) -> str:
     """What is proven, in one sentence."""
     names = ", then ".join(solution.objective.names)
+    gap = solution.proven_gap
     return {
-        "optimal": f"Proven optimal for {names}: no mapping in this mapspace is better",
+        "optimal": (
+            f"Proven optimal for {names}{left_open(gap, 'within')}: no mapping in this mapspace is"
+            f" better{left_open(gap, 'by more than')}"
+        ),
         "feasible": f"Search stopped early: not proven optimal for {names}",
         "infeasible": "Proven infeasible: no mapping satisfies the hardware and the constraints",
         "unknown": (
@@ -47,7 +53,7 @@ def proof_rows(solution: TreeSolution) -> Iterator[tuple[str, str]]:
     if solution.value is not None:
         yield solution.objective.names[0], f"{float(solution.value):.9g}"
         yield "lower bound", "none" if solution.bound is None else f"{float(solution.bound):.9g}"
-        yield "gap", "unknown" if solution.gap is None else f"{100 * solution.gap:.4g} %"
+        yield "gap", "unknown" if solution.gap is None else percent_of_gap(solution.gap)
     yield from certificate_rows(solution.certificate)
     yield from (("conflict", each["text"]) for each in solution.conflict)
     if solution.certificate.checks:
@@ -60,7 +66,7 @@ def certificate_rows(certificate: Certificate) -> Iterator[tuple[str, str]]:
     """What was searched, and what was proven of it: title and text."""
     yield "mapspace", "; ".join(f"{key}: {value}" for key, value in certificate.mapspace.items())
     yield from (
-        ("proof", f"{proof['claim']} (within {proof['tolerance']:.0e} of the value)")
+        ("proof", f"{proof['claim']} ({within(proof['tolerance'])})")
         for proof in certificate.proofs
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from solver_mapper.core.objective import left_open
 from solver_mapper.core.results.rendering import text_of
 from solver_mapper.report.tables import energy_unit, number, render, short, table, two_decimals
 from solver_mapper.study.network_edp import NETWORK_EDP
@@ -61,7 +62,7 @@ def proof_of_layer(layer: LayerResult) -> str:
     if layer.status in _PROOF:
         return _PROOF[layer.status]
     if layer.status == "optimal":
-        return "optimal"
+        return left_open(layer.proven_gap, "within").strip() or "optimal"
     gap = layer.objective["gap"]
     return "no bound" if gap is None else f"gap {100 * gap:.3g} %"
 
@@ -87,10 +88,16 @@ def proven(result: NetworkResult) -> str:
     """What is proven of the network, in one sentence."""
     proven = sum(each.status == "optimal" for each in result.layers)
     if proven < len(result.layers):
-        return f"{proven} of {len(result.layers)} layers proven optimal"
+        within = left_open(_gap(result), "within")
+        return f"{proven} of {len(result.layers)} layers proven optimal{within}"
     if result.objective == (NETWORK_EDP,):
         return "no choice of mappings gives a smaller edp: the front of every layer is complete"
-    return f"every layer is proven optimal for {', then '.join(result.objective)}"
+    goals = ", then ".join(result.objective)
+    return f"every layer is proven optimal for {goals}{left_open(_gap(result), 'within')}"
+
+
+def _gap(result: NetworkResult) -> float:
+    return max((each.proven_gap for each in result.layers if each.status == "optimal"), default=0.0)
 
 
 def errors(result: NetworkResult) -> Iterator[str]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from textwrap import wrap
 from typing import Any
 
-from solver_mapper.core.objective import Goal, rounded_down
+from solver_mapper.core.objective import GAP, Goal, left_open, percent_of_gap, rounded_down
 from solver_mapper.core.results.rendering import text_of
 from solver_mapper.core.results.solution import Solution
 from solver_mapper.report.loop_nest_text import loop_nest_text
@@ -48,15 +48,20 @@ def verdict(solution: Solution) -> str:
     names = solution.objective.names
     steps = {step["goal"] for step in solution.certificate.proofs}
     proven = ", then ".join(name for name in names if name in steps)
+    gap = solution.proven_gap
     if solution.status == "feasible" and proven:
+        steps_gap = max(float(step["tolerance"]) for step in solution.certificate.proofs)
         left = ", then ".join(name for name in names if name not in steps)
         return (
-            f"Search stopped early: proven optimal for {proven}, but among such mappings not for"
-            f" {left}"
+            f"Search stopped early: proven optimal for {proven}{left_open(steps_gap, 'within')},"
+            f" but among such mappings not for {left}"
         )
     goals = ", then ".join(names)
     return {
-        "optimal": f"Proven optimal for {goals}: no mapping in this mapspace is better",
+        "optimal": (
+            f"Proven optimal for {goals}{left_open(gap, 'within')}: no mapping in this mapspace is"
+            f" better{left_open(gap, 'by more than')}"
+        ),
         "feasible": f"Search stopped early: not proven optimal for {goals}",
         "infeasible": "Proven infeasible: no mapping satisfies the hardware and the constraints",
         "unknown": (
@@ -117,7 +122,7 @@ def _values(solution: Solution) -> list[tuple[str, str]]:
             "lower bound",
             _bound(solution) + _unit(first.name) if solution.bound is not None else "none",
         ),
-        ("gap", "unknown" if solution.gap is None else f"{100 * solution.gap:.4g} %"),
+        ("gap", "unknown" if solution.gap is None else percent_of_gap(solution.gap)),
     ]
     rows += [
         (
@@ -194,8 +199,14 @@ def _mapspace(space: Table[str, Any]) -> str:
 def _step(step: Table[str, Any]) -> str:
     runs = f"{step['cells']:,} cells" if "cells" in step else _calls(step["runs"])
     excluded = f", {step['excluded']} candidates excluded one by one" if step["excluded"] else ""
-    tolerance = f", within {step['tolerance']:.0e} of the value" if step["tolerance"] else ""
+    tolerance = f", {within(step['tolerance'])}" if step["tolerance"] else ""
     return f"{step['goal']}: {step['claim']} ({runs}{excluded}{tolerance})"
+
+
+def within(tolerance: float) -> str:
+    """How much of the value a proof leaves open."""
+    share = percent_of_gap(tolerance) if tolerance > GAP else f"{tolerance:.0e}"
+    return f"within {share} of the value"
 
 
 def _calls(number: int) -> str:

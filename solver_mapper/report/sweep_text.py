@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from solver_mapper.core.objective import left_open
 from solver_mapper.core.results.rendering import text_of
 from solver_mapper.report.tables import in_lines, number, render, short, table
 from solver_mapper.study.sweep_result import SweepPoint, SweepResult
@@ -60,7 +61,8 @@ def sweep_rows(result: SweepResult) -> Iterator[SweepRow]:
             yield SweepRow(parameters, "", *none, kib, units, "cannot be read", False)
         for name, totals in point.workloads.items():
             figures = (totals.energy_pj, totals.cycles, totals.edp)
-            proof = _PROOF[totals.status]
+            within = left_open(totals.gap, "within").strip()
+            proof = (totals.status == "optimal" and within) or _PROOF[totals.status]
             yield SweepRow(parameters, name, *figures, kib, units, proof, point.pareto)
 
 

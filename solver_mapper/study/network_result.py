@@ -97,6 +97,11 @@ class LayerResult:
         """The exact figures of the mapping, computed again."""
         return self.record.verified(self.spec)
 
+    @property
+    def proven_gap(self) -> float:
+        """See `Record.proven_gap`."""
+        return self.record.proven_gap
+
     def to_dict(self) -> dict[str, Any]:
         """The layer as JSON values; `mapping` and `certificate` as in `Solution.to_dict`."""
         rest = {
@@ -165,6 +170,8 @@ class Totals:
     proven: bool
     last_level_accesses: int | None = None
     status: Status = "optimal"
+    gap: float = 0.0
+    """The largest gap that the proof of a layer leaves open."""
 
     @property
     def edp(self) -> Fraction | None:
@@ -220,6 +227,7 @@ class Sum:
     statuses: set[Status] = field(default_factory=set)
     answered: bool = True
     """Whether each layer has a proven answer, be it that no mapping exists."""
+    gap: float = 0.0
     digests: set[str] = field(default_factory=set)
 
     def add(self, digest: str, record: Record, count: int, macs: int) -> None:
@@ -229,6 +237,7 @@ class Sum:
         self.digests.add(digest)
         self.statuses.add(record.status)
         self.answered &= record.proven
+        self.gap = max(self.gap, record.proven_gap)
         if record.energy is None or record.cycles is None:
             self.mapped = False
         else:
@@ -251,6 +260,7 @@ class Sum:
             status == "optimal",
             words,
             status,
+            self.gap,
         )
 
 

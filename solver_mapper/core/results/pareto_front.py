@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Literal, cast
 
 from solver_mapper.core.mapping import Mapping
-from solver_mapper.core.objective import GAP, figure
+from solver_mapper.core.objective import figure, left_open
 from solver_mapper.core.results.chart import Chart
 from solver_mapper.core.results.rendering import chart_of
 from solver_mapper.core.results.shown import Shown
@@ -84,11 +84,10 @@ class Front(Shown):
 def front_verdict(status: FrontStatus, metrics: tuple[str, str], gap: float = 0.0) -> str:
     """What is proven of a front, in one sentence. `gap`: the largest one of its points."""
     first, second = metrics
-    within = f" by more than {100 * gap:.4g} %" if gap > GAP else ""
     return {
         "complete": (
             f"Complete Pareto front of {first} and {second}: no mapping in this mapspace dominates"
-            f" a point or adds one{within}"
+            f" a point or adds one{left_open(gap, 'by more than')}"
         ),
         "partial": (
             f"Partial Pareto front of {first} and {second}: each point is proven; points with a"

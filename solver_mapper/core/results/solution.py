@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Mapped
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, cast
@@ -90,6 +92,11 @@ class Solution(Shown):
             return float((self.rank - self.bound_rank) / abs(self.rank)) if self.rank else 0.0
         return 1 - math.pow(self.bound_rank / self.rank, self.objective.goals[0].root)
 
+    @property
+    def proven_gap(self) -> float:
+        """The largest gap that the proofs of its goals leave open."""
+        return gap_of_proofs(self.gap, self.objective.names, self.certificate.proofs)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON data, as `--json` prints it."""
         result: dict[str, Any] = {
@@ -126,6 +133,14 @@ class Solution(Shown):
 
     def _repr_svg_(self) -> str | None:
         return None if self.evaluation is None else svg_of(self.evaluation)
+
+
+def gap_of_proofs(
+    gap: float | None, goals: Sequence[str], proofs: Iterable[Mapped[str, Any]]
+) -> float:
+    """The largest gap that proofs leave open. `gap`: that of the first of the `goals`."""
+    others = [float(step["tolerance"]) for step in proofs if step["goal"] in goals[1:]]
+    return max(gap or 0.0, *others, 0.0)
 
 
 def directives(mapping: Mapping) -> list[dict[str, Any]]:

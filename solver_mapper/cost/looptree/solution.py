@@ -10,7 +10,7 @@ from solver_mapper.core.objective import Objective
 from solver_mapper.core.results.chart import Chart
 from solver_mapper.core.results.rendering import chart_of
 from solver_mapper.core.results.shown import Shown
-from solver_mapper.core.results.solution import Certificate, Status
+from solver_mapper.core.results.solution import Certificate, Status, gap_of_proofs
 from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping, plain_nodes
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 
@@ -42,6 +42,11 @@ class TreeSolution(Shown):
         return (
             max(0.0, float((self.value - Fraction(self.bound)) / self.value)) if self.value else 0.0
         )
+
+    @property
+    def proven_gap(self) -> float:
+        """The largest gap that the proofs of its goals leave open."""
+        return gap_of_proofs(self.gap, self.objective.names, self.certificate.proofs)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data, as `--json` prints it."""

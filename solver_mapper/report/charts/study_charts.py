@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from solver_mapper.core.objective import left_open
 from solver_mapper.core.results.chart import Axis, BarChart, Chart, PlaneChart, Series
 from solver_mapper.core.results.rendering import chart_of
 from solver_mapper.errors import InputError, SourceLocation
@@ -36,6 +37,8 @@ def network_chart(result: NetworkResult, x: str = "cycles", y: str = "energy_pj"
         each.row() | {"network": result.network, "proven": each.status == "optimal"}
         for each in result.layers
     ]
+    proven = [each.proven_gap for each in result.layers if each.status == "optimal"]
+    within = left_open(max(proven, default=0.0), "within")
     return scatter(
         rows,
         x,
@@ -44,7 +47,7 @@ def network_chart(result: NetworkResult, x: str = "cycles", y: str = "energy_pj"
         series="network",
         filled="proven",
         labels=[each.name for each in result.layers],
-        summary="Each point is one run of a layer; filled where it is proven optimal.",
+        summary=f"Each point is one run of a layer; filled where it is proven optimal{within}.",
     )
 
 

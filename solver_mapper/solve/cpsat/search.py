@@ -541,6 +541,8 @@ class Search(Generic[F]):
         if self.best is not None and self.bound is not None:
             rank = goal.rank(self.best.statistics)
             gap = float((rank - self.bound) / abs(rank)) if rank else 0.0
+        if self.best is not None and gap > GAP:
+            claim = "no mapping is better by more than the gap"
         self.proofs.append(ProvenStep(goal.name, claim, runs, excluded, gap))
         return True
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.objective import Goal, Objective, parse_objective
+from solver_mapper.core.objective import GAP, Goal, Objective, parse_objective
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.results.solution import Certificate, Status
 from solver_mapper.core.results.timer import Timer
@@ -121,7 +121,7 @@ def solve_tree(
         "branch and bound over tables of factors",
         seed,
         {"margin": EPSILON},
-        _proofs(parsed, count),
+        _proofs(parsed, count, gap),
         _CHECKS if best else (),
     )
     if best is None:
@@ -339,14 +339,17 @@ def _nodes(found: RowChoice) -> tuple[Any, ...]:
     ).nodes
 
 
-def _proofs(parsed: Objective, count: SearchCount) -> tuple[dict[str, Any], ...]:
+def _proofs(parsed: Objective, count: SearchCount, gap: float) -> tuple[dict[str, Any], ...]:
+    tolerant = count.complete and gap > GAP
+    others = "bounded within the gap of the best" if tolerant else "bounded above the best"
     claim = (
         f"{count.skeletons} orders of storage and loops; {count.searched} searched to the end, the"
-        " others bounded above the best"
+        f" others {others}"
         if count.complete
         else f"stopped after {count.searched} of {count.skeletons} orders of storage and loops"
     )
-    return ({"goal": parsed.names[0], "claim": claim, "tolerance": EPSILON},)
+    tolerance = gap if tolerant else EPSILON
+    return ({"goal": parsed.names[0], "claim": claim, "tolerance": tolerance},)
 
 
 def _notes(architecture: Architecture, workload: Workload, mapping: TreeMapping) -> Iterator[str]:

@@ -360,7 +360,11 @@ def proof_of(search: ImperfectSearch) -> dict[str, Any]:
 def _proof(goal: Goal, cells: int, excluded: int, gap: float) -> dict[str, Any]:
     return {
         "goal": goal.name,
-        "claim": "no better mapping exists",
+        "claim": (
+            "no better mapping exists"
+            if gap <= GAP
+            else "no mapping is better by more than the gap"
+        ),
         "cells": cells,
         "excluded": excluded,
         "tolerance": gap,

@@ -10,7 +10,7 @@ from typing import Any
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.results.pareto_front import Front
-from solver_mapper.core.results.solution import Solution, Status
+from solver_mapper.core.results.solution import Solution, Status, gap_of_proofs
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import evaluate
@@ -96,6 +96,13 @@ class Record:
     def proven(self) -> bool:
         """Whether nothing is left to search."""
         return self.status in ("optimal", "infeasible")
+
+    @property
+    def proven_gap(self) -> float:
+        """The largest gap that the proofs of its goals leave open."""
+        told = self.solution.get("objective") or {"metrics": [], "gap": None}
+        proofs = self.solution.get("certificate", {}).get("proofs", ())
+        return gap_of_proofs(told["gap"], told["metrics"], proofs)
 
     @property
     def seconds(self) -> float:
