@@ -87,6 +87,15 @@ def write_curve(curve: Curve[Any], folder: Path, trees: bool) -> None:
     write_files(folder, files, RECORD)
 
 
+CURVE_FILES = (
+    "curve.json",
+    "curve.csv",
+    "curve.svg",
+    "curve.txt",
+    "machine.yaml",
+    "mapping_*.yaml",
+)
+"""Patterns of the files that `-o` writes, beside the report."""
 RECORD = ResultRecord(
     "curve.json",
     lambda older: (

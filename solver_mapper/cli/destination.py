@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from solver_mapper.cli.output import Printable, deliver, need_folder, print_result
-from solver_mapper.cli.pictures import Pictures, Warned, pictures
+from solver_mapper.cli.pictures import REPORT, Pictures, Warned, pictures
+from solver_mapper.cli.written import check_written
 from solver_mapper.errors import InputError
 
 
@@ -19,8 +21,21 @@ class Destination:
     pictures: Pictures
     as_json: bool
 
-    def prepare(self) -> None:
-        """Make sure, before a search, that the folder can be written to. Raises: InputError."""
+    def prepare(
+        self,
+        read: Sequence[str],
+        names: Sequence[str] = (),
+        others: Mapping[str, Path | None] = MappingProxyType({}),
+    ) -> None:
+        """Make sure, before a search, that all files can be written, and that none overwrites
+        another one or the input.
+
+        Args: `read`, the words that name the input; `names`, patterns of the files that are written
+        into the folder, beside the report; `others`, files of further options, by option.
+        Raises: InputError.
+        """
+        files = [*self.pictures.files(), *others.items()]
+        check_written(files, read, self.folder, (REPORT, *names))
         if self.folder is not None:
             need_folder(self.folder)
 

@@ -60,6 +60,10 @@ class Pictures:
     html: Path | None = None
     charts: tuple[tuple[str, Path], ...] = ()
 
+    def files(self) -> list[tuple[str, Path | None]]:
+        """Each file with its option."""
+        return [("--html", self.html), *(("--plot", file) for _, file in self.charts)]
+
     def write(
         self, result: object, folder: Path | None, files: Sequence[str], spec: Warned | None = None
     ) -> None:

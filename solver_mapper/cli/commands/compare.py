@@ -82,7 +82,7 @@ def compare(
             raise InputError(f"'{file}' is given twice", COMMAND_LINE, "leave one of them out")
         with reading_input():
             found[_name(file, [*own, *given])] = with_mapping_of(spec, tops[file][0]).need_mapping()
-    target.prepare()
+    target.prepare([*files, *given], FILES)
     with ProgressLine() as line:
         result = api.compare(
             spec, found, optimum=optimum, objective=objective, clock=clock, on_progress=line.show
@@ -97,6 +97,8 @@ def compare(
     return stop_code() or YES
 
 
+FILES = ("comparison.json", "comparison.txt")
+"""Patterns of the files that `-o` writes, beside the report."""
 RECORD = ResultRecord("comparison.json", lambda older: ("comparison.txt",))
 
 

@@ -13,6 +13,7 @@ from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import read, reader_of
 from solver_mapper.cli.output import deliver, print_result, write_file
 from solver_mapper.cli.request import reading_input
+from solver_mapper.cli.written import check_written
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import SourceLocation
 from solver_mapper.io import bundled
@@ -46,6 +47,7 @@ def energies(
 
     LoopTree files are written again with the figures of AccelForge's component models.
     """
+    check_written([("-o", output)], [*files, *(functions or ())])
     table: EstimatedTable | FilledInput
     if _are_trees(files):
         table = api.fill_components(

@@ -37,6 +37,7 @@ def evaluate(
     """Compute exact statistics of a mapping, and check it."""
     target = destination(output, html, plot, as_json)
     spec = read_any(files)
+    target.prepare(files, FILES)
     with interruptible():
         statistics = api.evaluate(spec)
     target.deliver(statistics, files, spec, lambda folder: _write(spec, statistics, folder))
@@ -49,6 +50,8 @@ def evaluate(
     return YES if force else NO
 
 
+FILES = ("evaluation.json", "stats.txt", "mapping.svg", "mapping.html")
+"""Patterns of the files that `-o` writes, beside the report."""
 RECORD = ResultRecord("evaluation.json", lambda older: ("stats.txt", "mapping.svg", "mapping.html"))
 
 

@@ -11,6 +11,7 @@ from solver_mapper import api
 from solver_mapper.bounds.fusion import FusionOptions, TensorCore
 from solver_mapper.cli.app import COMMAND_LINE, Files, Json, command
 from solver_mapper.cli.curves import (
+    CURVE_FILES,
     CURVE_FOLDER,
     AllMappings,
     Bandwidth,
@@ -169,7 +170,7 @@ def fuse(
         with interruptible():
             print_lines(api.fuse_mappings(spec, options, pareto=pareto))
         return stop_code()
-    target.prepare()
+    target.prepare(files, CURVE_FILES)
     curve = api.fuse(
         spec,
         template or "ffmr",

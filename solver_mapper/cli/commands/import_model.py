@@ -11,6 +11,7 @@ from solver_mapper import api
 from solver_mapper.cli.app import YES, Json, command, say
 from solver_mapper.cli.output import deliver, print_result, write_file
 from solver_mapper.cli.request import reading_input
+from solver_mapper.cli.written import check_written
 from solver_mapper.errors import InputError, SourceLocation
 
 
@@ -38,6 +39,7 @@ def import_model(
     What is left out is listed on standard error, with its share of the multiply-accumulates.
     """
     sizes = _sizes(dim or [])
+    check_written([("-o", output)], [model])
     with reading_input():
         imported = api.import_fused(model, sizes) if fused else api.import_model(model, sizes)
     for note in imported.notes:

@@ -95,6 +95,10 @@ class StudySettings:
             layer_time_limit=self.layer_time_limit,
         )
 
+    def files(self) -> dict[str, Path | None]:
+        """The file that is written, by its option."""
+        return {"--store": self.store}
+
     def refuse(self) -> None:
         """Raises: InputError if one was given: they are for networks and sweeps."""
         given = {
@@ -155,7 +159,7 @@ def solve_network(
             COMMAND_LINE,
             f"for example: solver-mapper solve eyeriss {network}, or one layer of it",
         )
-    target.prepare()
+    target.prepare(files, FILES, settings.files())
     with ProgressLine() as line:
         result = api.solve_network(
             architecture,
@@ -210,6 +214,8 @@ def write_network(result: NetworkResult, folder: Path) -> None:
     )
 
 
+FILES = ("network.json", "network.txt", "layers.csv")
+"""Patterns of the files that `-o` writes, beside the report."""
 NETWORK = ResultRecord("network.json", lambda older: ("network.txt", "layers.csv"))
 LAYER = ResultRecord(
     "solution.json", lambda older: ("map.yaml", "stats.txt") if older["mapping"] else ()

@@ -64,7 +64,7 @@ def pareto(
     target = destination(output, html, plot, as_json)
     clock = limited(time_limit, memory_limit)
     spec = read_any(files)
-    target.prepare()
+    target.prepare(files, FILES)
     names = [name.strip() for name in metrics.split(",")]
     with ProgressLine() as line:
         front = api.pareto(
@@ -86,6 +86,8 @@ def pareto(
     )
 
 
+FILES = ("front.json", "front.txt", "map-*.yaml")
+"""Patterns of the files that `-o` writes, beside the report."""
 RECORD = ResultRecord(
     "front.json",
     lambda older: (

@@ -161,7 +161,7 @@ def solve(
     started = time.perf_counter()
     spec = read_any(files)
     load_seconds = round(time.perf_counter() - started, 4)
-    target.prepare()
+    target.prepare(files, FILES, {"--certificate": certificate})
     unwritten: CertificateNotWrittenError | None = None
     with ProgressLine() as line:
         try:
@@ -189,6 +189,8 @@ def solve(
     )
 
 
+FILES = ("solution.json", "map.yaml", "stats.txt", "mapping.svg", "mapping.html")
+"""Patterns of the files that `-o` writes, beside the report."""
 RECORD = ResultRecord(
     "solution.json",
     lambda older: (

@@ -73,8 +73,8 @@ def sweep(
     target = destination(output, html, plot, as_json)
     clock = limited(time_limit, memory_limit)
     source: SweepLike = standard_input_in_memory() if sweep_file == "-" else sweep_file
-    target.prepare()
     settings = StudySettings(jobs, job_memory, layer_time_limit, store, scheduler)
+    target.prepare([sweep_file], FILES, settings.files())
     with ProgressLine() as line:
         result = api.sweep(
             source,
@@ -110,6 +110,8 @@ def _exit_code(result: SweepResult) -> int:
     return NO if result.status == "complete" else LIMIT
 
 
+FILES = ("sweep.json", "sweep.csv", "sweep.txt", "sweep.svg")
+"""Patterns of the files that `-o` writes, beside the report."""
 RECORD = ResultRecord("sweep.json", lambda older: ("sweep.csv", "sweep.txt", "sweep.svg"))
 
 

@@ -20,6 +20,7 @@ from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import interruptible, limited, reading_input, stop_code
 from solver_mapper.cli.search_options import MemoryLimit, TimeLimit
+from solver_mapper.cli.written import check_written
 from solver_mapper.core.arguments import refuse_given, require_number
 from solver_mapper.core.clock import Clock
 from solver_mapper.errors import (
@@ -134,6 +135,7 @@ def tile(
             listed = all_configurations(job.operator, job.backend, stale_padding)
         print_result(listed, as_json)
         return stop_code()
+    check_written([("--timeloop", timeloop), *drawn.files()], [*files, *(plugins or ())])
     result: Tiling | NetworkTiling | None
     if is_network(top):
         refuse_given(
