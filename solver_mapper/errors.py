@@ -2,6 +2,7 @@
 
 SolverMapperError
 ├── InputError         the input cannot be used (command line: exit code 2)
+│   └── ArgumentError  an argument of a call cannot be used (command line: an option)
 ├── InfeasibleError    what was asked for provably does not exist (exit code 1)
 ├── LimitReached       a limit ended the search before any answer (exit code 3)
 └── ExactnessError     two of our own computations disagree: a bug of this program
@@ -9,8 +10,9 @@ SolverMapperError
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -86,6 +88,36 @@ class InputError(SolverMapperError):
         """`file:line:column: message; hint`, one line per error."""
         own = f"{self.location}: {self.message}" + (f"; {self.hint}" if self.hint else "")
         return "\n".join([own, *(other.describe() for other in self.more)])
+
+
+class ArgumentError(InputError):
+    """An argument of a call cannot be used: `argument`, which on the command line is an option. Its
+    message begins or ends with the name, or says nothing of it.
+    """
+
+    def __init__(
+        self,
+        argument: str,
+        message: str,
+        location: SourceLocation = NOWHERE,
+        hint: str | None = None,
+        more: tuple[InputError, ...] = (),
+    ):
+        self.argument = argument
+        super().__init__(message, location, hint, more)
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[object, ...]]:
+        return type(self), (self.argument, self.message, self.location, self.hint, self.more)
+
+
+@contextlib.contextmanager
+def about_argument(argument: str) -> Iterator[None]:
+    """Within the block, errors of the input are about an argument."""
+    try:
+        yield
+    except InputError as error:
+        said = error.message, error.location, error.hint, error.more
+        raise ArgumentError(argument, *said) from None
 
 
 class InfeasibleError(SolverMapperError):

@@ -14,7 +14,9 @@ ONE = ("eyeriss", "tiny/mm8", "-W", "no-energy-table")
 EXAMPLES = Path(__file__).parents[1] / "examples"
 HARDWARE = str(EXAMPLES / "first_accelerator.yaml")
 OPERATOR = """
-operator: {kind: InnerProduct, name: fc, inputs: [1, 8], units: 4}
+operator: inner_product
+input_shape: [1, 8]
+num_outputs: 4
 """
 
 

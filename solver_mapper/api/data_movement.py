@@ -19,7 +19,7 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.deadline import running
-from solver_mapper.errors import InputError
+from solver_mapper.errors import ArgumentError, InputError
 
 
 def bound(
@@ -94,7 +94,8 @@ def bound_mappings(
 
 def _refuse_einsum(spec: Spec, einsum: str | None) -> None:
     if einsum is not None:
-        raise InputError(
+        raise ArgumentError(
+            "einsum",
             f"there is no workload with an Einsum '{einsum}'",
             spec.location,
             "a problem is one Einsum by itself",

@@ -36,7 +36,13 @@ from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
 from solver_mapper.cost.timeloop.model import evaluate as evaluate_nest
 from solver_mapper.deadline import running
-from solver_mapper.errors import InfeasibleError, InputError, LimitReached, did_you_mean
+from solver_mapper.errors import (
+    ArgumentError,
+    InfeasibleError,
+    InputError,
+    LimitReached,
+    did_you_mean,
+)
 from solver_mapper.explain.nearest.search import suggest_for
 from solver_mapper.explain.nearest.suggestion import Suggestion
 from solver_mapper.io.convert import Conversion, to_looptree, to_timeloop
@@ -149,7 +155,8 @@ def compare(
     refuse_given({"time_limit": time_limit is not None and not optimum}, "needs 'optimum'")
     goals = parse_objective(objective).goals
     if len(goals) > 1:
-        raise InputError(f"'{objective}' has {len(goals)} goals; a comparison has one")
+        message = f"'{objective}' has {len(goals)} goals; a comparison has one"
+        raise ArgumentError("objective", message)
     if len(mappings) + optimum < 2:
         raise InputError(
             "a comparison needs at least two mappings",
@@ -185,13 +192,15 @@ def convert(spec: Spec | TreeSpec, to: str) -> Conversion:
     """
     require_spec(spec)
     if to not in ("timeloop", "looptree"):
-        raise InputError(
+        raise ArgumentError(
+            "to",
             f"cannot convert to '{to}'",
             spec.location,
             did_you_mean(str(to), ("timeloop", "looptree")),
         )
     if isinstance(spec, TreeSpec) == (to == "looptree"):
-        raise InputError(
+        raise ArgumentError(
+            "to",
             f"the input is in {'LoopTree' if to == 'looptree' else 'Timeloop'} notation already",
             spec.location,
         )

@@ -9,7 +9,7 @@ from solver_mapper.api.arguments import check_search
 from solver_mapper.core.arguments import require_number
 from solver_mapper.core.factors import PERFECT
 from solver_mapper.core.objective import GAP, parse_objective
-from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.errors import ArgumentError, SourceLocation
 from solver_mapper.study.design import ArchitectureLike, Reading
 from solver_mapper.study.execution.clock import StudyClock
 from solver_mapper.study.execution.job import SearchOptions
@@ -129,15 +129,17 @@ def _study_options(
     require_number("memory", memory, 1, whole=True)
     require_number("layer_time_limit", layer_time_limit, 0)
     if memory is not None and jobs is None:
-        raise InputError(
+        raise ArgumentError(
+            "memory",
             "the memory of processes is limited, but there are none",
             SourceLocation("memory"),
             "give 'jobs' (--jobs) as well",
         )
     if jobs is not None and scheduler is not None:
-        raise InputError(
+        raise ArgumentError(
+            "scheduler",
             "either processes or a cluster run the searches",
             SourceLocation("scheduler"),
-            "leave 'jobs' out",
+            "leave 'jobs' (--jobs) out",
         )
     return StudyOptions(jobs, memory, layer_time_limit, scheduler)

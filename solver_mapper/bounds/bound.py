@@ -21,7 +21,13 @@ from solver_mapper.cost.snowcat.accesses import Movement, movements, unkept
 from solver_mapper.cost.snowcat.machine_files import BUFFER, STORE
 from solver_mapper.cost.snowcat.reuse_classes import has_windows
 from solver_mapper.cost.snowcat.tensor_size import touched_words
-from solver_mapper.errors import ExactnessError, InfeasibleError, InputError, unknown_name
+from solver_mapper.errors import (
+    ExactnessError,
+    InfeasibleError,
+    InputError,
+    about_argument,
+    unknown_name,
+)
 
 ASSUMED = (
     "one backing store without limit, one buffer, one unit (the Snowcat model)",
@@ -224,12 +230,7 @@ def bound_mappings(
                     yield point
 
 
-def unit_weights(
-    problem: Problem, word_bits: Mapping[str, int] | None
-) -> tuple[dict[str, int], str]:
-    """What a word of each tensor weighs, and in which units."""
-    if word_bits is None:
-        return dict.fromkeys(problem.tensor_names, 1), "words"
+def _check_word_bits(problem: Problem, word_bits: Mapping[str, int]) -> None:
     for name, bits in word_bits.items():
         if name not in problem.tensor_names:
             raise unknown_name("tensor", name, problem.tensor_names, problem.location)
@@ -242,6 +243,16 @@ def unit_weights(
         raise InputError(
             f"word sizes are given, but not for {', '.join(missing)}", problem.location
         )
+
+
+def unit_weights(
+    problem: Problem, word_bits: Mapping[str, int] | None
+) -> tuple[dict[str, int], str]:
+    """What a word of each tensor weighs, and in which units."""
+    if word_bits is None:
+        return dict.fromkeys(problem.tensor_names, 1), "words"
+    with about_argument("word_bits"):
+        _check_word_bits(problem, word_bits)
     if any(bits % 8 for bits in word_bits.values()):
         return {name: word_bits[name] for name in problem.tensor_names}, "bits"
     return {name: word_bits[name] // 8 for name in problem.tensor_names}, "bytes"

@@ -14,7 +14,7 @@ from solver_mapper.core.constraints import (
 )
 from solver_mapper.core.primes import divisors
 from solver_mapper.core.problem import Problem
-from solver_mapper.errors import InputError, unknown_name
+from solver_mapper.errors import ArgumentError, InputError, about_argument, unknown_name
 
 
 def restriction(
@@ -32,37 +32,45 @@ def restriction(
     `stationary` and `order`.
     """
     if stationary is not None and order is not None:
-        raise InputError(
+        raise ArgumentError(
+            "order",
             "'stationary' and 'order' both prescribe the order of loops",
             problem.location,
             "give one of them",
         )
     allowed: dict[str, Sequence[int]] = {}
-    for dim, size in (tiles or {}).items():
-        _known_dim(problem, dim)
-        if size < 1 or problem.bounds[dim] % size:
-            raise InputError(
-                f"a tile of {size} does not divide {dim}={problem.bounds[dim]}",
-                problem.location,
-                f"divisors: {', '.join(map(str, divisors(problem.bounds[dim])[:12]))}",
-            )
-        allowed[dim] = (size,)
+    with about_argument("tiles"):
+        for dim, size in (tiles or {}).items():
+            _known_dim(problem, dim)
+            if size < 1 or problem.bounds[dim] % size:
+                raise InputError(
+                    f"a tile of {size} does not divide {dim}={problem.bounds[dim]}",
+                    problem.location,
+                    f"divisors: {', '.join(map(str, divisors(problem.bounds[dim])[:12]))}",
+                )
+            allowed[dim] = (size,)
     stages: tuple[tuple[str, ...], ...] = ()
     if stationary is not None:
-        if stationary not in problem.tensor_names:
-            raise unknown_name("tensor", stationary, problem.tensor_names, problem.location)
+        with about_argument("stationary"):
+            if stationary not in problem.tensor_names:
+                raise unknown_name("tensor", stationary, problem.tensor_names, problem.location)
         stages = (tuple(dim for dim in problem.dims if dim not in problem.tensor(stationary).dims),)
     if order is not None:
-        for dim in order:
-            _known_dim(problem, dim)
-        if sorted(order) != sorted(problem.dims):
-            raise InputError(
-                f"the order {' '.join(order)} must name every dimension once",
-                problem.location,
-                f"the dimensions are {' '.join(problem.dims)}",
-            )
+        with about_argument("order"):
+            _check_order(problem, order)
         stages = tuple((dim,) for dim in reversed(order))
     return Restriction(allowed, tuple(stage for stage in stages if stage))
+
+
+def _check_order(problem: Problem, order: Sequence[str]) -> None:
+    for dim in order:
+        _known_dim(problem, dim)
+    if sorted(order) != sorted(problem.dims):
+        raise InputError(
+            f"the order {' '.join(order)} must name every dimension once",
+            problem.location,
+            f"the dimensions are {' '.join(problem.dims)}",
+        )
 
 
 def from_constraints(

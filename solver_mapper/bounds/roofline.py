@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from solver_mapper.core.architecture import Architecture
-from solver_mapper.errors import NOWHERE, InputError, SourceLocation
+from solver_mapper.errors import NOWHERE, ArgumentError, SourceLocation
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def roofline_of(
     """
     for name, value in (("macs_per_cycle", peak), ("bandwidth", bandwidth)):
         if value is not None and not (value > 0 and math.isfinite(value)):
-            raise InputError(f"{name} is {value:g}; it must be above 0", location)
+            raise ArgumentError(name, f"{name} is {value:g}; it must be above 0", location)
     asked = peak is not None or bandwidth is not None
     if architecture is not None:
         peak = architecture.arithmetic.instances if peak is None else peak
@@ -70,7 +70,8 @@ def roofline_of(
         return None
     if peak is None or bandwidth is None:
         missing = "macs_per_cycle" if peak is None else "bandwidth"
-        raise InputError(f"a roofline also needs {missing}", location, "give both numbers")
+        message = f"a roofline also needs {missing}"
+        raise ArgumentError(missing, message, location, "give both numbers")
     return Roofline(macs, Fraction(peak), Fraction(bandwidth))
 
 

@@ -17,6 +17,7 @@ from typer.core import TyperCommand
 from solver_mapper.cli import colour
 from solver_mapper.cli.folding import fold
 from solver_mapper.cli.input_options import with_input_options
+from solver_mapper.cli.options_of_arguments import as_typed
 from solver_mapper.cli.output import columns_of, print_text
 from solver_mapper.cli.request import current_request, process_started, requested
 from solver_mapper.cli.terminal import harmless, raw, standard_streams
@@ -56,9 +57,6 @@ Json = Annotated[
     bool,
     typer.Option("--json", help="Print one JSON object on standard output, and nothing else."),
 ]
-
-COMMAND_LINE = SourceLocation("<command line>")
-"""Where options stand that make no sense."""
 
 Version = Annotated[
     bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")
@@ -130,7 +128,7 @@ def _exit_code(work: Callable[[], int]) -> int:
     try:
         return work()
     except InputError as error:
-        report(error)
+        report(as_typed(error))
         return BAD_INPUT
     except InfeasibleError as error:
         say(f"solver-mapper: {error}")

@@ -13,7 +13,7 @@ import typer
 
 from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.fusion import FusedPoint
-from solver_mapper.cli.app import COMMAND_LINE
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.cli.output import ResultRecord, write_files
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.mapping import Mapping

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Protocol
 import typer
 import yaml
 
-from solver_mapper.cli.app import COMMAND_LINE
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.core.files import write_whole
 from solver_mapper.core.results.chart import Chart, image_format, write_image
 from solver_mapper.core.results.rendering import chart_of, document_of, page_of

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from solver_mapper.cli.app import COMMAND_LINE
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.errors import InputError
 from solver_mapper.io import bundled
 

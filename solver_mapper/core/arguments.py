@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeVar
 
-from solver_mapper.errors import NOWHERE, InputError, SourceLocation
+from solver_mapper.errors import NOWHERE, ArgumentError, InputError, SourceLocation
 
 P = TypeVar("P")
 NEED_MAPPING = "add a file with 'mapping:', or let 'solve' find one"
@@ -26,12 +26,14 @@ def refuse_given(
     what the error names; `hint`, what to do instead (None: leave the arguments out).
     Raises: InputError for the first that was given, whose `more` has the others.
     """
-    found = [(f"{name} {reason}", hint or "leave it out") for name, there in given.items() if there]
+    found = [
+        ArgumentError(name, f"{name} {reason}", location, hint or "leave it out")
+        for name, there in given.items()
+        if there
+    ]
     if found:
-        (message, advice), *others = found
-        raise InputError(
-            message, location, advice, tuple(InputError(what, location, do) for what, do in others)
-        )
+        found[0].more = tuple(found[1:])
+        raise found[0]
 
 
 def require_part(part: P | None, name: str, location: SourceLocation, hint: str) -> P:
@@ -57,8 +59,8 @@ def require_number(
     wanted = int if whole else (int, float, Fraction)
     if isinstance(value, bool) or not isinstance(value, wanted):
         kind = "a whole number" if whole else "a number"
-        raise InputError(f"{name} is {value!r:.60}; it must be {kind}")
+        raise ArgumentError(name, f"{name} is {value!r:.60}; it must be {kind}")
     if not value >= least:
-        raise InputError(f"{name} is {value}; it must be at least {least:g}")
+        raise ArgumentError(name, f"{name} is {value}; it must be at least {least:g}")
     if not value <= most:
-        raise InputError(f"{name} is {value}; it must be at most {most:,}")
+        raise ArgumentError(name, f"{name} is {value}; it must be at most {most:,}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from solver_mapper.core.arguments import refuse_given, require_number
-from solver_mapper.errors import InputError, did_you_mean
+from solver_mapper.errors import ArgumentError, InputError, did_you_mean
 from solver_mapper.io.yaml.source import Source
 from solver_mapper.solve.cpsat.engine import MOST_SEED
 from solver_mapper.tiling import compatible, given
@@ -102,7 +102,6 @@ def tile_job(job: TilingJob, objective: str, options: Options) -> Tiling:
             )
         return given.check(job.operator, job.backend, job.given, options.stale_padding)
     if objective not in _OBJECTIVES:
-        raise InputError(
-            f"unknown objective '{objective}'", hint=did_you_mean(objective, _OBJECTIVES)
-        )
+        hint = did_you_mean(objective, _OBJECTIVES)
+        raise ArgumentError("objective", f"unknown objective '{objective}'", hint=hint)
     return _OBJECTIVES[objective](job.operator, job.backend, options)

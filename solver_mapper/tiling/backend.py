@@ -12,7 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from solver_mapper.errors import NOWHERE, InputError, SourceLocation, did_you_mean, unknown_name
+from solver_mapper.errors import (
+    NOWHERE,
+    InputError,
+    SourceLocation,
+    about_argument,
+    did_you_mean,
+    unknown_name,
+)
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.documents import read_one
 from solver_mapper.io.yaml.fields import Fields, integer_of, sequence_of, table_of, text_of
@@ -150,7 +157,8 @@ def load_backend(source: Source | Backend | None = None) -> Backend:
     if source is None:
         return shipped(DEFAULT)
     if isinstance(source, str) and not bundled.is_file(source):
-        return shipped(source)
+        with about_argument("backend"):
+            return shipped(source)
     top = Fields(read_one(source), "the file")
     backend = read_backend(table_of(top.require("backend"), "'backend'"))
     top.close()

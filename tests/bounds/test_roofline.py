@@ -113,10 +113,13 @@ def test_without_a_bandwidth_there_is_no_roofline():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--macs-per-cycle", "4"], "a roofline also needs bandwidth"),
-        (["--bandwidth", "4"], "a roofline also needs macs_per_cycle"),
-        (["--macs-per-cycle", "0", "--bandwidth", "1"], "macs_per_cycle is 0; it must be above 0"),
-        (["--macs-per-cycle", "1", "--bandwidth", "nan"], "bandwidth is nan; it must be above 0"),
+        (["--macs-per-cycle", "4"], "a roofline also needs --bandwidth"),
+        (["--bandwidth", "4"], "a roofline also needs --macs-per-cycle"),
+        (
+            ["--macs-per-cycle", "0", "--bandwidth", "1"],
+            "--macs-per-cycle is 0; it must be above 0",
+        ),
+        (["--macs-per-cycle", "1", "--bandwidth", "nan"], "--bandwidth is nan; it must be above 0"),
     ],
 )
 def test_a_roofline_needs_two_positive_numbers(tmp_path, options, message):

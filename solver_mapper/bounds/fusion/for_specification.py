@@ -12,7 +12,7 @@ from solver_mapper.bounds.fusion.fuse import FusionOptions, Template, fuse
 from solver_mapper.bounds.options import BoundOptions
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.workload import Einsum, Workload
-from solver_mapper.errors import InputError
+from solver_mapper.errors import InputError, about_argument
 
 
 def fuse_spec(spec: TreeSpec, template: Template, options: FusionOptions) -> Curve[Any]:
@@ -85,7 +85,8 @@ def _word_bits(einsum: Einsum) -> dict[str, int] | None:
 
 def _chosen(workload: Workload, einsum: str | None) -> Einsum:
     if einsum is not None:
-        return workload.einsum(einsum)
+        with about_argument("einsum"):
+            return workload.einsum(einsum)
     if len(workload.einsums) > 1:
         names = ", ".join(each.name for each in workload.einsums)
         raise InputError(

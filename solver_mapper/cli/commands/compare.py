@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import COMMAND_LINE, YES, Files, Json, command
+from solver_mapper.cli.app import YES, Files, Json, command
 from solver_mapper.cli.destination import destination
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import read
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.cli.output import ResultRecord, write_files
 from solver_mapper.cli.pictures import Html, Plots
 from solver_mapper.cli.progress import ProgressLine

@@ -9,7 +9,7 @@ import typer
 
 from solver_mapper import api
 from solver_mapper.bounds.fusion import FusionOptions, TensorCore
-from solver_mapper.cli.app import COMMAND_LINE, Files, Json, command
+from solver_mapper.cli.app import Files, Json, command
 from solver_mapper.cli.curves import (
     CURVE_FILES,
     CURVE_FOLDER,
@@ -25,6 +25,7 @@ from solver_mapper.cli.curves import (
 )
 from solver_mapper.cli.destination import destination
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.cli.pictures import Html, Plots
 from solver_mapper.cli.request import interruptible, limited, stop_code
 from solver_mapper.cli.search_options import MemoryLimit, TimeLimit

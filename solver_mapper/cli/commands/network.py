@@ -13,10 +13,11 @@ from typing import Annotated, TypedDict
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import COMMAND_LINE, INTERNAL, LIMIT, NO, YES, say
+from solver_mapper.cli.app import INTERNAL, LIMIT, NO, YES, say
 from solver_mapper.cli.destination import Destination
 from solver_mapper.cli.input_options import current
 from solver_mapper.cli.inputs import standard_input_in_memory
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.cli.output import ResultRecord, write_files
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import stop_code

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import COMMAND_LINE, LIMIT, NO, YES, Files, Json, command
+from solver_mapper.cli.app import LIMIT, NO, YES, Files, Json, command
 from solver_mapper.cli.commands.network import (
     JobMemory,
     Jobs,
@@ -25,6 +25,7 @@ from solver_mapper.cli.commands.network import (
 )
 from solver_mapper.cli.destination import destination
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.cli.output import ResultRecord, write_files
 from solver_mapper.cli.pictures import Html, Plots
 from solver_mapper.cli.progress import ProgressLine

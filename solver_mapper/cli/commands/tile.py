@@ -12,9 +12,10 @@ from typing import Annotated
 
 import typer
 
-from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, say
+from solver_mapper.cli.app import NO, YES, Files, Json, command, say
 from solver_mapper.cli.input_options import current, refuse_for_operators
 from solver_mapper.cli.inputs import standard_input
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.cli.output import deliver, print_answer, print_result, print_text, write_file
 from solver_mapper.cli.pictures import Html, Plots, pictures
 from solver_mapper.cli.progress import ProgressLine

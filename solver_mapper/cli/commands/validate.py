@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from solver_mapper import api
-from solver_mapper.cli.app import COMMAND_LINE, NO, YES, Files, Json, command, excerpt
+from solver_mapper.cli.app import NO, YES, Files, Json, command, excerpt
 from solver_mapper.cli.inputs import read_any
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.cli.output import print_answer, print_result
 from solver_mapper.cli.request import interruptible, limited, stop_code
 from solver_mapper.cli.search_options import Factors, FactorWord

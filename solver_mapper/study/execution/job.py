@@ -57,7 +57,7 @@ class SearchOptions:
                 {
                     "verify": self.verify,
                     "workers above 1": self.workers > 1,
-                    f"the objective {NETWORK_EDP}": objective == (NETWORK_EDP,),
+                    f"objective {NETWORK_EDP}": objective == (NETWORK_EDP,),
                 },
                 "is not supported with imperfect factors",
             )
