@@ -81,6 +81,12 @@ OF_FRONTS = "the objective network-edp: it needs the complete Pareto front of ea
             "--scheduler: either processes or a cluster run the searches; leave 'jobs' (--jobs)",
         ),
         (
+            ("solve", *LEVELS, "--certificate", "c.gz", "--gap", "1"),
+            "--certificate proves nothing with a gap of 1; ask for a smaller gap",
+        ),
+        (("check-certificate", "c.gz"), "a specification and a certificate are needed"),
+        (("solve", *LEVELS, "--include-dir", "x"), "--include-dir: there is no folder 'x'"),
+        (
             ("solve", "eyeriss", "tiny", "--job-memory", "4G"),
             "--job-memory: the memory of processes is limited, but there are none",
         ),
@@ -117,3 +123,23 @@ def test_an_error_about_an_argument_keeps_what_it_says() -> None:
     assert (error.argument, error.message, error.location) == ("tiles", "odd", place)
     assert error.hint == "make it even"
     assert pickle.loads(pickle.dumps(error)) == error
+
+
+def test_links_that_lead_nowhere_and_files_for_folders_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    assert "loop: this link leads to no file" in run("solve", "loop", "eyeriss")[2]
+    (tmp_path / "file").touch()
+    told = run("init", "file")[2]
+    assert told == "file: this is a file, not a folder; name another folder\n"
+
+
+@pytest.mark.parametrize(
+    "words", [("solve", *LEVELS, "-o", ""), ("bound", *LEVELS, "-o", ""), ("init", "")]
+)
+def test_a_folder_without_a_name_is_not_this_folder(words: tuple[str, ...]) -> None:
+    code, out, told = run(*words)
+    assert (code, out) == (2, "")
+    assert "the name of a folder is empty; write . for this folder" in told

@@ -175,6 +175,12 @@ def solve(
         "is for CP-SAT; branch and bound runs on one core",
         spec.location,
     )
+    refuse_given(
+        {"certificate": certificate is not None and gap >= 1},
+        "proves nothing with a gap of 1",
+        spec.location,
+        "ask for a smaller gap",
+    )
     clock = clock or Clock(time_limit)
     if isinstance(spec, TreeSpec):
         return solve_for_goals(

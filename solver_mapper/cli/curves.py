@@ -15,6 +15,7 @@ from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.fusion import FusedPoint
 from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.cli.output import ResultRecord, write_files
+from solver_mapper.cli.search_options import folder_named
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
@@ -113,7 +114,11 @@ def _example_mapping(point: FusedPoint | TilePoint, trees: bool) -> TreeMapping 
 
 
 CURVE_FOLDER = typer.Option(
-    "-o", "--output", metavar="DIR", help="Directory for curve.json, .csv, .svg, .txt and mappings."
+    "-o",
+    "--output",
+    metavar="DIR",
+    help="Directory for curve.json, .csv, .svg, .txt and mappings.",
+    parser=folder_named,
 )
 AllMappings = Annotated[
     bool, typer.Option("--all-mappings", help="List every single-operation mapping as JSON lines.")

@@ -9,10 +9,12 @@ import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, ParamSpec
 
 import typer
 
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io.templates import TemplateOptions, variable_of
@@ -75,7 +77,7 @@ def refuse_for_operators() -> None:
             "-W or --strict": current().warnings != WarningFilter(),
         },
         "is for architectures and problems: operators have no such warnings",
-        SourceLocation("<command line>"),
+        COMMAND_LINE,
     )
 
 
@@ -99,6 +101,9 @@ def input_options(
                 f"the variable '{name}' is set twice", SourceLocation("-D"), "keep one of them"
             )
         variables[name] = value
+    for folder in include_dir or ():
+        if not Path(folder).is_dir():
+            raise InputError(f"--include-dir: there is no folder '{folder}'", COMMAND_LINE)
     said = [word.removeprefix("ignore:") for word in warning or ()]
     errors = [word.removeprefix("error:") for word in said if word.startswith("error:")]
     off = [word for word in said if not word.startswith("error:")]

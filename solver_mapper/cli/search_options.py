@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -83,6 +84,17 @@ Relax = Annotated[
 ]
 
 
+def folder_named(word: str | Path) -> Path:
+    """The folder that a word names. Raises: BadParameter for an empty word, which `Path` takes
+    for the current folder.
+    """
+    if not str(word):
+        raise typer.BadParameter("the name of a folder is empty; write . for this folder")
+    return Path(word)
+
+
 def folder_for(files: str) -> Any:
     """The option `-o` of a command that writes `files` into a folder."""
-    return typer.Option("-o", "--output", metavar="DIR", help=f"Directory for {files}.")
+    return typer.Option(
+        "-o", "--output", metavar="DIR", help=f"Directory for {files}.", parser=folder_named
+    )

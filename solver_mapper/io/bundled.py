@@ -17,6 +17,7 @@ before any `_` where it is still the only one.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -280,6 +281,8 @@ def _find(source: Source) -> _Found:
         did_you_mean(source, (*model_names(), *(each.name for each in networks())))
         or "'solver-mapper models' lists them"
     )
+    if os.path.islink(source):
+        raise InputError("this link leads to no file", SourceLocation(source))
     raise InputError("neither a file nor the name of a model", SourceLocation(source), hint)
 
 

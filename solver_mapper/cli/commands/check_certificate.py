@@ -9,9 +9,10 @@ import typer
 from solver_mapper import api
 from solver_mapper.cli.app import NO, YES, Json, command
 from solver_mapper.cli.inputs import read
+from solver_mapper.cli.options_of_arguments import COMMAND_LINE
 from solver_mapper.cli.output import print_result
 from solver_mapper.cli.request import interruptible
-from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.errors import InputError
 
 
 @command("check-certificate")
@@ -32,7 +33,7 @@ def check_certificate(
     if len(files) < 2:
         raise InputError(
             "a specification and a certificate are needed",
-            SourceLocation("command line"),
+            COMMAND_LINE,
             "name the files that were solved, then the certificate",
         )
     spec = read(files[:-1])

@@ -9,12 +9,16 @@ import typer
 
 from solver_mapper.cli.app import YES, command
 from solver_mapper.cli.output import print_text, write_files
+from solver_mapper.cli.search_options import folder_named
 from solver_mapper.errors import InputError, SourceLocation
 from solver_mapper.io import bundled
 
 FOLDER = "start"
 Target = Annotated[
-    Path, typer.Argument(metavar="[DIR]", help="Directory to write to; created if needed.")
+    Path,
+    typer.Argument(
+        metavar="[DIR]", help="Directory to write to; created if needed.", parser=folder_named
+    ),
 ]
 
 
@@ -38,6 +42,10 @@ def init(folder: Target = Path(".")) -> int:
             "there already; nothing was written",
             SourceLocation(str(folder / there[0])),
             "name another folder",
+        )
+    if folder.exists() and not folder.is_dir():
+        raise InputError(
+            "this is a file, not a folder", SourceLocation(str(folder)), "name another folder"
         )
     write_files(
         folder, {name: bundled.path(FOLDER, name).read_text(encoding="utf-8") for name in names}
