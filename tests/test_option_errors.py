@@ -143,3 +143,12 @@ def test_a_folder_without_a_name_is_not_this_folder(words: tuple[str, ...]) -> N
     code, out, told = run(*words)
     assert (code, out) == (2, "")
     assert "the name of a folder is empty; write . for this folder" in told
+
+
+def test_an_arithmetic_has_its_article(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "arch: {arithmetic: 3, storage: [{name: DRAM, instances: 1}]}\n"
+    )
+    assert (
+        "an arithmetic must be a mapping, not" in run("solve", tmp_path / "a.yaml", "tiny/mm8")[2]
+    )

@@ -29,10 +29,11 @@ def read_flat(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) ->
 
 
 def _component(node: Node, kind: str, scope: Scope) -> Component:
-    table = table_of(node, f"a {kind}")
-    fields = Fields(table, f"a {kind}")
+    one = f"an {kind}" if kind == "arithmetic" else f"a {kind}"
+    table = table_of(node, one)
+    fields = Fields(table, one)
     written = (
-        text_of(fields.require("name"), f"the name of a {kind}")
+        text_of(fields.require("name"), f"the name of {one}")
         if fields.has("name") or kind != "arithmetic"
         else "MACs"
     )
