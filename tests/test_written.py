@@ -130,3 +130,26 @@ def test_missing_folders_are_made(folder: Path, monkeypatch: pytest.MonkeyPatch)
 def test_devices_may_be_written_twice() -> None:
     code, _, told = run("evaluate", *ONE, "--html", os.devnull, "--plot", "x.svg")
     assert code == 2 and os.devnull not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ("solve", *ONE, "--plot", "foo=x.svg"),
+            "<command line>: --plot: there is no chart 'foo' of this result; known here: cycles,"
+            " energy, nest, progress, roofline",
+        ),
+        (
+            ("solve", *ONE, "--plot", "nest=x.png"),
+            "--plot: 'nest' is drawn as SVG only; end the name in .svg",
+        ),
+        (("pareto", *ONE, "--plot", "a,b=x.svg"), "there is no chart 'a,b' of this result"),
+        (
+            ("solve", "eyeriss", "tiny", "--plot", "foo,macs=x.svg"),
+            "<command line>: unknown column 'foo'; known here: bound, count, cycles",
+        ),
+    ],
+)
+def test_charts_are_known_before_a_search(words: tuple[str, ...], told: str) -> None:
+    assert told in refused(*words)

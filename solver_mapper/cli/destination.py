@@ -23,6 +23,7 @@ class Destination:
 
     def prepare(
         self,
+        kind: type,
         read: Sequence[str],
         names: Sequence[str] = (),
         others: Mapping[str, Path | None] = MappingProxyType({}),
@@ -30,10 +31,12 @@ class Destination:
         """Make sure, before a search, that all files can be written, and that none overwrites
         another one or the input.
 
-        Args: `read`, the words that name the input; `names`, patterns of the files that are written
-        into the folder, beside the report; `others`, files of further options, by option.
+        Args: `kind`, the type of the result, which must have the charts; `read`, the words that
+        name the input; `names`, patterns of the files that are written into the folder, beside the
+        report; `others`, files of further options, by option.
         Raises: InputError.
         """
+        self.pictures.check(kind)
         files = [*self.pictures.files(), *others.items()]
         check_written(files, read, self.folder, (REPORT, *names))
         if self.folder is not None:

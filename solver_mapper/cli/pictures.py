@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -13,19 +13,48 @@ from typing import Annotated, Any, Protocol
 import typer
 import yaml
 
+from solver_mapper.bounds import Curve
 from solver_mapper.cli.options_of_arguments import COMMAND_LINE
+from solver_mapper.compare.comparison import Comparison
 from solver_mapper.core.files import write_whole
 from solver_mapper.core.results.chart import Chart, image_format, write_image
+from solver_mapper.core.results.pareto_front import Front
 from solver_mapper.core.results.rendering import chart_of, document_of, page_of
-from solver_mapper.errors import InputError, SolverMapperError
+from solver_mapper.core.results.solution import Solution
+from solver_mapper.core.results.statistics import Statistics
+from solver_mapper.cost.looptree.front import TreeFront
+from solver_mapper.cost.looptree.solution import TreeSolution
+from solver_mapper.cost.looptree.statistics import TreeStatistics
+from solver_mapper.errors import InputError, SolverMapperError, did_you_mean, unknown_name
 from solver_mapper.io import bundled
 from solver_mapper.io.yaml.source import to_python
 from solver_mapper.io.yaml.warnings import InputWarning
+from solver_mapper.report.charts import (
+    comparison_charts,
+    curve_charts,
+    looptree_charts,
+    statistics_charts,
+)
 from solver_mapper.report.charts.matplotlib import require_matplotlib
 from solver_mapper.report.charts.plotly import packed_library
+from solver_mapper.report.charts.study_charts import NUMBERS
 from solver_mapper.report.html.page import InputFile, Provenance, with_run
+from solver_mapper.study.network_result import NetworkResult
 
 REPORT = "report.html"
+NAMES: Mapping[type, tuple[str, ...]] = {
+    Solution: (*statistics_charts.CHARTS, "progress"),
+    Statistics: tuple(statistics_charts.CHARTS),
+    TreeSolution: tuple(looptree_charts.CHARTS),
+    TreeStatistics: tuple(looptree_charts.CHARTS),
+    Front: ("front",),
+    TreeFront: ("front",),
+    Comparison: tuple(comparison_charts.CHARTS),
+    Curve: tuple(curve_charts.CHARTS),
+}
+"""The charts of results by name."""
+DRAWINGS = ("nest", "tree", "lifetimes")
+"""Charts that are drawn as SVG only."""
 _MOST_TEXT = 200_000
 """Characters of an input file that a report shows."""
 
@@ -63,6 +92,27 @@ class Pictures:
     def files(self) -> list[tuple[str, Path | None]]:
         """Each file with its option."""
         return [("--html", self.html), *(("--plot", file) for _, file in self.charts)]
+
+    def check(self, kind: type) -> None:
+        """Check, before a search, that a result of this kind has the charts.
+
+        Raises: InputError.
+        """
+        for name, file in self.charts:
+            words = name.split(",") if name else []
+            if len(words) >= len(signature(chart_of.dispatch(kind)).parameters):
+                raise _no_chart(name)
+            known = NAMES.get(kind)
+            if name and known is not None and name not in known:
+                raise _no_chart(name, did_you_mean(name, known))
+            if name in DRAWINGS and image_format(file) != "svg":
+                raise InputError(
+                    f"--plot: '{name}' is drawn as SVG only", COMMAND_LINE, "end the name in .svg"
+                )
+            if kind is NetworkResult and name != "layers":
+                for word in words:
+                    if word not in NUMBERS:
+                        raise unknown_name("column", word, NUMBERS, COMMAND_LINE)
 
     def write(
         self, result: object, folder: Path | None, files: Sequence[str], spec: Warned | None = None
@@ -117,9 +167,13 @@ def _chart(result: object, name: str) -> Chart:
     words = name.split(",") if name else []
     draw: Any = chart_of.dispatch(type(result))
     if len(words) >= len(signature(draw).parameters):
-        raise InputError(f"--plot: there is no chart '{name}' of this result", COMMAND_LINE)
+        raise _no_chart(name)
     chart: Chart = draw(result, *words)
     return chart
+
+
+def _no_chart(name: str, hint: str | None = None) -> InputError:
+    return InputError(f"--plot: there is no chart '{name}' of this result", COMMAND_LINE, hint)
 
 
 def _write(file: Path, text: str) -> None:

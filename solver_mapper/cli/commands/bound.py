@@ -8,6 +8,7 @@ from typing import Annotated, TypedDict
 import typer
 
 from solver_mapper import api
+from solver_mapper.bounds import Curve
 from solver_mapper.cli.app import Files, Json, command
 from solver_mapper.cli.curves import (
     CURVE_FILES,
@@ -112,7 +113,7 @@ def bound(
     target = destination(output, html, plot, as_json)
     clock = limited(time_limit, memory_limit)
     spec = read_any(files, energies=False)
-    target.prepare(files, CURVE_FILES)
+    target.prepare(Curve, files, CURVE_FILES)
     asked = BoundArguments(
         einsum=einsum,
         word_bits=numbers(word_bits, "--word-bits"),

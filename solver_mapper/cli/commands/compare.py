@@ -19,6 +19,7 @@ from solver_mapper.cli.pictures import Html, Plots
 from solver_mapper.cli.progress import ProgressLine
 from solver_mapper.cli.request import limited, reading_input, stop_code
 from solver_mapper.cli.search_options import MemoryLimit, folder_for
+from solver_mapper.compare.comparison import Comparison
 from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.errors import InputError, SourceLocation
@@ -83,7 +84,7 @@ def compare(
             raise InputError(f"'{file}' is given twice", COMMAND_LINE, "leave one of them out")
         with reading_input():
             found[_name(file, [*own, *given])] = with_mapping_of(spec, tops[file][0]).need_mapping()
-    target.prepare([*files, *given], FILES)
+    target.prepare(Comparison, [*files, *given], FILES)
     with ProgressLine() as line:
         result = api.compare(
             spec, found, optimum=optimum, objective=objective, clock=clock, on_progress=line.show

@@ -37,7 +37,7 @@ def evaluate(
     """Compute exact statistics of a mapping, and check it."""
     target = destination(output, html, plot, as_json)
     spec = read_any(files)
-    target.prepare(files, FILES)
+    target.prepare(TreeStatistics if isinstance(spec, TreeSpec) else Statistics, files, FILES)
     with interruptible():
         statistics = api.evaluate(spec)
     target.deliver(statistics, files, spec, lambda folder: _write(spec, statistics, folder))

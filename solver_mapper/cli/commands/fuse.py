@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from solver_mapper import api
+from solver_mapper.bounds import Curve
 from solver_mapper.bounds.fusion import FusionOptions, TensorCore
 from solver_mapper.cli.app import Files, Json, command
 from solver_mapper.cli.curves import (
@@ -171,7 +172,7 @@ def fuse(
         with interruptible():
             print_lines(api.fuse_mappings(spec, options, pareto=pareto))
         return stop_code()
-    target.prepare(files, CURVE_FILES)
+    target.prepare(Curve, files, CURVE_FILES)
     curve = api.fuse(
         spec,
         template or "ffmr",

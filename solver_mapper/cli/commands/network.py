@@ -160,7 +160,7 @@ def solve_network(
             COMMAND_LINE,
             f"for example: solver-mapper solve eyeriss {network}, or one layer of it",
         )
-    target.prepare(files, FILES, settings.files())
+    target.prepare(NetworkResult, files, FILES, settings.files())
     with ProgressLine() as line:
         result = api.solve_network(
             architecture,

@@ -32,6 +32,7 @@ from solver_mapper.cli.search_options import (
 from solver_mapper.core.objective import GAP
 from solver_mapper.core.results.pareto_front import Front, FrontPoint
 from solver_mapper.cost.looptree.front import TreeFront, TreeFrontPoint
+from solver_mapper.cost.looptree.specification import TreeSpec
 
 
 @command("pareto")
@@ -64,7 +65,7 @@ def pareto(
     target = destination(output, html, plot, as_json)
     clock = limited(time_limit, memory_limit)
     spec = read_any(files)
-    target.prepare(files, FILES)
+    target.prepare(TreeFront if isinstance(spec, TreeSpec) else Front, files, FILES)
     names = [name.strip() for name in metrics.split(",")]
     with ProgressLine() as line:
         front = api.pareto(

@@ -162,7 +162,8 @@ def solve(
     started = time.perf_counter()
     spec = read_any(files)
     load_seconds = round(time.perf_counter() - started, 4)
-    target.prepare(files, FILES, {"--certificate": certificate})
+    kind = TreeSolution if isinstance(spec, TreeSpec) else Solution
+    target.prepare(kind, files, FILES, {"--certificate": certificate})
     unwritten: CertificateNotWrittenError | None = None
     with ProgressLine() as line:
         try:

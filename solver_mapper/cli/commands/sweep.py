@@ -74,7 +74,7 @@ def sweep(
     clock = limited(time_limit, memory_limit)
     source: SweepLike = standard_input_in_memory() if sweep_file == "-" else sweep_file
     settings = StudySettings(jobs, job_memory, layer_time_limit, store, scheduler)
-    target.prepare([sweep_file], FILES, settings.files())
+    target.prepare(SweepResult, [sweep_file], FILES, settings.files())
     with ProgressLine() as line:
         result = api.sweep(
             source,

@@ -136,6 +136,7 @@ def tile(
             listed = all_configurations(job.operator, job.backend, stale_padding)
         print_result(listed, as_json)
         return stop_code()
+    drawn.check(NetworkTiling if is_network(top) else Tiling)
     check_written([("--timeloop", timeloop), *drawn.files()], [*files, *(plugins or ())])
     result: Tiling | NetworkTiling | None
     if is_network(top):

@@ -9,7 +9,7 @@ from typing import Any
 from solver_mapper.core.objective import left_open
 from solver_mapper.core.results.chart import Axis, BarChart, Chart, PlaneChart, Series
 from solver_mapper.core.results.rendering import chart_of
-from solver_mapper.errors import InputError, SourceLocation
+from solver_mapper.errors import InputError, SourceLocation, unknown_name
 from solver_mapper.report.tables import energy_unit
 from solver_mapper.study.network_result import LayerResult, NetworkResult
 from solver_mapper.study.sweep_result import SweepResult
@@ -24,6 +24,22 @@ _TITLES = {
     "area_um2": "area (um^2)",
     "compute_units": "compute units",
 }
+
+
+NUMBERS = (
+    "count",
+    "value",
+    "bound",
+    "gap",
+    "energy_pj",
+    "cycles",
+    "edp",
+    "macs",
+    "utilization",
+    "last_level_accesses",
+    "seconds",
+)
+"""Columns of layers that have numbers."""
 
 
 @chart_of.register
@@ -89,6 +105,10 @@ def scatter(
 
     Raises: InputError for columns without positive numbers.
     """
+    known = dict.fromkeys(key for row in rows for key, value in row.items() if _positive(value))
+    for column in (x, y):
+        if rows and not any(column in row for row in rows):
+            raise unknown_name("column", column, known, SourceLocation("plot"))
     kept = [
         (row, label)
         for row, label in zip(rows, labels, strict=True)
