@@ -137,6 +137,8 @@ ARCHITECTURE = [
 PROBLEM = [
     ("[M, N, K]", "[M, N, K, N]", "N]\n", "dimension 'N' is listed twice"),
     ("[M, N, K]", "[M, N, K, 2]", "2]\n", "'2' is not a name for a dimension"),
+    ("[M, N, K]", "[M, N, K, _]", "_]\n", "'_' is not a name for a dimension; begin with a letter"),
+    ("[M, N, K]", "[M, N, K, ℘]", "℘]\n", "'℘' is not a name for a dimension"),
     ("[M, N, K]", "M", "M\n", "'dimensions' of the problem's shape must be a list, not 'M'"),
     ("[[[K]], [[N]]]", "[[[K]], [[X]]]", "X]", "unknown dimension 'X'; known here: K, M, N"),
     ("[[[K]], [[N]]]", "[[[K]], []]", "[]]", "the projection of 'B' has an empty rank"),
@@ -160,7 +162,13 @@ PROBLEM = [
         "maybe",
         "'read-write' of data-space 'Z' must be true or false, not 'maybe'",
     ),
-    ("name: B,", "name: '',", "'',", "the name of a data-space is empty"),
+    (
+        "name: B,",
+        'name: "*",',
+        '"*"',
+        "'*' is not a name for a data-space; use a word; in mappings '*' means all data-spaces",
+    ),
+    ("name: B,", 'name: "",', '""', "'' is not a name for a data-space"),
     ("name: B,", "name: A,", "{name: A, projection: [[[K", "two data-spaces are called 'A'"),
     (
         ", K: 2}",

@@ -73,6 +73,19 @@ def test_zero_is_the_whole_bound() -> None:
     assert read(temporal(factors="M=0")).levels[1].temporal == (loop("M", 16),)
 
 
+@pytest.mark.parametrize("dim", ["é", "Größe", "a٣", "null", "y", "x1", "_x"])
+def test_names_of_dimensions_in_any_alphabet_read_back(dim: str) -> None:
+    tensor = {"name": "Z", "projection": [[[dim]], [["K"]]], "read-write": True}
+    shape = {"name": "any", "dimensions": [dim, "K"], "data-spaces": [tensor]}
+    problem = {"shape": shape, "instance": {dim: 16, "K": 4}}
+    design = {**DESIGN, "problem": problem}
+    factors = f"K=2,{dim}=16, K=2"
+    mapping = load({**design, "mapping": [temporal(factors=factors)]}).need_mapping()
+    assert [each.dim for each in mapping.loops()] == ["K", dim]
+    again = load({**design, **yaml.safe_load(mapping.to_yaml())}).need_mapping()
+    assert again == mapping
+
+
 def test_residual_factors_keep_their_last_round() -> None:
     mapping = load(DATA / "c12_matmul_residual_temporal.yaml").need_mapping()
     assert set(mapping.levels[2].temporal) == {Loop("M", 4, 2), Loop("N", 1, 1), Loop("K", 4, 3)}

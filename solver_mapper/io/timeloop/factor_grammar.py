@@ -17,12 +17,12 @@ from solver_mapper.errors import InputError, SourceLocation, unknown_name
 from solver_mapper.io.yaml.fields import integer_of
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, kind_of
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORD = re.compile(r"[^\W\d]\w*")
 _SIGNED = re.compile(r"\s*(<=|>=|!=|==?|<|>)\s*([0-9]+)(?:,([0-9]+))?")
 _PLAIN = re.compile(r"\s+([0-9]+)(?:,([0-9]+))?")
 _GLUED = re.compile(r"(.*?)([0-9]+)")
 _LAST = re.compile(r",([0-9]+)")
-_BETWEEN = re.compile(r"[\s;]*(?:,(?=\s*[A-Za-z_])[\s;]*)?")
+_BETWEEN = re.compile(r"[\s;]*(?:,(?=\s*[^\W\d])[\s;]*)?")
 _COMPARISONS: dict[str, Comparison] = {
     "": "==",
     "=": "==",
@@ -36,6 +36,11 @@ _COMPARISONS: dict[str, Comparison] = {
 _DIGITS = 18
 MARKS = ("_", "*")
 """Words of a permutation that are no dimensions: what `_` and `*` mean is up to constraints."""
+
+
+def is_dimension_name(word: str) -> bool:
+    """Whether factors and permutations can name a dimension so."""
+    return word not in MARKS and word.isidentifier() and _WORD.fullmatch(word) is not None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from solver_mapper.core.problem import Problem, Tensor, Term
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean, unknown_name
+from solver_mapper.io.timeloop.constraints.targets import ALL
+from solver_mapper.io.timeloop.factor_grammar import is_dimension_name
 from solver_mapper.io.timeloop.problem_shapes import SHAPES
 from solver_mapper.io.yaml.fields import (
     Fields,
@@ -123,11 +125,11 @@ def _read_dims(node: Node) -> tuple[str, ...]:
     dims: list[str] = []
     for item in items:
         word = text_of(item, "a dimension")
-        if not word.isidentifier():
+        if not is_dimension_name(word):
             raise InputError(
                 f"'{word}' is not a name for a dimension",
                 item.location,
-                "use letters, digits and '_'",
+                "begin with a letter, then use letters, digits and '_'",
             )
         if word in dims:
             raise InputError(f"dimension '{word}' is listed twice", item.location)
@@ -231,9 +233,14 @@ def _note_densities(fields: Fields, notes: Notes) -> None:
 
 def _read_tensor(node: Node, dims: tuple[str, ...], coefficients: dict[str, int]) -> Tensor:
     fields = Fields(table_of(node, "a data-space"), "a data-space")
-    name = text_of(fields.require("name"), "the name of a data-space")
-    if not name.strip():
-        raise InputError("the name of a data-space is empty", fields.location_of("name"))
+    word = fields.require("name")
+    name = text_of(word, "the name of a data-space")
+    if name.strip() in ("", ALL):
+        raise InputError(
+            f"'{name}' is not a name for a data-space",
+            word.location,
+            f"use a word; in mappings '{ALL}' means all data-spaces",
+        )
     fields.what = f"data-space '{name}'"
     read_write = fields.flag("read-write") or False
     projection = sequence_of(fields.require("projection"), f"the projection of '{name}'")
