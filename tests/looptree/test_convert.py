@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -363,3 +364,65 @@ def test_refusals_name_the_node(name: str, words: str | None):
         assert error.line is not None and (words is None or words in error.message)
     else:
         assert words is None
+
+
+RESERVED = (
+    "null",
+    "true",
+    "yes",
+    "none",
+    "all",
+    "nothing",
+    "above",
+    "for",
+    "inf",
+    "ｆ",
+    "1e3",
+    "*x",
+)
+
+
+@pytest.mark.parametrize("name", RESERVED)
+@pytest.mark.parametrize("part", ["level", "unit", "tensor", "dim"])
+def test_names_that_looptree_reads_as_something_else_convert(part: str, name: str):
+    if part == "dim" and name in ("1e3", "*x"):
+        return
+    names = {"level": "GLB", "unit": "MAC", "tensor": "Z", "dim": "M", part: name}
+    dim, mesh = names["dim"], {"instances": 4, "meshX": 4}
+    tensors = [
+        {"name": "A", "projection": [[[dim]], [["K"]]]},
+        {"name": names["tensor"], "projection": [[[dim]]], "read-write": True},
+    ]
+    levels = [
+        {"name": "RF", "entries": 4, **mesh},
+        {"name": names["level"], "entries": 64, "instances": 1},
+        {"name": "DRAM", "technology": "DRAM", "instances": 1},
+    ]
+    design = {
+        "arch": {"arithmetic": {"name": names["unit"], **mesh}, "storage": levels},
+        "problem": {
+            "shape": {"name": "P", "dimensions": [dim, "K"], "data-spaces": tensors},
+            "instance": {dim: 12, "K": 4},
+        },
+        "mapping": [
+            {"target": "DRAM", "type": "temporal", "factors": f"{dim}=3 K=4"},
+            {"target": names["level"], "type": "bypass", "bypass": ["A"]},
+            {"target": names["level"], "type": "spatial", "factors": f"{dim}=4"},
+        ],
+    }
+    spec = sm.load(design)
+    assert isinstance(spec, sm.Spec)
+    tree = sm.load(io.StringIO(sm.convert(spec, "looptree").text))
+    assert sm.validate(tree).legal
+    assert sm.evaluate(tree).latency == sm.evaluate(spec).cycles
+
+
+def test_names_of_looptree_are_quoted_for_timeloop():
+    text = (DATA / "looptree" / "mm_single_05" / "case.yaml").read_text(encoding="utf-8")
+    renamed = re.sub(r"\bOffChip\b", '"null"', text)
+    assert renamed != text
+    converted = sm.convert(sm.load(io.StringIO(renamed)), "timeloop").text
+    assert '- name: "null"' in converted
+    again = sm.load(io.StringIO(converted))
+    assert isinstance(again, sm.Spec)
+    assert "null" in again.need_architecture().level_names

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+_SETS = (
+    *("All", "Tensors", "Nothing", "Inputs", "Outputs", "Intermediates", "Shared", "Persistent"),
+    *("Other", "Above"),
+)
+_CONSTANTS = ("null", "true", "false", "yes", "no", "on", "off", "inf", "nan")
 
 
 @dataclass(frozen=True)
@@ -52,12 +60,16 @@ def number(value: Fraction | int) -> str:
 
 
 def names_for(words: Iterable[str], lower: bool) -> dict[str, str]:
-    """A distinct identifier for each word, with a small (or capital) first letter."""
+    """A distinct identifier for each word, with a small (or capital) first letter; `_` follows
+    where YAML, an expression or a set of LoopTree reads it as something else.
+    """
     found: dict[str, str] = {}
     for word in words:
-        base = re.sub(r"\W", "_", word) or "x"
+        base = re.sub(r"\W", "_", unicodedata.normalize("NFKC", word)) or "x"
         base = base if base[0].isalpha() else f"x{base}"
         base = base.lower() if lower else base[0].upper() + base[1:]
+        if base in _SETS or base.lower() in _CONSTANTS or keyword.iskeyword(base):
+            base += "_"
         name, count = base, 2
         while name in found.values():
             name, count = f"{base}_{count}", count + 1

@@ -11,6 +11,7 @@ from solver_mapper.cost.looptree.workload import Einsum
 from solver_mapper.errors import InputError
 from solver_mapper.io.convert.conversion import number
 from solver_mapper.io.convert.differences import WRITE_BACK
+from solver_mapper.io.timeloop.mapping_writer import yaml_word
 
 Letters = Mapping[str, str]
 _PICO = 10**12
@@ -52,7 +53,7 @@ def write_architecture(chain: Chain, einsum: Einsum) -> tuple[list[str], list[st
     for level in memories:
         unit = chain.units[level]
         bits = _word_bits(unit, einsum)
-        entry = [f"- name: {unit.name}", f"  word-bits: {bits}", *_mesh(chain, level)]
+        entry = [f"- name: {yaml_word(unit.name)}", f"  word-bits: {bits}", *_mesh(chain, level)]
         if unit.size is not None:
             entry.append(f"  entries: {int(unit.size / bits)}")
         for name, bandwidth in _bandwidths(unit, einsum, notes):
@@ -60,7 +61,7 @@ def write_architecture(chain: Chain, einsum: Einsum) -> tuple[list[str], list[st
         storage.append(entry)
         rows = {action: _per_word(unit, action, einsum) for action in ("read", "write")}
         tables += _table(unit.name, {**rows, "update": rows["write"], "leak": unit.leak})
-    lines = ["arch:", "  arithmetic:", f"    name: {chain.compute.name}"]
+    lines = ["arch:", "  arithmetic:", f"    name: {yaml_word(chain.compute.name)}"]
     lines.append(f"    word-bits: {_word_bits(chain.units[memories[-1]], einsum)}")
     lines += ["  " + line for line in _mesh(chain, len(chain.units) - 1)]
     lines.append("  storage:")
@@ -166,7 +167,7 @@ def _bandwidths(unit: Unit, einsum: Einsum, notes: list[str]) -> Iterator[tuple[
 
 
 def _table(name: str, rows: Mapping[str, Fraction]) -> list[str]:
-    lines = [f"  - name: {name}", "    actions:"]
+    lines = [f"  - name: {yaml_word(name)}", "    actions:"]
     for action, energy in rows.items():
         lines += [f"    - {{name: {action}, arguments: {{}}, energy: {number(energy * _PICO)}}}"]
     return lines
@@ -186,7 +187,7 @@ def write_problem(einsum: Einsum, letters: Letters) -> list[str]:
     lines = [
         "problem:",
         "  shape:",
-        f"    name: {einsum.name}",
+        f"    name: {yaml_word(einsum.name)}",
         f"    dimensions: [{', '.join(letters.values())}]",
     ]
     if factors:
@@ -208,7 +209,9 @@ def write_problem(einsum: Einsum, letters: Letters) -> list[str]:
             ]
             ranks.append(f"[{', '.join(terms)}]")
         output = ", read-write: true" if access.output else ""
-        lines.append(f"    - {{name: {access.name}, projection: [{', '.join(ranks)}]{output}}}")
+        lines.append(
+            f"    - {{name: {yaml_word(access.name)}, projection: [{', '.join(ranks)}]{output}}}"
+        )
     sizes = ", ".join(
         f"{letter}: {einsum.bounds[variable]}" for variable, letter in letters.items()
     )

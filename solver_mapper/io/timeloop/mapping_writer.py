@@ -41,7 +41,7 @@ def write_mapping(mapping: Mapping) -> str:
 def _directives(
     level: LevelMapping, dims: tuple[str, ...], tensors: tuple[str, ...]
 ) -> Iterable[list[tuple[str, str]]]:
-    target = ("target", _word(level.level))
+    target = ("target", yaml_word(level.level))
     kept = [tensor for tensor in tensors if tensor in level.keep]
     bypassed = [tensor for tensor in tensors if tensor not in level.keep]
     yield [target, ("type", "bypass"), ("keep", _list(kept)), ("bypass", _list(bypassed))]
@@ -81,8 +81,8 @@ def _nest(loops: tuple[Loop, ...], dims: tuple[str, ...], level: str) -> list[tu
         f"{each.dim}={each.bound}" + ("" if each.perfect else f",{each.last}") for each in loops
     )
     return [
-        *([("factors", _word(factors))] if loops else []),
-        ("permutation", _word(joint.join(order))),
+        *([("factors", yaml_word(factors))] if loops else []),
+        ("permutation", yaml_word(joint.join(order))),
     ]
 
 
@@ -91,10 +91,10 @@ def _flag(key: str, flagged: frozenset[str], tensors: tuple[str, ...]) -> list[t
 
 
 def _list(words: list[str]) -> str:
-    return f"[{', '.join(_word(word) for word in words)}]"
+    return f"[{', '.join(yaml_word(word) for word in words)}]"
 
 
-def _word(text: str) -> str:
+def yaml_word(text: str) -> str:
     """`text` as a YAML scalar, quoted where it could be taken for something else."""
     plain = re.fullmatch(r"[A-Za-z_][\w.=]*([ ,][\w=]+)*", text, re.ASCII) and "," not in text
     reserved = text.lower() in ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
